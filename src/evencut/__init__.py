@@ -1,0 +1,1 @@
+"""Kernel clustering without density bias."""
