@@ -7,26 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from .affinity import Affinity, degrees, scale_affinity
+
 __all__ = [
     "CRITERIA",
-    "Affinity",
     "RatioProblem",
     "average_association",
     "average_cut",
-    "degrees",
     "energy",
+    "link_table",
     "normalized_cut",
-    "scale_affinity",
 ]
-
-#: A symmetric affinity: a dense array, a scipy CSR array, or anything with `shape`, `@` and `rescaled`.
-Affinity = Any
 
 _ENTRIES_PER_BLOCK = 4_000_000
 
@@ -35,7 +31,9 @@ _ENTRIES_PER_BLOCK = 4_000_000
 class RatioProblem:
     r"""Maximise the ratio association of a partition.
 
-    .. math:: \max_S \sum_k \frac{M(S_k, S_k)}{w(S_k)}, \qquad M = \text{matrix} + \mathrm{diag}(\text{diagonal})
+    .. math:: \max_S \sum_k \frac{M(S_k, S_k)}{w(S_k)}
+
+    where M is `matrix` with `diagonal` added to its diagonal.
 
     Parameters
     ----------
@@ -154,48 +152,28 @@ def energy(
     Examples
     --------
     >>> import numpy as np
-    >>> energy(np.eye(4), [0, 0, 1, 1], criterion="average_cut")
-    0.0
+    >>> energy(np.ones((4, 4)), [0, 0, 1, 1], criterion="average_cut")
+    4.0
     """
     if criterion not in CRITERIA:
         raise ValueError(f"criterion={criterion!r} is not known; choose one of {sorted(CRITERIA)}.")
     return CRITERIA[criterion](affinity, weights).energy(labels)
 
 
-def degrees(affinity: Affinity) -> NDArray[np.float64]:
-    r"""Node degrees :math:`d_p = \sum_q A_{pq}`.
+def link_table(matrix: Affinity, labels: NDArray[np.integer], n_clusters: int) -> NDArray[np.float64]:
+    """Sum of the affinities of each point (row) with each cluster (column).
 
     Examples
     --------
     >>> import numpy as np
-    >>> degrees(np.ones((2, 2)))
-    array([2., 2.])
+    >>> link_table(np.ones((3, 3)), np.array([0, 0, 1]), 2)
+    array([[2., 1.],
+           [2., 1.],
+           [2., 1.]])
     """
-    if sparse.issparse(affinity) or isinstance(affinity, np.ndarray):
-        return np.asarray(affinity.sum(axis=1, dtype=np.float64)).ravel()
-    return np.asarray(affinity @ np.ones(affinity.shape[0]), dtype=np.float64)
-
-
-def scale_affinity(affinity: Affinity, scale: NDArray[np.floating]) -> Affinity:
-    r"""The affinity :math:`s_p s_q A_{pq}`; the affinity itself where every scale is one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> scale_affinity(np.ones((2, 2)), np.array([1.0, 2.0]))
-    array([[1., 2.],
-           [2., 4.]])
-    """
-    if np.all(scale == 1):
-        return affinity
-    if sparse.issparse(affinity):
-        scale = scale.astype(affinity.dtype, copy=False)
-        data = affinity.data * np.repeat(scale, np.diff(affinity.indptr)) * scale[affinity.indices]
-        return sparse.csr_array((data, affinity.indices, affinity.indptr), shape=affinity.shape)
-    if isinstance(affinity, np.ndarray):
-        scale = scale.astype(affinity.dtype, copy=False)
-        return affinity * scale * scale[:, None]
-    return affinity.rescaled(scale)
+    members = np.zeros((matrix.shape[1], n_clusters), dtype=matrix.dtype)
+    members[np.arange(len(labels)), labels] = 1
+    return np.asarray(matrix @ members, dtype=np.float64)
 
 
 def _point_weights(affinity: Affinity, weights: ArrayLike | None) -> NDArray[np.float64]:
@@ -204,7 +182,7 @@ def _point_weights(affinity: Affinity, weights: ArrayLike | None) -> NDArray[np.
         return np.ones(n_points)
     weights = np.asarray(weights, dtype=np.float64)
     if weights.shape != (n_points,):
-        raise ValueError(f"weights has shape {weights.shape}; it must have one entry for each of {n_points} points.")
+        raise ValueError(f"weights has shape {weights.shape}; give one weight for each of {n_points} points.")
     if not (np.isfinite(weights).all() and (weights > 0).all()):
         raise ValueError(f"weights must be positive and finite, but the smallest is {weights.min():g}.")
     return weights
@@ -217,14 +195,13 @@ def _within(matrix: Affinity, labels: NDArray[np.integer], n_clusters: int) -> N
         indptr = matrix.indptr
         first = 0
         while first < len(labels):
-            last = max(int(np.searchsorted(indptr, indptr[first] + _ENTRIES_PER_BLOCK, "right")) - 1, first + 1)
+            full = int(np.searchsorted(indptr, indptr[first] + _ENTRIES_PER_BLOCK, "right")) - 1
+            last = max(full, first + 1)
             entries = slice(indptr[first], indptr[last])
             row_labels = np.repeat(labels[first:last], np.diff(indptr[first : last + 1]))
             same = row_labels == labels[matrix.indices[entries]]
             inside += np.bincount(row_labels[same], matrix.data[entries][same], n_clusters)
             first = last
         return inside
-    members = np.zeros((len(labels), n_clusters), dtype=matrix.dtype)
-    members[np.arange(len(labels)), labels] = 1
-    linked = matrix @ members
-    return np.bincount(labels, linked[np.arange(len(labels)), labels], n_clusters).astype(float)
+    own = link_table(matrix, labels, n_clusters)[np.arange(len(labels)), labels]
+    return np.bincount(labels, own, n_clusters).astype(float)

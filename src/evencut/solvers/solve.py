@@ -1,0 +1,117 @@
+"""The front door of the solvers: from a problem to the best labelling of several starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..criteria import RatioProblem
+from .lloyd import improve_by_lloyd
+from .moves import improve_by_moves
+from .starts import random_starts, spectral_starts
+
+__all__ = ["SOLVERS", "Solution", "solve"]
+
+#: The solvers by the names the estimators take.
+SOLVERS = ("auto", "spectral", "lloyd")
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A labelling and how it was found.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        Clusters numbered in the order in which they first appear.
+    energy : float
+    n_iter : int
+        Sweeps or steps of the start that won.
+    trace : tuple of float
+        Energy of that start and after each of its steps; it never rises.
+    converged : bool
+        Whether no step was left to make.
+    """
+
+    labels: NDArray[np.int64]
+    energy: float
+    n_iter: int
+    trace: tuple[float, ...]
+    converged: bool
+
+
+def solve(
+    problem: RatioProblem,
+    n_clusters: int,
+    *,
+    solver: str = "auto",
+    n_init: int = 4,
+    max_iter: int = 100,
+    random_state: np.random.Generator | int | None = None,
+) -> Solution:
+    """The labelling of lowest energy over several starts.
+
+    Parameters
+    ----------
+    problem : RatioProblem
+    n_clusters : int
+    solver : {"auto", "spectral", "lloyd"}
+        `"spectral"`: cuts of the spectral embedding refined by single-point moves. `"lloyd"`: classic
+        kernel k-means, random seeds refined by Lloyd steps. `"auto"` takes the first.
+    n_init : int
+        Number of starts, judged by their energy.
+    max_iter : int
+        Most sweeps or steps a start.
+    random_state : Generator or int, optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evencut.criteria import normalized_cut
+    >>> solve(normalized_cut(np.kron(np.eye(2), np.ones((2, 2)))), 2, random_state=0).labels
+    array([0, 0, 1, 1])
+    """
+    if solver not in SOLVERS:
+        raise ValueError(f"solver={solver!r} is not known; choose one of {SOLVERS}.")
+    if not 1 <= n_clusters <= problem.n_points:
+        raise ValueError(f"n_clusters={n_clusters} must be between 1 and the number of points, {problem.n_points}.")
+    rng = np.random.default_rng(random_state)
+    if n_clusters == 1 or n_clusters == problem.n_points:
+        labels = np.arange(problem.n_points) % n_clusters
+        energy = problem.energy(labels)
+        return Solution(labels, energy, 0, (energy,), True)
+    best: Solution | None = None
+    for start in _starts(problem, n_clusters, solver, n_init, rng):
+        found = _refine(problem, start, n_clusters, solver, max_iter, rng)
+        if best is None or found.energy < best.energy:
+            best = found
+    assert best is not None
+    return best
+
+
+def _starts(problem, n_clusters, solver, n_init, rng) -> Iterator[NDArray[np.int64]]:
+    starts = random_starts if solver == "lloyd" else spectral_starts
+    return starts(problem, n_clusters, n_init, rng)
+
+
+def _refine(problem, start, n_clusters, solver, max_iter, rng) -> Solution:
+    first = problem.energy(start)
+    can_move = sparse.issparse(problem.matrix) or isinstance(problem.matrix, np.ndarray)
+    if solver == "lloyd" or not can_move:
+        labels, trace, converged = improve_by_lloyd(problem, start, n_clusters, max_iter=max_iter)
+    else:
+        labels, trace, converged = improve_by_moves(problem, start, n_clusters, max_iter=max_iter, rng=rng)
+    labels = _in_order_of_appearance(labels)
+    energies = (first, *trace)
+    return Solution(labels, energies[-1], len(trace), energies, converged)
+
+
+def _in_order_of_appearance(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[codes]

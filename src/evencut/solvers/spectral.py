@@ -1,0 +1,147 @@
+r"""The spectral start: accurate eigenvectors of the normalised affinity, cut into clusters by k-means.
+
+Every criterion starts from the spectrum of the normalised cut, :math:`D^{-1/2} A D^{-1/2}`, which leads to
+better clusters than the criterion's own spectrum.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
+from threadpoolctl import threadpool_limits
+
+from ..affinity import Affinity, degrees, scale_affinity
+
+__all__ = ["cut_embedding", "spectral_embedding"]
+
+# Up to this size all eigenvectors of a component are cheaper than a factorisation and its set-up.
+_DENSE_SPARSE = 400
+_DENSE_FULL = 3000
+# ARPACK misses copies of repeated eigenvalues unless asked for a few more.
+_SPARE_VECTORS = 4
+_SHIFT = 1e-6
+
+
+def spectral_embedding(
+    affinity: Affinity, n_vectors: int, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    r"""Largest eigenvalues of :math:`D^{-1/2} A D^{-1/2}` and their eigenvectors, largest first.
+
+    Connected components are solved one by one, so that repeated eigenvalues are never missed.
+
+    Parameters
+    ----------
+    affinity : ndarray, CSR array or lazy affinity of shape (n, n)
+        Symmetric, with positive degrees.
+    n_vectors : int
+    rng : Generator
+        Draws the start of the iteration.
+
+    Returns
+    -------
+    values : ndarray of shape (n_vectors,)
+    vectors : ndarray of shape (n, n_vectors)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> values, vectors = spectral_embedding(np.kron(np.eye(2), np.ones((2, 2))), 2, np.random.default_rng(0))
+    >>> values.round(6)
+    array([1., 1.])
+    """
+    normalized = scale_affinity(affinity, 1.0 / np.sqrt(degrees(affinity)))
+    if not sparse.issparse(normalized):
+        return _leading(normalized, n_vectors, rng)
+    n_components, component = connected_components(normalized, directed=False)
+    if n_components == 1:
+        return _leading(normalized, n_vectors, rng)
+    values, vectors = _leading_of_components(normalized, component, n_components, n_vectors, rng)
+    order = np.argsort(-values, kind="stable")[:n_vectors]
+    return values[order], vectors[:, order].toarray()
+
+
+def _leading_of_components(normalized, component, n_components, n_vectors, rng):
+    """Eigenpairs of each component, heaviest component first so that it leads among equal eigenvalues."""
+    size = np.bincount(component)
+    by_component = np.split(np.argsort(component, kind="stable"), np.cumsum(size)[:-1])
+    values, rows, columns, entries = [], [], [], []
+    n_found = 0
+    for c in np.argsort(-size, kind="stable"):
+        members = by_component[c]
+        # Beyond the leading vector of each component others count only while places are free.
+        wanted = 1 if n_components >= n_vectors else min(n_vectors - n_components + 1, len(members))
+        found, vectors = _leading(normalized[members][:, members], wanted, rng)
+        values.append(found)
+        rows.append(np.repeat(members, len(found)))
+        columns.append(np.tile(np.arange(n_found, n_found + len(found)), len(members)))
+        entries.append(vectors.ravel())
+        n_found += len(found)
+        if n_components >= n_vectors and n_found == n_vectors:
+            break
+    position = (np.concatenate(rows), np.concatenate(columns))
+    shape = (len(component), n_found)
+    return np.concatenate(values), sparse.csr_array((np.concatenate(entries), position), shape=shape)
+
+
+def _leading(normalized: Affinity, n_vectors: int, rng: np.random.Generator):
+    """Leading eigenpairs of one symmetric matrix."""
+    n_points = normalized.shape[0]
+    n_vectors = min(n_vectors, n_points)
+    is_sparse = sparse.issparse(normalized)
+    is_lazy = not is_sparse and not isinstance(normalized, np.ndarray)
+    n_asked = n_vectors + _SPARE_VECTORS
+    if not is_lazy and (n_points <= (_DENSE_SPARSE if is_sparse else _DENSE_FULL) or 2 * n_asked >= n_points):
+        full = normalized.toarray() if is_sparse else normalized
+        span = (n_points - n_vectors, n_points - 1)
+        values, vectors = scipy.linalg.eigh(full.astype(np.float64, copy=False), subset_by_index=span)
+    elif is_sparse:
+        values, vectors = _shift_invert(normalized.astype(np.float64), n_asked, rng)
+    else:
+        operator = LinearOperator(normalized.shape, matvec=lambda x: normalized @ x, dtype=np.float64)
+        values, vectors = eigsh(operator, n_asked, which="LA", v0=rng.uniform(-1, 1, n_points), tol=1e-8)
+    order = np.argsort(-values, kind="stable")[:n_vectors]
+    return values[order], vectors[:, order]
+
+
+def _shift_invert(normalized, n_asked, rng):
+    n_points = normalized.shape[0]
+    shifted = sparse.csc_array(sparse.eye_array(n_points) * (1 + _SHIFT) - normalized)
+    factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    inverse = LinearOperator(normalized.shape, matvec=factor.solve, dtype=np.float64)
+    start = rng.uniform(-1, 1, n_points)
+    try:
+        nearness, vectors = eigsh(inverse, n_asked, which="LA", v0=start)
+    except ArpackNoConvergence:
+        nearness, vectors = eigsh(inverse, n_asked, which="LA", v0=start, ncv=4 * n_asked, maxiter=100 * n_points)
+    return 1 + _SHIFT - 1 / nearness, vectors
+
+
+def cut_embedding(
+    vectors: NDArray[np.float64], n_clusters: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Clusters of the rows of an embedding by k-means, each row first scaled to length one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labels = cut_embedding(np.array([[1.0, 0.0], [0.9, 0.0], [0.0, 1.0]]), 2, np.random.default_rng(0))
+    >>> bool(labels[0] == labels[1] != labels[2])
+    True
+    """
+    import warnings
+
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    directions = vectors / np.where(length > 0, length, 1.0)
+    seed = int(rng.integers(2**31))
+    # One thread: the order of sums, and with it the labels, must not depend on the machine.
+    with threadpool_limits(1), warnings.catch_warnings():
+        # Fewer distinct rows than clusters is no fault here: empty clusters are filled afterwards.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return KMeans(n_clusters, n_init=1, random_state=seed).fit_predict(directions).astype(np.int64)

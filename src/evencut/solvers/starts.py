@@ -1,0 +1,109 @@
+"""First labellings for the refinements: spectral ones, random seeds, and the filling of empty clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..affinity import degrees
+from ..criteria import RatioProblem
+from .spectral import cut_embedding, spectral_embedding
+
+__all__ = ["fill_empty", "random_starts", "spectral_starts"]
+
+
+def spectral_starts(
+    problem: RatioProblem, n_clusters: int, n_init: int, rng: np.random.Generator
+) -> Iterator[NDArray[np.int64]]:
+    """Cuts of the spectral embedding by k-means from different seeds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evencut.criteria import normalized_cut
+    >>> problem = normalized_cut(np.kron(np.eye(2), np.ones((2, 2))))
+    >>> len(list(spectral_starts(problem, 2, 3, np.random.default_rng(0))))
+    3
+    """
+    _, vectors = spectral_embedding(_linking_part(problem), n_clusters, rng)
+    for _ in range(n_init):
+        yield fill_empty(cut_embedding(vectors, n_clusters, rng), n_clusters)
+
+
+def random_starts(
+    problem: RatioProblem, n_clusters: int, n_init: int, rng: np.random.Generator
+) -> Iterator[NDArray[np.int64]]:
+    """Points assigned to the most similar of k seeds, drawn far apart as k-means++ does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evencut.criteria import average_association
+    >>> start = next(random_starts(average_association(np.eye(3)), 3, 1, np.random.default_rng(0)))
+    >>> sorted(start.tolist())
+    [0, 1, 2]
+    """
+    weights = problem.weights
+    diagonal = problem.matrix.diagonal() if problem.diagonal is None else problem.matrix.diagonal() + problem.diagonal
+    for _ in range(n_init):
+        seed = int(rng.choice(len(weights), p=weights / weights.sum()))
+        nearest = np.full(len(weights), np.inf)
+        labels = np.zeros(len(weights), dtype=np.int64)
+        for k in range(n_clusters):
+            # Squared distance to the seed in the space of the kernel M_pq / (w_p w_q).
+            unit = np.zeros(len(weights))
+            unit[seed] = 1.0
+            row = (problem.matrix @ unit) / (weights * weights[seed])
+            distance = diagonal / weights**2 - 2 * row + diagonal[seed] / weights[seed] ** 2
+            distance[seed] = -np.inf
+            labels[distance < nearest] = k
+            nearest = np.minimum(nearest, distance)
+            chance = weights * np.maximum(nearest, 0)
+            total = chance.sum()
+            if total > 0:
+                seed = int(rng.choice(len(weights), p=chance / total))
+            else:
+                seed = int(rng.choice(np.flatnonzero(np.isfinite(nearest)))) if k + 1 < n_clusters else seed
+        yield fill_empty(labels, n_clusters)
+
+
+def fill_empty(labels: NDArray[np.integer], n_clusters: int) -> NDArray[np.int64]:
+    """The labels with every empty cluster given one point of the largest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fill_empty(np.array([0, 0, 0]), 2)
+    array([0, 0, 1])
+    """
+    labels = np.array(labels, dtype=np.int64)
+    count = np.bincount(labels, minlength=n_clusters)
+    for k in np.flatnonzero(count == 0):
+        largest = int(count.argmax())
+        labels[np.flatnonzero(labels == largest)[-1]] = k
+        count[largest] -= 1
+        count[k] += 1
+    return labels
+
+
+def _linking_part(problem: RatioProblem):
+    """A matrix with positive degrees to take the spectrum of: the affinity, or one shifted to be non-negative."""
+    matrix = problem.matrix
+    if sparse.issparse(matrix):
+        lowest = matrix.data.min(initial=0)
+    else:
+        lowest = matrix.min() if isinstance(matrix, np.ndarray) else 0.0
+    if lowest >= 0:
+        isolated = np.flatnonzero(degrees(matrix) <= 0)
+        if not isolated.size:
+            return matrix
+        # A point without links has no direction in the spectrum; one of its own keeps it apart.
+        alone = np.zeros(problem.n_points)
+        alone[isolated] = 1.0
+        return matrix + (sparse.diags_array(alone) if sparse.issparse(matrix) else np.diag(alone))
+    if sparse.issparse(matrix):
+        return abs(matrix) + sparse.eye_array(problem.n_points) * 1e-12
+    return matrix - lowest
