@@ -59,7 +59,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Clusters, numbered in the order in which they first appear.
+        Clusters, numbered by falling weight.
     affinity_ : ndarray or CSR array of shape (n_samples, n_samples)
         The affinity of the kernel, before equalisation.
     weights_ : ndarray of shape (n_samples,)
@@ -121,7 +121,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> KernelClustering:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> KernelClustering:
         """Cluster the points.
 
         Parameters
@@ -177,11 +177,11 @@ class KernelClustering(ClusterMixin, BaseEstimator):
             self.labels_[kept] = solution.labels
         return self
 
-    def fit_predict(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int64]:
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int64]:
         """Cluster the points and return their labels; parameters as in :meth:`fit`."""
         return self.fit(X, sample_weight=sample_weight).labels_
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+    def predict(self, X: Any) -> NDArray[np.int64]:
         """Clusters of new points.
 
         Parameters

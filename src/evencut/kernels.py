@@ -330,7 +330,7 @@ class Geodesic(Kernel):
             return tensor
         return _matrix_per_point(tensor, X, "metric")
 
-    def _psi(self, distance: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _psi(self, distance: NDArray[np.float64]) -> Affinity:
         if not self.bandwidth > 0:
             raise ValueError(f"bandwidth={self.bandwidth!r} must be positive.")
         return _exp_half((distance / self.bandwidth) ** 2)

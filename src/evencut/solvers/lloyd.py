@@ -38,7 +38,7 @@ def bound_costs(
 
 
 def improve_by_lloyd(
-    problem: RatioProblem, labels: NDArray[np.integer], n_clusters: int, *, max_iter: int = 100
+    problem: RatioProblem, labels: NDArray[np.int64], n_clusters: int, *, max_iter: int = 100
 ) -> tuple[NDArray[np.int64], list[float], bool]:
     """Labels after Lloyd steps, the energy after each step, and whether a fixed point was reached.
 
@@ -52,7 +52,7 @@ def improve_by_lloyd(
     >>> improve_by_lloyd(average_association(x @ x.T), np.array([0, 1, 1, 1]), 2)[0]
     array([0, 0, 1, 1])
     """
-    labels = np.array(labels, dtype=np.int64)
+    labels = labels.astype(np.int64)
     links, inside, weight = _state(problem, labels, n_clusters)
     energy = -np.sum(inside / weight)
     trace: list[float] = []

@@ -16,7 +16,7 @@ __all__ = ["improve_by_moves"]
 
 def improve_by_moves(
     problem: RatioProblem,
-    labels: NDArray[np.integer],
+    labels: NDArray[np.int64],
     n_clusters: int,
     *,
     max_iter: int = 100,
@@ -46,11 +46,11 @@ def improve_by_moves(
     """
     from . import _move_loops
 
-    labels = np.array(labels, dtype=np.int64)
+    labels = labels.astype(np.int64)
     matrix, n_points = problem.matrix, problem.n_points
     diagonal = np.zeros(n_points) if problem.diagonal is None else problem.diagonal
     count = np.bincount(labels, minlength=n_clusters)
-    trace = []
+    trace: list[float] = []
     for _ in range(max_iter):
         order = np.arange(n_points) if rng is None else rng.permutation(n_points)
         # Sums are taken afresh in every sweep, so that rounding does not pile up.

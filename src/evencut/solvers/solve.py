@@ -27,10 +27,10 @@ class Solution:
     Parameters
     ----------
     labels : ndarray of shape (n,)
-        Clusters numbered in the order in which they first appear.
+        Clusters numbered by falling weight.
     energy : float
     n_iter : int
-        Sweeps or steps of the start that won.
+        Sweeps or steps of the start that won, the last one that found nothing to do included.
     trace : tuple of float
         Energy of that start and after each of its steps; it never rises.
     converged : bool
@@ -83,7 +83,7 @@ def solve(
     if n_clusters == 1 or n_clusters == problem.n_points:
         labels = np.arange(problem.n_points) % n_clusters
         energy = problem.energy(labels)
-        return Solution(labels, energy, 0, (energy,), True)
+        return Solution(labels, energy, 1, (energy,), True)
     best: Solution | None = None
     for start in _starts(problem, n_clusters, solver, n_init, rng):
         found = _refine(problem, start, n_clusters, solver, max_iter, rng)
@@ -105,13 +105,18 @@ def _refine(problem, start, n_clusters, solver, max_iter, rng) -> Solution:
         labels, trace, converged = improve_by_lloyd(problem, start, n_clusters, max_iter=max_iter)
     else:
         labels, trace, converged = improve_by_moves(problem, start, n_clusters, max_iter=max_iter, rng=rng)
-    labels = _in_order_of_appearance(labels)
+    labels = _heaviest_first(labels, problem.weights)
     energies = (first, *trace)
-    return Solution(labels, energies[-1], len(trace), energies, converged)
+    return Solution(labels, energies[-1], len(trace) + converged, energies, converged)
 
 
-def _in_order_of_appearance(labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[codes]
+def _heaviest_first(labels: NDArray[np.int64], weights: NDArray[np.floating]) -> NDArray[np.int64]:
+    """The same clusters numbered by falling weight, so that numbers do not hang on the order of the points."""
+    total = np.bincount(labels, weights)
+    # Rounding must not decide between equal clusters; the one that appears first does.
+    first = np.full(len(total), len(labels))
+    np.minimum.at(first, labels, np.arange(len(labels)))
+    order = np.lexsort((first, -np.round(total / total.max(), 9)))
+    rank = np.empty(len(total), dtype=np.int64)
+    rank[order] = np.arange(len(total))
+    return rank[labels]

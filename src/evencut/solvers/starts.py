@@ -70,7 +70,7 @@ def random_starts(
         yield fill_empty(labels, n_clusters)
 
 
-def fill_empty(labels: NDArray[np.integer], n_clusters: int) -> NDArray[np.int64]:
+def fill_empty(labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
     """The labels with every empty cluster given one point of the largest.
 
     Examples
@@ -79,7 +79,7 @@ def fill_empty(labels: NDArray[np.integer], n_clusters: int) -> NDArray[np.int64
     >>> fill_empty(np.array([0, 0, 0]), 2)
     array([0, 0, 1])
     """
-    labels = np.array(labels, dtype=np.int64)
+    labels = labels.astype(np.int64)
     count = np.bincount(labels, minlength=n_clusters)
     for k in np.flatnonzero(count == 0):
         largest = int(count.argmax())
