@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from ..affinity import Affinity, degrees, scale_affinity
 
-__all__ = ["cut_embedding", "spectral_embedding"]
+__all__ = ["cut_embedding", "kernel_pca", "spectral_embedding"]
 
 # Up to this size all eigenvectors of a component are cheaper than a factorisation and its set-up.
 _DENSE_SPARSE = 400
@@ -62,6 +62,26 @@ def spectral_embedding(
     values, vectors = _leading_of_components(normalized, component, n_components, n_vectors, rng)
     order = np.argsort(-values, kind="stable")[:n_vectors]
     return values[order], vectors[:, order].toarray()
+
+
+def kernel_pca(
+    matrix: NDArray[np.floating], weights: NDArray[np.floating], n_vectors: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    r"""Best low-rank approximation of the points in the space of the kernel :math:`M_{pq} / (w_p w_q)`.
+
+    K-means on it approximates weighted kernel k-means (the paper's Discussion). Negative eigenvalues of
+    improper kernels count as zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> points = kernel_pca(np.array([[4.0, 0.0], [0.0, 1.0]]), np.ones(2), 2, np.random.default_rng(0))
+    >>> np.abs(points)
+    array([[2., 0.],
+           [0., 1.]])
+    """
+    values, vectors = _leading(scale_affinity(matrix, 1.0 / np.sqrt(weights)), n_vectors, rng)
+    return vectors * np.sqrt(np.maximum(values, 0)) / np.sqrt(weights)[:, None]
 
 
 def _leading_of_components(normalized, component, n_components, n_vectors, rng):
@@ -123,7 +143,7 @@ def _shift_invert(normalized, n_asked, rng):
 def cut_embedding(
     vectors: NDArray[np.float64], n_clusters: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Clusters of the rows of an embedding by k-means, each row first scaled to length one.
+    """Clusters of the rows of an embedding by k-means.
 
     Examples
     --------
@@ -137,11 +157,9 @@ def cut_embedding(
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    directions = vectors / np.where(length > 0, length, 1.0)
     seed = int(rng.integers(2**31))
     # One thread: the order of sums, and with it the labels, must not depend on the machine.
     with threadpool_limits(1), warnings.catch_warnings():
         # Fewer distinct rows than clusters is no fault here: empty clusters are filled afterwards.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return KMeans(n_clusters, n_init=1, random_state=seed).fit_predict(directions).astype(np.int64)
+        return KMeans(n_clusters, n_init=1, random_state=seed).fit_predict(vectors).astype(np.int64)

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ..affinity import degrees
 from ..criteria import RatioProblem
-from .spectral import cut_embedding, spectral_embedding
+from .spectral import cut_embedding, kernel_pca, spectral_embedding
 
 __all__ = ["fill_empty", "random_starts", "spectral_starts"]
 
@@ -18,7 +18,10 @@ __all__ = ["fill_empty", "random_starts", "spectral_starts"]
 def spectral_starts(
     problem: RatioProblem, n_clusters: int, n_init: int, rng: np.random.Generator
 ) -> Iterator[NDArray[np.int64]]:
-    """Cuts of the spectral embedding by k-means from different seeds.
+    """Cuts by k-means, from different seeds, of the spectrum of the normalised cut.
+
+    Kernel k-means on a dense kernel also starts from the kernel's own principal components, which lead to
+    lower energies there; on a sparse graph these sit on its hubs and are of no use.
 
     Examples
     --------
@@ -28,9 +31,16 @@ def spectral_starts(
     >>> len(list(spectral_starts(problem, 2, 3, np.random.default_rng(0))))
     3
     """
-    _, vectors = spectral_embedding(_linking_part(problem), n_clusters, rng)
+    links = _linking_part(problem)
+    _, vectors = spectral_embedding(links, n_clusters, rng)
+    embeddings = [_directions(vectors)]
+    if isinstance(problem.matrix, np.ndarray) and problem.diagonal is None:
+        ratio = degrees(links) / problem.weights
+        if not np.allclose(ratio, ratio[0], rtol=1e-6):
+            embeddings.append(_directions(kernel_pca(problem.matrix, problem.weights, n_clusters, rng)))
     for _ in range(n_init):
-        yield fill_empty(cut_embedding(vectors, n_clusters, rng), n_clusters)
+        for embedding in embeddings:
+            yield fill_empty(cut_embedding(embedding, n_clusters, rng), n_clusters)
 
 
 def random_starts(
@@ -87,6 +97,12 @@ def fill_empty(labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
         count[largest] -= 1
         count[k] += 1
     return labels
+
+
+def _directions(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows scaled to length one: the length of a row tells the density of its point, which is not to count."""
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(length > 0, length, 1.0)
 
 
 def _linking_part(problem: RatioProblem):
