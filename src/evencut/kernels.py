@@ -314,7 +314,9 @@ class Geodesic(Kernel):
         # scipy reads a stored zero as no edge, but coinciding points are joined: give them the least length.
         length = np.maximum(length, np.finfo(float).tiny)
         graph = sparse.csr_array((length, (p, q)), shape=(len(X),) * 2)
-        return dijkstra(graph, directed=False)
+        paths = dijkstra(graph, directed=False)
+        # The two directions of a path add its edges in different order and differ by rounding.
+        return np.minimum(paths, paths.T)
 
     def _tensor(self, X: Points, n_jobs: int | None) -> NDArray[np.float64]:
         if isinstance(self.metric, str):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,8 +59,8 @@ def solve(
     problem : RatioProblem
     n_clusters : int
     solver : {"auto", "spectral", "lloyd"}
-        `"spectral"`: cuts of the spectral embedding refined by single-point moves. `"lloyd"`: classic
-        kernel k-means, random seeds refined by Lloyd steps. `"auto"` takes the first.
+        `"spectral"`: cuts of the spectral embedding refined by single-point moves. `"lloyd"`: the same
+        starts refined by the steps of kernel k-means, all points at once. `"auto"` takes the first.
     n_init : int
         Number of starts, judged by their energy.
     max_iter : int
@@ -85,26 +84,22 @@ def solve(
         energy = problem.energy(labels)
         return Solution(labels, energy, 1, (energy,), True)
     best: Solution | None = None
-    for start in _starts(problem, n_clusters, solver, n_init, rng):
-        found = _refine(problem, start, n_clusters, solver, max_iter, rng)
+    can_move = sparse.issparse(problem.matrix) or isinstance(problem.matrix, np.ndarray)
+    starts = spectral_starts if can_move else random_starts
+    for start in starts(problem, n_clusters, n_init, rng):
+        found = _refine(problem, start, n_clusters, can_move and solver != "lloyd", max_iter, rng)
         if best is None or found.energy < best.energy:
             best = found
     assert best is not None
     return best
 
 
-def _starts(problem, n_clusters, solver, n_init, rng) -> Iterator[NDArray[np.int64]]:
-    starts = random_starts if solver == "lloyd" else spectral_starts
-    return starts(problem, n_clusters, n_init, rng)
-
-
-def _refine(problem, start, n_clusters, solver, max_iter, rng) -> Solution:
+def _refine(problem, start, n_clusters, by_moves, max_iter, rng) -> Solution:
     first = problem.energy(start)
-    can_move = sparse.issparse(problem.matrix) or isinstance(problem.matrix, np.ndarray)
-    if solver == "lloyd" or not can_move:
-        labels, trace, converged = improve_by_lloyd(problem, start, n_clusters, max_iter=max_iter)
-    else:
+    if by_moves:
         labels, trace, converged = improve_by_moves(problem, start, n_clusters, max_iter=max_iter, rng=rng)
+    else:
+        labels, trace, converged = improve_by_lloyd(problem, start, n_clusters, max_iter=max_iter)
     labels = _heaviest_first(labels, problem.weights)
     energies = (first, *trace)
     return Solution(labels, energies[-1], len(trace) + converged, energies, converged)

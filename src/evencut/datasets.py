@@ -1,0 +1,248 @@
+"""Synthetic sets that show the density biases of kernel clustering, and their cures.
+
+Each function returns points `X` and a true `y`; the same `random_state` gives the same points.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+__all__ = ["make_clumped_moons", "make_growing_density", "make_rings", "make_sparse_subset"]
+
+_CLUMP_ANGLE = np.pi / 2
+_CLUMP_DEVIATION = 0.03 * np.pi
+
+
+def make_clumped_moons(
+    n_samples: int = 600,
+    clump: float = 0.5,
+    noise: float = 0.05,
+    random_state: Any = None,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    r"""Two interleaved half circles, one with a dense clump: the paper's Figure 1.
+
+    The points of the upper half circle lie at :math:`(\cos t, \sin t)`, those of the lower one at
+    :math:`(1 - \cos t, \tfrac12 - \sin t)`, with `t` uniform on :math:`[0, \pi]`, save a share `clump` of the upper
+    ones, for which `t` is normal with mean :math:`\pi/2` and deviation :math:`0.03\pi`.
+
+    Parameters
+    ----------
+    n_samples : int, default=600
+        Number of points, half of them on each half circle.
+    clump : float in [0, 1], default=0.5
+        Share of the upper half circle gathered in the clump; 0 gives both uniform density.
+    noise : float, default=0.05
+        Standard deviation of the Gaussian noise added to both coordinates.
+    random_state : int, RandomState instance or None, default=None
+        Pass an int for the same points every time.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, 2)
+        The points.
+    y : ndarray of shape (n_samples,)
+        0 on the upper half circle, 1 on the lower one.
+
+    Examples
+    --------
+    >>> from evencut.datasets import make_clumped_moons
+    >>> X, y = make_clumped_moons(100, clump=0.8, random_state=0)
+    >>> X.shape, int(y.sum())
+    ((100, 2), 50)
+    """
+    _check_sample_count(n_samples, 2)
+    _check_number("clump", clump, 0, 1)
+    _check_number("noise", noise, 0)
+    rng = check_random_state(random_state)
+    n_upper = n_samples - n_samples // 2
+    upper = _angles(rng, n_upper, np.pi, clump)
+    lower = _angles(rng, n_samples // 2, np.pi, 0)
+    X = np.vstack([_circle(upper), [1, 0.5] - _circle(lower)])
+    return _noisy_and_shuffled(rng, X, np.repeat([0, 1], [n_upper, n_samples // 2]), noise)
+
+
+def make_rings(
+    n_samples: int = 600,
+    clump: float = 0.0,
+    factor: float = 0.4,
+    noise: float = 0.05,
+    random_state: Any = None,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    r"""Two concentric rings, the outer one of radius 1 with a dense clump if asked.
+
+    Parameters
+    ----------
+    n_samples : int, default=600
+        Number of points, half of them on each ring.
+    clump : float in [0, 1], default=0.0
+        Share of the outer ring gathered at angles of mean :math:`\pi/2` and deviation :math:`0.03\pi`.
+    factor : float in (0, 1), default=0.4
+        Radius of the inner ring.
+    noise : float, default=0.05
+        Standard deviation of the Gaussian noise added to both coordinates.
+    random_state : int, RandomState instance or None, default=None
+        Pass an int for the same points every time.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, 2)
+        The points.
+    y : ndarray of shape (n_samples,)
+        0 on the outer ring, 1 on the inner one.
+
+    Examples
+    --------
+    >>> from evencut.datasets import make_rings
+    >>> X, y = make_rings(200, noise=0, random_state=0)
+    >>> bool(((X[y == 0] ** 2).sum(axis=1) > (X[y == 1] ** 2).sum(axis=1).max()).all())
+    True
+    """
+    _check_sample_count(n_samples, 2)
+    _check_number("clump", clump, 0, 1)
+    _check_number("factor", factor, 0, 1, open_ends=True)
+    _check_number("noise", noise, 0)
+    rng = check_random_state(random_state)
+    n_outer = n_samples - n_samples // 2
+    outer = _angles(rng, n_outer, 2 * np.pi, clump)
+    inner = _angles(rng, n_samples // 2, 2 * np.pi, 0)
+    X = np.vstack([_circle(outer), factor * _circle(inner)])
+    return _noisy_and_shuffled(rng, X, np.repeat([0, 1], [n_outer, n_samples // 2]), noise)
+
+
+def make_sparse_subset(
+    n_samples: int = 600,
+    sparse: float = 0.015,
+    length: float = 3.0,
+    noise: float = 0.05,
+    random_state: Any = None,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    r"""Two half circles, one with a thin tail that leads far away: prey of the sparse subset bias.
+
+    The tail leaves the right end (2, 0.5) of the lower half circle along the direction (1, 1) and belongs
+    to that half circle. Normalised cut with a Gaussian kernel of one bandwidth cuts off a piece of the tail
+    instead of parting the half circles (the paper's Figure on the failures of NC); neighbour and locally
+    scaled kernels do not.
+
+    Parameters
+    ----------
+    n_samples : int, default=600
+        Number of points, half of them on each half circle with its tail.
+    sparse : float in [0, 0.5], default=0.015
+        Share of all points that lie on the tail.
+    length : float, default=3.0
+        Length of the tail, in radii of the half circles.
+    noise : float, default=0.05
+        Standard deviation of the Gaussian noise added to both coordinates.
+    random_state : int, RandomState instance or None, default=None
+        Pass an int for the same points every time.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, 2)
+        The points.
+    y : ndarray of shape (n_samples,)
+        0 on the upper half circle, 1 on the lower one and its tail.
+
+    Examples
+    --------
+    >>> from evencut.datasets import make_sparse_subset
+    >>> X, y = make_sparse_subset(200, sparse=0.05, noise=0, random_state=0)
+    >>> int((X[:, 0] > 2).sum())
+    10
+    """
+    _check_sample_count(n_samples, 2)
+    _check_number("sparse", sparse, 0, 0.5)
+    _check_number("length", length, 0, open_ends=True)
+    _check_number("noise", noise, 0)
+    rng = check_random_state(random_state)
+    n_upper = n_samples - n_samples // 2
+    n_tail = min(round(sparse * n_samples), n_samples // 2)
+    lower = _angles(rng, n_samples // 2 - n_tail, np.pi, 0)
+    # One point in each of n_tail equal steps: a tail drawn freely would break into pieces.
+    along = (np.arange(n_tail) + rng.uniform(0, 1, n_tail)) * length / max(n_tail, 1)
+    tail = [2, 0.5] + along[:, None] * np.sqrt(0.5)
+    X = np.vstack([_circle(_angles(rng, n_upper, np.pi, 0)), [1, 0.5] - _circle(lower), tail])
+    return _noisy_and_shuffled(rng, X, np.repeat([0, 1], [n_upper, n_samples // 2]), noise)
+
+
+def make_growing_density(
+    n_samples: int = 200,
+    ratio: float = 50.0,
+    random_state: Any = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    r"""Points on a line that grow denser along it: the paper's Figure on density inversion.
+
+    On [0, 1] the density is exponential, :math:`\rho(x) = r^x \log r / (r - 1)` with `r` the `ratio`.
+
+    Parameters
+    ----------
+    n_samples : int, default=200
+        Number of points.
+    ratio : float > 1, default=50.0
+        How many times denser the points are at 1 than at 0.
+    random_state : int, RandomState instance or None, default=None
+        Pass an int for the same points every time.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, 1)
+        The points, in increasing order.
+    y : ndarray of shape (n_samples,)
+        The true density at each point (there are no clusters in this set).
+
+    Examples
+    --------
+    >>> from evencut.datasets import make_growing_density
+    >>> X, y = make_growing_density(100, ratio=10, random_state=0)
+    >>> bool(X.min() >= 0 and X.max() <= 1 and y.max() / y.min() <= 10)
+    True
+    """
+    _check_sample_count(n_samples, 1)
+    _check_number("ratio", ratio, 1, open_ends=True)
+    rng = check_random_state(random_state)
+    growth = np.log(ratio)
+    x = np.sort(np.log1p(rng.uniform(0, 1, n_samples) * (ratio - 1)) / growth)
+    return x[:, None], np.exp(growth * x) * growth / (ratio - 1)
+
+
+def _angles(rng: np.random.RandomState, n_points: int, turn: float, clump: float) -> NDArray[np.float64]:
+    """Uniform angles on [0, turn], a share `clump` of them gathered at the clump's angle."""
+    n_clump = round(clump * n_points)
+    gathered = rng.normal(_CLUMP_ANGLE, _CLUMP_DEVIATION, n_clump)
+    return np.concatenate([rng.uniform(0, turn, n_points - n_clump), gathered])
+
+
+def _circle(angles: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+def _noisy_and_shuffled(
+    rng: np.random.RandomState, X: NDArray[np.float64], y: NDArray[np.integer], noise: float
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    order = rng.permutation(len(X))
+    return (X + rng.normal(0, noise, X.shape))[order], y[order].astype(np.int64)
+
+
+def _check_sample_count(n_samples: Any, smallest: int) -> None:
+    if not isinstance(n_samples, Integral) or isinstance(n_samples, bool):
+        raise TypeError(f"n_samples={n_samples!r} must be a whole number, not {type(n_samples).__name__}.")
+    if n_samples < smallest:
+        raise ValueError(f"n_samples={n_samples} is too few; ask for at least {smallest}.")
+
+
+def _check_number(
+    name: str, value: Any, low: float, high: float = np.inf, *, open_ends: bool = False
+) -> None:
+    """Accept a number in [low, high], or in (low, high) with open ends; infinity never."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise TypeError(f"{name}={value!r} must be a number, not {type(value).__name__}.")
+    number = float(value)
+    inside = low < number < high if open_ends else low <= number <= high
+    if not (inside and np.isfinite(number)):
+        span = f"{'(' if open_ends else '['}{low:g}, {high:g}{')' if open_ends or high == np.inf else ']'}"
+        raise ValueError(f"{name}={value} is outside {span}; choose a value inside.")

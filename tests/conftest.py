@@ -1,0 +1,18 @@
+"""Shared fixtures: the folder of real data, where it is to be had."""
+
+import os
+from pathlib import Path
+
+# Lets scikit-learn's suite run its array API check instead of skipping it; read when scipy is imported.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of research data, which the project does not contain."""
+    folder = os.environ.get("EVENCUT_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("real data sets are absent; set EVENCUT_DATA to their folder")
+    return Path(folder)
