@@ -108,6 +108,17 @@ def test_every_combination_finds_clear_clusters_and_labels_new_points(kernel, cr
     assert np.mean(new == model.labels_) > 0.95
 
 
+@pytest.mark.parametrize("equalize", [None, "exact"])
+def test_points_too_far_for_any_affinity_go_with_the_nearest(equalize):
+    model = KernelClustering(3, kernel=Gaussian(0.5), equalize=equalize, random_state=0).fit(BLOBS)
+    far = np.array([[1e4, 0.0], [-1e4, 0.0], [5.0, 1e4]])
+    nearest = [BLOBS[:, 0].argmax(), BLOBS[:, 0].argmin(), BLOBS[:, 1].argmax()]
+    np.testing.assert_array_equal(model.predict(far), model.labels_[nearest])
+    given = KernelClustering(2, kernel="precomputed", random_state=0).fit(np.kron(np.eye(2), np.ones((2, 2))))
+    with pytest.warns(UserWarning, match="1 new points have no affinity"):
+        assert given.predict([[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])[1] == given.labels_[2]
+
+
 def test_predict_works_for_precomputed_rows_dense_and_sparse():
     A = KNN(10).affinity(BLOBS)
     model = KernelClustering(3, kernel="precomputed", random_state=0).fit(A)

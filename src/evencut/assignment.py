@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,16 +53,42 @@ class Assignment:
         inside, weight = problem.associations(labels, int(labels.max()) + 1)
         return cls(labels, point_scale, inside, weight, own_weight)
 
-    def predict(self, X: Any, extension: Extension) -> NDArray[np.int64]:
-        """Labels of new points, given the kernel's extension from the fitted points to new ones."""
+    def predict(
+        self, X: Any, extension: Extension, nearest: Callable[[Any], NDArray[np.integer]] | None = None
+    ) -> NDArray[np.int64]:
+        """Labels of new points.
+
+        Parameters
+        ----------
+        X : array or sparse rows of shape (n_queries, ...)
+        extension : function
+            From new points to their affinities with the fitted points.
+        nearest : function, optional
+            From new points to the index of the nearest fitted one, whose label is taken by points too far
+            away to have any affinity. Without it they go to the first cluster, with a warning.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+        """
         n_queries = X.shape[0]
         found = np.empty(n_queries, dtype=np.int64)
+        linked = np.empty(n_queries, dtype=bool)
         for first in range(0, n_queries, _ROWS_PER_BLOCK):
             block = slice(first, first + _ROWS_PER_BLOCK)
-            found[block] = self._costs(extension(X[block])).argmin(axis=1)
+            links = self._links(extension(X[block]))
+            found[block] = self._costs(links).argmin(axis=1)
+            linked[block] = links.any(axis=1)
+        far = np.flatnonzero(~linked)
+        if far.size:
+            found[far] = 0 if nearest is None else self.labels[nearest(X[far])]
+        if far.size and nearest is None:
+            warnings.warn(
+                f"{far.size} new points have no affinity with any fitted point and go to cluster 0.", stacklevel=3
+            )
         return found
 
-    def _costs(self, rows: Affinity) -> NDArray[np.float64]:
+    def _links(self, rows: Affinity) -> NDArray[np.float64]:
         if sparse.issparse(rows):
             rows = sparse.csr_array(rows)
             scaled: Any = sparse.csr_array(
@@ -68,9 +96,11 @@ class Assignment:
             )
         else:
             scaled = np.asarray(rows) * self.point_scale
-        links = link_table(scaled, self.labels, len(self.weight))
+        return link_table(scaled, self.labels, len(self.weight))
+
+    def _costs(self, links: NDArray[np.float64]) -> NDArray[np.float64]:
         degree = links.sum(axis=1)
         own = degree if self.own_weight == "degree" else np.ones(len(links))
         if self.own_weight == "even":
-            links /= np.where(degree > 0, degree, 1.0)[:, None]
+            links = links / np.where(degree > 0, degree, 1.0)[:, None]
         return bound_costs(links, own, self.inside, self.weight)

@@ -19,6 +19,7 @@ from .assignment import Assignment
 from .criteria import CRITERIA, RatioProblem
 from .equalization import density_law, equalizing_scale
 from .kernels import KERNELS, Kernel, Precomputed
+from .neighbors import kneighbors
 from .solvers import SOLVERS, solve
 
 __all__ = ["KernelClustering", "KernelKMeans", "NormalizedCut"]
@@ -198,9 +199,14 @@ class KernelClustering(ClusterMixin, BaseEstimator):
 
     def _label(self, X: Any) -> NDArray[np.int64]:
         kernel, points, kept = self._extension_parts
+        extension = kernel.extend(points, n_jobs=self.n_jobs)
         if isinstance(kernel, Precomputed):
-            X = X[:, kept]
-        return self._assignment.predict(X, kernel.extend(points, n_jobs=self.n_jobs))
+            return self._assignment.predict(X[:, kept], extension)
+
+        def nearest(Y: NDArray) -> NDArray[np.intp]:
+            return kneighbors(points, 1, at=Y, n_jobs=self.n_jobs)[1][:, 0]
+
+        return self._assignment.predict(X, extension, nearest)
 
     def _pose(
         self, affinity: Affinity, weights: NDArray[np.float64]
