@@ -1,0 +1,56 @@
+# Every target sets up what it needs, on a machine that has only Python (>= 3.11) and make.
+# `make run` and `make test` are the two to know; `make help` lists the rest.
+
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+VENV := .venv
+BIN := $(VENV)/bin
+# What each kind of work installs. Its mark is made once, and again when pyproject.toml or this file changes.
+EXTRAS_run := cli,plot
+EXTRAS_test := test
+EXTRAS_bench := test,bench
+EXTRAS_docs := docs
+READY := $(VENV)/.ready-for-
+JOBS ?= 2
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help run test lint bench leaderboard docs dist clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: $(READY)run ## cluster an embedded data set; writes out/demo.png and out/labels.csv
+	$(BIN)/evencut demo
+
+test: $(READY)test ## all tests, and the examples in the docstrings
+	$(BIN)/python -m pytest -n $(JOBS) --doctest-modules src tests
+
+lint: $(READY)test ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(READY)bench ## time and score against peers, in one run
+	$(BIN)/python -m benchmarks
+
+leaderboard: $(READY)bench ## score on public data sets (EVENCUT_DATA names their folder)
+	$(BIN)/python -m benchmarks.leaderboard
+
+docs: $(READY)docs ## the documentation, in docs/_build/html
+	$(BIN)/sphinx-build -W docs docs/_build/html
+
+dist: $(READY)test ## sdist and wheel, in dist/
+	$(BIN)/python -m build --no-isolation
+
+clean: ## remove everything that make made
+	rm -rf $(VENV) out build dist docs/_build docs/gallery docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "evencut needs Python 3.11 or newer: install it, or name it with make PYTHON=/path/to/python" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(READY)%: pyproject.toml Makefile | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS_$*)]"
+	@touch $@

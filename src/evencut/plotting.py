@@ -1,0 +1,195 @@
+"""Displays of clusterings, in the style of scikit-learn's Display classes.
+
+Colours come from a palette that people with colour-blindness can tell apart; matplotlib is imported only when something
+is drawn.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.decomposition import PCA
+from sklearn.utils.validation import check_array, check_is_fitted
+
+__all__ = ["PALETTE", "ClusterDisplay"]
+
+#: Eight colours that stay distinct under the common forms of colour-blindness (Okabe and Ito, 2008).
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
+
+# Past eight clusters the colours come round again with another marker, so that no two clusters look the same.
+_MARKERS = "osD^vP*X"
+_NOISE_COLOR = "#999999"
+
+
+class ClusterDisplay:
+    """A scatter plot of points coloured by cluster.
+
+    Make one with `from_labels` or `from_estimator`. Points in one dimension are drawn along a line, in two as they are,
+    and in more on their first two principal components (the axis labels say so). The label -1 means no cluster and is
+    drawn grey.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_samples, 2)
+        Where the points are drawn.
+    labels : ndarray of shape (n_samples,)
+        Cluster of each point.
+    axis_labels : tuple of two str, default=("", "")
+        What the two coordinates are.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where the display was drawn.
+    figure_ : matplotlib Figure
+        The figure that holds it.
+    collections_ : list of matplotlib PathCollection
+        One scatter a cluster, in the order of the sorted labels.
+
+    Examples
+    --------
+    >>> from evencut.datasets import make_rings
+    >>> from evencut.plotting import ClusterDisplay
+    >>> X, y = make_rings(random_state=0)
+    >>> display = ClusterDisplay.from_labels(X, y, title="two rings")
+    >>> len(display.collections_)
+    2
+    """
+
+    ax_: Any
+    figure_: Any
+    collections_: list[Any]
+
+    def __init__(
+        self,
+        points: NDArray[np.floating],
+        labels: NDArray[Any],
+        *,
+        axis_labels: tuple[str, str] = ("", ""),
+    ) -> None:
+        self.points = points
+        self.labels = labels
+        self.axis_labels = axis_labels
+
+    @classmethod
+    def from_labels(
+        cls, X: ArrayLike, labels: ArrayLike, *, ax: Any = None, title: str | None = None, legend: bool = True, **style: Any
+    ) -> ClusterDisplay:
+        """Draw points in the colours of their labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The points.
+        labels : array-like of shape (n_samples,)
+            Cluster of each point.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure otherwise.
+        title : str, optional
+            Title of the axes.
+        legend : bool, default=True
+            Whether to name the clusters and their sizes.
+        **style
+            Passed on to `Axes.scatter`.
+
+        Returns
+        -------
+        display : ClusterDisplay
+            The display, drawn.
+        """
+        names = [str(name) for name in getattr(X, "columns", [])]
+        X = check_array(X, dtype=np.float64)
+        labels = np.asarray(labels)
+        if labels.shape != (len(X),):
+            raise ValueError(f"labels has shape {labels.shape}; it must have one entry for each of {len(X)} points.")
+        points, axis_labels = _on_a_plane(X, names)
+        return cls(points, labels, axis_labels=axis_labels).plot(ax=ax, title=title, legend=legend, **style)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        *,
+        ax: Any = None,
+        title: str | None = None,
+        legend: bool = True,
+        **style: Any,
+    ) -> ClusterDisplay:
+        """Draw points in the colours a fitted clustering gives them.
+
+        Parameters
+        ----------
+        estimator : fitted clusterer
+            Its `labels_` colour the points.
+        X : array-like of shape (n_samples, n_features)
+            The points it was fitted on.
+        ax, title, legend, **style
+            As in `from_labels`.
+
+        Returns
+        -------
+        display : ClusterDisplay
+            The display, drawn.
+        """
+        check_is_fitted(estimator, "labels_")
+        return cls.from_labels(X, estimator.labels_, ax=ax, title=title, legend=legend, **style)
+
+    def plot(
+        self, *, ax: Any = None, title: str | None = None, legend: bool = True, **style: Any
+    ) -> ClusterDisplay:
+        """Draw on `ax`, or on a new figure; the parameters are those of `from_labels`."""
+        if ax is None:
+            _, ax = _pyplot().subplots(layout="constrained")
+        # Smaller dots for more points keep the shape of dense regions visible.
+        look = {"s": float(np.clip(12_000 / len(self.points), 1, 25)), "linewidths": 0, "alpha": 0.8} | style
+        self.collections_ = []
+        for place, name in enumerate(np.unique(self.labels)):
+            members = self.points[self.labels == name]
+            scatter = ax.scatter(*members.T, label=f"{name} ({len(members)} points)", **_appearance(name, place), **look)
+            self.collections_.append(scatter)
+        ax.set(xlabel=self.axis_labels[0], ylabel=self.axis_labels[1])
+        if title is not None:
+            ax.set_title(title)
+        if legend:
+            ax.legend(title="cluster", ncols=1 + (len(self.collections_) - 1) // 10, markerscale=2)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _appearance(name: Any, place: int) -> dict[str, str]:
+    if name == -1:
+        return {"color": _NOISE_COLOR, "marker": "x"}
+    return {
+        "color": PALETTE[place % len(PALETTE)],
+        "marker": _MARKERS[place // len(PALETTE) % len(_MARKERS)],
+    }
+
+
+def _on_a_plane(X: NDArray[np.float64], names: list[str]) -> tuple[NDArray[np.float64], tuple[str, str]]:
+    """Two coordinates for each point, and what they are called."""
+    if X.shape[1] == 1:
+        return np.column_stack([X[:, 0], np.zeros(len(X))]), (names[0] if names else "", "")
+    if X.shape[1] == 2:
+        return X, (names[0], names[1]) if names else ("", "")
+    if len(X) == 1:
+        return X[:, :2], ("", "")
+    pca = PCA(2, svd_solver="covariance_eigh" if X.shape[1] < 1000 else "auto", random_state=0)
+    points = pca.fit_transform(X)
+    share = np.nan_to_num(pca.explained_variance_ratio_)
+    first, second = (f"principal component {i + 1} ({share[i]:.0%} of the variance)" for i in range(2))
+    return points, (first, second)
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ModuleNotFoundError as missing:
+        if missing.name != "matplotlib":
+            raise
+        raise ModuleNotFoundError(
+            'Drawing needs matplotlib, which is not installed: pip install "evencut[plot]"', name="matplotlib"
+        ) from missing
+    return plt
