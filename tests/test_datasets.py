@@ -5,7 +5,12 @@ import pytest
 
 from evencut import datasets
 
-MAKERS = [datasets.make_clumped_moons, datasets.make_rings, datasets.make_sparse_subset, datasets.make_growing_density]
+MAKERS = [
+    datasets.make_clumped_moons,
+    datasets.make_rings,
+    datasets.make_sparse_subset,
+    datasets.make_growing_density,
+]
 
 
 @pytest.mark.parametrize("make", MAKERS)
@@ -79,7 +84,12 @@ def test_growing_density_is_sorted_and_y_is_its_density():
     ("make", "wrong", "error", "says"),
     [
         (datasets.make_clumped_moons, {"n_samples": 1}, ValueError, "n_samples=1 is too few"),
-        (datasets.make_clumped_moons, {"n_samples": 10.0}, TypeError, "n_samples=10.0 must be a whole number"),
+        (
+            datasets.make_clumped_moons,
+            {"n_samples": 10.0},
+            TypeError,
+            "n_samples=10.0 must be a whole number",
+        ),
         (datasets.make_clumped_moons, {"n_samples": True}, TypeError, "n_samples=True"),
         (datasets.make_clumped_moons, {"clump": 1.5}, ValueError, r"clump=1.5 is outside \[0, 1\]"),
         (datasets.make_clumped_moons, {"clump": "all"}, TypeError, "clump='all' must be a number"),

@@ -234,11 +234,14 @@ def _check_sample_count(n_samples: Any, smallest: int) -> None:
         raise ValueError(f"n_samples={n_samples} is too few; ask for at least {smallest}.")
 
 
-def _check_number(name: str, value: Any, low: float, high: float = np.inf, *, open_ends: bool = False) -> None:
+def _check_number(
+    name: str, value: Any, low: float, high: float = np.inf, *, open_ends: bool = False
+) -> None:
     """Accept a number in [low, high], or in (low, high) with open ends; infinity never."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name}={value!r} must be a number, not {type(value).__name__}.")
-    inside = low < value < high if open_ends else low <= value <= high
-    if not (inside and np.isfinite(value)):
+    number = float(value)
+    inside = low < number < high if open_ends else low <= number <= high
+    if not (inside and np.isfinite(number)):
         span = f"{'(' if open_ends else '['}{low:g}, {high:g}{')' if open_ends or high == np.inf else ']'}"
         raise ValueError(f"{name}={value} is outside {span}; choose a value inside.")

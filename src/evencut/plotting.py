@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_array, check_is_fitted
 
-__all__ = ["PALETTE", "ClusterDisplay"]
+__all__ = ["PALETTE", "ClusterDisplay", "make_figure", "require_matplotlib"]
 
 #: Eight colours that stay distinct under the common forms of colour-blindness (Okabe and Ito, 2008).
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
@@ -75,7 +75,14 @@ class ClusterDisplay:
 
     @classmethod
     def from_labels(
-        cls, X: ArrayLike, labels: ArrayLike, *, ax: Any = None, title: str | None = None, legend: bool = True, **style: Any
+        cls,
+        X: ArrayLike,
+        labels: ArrayLike,
+        *,
+        ax: Any = None,
+        title: str | None = None,
+        legend: bool = True,
+        **style: Any,
     ) -> ClusterDisplay:
         """Draw points in the colours of their labels.
 
@@ -100,11 +107,13 @@ class ClusterDisplay:
             The display, drawn.
         """
         names = [str(name) for name in getattr(X, "columns", [])]
-        X = check_array(X, dtype=np.float64)
+        data: NDArray[np.float64] = check_array(X, dtype=np.float64)
         labels = np.asarray(labels)
-        if labels.shape != (len(X),):
-            raise ValueError(f"labels has shape {labels.shape}; it must have one entry for each of {len(X)} points.")
-        points, axis_labels = _on_a_plane(X, names)
+        if labels.shape != (len(data),):
+            raise ValueError(
+                f"labels has shape {labels.shape}; it must have one entry for each of {len(data)} points."
+            )
+        points, axis_labels = _on_a_plane(data, names)
         return cls(points, labels, axis_labels=axis_labels).plot(ax=ax, title=title, legend=legend, **style)
 
     @classmethod
@@ -148,7 +157,9 @@ class ClusterDisplay:
         self.collections_ = []
         for place, name in enumerate(np.unique(self.labels)):
             members = self.points[self.labels == name]
-            scatter = ax.scatter(*members.T, label=f"{name} ({len(members)} points)", **_appearance(name, place), **look)
+            scatter = ax.scatter(
+                *members.T, label=f"{name} ({len(members)} points)", **_appearance(name, place), **look
+            )
             self.collections_.append(scatter)
         ax.set(xlabel=self.axis_labels[0], ylabel=self.axis_labels[1])
         if title is not None:
@@ -177,19 +188,41 @@ def _on_a_plane(X: NDArray[np.float64], names: list[str]) -> tuple[NDArray[np.fl
     if len(X) == 1:
         return X[:, :2], ("", "")
     pca = PCA(2, svd_solver="covariance_eigh" if X.shape[1] < 1000 else "auto", random_state=0)
-    points = pca.fit_transform(X)
-    share = np.nan_to_num(pca.explained_variance_ratio_)
+    with np.errstate(invalid="ignore"):
+        points = pca.fit_transform(X)
+    share = np.nan_to_num(pca.explained_variance_ratio_)  # equal points have no variance to share
     first, second = (f"principal component {i + 1} ({share[i]:.0%} of the variance)" for i in range(2))
     return points, (first, second)
 
 
-def _pyplot() -> Any:
+def make_figure(nrows: int = 1, ncols: int = 1, *, size: tuple[float, float] = (6.4, 4.8)) -> tuple[Any, Any]:
+    """A figure that belongs to no window, and its axes: for files and for threads.
+
+    Examples
+    --------
+    >>> figure, axes = make_figure(ncols=2, size=(8, 3))
+    >>> len(axes)
+    2
+    """
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    return figure, figure.subplots(nrows, ncols)
+
+
+def require_matplotlib() -> None:
+    """Raise an error that says how to install matplotlib where it is missing."""
     try:
-        import matplotlib.pyplot as plt
+        import matplotlib  # noqa: F401
     except ModuleNotFoundError as missing:
-        if missing.name != "matplotlib":
-            raise
         raise ModuleNotFoundError(
             'Drawing needs matplotlib, which is not installed: pip install "evencut[plot]"', name="matplotlib"
         ) from missing
+
+
+def _pyplot() -> Any:
+    require_matplotlib()
+    import matplotlib.pyplot as plt
+
     return plt

@@ -1,0 +1,113 @@
+"""The command `evencut`: one file a command, each a function whose signature is its options.
+
+To add a command, write `cli/NAME.py` with a function `NAME` and add the name to `COMMANDS`. Raise
+`errors.UserError` for what the user has to change.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from evencut.cli.console import say, warnings_in_one_line
+from evencut.cli.errors import UserError, one_line
+
+__all__ = ["COMMANDS", "build_app", "main"]
+
+#: The commands, in the order of the help page; `NAME` is the function of that name in `evencut.cli.NAME`.
+COMMANDS = (
+    "demo",
+    "cluster",
+)
+
+_USER_ERROR = 2
+_INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its exit code.
+
+    Zero means done, 2 a mistake in what was given, 130 an interruption, 1 a fault of the program.
+    """
+    sys.exit(_run(list(sys.argv[1:] if arguments is None else arguments)))
+
+
+def build_app() -> Any:
+    """The typer application with every command of `COMMANDS`."""
+    import typer
+
+    app = typer.Typer(
+        name="evencut",
+        help="Kernel clustering without density bias.",
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+    def show_version(asked: bool) -> None:
+        if asked:
+            from evencut import __version__
+
+            print(f"evencut {__version__}")
+            raise typer.Exit()
+
+    @app.callback()
+    def evencut(
+        version: bool = typer.Option(
+            False, "--version", help="Show the version and leave.", callback=show_version, is_eager=True
+        ),
+    ) -> None:
+        """Kernel clustering without density bias."""
+
+    for name in COMMANDS:
+        app.command(name)(getattr(import_module(f"evencut.cli.{name}"), name))
+    return app
+
+
+def _run(arguments: list[str]) -> int:
+    """Run a command and turn whatever goes wrong into one line and an exit code."""
+    try:
+        with warnings_in_one_line():
+            code = build_app()(arguments or ["--help"], prog_name="evencut", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has left; point stdout elsewhere so that closing it does not fail too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except UserError as error:
+        say(f"error: {error}")
+        return _USER_ERROR
+    except ModuleNotFoundError as error:
+        say(f"error: {_missing_library(error)}")
+        return _USER_ERROR
+    except Exception as error:
+        return _report(error)
+
+
+def _report(error: Exception) -> int:
+    # Typer's own errors are told by what they offer: it brings its own copy of click in some versions.
+    if hasattr(error, "format_message"):
+        say(f"error: {one_line(ValueError(error.format_message()))} (evencut --help shows the options)")
+        return _USER_ERROR
+    if type(error).__name__ == "Abort":
+        return _INTERRUPTED
+    if os.environ.get("EVENCUT_TRACEBACK"):
+        raise error
+    say(
+        f"error: this is a fault of evencut, not yours: {type(error).__name__}: {one_line(error)} "
+        "(set EVENCUT_TRACEBACK=1 to see where, and please report it)"
+    )
+    return 1
+
+
+def _missing_library(error: ModuleNotFoundError) -> str:
+    if error.name in ("typer", "rich"):
+        return f'the command line needs {error.name}, which is not installed: pip install "evencut[cli]"'
+    return one_line(error)

@@ -1,0 +1,154 @@
+"""`evencut cluster FILE -k 3 -o labels.csv`: a file of points in, a file of labels out."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from evencut.cli.console import progress, say
+from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
+from evencut.cli.outputs import check_distinct, check_writable, whole_file
+from evencut.cli.pictures import check_picture, save_figure
+from evencut.cli.tables import Table, check_output_format, check_readable, read_table, write_table
+
+__all__ = ["cluster"]
+
+
+def cluster(
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="CSV, Parquet, NPY or NPZ file with one row a point; - reads CSV from standard input."
+        ),
+    ],
+    n_clusters: Annotated[int, typer.Option("--n-clusters", "-k", min=1, help="Number of clusters.")],
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", help="Where the labels go: .csv, .npy or .parquet; - for standard output."
+        ),
+    ] = "-",
+    plot: Annotated[str | None, typer.Option(help="Also draw the clusters: .png, .pdf or .svg.")] = None,
+    columns: Annotated[
+        str | None, typer.Option(help="Columns to use, by name or number from 1, with commas between.")
+    ] = None,
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header", help="Whether line 1 of a CSV names the columns [default: found out]."
+        ),
+    ] = None,
+    key: Annotated[str | None, typer.Option(help="Array of an NPZ file to use.")] = None,
+    standardize: Annotated[
+        bool, typer.Option("--standardize", help="Give every column mean 0 and deviation 1 first.")
+    ] = False,
+    kernel: Annotated[
+        str, typer.Option(help="knn, gaussian, adaptive_gaussian, local_scaling, geodesic or precomputed.")
+    ] = "knn",
+    n_neighbors: Annotated[
+        int | None, typer.Option(help="Neighbours of the kernel [default: the kernel's own].")
+    ] = None,
+    bandwidth: Annotated[
+        str | None,
+        typer.Option(help="Bandwidth of the Gaussian kernel: a number, scott, silverman or median."),
+    ] = None,
+    criterion: Annotated[
+        str, typer.Option(help="normalized_cut, average_association or average_cut.")
+    ] = "normalized_cut",
+    equalize: Annotated[str, typer.Option(help="Equalise the density: none, weights or exact.")] = "none",
+    solver: Annotated[str, typer.Option(help="How the criterion is optimised.")] = "auto",
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="The same seed gives the same labels.")] = 0,
+    n_jobs: Annotated[int | None, typer.Option(help="Processors to use, -1 for all.")] = None,
+) -> None:
+    """Cluster the points in a file."""
+    check_readable(file)
+    check_output_format(output)
+    check_distinct(input=file, output=output, plot=plot)
+    if output != "-":
+        check_writable(output)
+    if plot is not None:
+        check_picture(plot)
+    with progress() as step:
+        step("starting")
+        estimator = _estimator(kernel, criterion, equalize, solver)
+        _set_kernel_parameters(
+            estimator, kernel, n_neighbors=n_neighbors, bandwidth=_number_or_name(bandwidth)
+        )
+        estimator.set_params(n_clusters=n_clusters, random_state=seed, n_jobs=n_jobs)
+        step(f"reading {file}")
+        table = read_table(
+            file, columns=None if columns is None else columns.split(","), header=header, key=key
+        )
+        X = _standardized(table) if standardize else table.values
+        step(f"clustering {len(X)} points in {X.shape[1]} dimensions")
+        with library_errors_are_the_users():
+            labels = estimator.fit(X).labels_
+        step(f"writing {output}")
+        _write_labels(output, labels)
+        if plot is not None:
+            step(f"drawing {plot}")
+            _draw(plot, table, labels)
+    sizes = ", ".join(map(str, np.bincount(labels)))
+    say(f"{len(labels)} points, clusters of {sizes}" + (f"; wrote {output}" if output != "-" else ""))
+
+
+def _estimator(kernel: str, criterion: str, equalize: str, solver: str) -> Any:
+    from evencut.clustering import KernelClustering
+    from evencut.criteria import CRITERIA
+    from evencut.kernels import KERNELS
+
+    check_name("--kernel", kernel, KERNELS)
+    check_name("--criterion", criterion, CRITERIA)
+    check_name("--equalize", equalize, ["none", "weights", "exact"])
+    return KernelClustering(
+        kernel=KERNELS[kernel](),
+        criterion=criterion,
+        equalize=None if equalize == "none" else equalize,
+        solver=solver,
+    )
+
+
+def _set_kernel_parameters(estimator: Any, kernel: str, **given: Any) -> None:
+    known = estimator.kernel.get_params()
+    for name, value in given.items():
+        if value is None:
+            continue
+        if name not in known:
+            takes = f"it takes {', '.join(known)}" if known else "it has no parameters"
+            raise UserError(f"--{name.replace('_', '-')} {value} does not fit --kernel {kernel}: {takes}.")
+        estimator.set_params(**{f"kernel__{name}": value})
+
+
+def _number_or_name(text: str | None) -> float | str | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
+
+
+def _standardized(table: Table) -> Any:
+    deviation = table.values.std(axis=0)
+    # A column that never changes says nothing: centred, it stays zero.
+    return (table.values - table.values.mean(axis=0)) / np.where(deviation > 0, deviation, 1)
+
+
+def _write_labels(output: str, labels: Any) -> None:
+    if output == "-":
+        write_table(sys.stdout.buffer, output, {"label": labels})
+        sys.stdout.flush()
+        return
+    with whole_file(output) as file:
+        write_table(file, output, {"label": labels})
+
+
+def _draw(plot: str, table: Table, labels: Any) -> None:
+    from evencut.plotting import ClusterDisplay, make_figure
+
+    figure, ax = make_figure()
+    display = ClusterDisplay.from_labels(table.values, labels, ax=ax)
+    if len(table.columns) == 2:
+        display.ax_.set(xlabel=table.columns[0], ylabel=table.columns[1])
+    save_figure(figure, plot)

@@ -1,0 +1,95 @@
+"""`evencut demo`: the bias of plain kernel k-means and its cure, on an embedded data set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from evencut.cli.console import progress, say
+from evencut.cli.errors import UserError
+from evencut.cli.outputs import whole_file
+from evencut.cli.pictures import check_picture, save_figure
+from evencut.cli.tables import write_table
+
+__all__ = ["demo"]
+
+
+def demo(
+    out: Annotated[str, typer.Option(help="Folder for demo.png and labels.csv; made if need be.")] = "out",
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Seed of the data and of the clustering.")
+    ] = 0,
+) -> None:
+    """Cluster two moons, one with a dense clump, with plain kernel k-means and with evencut."""
+    from sklearn.metrics import adjusted_rand_score
+
+    from evencut.datasets import make_clumped_moons
+
+    folder = _folder(out)
+    picture, labels_file = folder / "demo.png", folder / "labels.csv"
+    check_picture(picture)
+    with progress() as step:
+        X, y = make_clumped_moons(600, clump=0.5, random_state=seed)
+        found = {}
+        for name, estimator in _methods(seed).items():
+            step(f"clustering with {name}")
+            found[name] = estimator.fit(X).labels_
+        scores = {name: adjusted_rand_score(y, labels) for name, labels in found.items()}
+        step("drawing")
+        _draw(picture, X, found, scores)
+        columns = {"x": X[:, 0], "y": X[:, 1], "true": y}
+        with whole_file(labels_file) as file:
+            write_table(file, str(labels_file), columns | {_as_column(name): found[name] for name in found})
+    _print_table(found, scores)
+    say(f"wrote {picture} and {labels_file}")
+
+
+def _folder(out: str) -> Path:
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"cannot make the folder {out}: {error.strerror}; choose another with --out."
+        ) from error
+    return folder
+
+
+def _methods(seed: int) -> dict[str, Any]:
+    from evencut import KernelClustering
+    from evencut.kernels import Gaussian
+
+    plain = KernelClustering(
+        2, kernel=Gaussian(bandwidth="scott"), criterion="average_association", random_state=seed
+    )
+    return {"kernel k-means": plain, "evencut": KernelClustering(2, random_state=seed)}
+
+
+def _as_column(name: str) -> str:
+    return name.replace(" ", "_").replace("-", "")
+
+
+def _print_table(found: dict[str, Any], scores: dict[str, float]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("method", "cluster sizes", "ARI", box=SIMPLE_HEAD)
+    for name, labels in found.items():
+        table.add_row(name, " + ".join(map(str, np.bincount(labels))), f"{scores[name]:.2f}")
+    Console().print(table)
+
+
+def _draw(picture: Path, X: Any, found: dict[str, Any], scores: dict[str, float]) -> None:
+    from evencut.plotting import ClusterDisplay, make_figure
+
+    figure, axes = make_figure(ncols=len(found), size=(8, 3))
+    for ax, (name, labels) in zip(axes, found.items()):
+        ClusterDisplay.from_labels(
+            X, labels, ax=ax, title=f"{name} (ARI {scores[name]:.2f})", legend=False, s=10
+        )
+        ax.set(aspect="equal", xticks=[], yticks=[])
+    save_figure(figure, picture)

@@ -1,0 +1,78 @@
+"""Files are written whole or not at all: under another name first, then moved into place.
+
+An error or Ctrl-C leaves what was there before; whether a place can be written is asked before the work begins.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from evencut.cli.errors import UserError
+
+__all__ = ["check_distinct", "check_writable", "whole_file"]
+
+
+def check_writable(path: str | Path) -> None:
+    """Raise a `UserError` if nothing can be written to `path`; changes nothing."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise UserError(f"cannot write {path}: it is a folder; name a file inside it.")
+    if not target.parent.is_dir():
+        raise UserError(f"cannot write {path}: the folder {target.parent} does not exist; create it first.")
+    if _is_special(target):
+        return
+    trial = _beside(target)
+    try:
+        trial.open("xb").close()
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}; choose another place.") from error
+    finally:
+        trial.unlink(missing_ok=True)
+
+
+def check_distinct(**files: str | Path | None) -> None:
+    """Raise a `UserError` if two of the named files are the same one."""
+    seen: dict[str, str] = {}
+    for role, path in files.items():
+        if path is None or str(path) == "-":
+            continue
+        place = os.path.realpath(path)
+        if place in seen:
+            raise UserError(f"{path} is both the {seen[place]} and the {role}; give the {role} another name.")
+        seen[place] = role
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
+    """Open a file for writing that replaces `path` only if the block ends without an error."""
+    target = Path(os.path.realpath(path))
+    if _is_special(target):
+        with target.open("wb") as file:
+            yield file
+        return
+    draft = _beside(target)
+    try:
+        with draft.open("xb") as file:
+            yield file
+        if target.exists():
+            shutil.copymode(target, draft)
+        draft.replace(target)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror or error}; choose another place.") from error
+    finally:
+        with suppress(OSError):
+            draft.unlink()
+
+
+def _is_special(target: Path) -> bool:
+    """Devices and pipes (/dev/null, /dev/stdout) take data but must never be replaced."""
+    return target.exists() and not target.is_file()
+
+
+def _beside(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{os.getpid()}.part")

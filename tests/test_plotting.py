@@ -1,0 +1,95 @@
+"""Displays draw what they are given, in colours that differ, and say what is missing."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.cluster import KMeans
+
+from evencut.datasets import make_rings
+from evencut.plotting import PALETTE, ClusterDisplay, make_figure
+
+matplotlib = pytest.importorskip("matplotlib")
+
+
+@pytest.fixture
+def ax():
+    return make_figure()[1]
+
+
+def test_every_point_is_drawn_once_in_the_colour_of_its_cluster(ax):
+    X, y = make_rings(90, random_state=0)
+    display = ClusterDisplay.from_labels(X, y, ax=ax, title="rings")
+    assert display.ax_ is ax
+    assert display.figure_ is ax.figure
+    assert ax.get_title() == "rings"
+    for label, drawn in enumerate(display.collections_):
+        np.testing.assert_array_equal(drawn.get_offsets(), X[y == label])
+        color = matplotlib.colors.to_hex(drawn.get_facecolor()[0])
+        assert color == PALETTE[label].lower()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["0 (45 points)", "1 (45 points)"]
+
+
+def test_the_estimator_gives_the_labels_and_must_be_fitted(ax):
+    X, _ = make_rings(50, random_state=0)
+    model = KMeans(3, n_init=1, random_state=0)
+    with pytest.raises(ValueError, match="not fitted"):
+        ClusterDisplay.from_estimator(model, X, ax=ax)
+    display = ClusterDisplay.from_estimator(model.fit(X), X, ax=ax, legend=False)
+    np.testing.assert_array_equal(display.labels, model.labels_)
+    assert ax.get_legend() is None
+    with pytest.raises(ValueError, match="one entry for each of 20 points"):
+        ClusterDisplay.from_estimator(model, X[:20], ax=ax)
+
+
+def test_many_clusters_all_look_different_and_noise_is_grey(ax):
+    labels = np.arange(-1, 64)
+    display = ClusterDisplay.from_labels(np.random.default_rng(0).normal(size=(65, 2)), labels, ax=ax)
+    looks = {
+        (tuple(drawn.get_facecolor()[0]), drawn.get_paths()[0].vertices.tobytes()) for drawn in display.collections_[1:]
+    }
+    assert len(looks) == 64
+    red, green, blue, _ = display.collections_[0].get_edgecolor()[0]
+    assert red == green == blue
+
+
+def test_palette_colours_stay_apart_for_every_kind_of_colour_blindness():
+    """Simulated by dropping one cone response (Viénot, Brettel and Mollon, 1999), colours still differ."""
+    rgb = np.array([matplotlib.colors.to_rgb(color) for color in PALETTE])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    protan = np.array([[0.1124, 0.8876, 0.0], [0.1124, 0.8876, 0.0], [0.0040, -0.0040, 1.0]])
+    deutan = np.array([[0.2928, 0.7072, 0.0], [0.2928, 0.7072, 0.0], [-0.0223, 0.0223, 1.0]])
+    for sight in (np.eye(3), protan, deutan):
+        seen = np.clip(linear @ sight.T, 0, 1) ** (1 / 2.2)
+        distances = np.linalg.norm(seen[:, None] - seen[None], axis=2) + np.eye(len(PALETTE)) * 9
+        assert distances.min() > 0.1
+
+
+def test_axes_say_what_is_drawn(ax):
+    rng = np.random.default_rng(0)
+    wide = rng.normal(size=(40, 6)) * [9, 5, 1, 1, 1, 1]
+    display = ClusterDisplay.from_labels(wide, np.zeros(40, int), ax=ax)
+    assert display.points.shape == (40, 2)
+    assert "principal component 1 (7" in ax.get_xlabel()
+    frame = pd.DataFrame({"length": wide[:, 0], "width": wide[:, 1]})
+    ClusterDisplay.from_labels(frame, np.zeros(40, int), ax=ax)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("length", "width")
+    line = ClusterDisplay.from_labels(wide[:, :1], np.zeros(40, int), ax=ax)
+    np.testing.assert_array_equal(line.points, np.column_stack([wide[:, 0], np.zeros(40)]))
+
+
+def test_equal_points_and_a_single_point_are_drawn_without_a_warning(ax):
+    ClusterDisplay.from_labels(np.ones((5, 4)), np.zeros(5, int), ax=ax)
+    ClusterDisplay.from_labels(np.ones((1, 4)), np.zeros(1, int), ax=ax)
+
+
+def test_wrong_labels_are_named(ax):
+    with pytest.raises(ValueError, match=r"labels has shape \(3,\); it must have one entry for each of 4 points"):
+        ClusterDisplay.from_labels(np.zeros((4, 2)), [0, 1, 2], ax=ax)
+
+
+def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "evencut\[plot\]"'):
+        ClusterDisplay.from_labels(np.zeros((4, 2)), [0, 1, 0, 1])
