@@ -13,20 +13,22 @@ import evencut
 PACKAGE = Path(evencut.__file__).parent
 
 # Each room and the rooms it may import, top of the table first. A new room needs a line here.
-_POINTS = {"neighbors", "density", "equalization"}
-_CORE = {*_POINTS, "kernels", "criteria", "solvers"}
+_KERNEL_PARTS = {"affinity", "neighbors", "density", "equalization"}
+_CORE = {*_KERNEL_PARTS, "kernels", "criteria", "solvers", "assignment", "clustering"}
 MAY_IMPORT = {
+    "affinity": set(),
     "neighbors": set(),
     "density": {"neighbors"},
-    "equalization": {"density"},
-    "kernels": _POINTS,
-    "criteria": set(),
-    "solvers": {"criteria"},
-    "clustering": _CORE,
-    "landmarks": {*_CORE, "clustering"},
-    "diagnosis": {*_CORE, "clustering", "landmarks"},
-    "theory": {*_CORE, "clustering", "landmarks", "diagnosis"},
-    "segmentation": {"criteria", "solvers", "kernels"},
+    "equalization": {"affinity", "density"},
+    "kernels": _KERNEL_PARTS,
+    "criteria": {"affinity"},
+    "solvers": {"affinity", "criteria"},
+    "assignment": {"affinity", "kernels", "criteria", "solvers"},
+    "clustering": _CORE - {"clustering"},
+    "landmarks": _CORE,
+    "diagnosis": {*_CORE, "landmarks"},
+    "theory": {*_CORE, "landmarks", "diagnosis"},
+    "segmentation": {"affinity", "criteria", "solvers", "kernels"},
     "datasets": set(),
     "plotting": set(),
 }
@@ -89,8 +91,9 @@ def test_files_say_what_they_are_for_and_stay_short():
 
 def test_importing_evencut_adds_nothing_but_evencut():
     """Nothing is compiled and nothing slow is loaded: numba, matplotlib and typer wait until they are needed."""
+    source = str(PACKAGE.parent)
     script = (
-        "import sys, json, sklearn.cluster\n"
+        f"import sys, json, sklearn.cluster; sys.path.insert(0, {source!r})\n"
         "before = set(sys.modules)\n"
         "import evencut\n"
         "for name in evencut.__all__: getattr(evencut, name)\n"

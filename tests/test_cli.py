@@ -22,6 +22,7 @@ from evencut.cli import main, outputs
 from evencut.datasets import make_clumped_moons, make_rings
 
 EVENCUT = [sys.executable, "-m", "evencut"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(evencut.__file__).parents[1]), "TERM": "xterm", "COLUMNS": "100"}
 
 
 @pytest.fixture
@@ -267,21 +268,21 @@ def bad_files(tmp_path):
         ("null.parquet -k 2", "row 2, column 'x' is nan"),
         ("good.csv -k 2 --columns 1,9", "has no column '9'"),
         ("good.csv", "Missing option '--n-clusters'"),
-        ("good.csv -k two", "'two' is not a valid int"),
-        ("good.csv -k 0", "0 is not in the range x>=1"),
-        ("good.csv -k 12", "12"),
-        ("same.csv -k 2", "2"),
-        ("one.csv -k 1", "1"),
+        ("good.csv -k two", "-k two is not a whole number; give one of at least 1"),
+        ("good.csv -k 0", "-k 0 is out of range; give a whole number of at least 1"),
+        ("good.csv -k 12", "n_clusters=12 is more than the 3 distinct points"),
+        ("same.csv -k 2", "n_clusters=2 is more than the 1 distinct points"),
+        ("one.csv -k 1", "minimum of 2 is required"),
         ("good.csv -k 2 --kernel gausian", "--kernel gausian is not known; did you mean gaussian?"),
         ("good.csv -k 2 --criterion ncut", "--criterion ncut is not known"),
         ("good.csv -k 2 --equalize all", "--equalize all is not known"),
-        ("good.csv -k 2 --solver magic", "magic"),
-        ("good.csv -k 2 --bandwidth 3", "--bandwidth 3.0 does not fit --kernel knn"),
+        ("good.csv -k 2 --solver magic", "--solver magic is not known"),
+        ("good.csv -k 2 --bandwidth 3", "--bandwidth 3 does not fit --kernel knn"),
         ("good.csv -k 2 --kernel gaussian --bandwidth wide", "wide"),
         ("good.csv -k 2 --kernel gaussian --bandwidth=-1", "-1"),
-        ("good.csv -k 2 --n-neighbors 0", "0"),
-        ("good.csv -k 2 --n-jobs 0", "n_jobs"),
-        ("good.csv -k 2 --seed=-1", "-1"),
+        ("good.csv -k 2 --n-neighbors 0", "--n-neighbors 0 is out of range"),
+        ("good.csv -k 2 --n-jobs 0", "--n-jobs 0 would do nothing"),
+        ("good.csv -k 2 --seed=-1", "--seed -1 is out of range; give a whole number of 0 to 4294967295"),
         ("good.csv -k 2 --colour red", "--colour"),
         ("good.csv -k 2 -o absent/labels.csv", "the folder"),
         ("good.csv -k 2 -o folder.csv", "it is a folder"),
@@ -380,7 +381,7 @@ def test_interrupting_a_real_process(tmp_path):
     (tmp_path / "labels.csv").write_text("precious\n")
     process = subprocess.Popen(
         [*EVENCUT, "cluster", "-", "-k", "2", "-o", "labels.csv"],
-        cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT,
     )  # fmt: skip
     process.stdin.write(b"1,2\n")
     process.stdin.flush()
@@ -410,10 +411,9 @@ def test_progress_is_shown_on_a_terminal_and_never_in_a_pipe(tmp_path, terminal)
     X, _ = make_rings(60, random_state=0)
     np.save(tmp_path / "points.npy", X)
     ours, theirs = pty.openpty() if terminal else os.pipe()
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
     process = subprocess.Popen(
         [*EVENCUT, "cluster", "points.npy", "-k", "2"],
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs, env=environment,
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs, env=ENVIRONMENT,
     )  # fmt: skip
     os.close(theirs)
     shown = read_to_the_end(ours)

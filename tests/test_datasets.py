@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
-from evencut import datasets
+from evencut import KernelClustering, datasets
 
 MAKERS = [
     datasets.make_clumped_moons,
@@ -69,6 +70,15 @@ def test_the_tail_is_sparse_far_and_part_of_the_lower_moon():
     assert (y[tail] == 1).all()
     assert np.linalg.norm(X[tail] - [2, 0.5], axis=1).max() > 1.8
     assert np.bincount(y).tolist() == [300, 300]
+
+
+def test_the_tail_is_cut_off_by_a_fixed_bandwidth_and_not_by_the_default():
+    X, y = datasets.make_sparse_subset(random_state=0)
+    fixed = KernelClustering(2, kernel="gaussian", random_state=0).fit_predict(X)
+    even = KernelClustering(2, random_state=0).fit_predict(X)
+    assert np.bincount(fixed).min() <= 0.015 * 600
+    assert adjusted_rand_score(y, fixed) < 0.1
+    assert adjusted_rand_score(y, even) >= 0.95
 
 
 def test_growing_density_is_sorted_and_y_is_its_density():

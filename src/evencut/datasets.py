@@ -116,24 +116,25 @@ def make_rings(
 
 def make_sparse_subset(
     n_samples: int = 600,
-    sparse: float = 0.03,
-    length: float = 2.0,
+    sparse: float = 0.015,
+    length: float = 3.0,
     noise: float = 0.05,
     random_state: Any = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     r"""Two half circles, one with a thin tail that leads far away: prey of the sparse subset bias.
 
-    The tail leaves the right end (2, 0.5) of the lower half circle along the direction (1, 1) and belongs to that half
-    circle. Normalised cut with a kernel of fixed bandwidth cuts the tail off instead of parting the half circles (the
-    paper's Figure on the failures of NC); equalised kernels do not.
+    The tail leaves the right end (2, 0.5) of the lower half circle along the direction (1, 1) and belongs
+    to that half circle. Normalised cut with a Gaussian kernel of one bandwidth cuts off a piece of the tail
+    instead of parting the half circles (the paper's Figure on the failures of NC); neighbour and locally
+    scaled kernels do not.
 
     Parameters
     ----------
     n_samples : int, default=600
         Number of points, half of them on each half circle with its tail.
-    sparse : float in [0, 1], default=0.03
-        Share of all points that lie on the tail; at most one half.
-    length : float, default=2.0
+    sparse : float in [0, 0.5], default=0.015
+        Share of all points that lie on the tail.
+    length : float, default=3.0
         Length of the tail, in radii of the half circles.
     noise : float, default=0.05
         Standard deviation of the Gaussian noise added to both coordinates.

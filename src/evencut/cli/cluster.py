@@ -10,78 +10,63 @@ import typer
 
 from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
+from evencut.cli.options import Seed, names, number_or_name, whole_number
 from evencut.cli.outputs import check_distinct, check_writable, whole_file
 from evencut.cli.pictures import check_picture, save_figure
 from evencut.cli.tables import Table, check_output_format, check_readable, read_table, write_table
+from evencut.clustering import KernelClustering
+from evencut.criteria import CRITERIA
+from evencut.kernels import KERNELS
+from evencut.solvers import SOLVERS
 
 __all__ = ["cluster"]
+
+_EQUALIZE = ("none", "weights", "exact")
+_DEFAULTS = KernelClustering().get_params(deep=False)
 
 
 def cluster(
     file: Annotated[
-        str,
-        typer.Argument(
-            help="CSV, Parquet, NPY or NPZ file with one row a point; - reads CSV from standard input."
-        ),
+        str, typer.Argument(help="CSV, Parquet, NPY or NPZ, one row a point; - reads CSV from standard input.")
     ],
-    n_clusters: Annotated[int, typer.Option("--n-clusters", "-k", min=1, help="Number of clusters.")],
+    n_clusters: Annotated[
+        int, typer.Option("--n-clusters", "-k", parser=whole_number("-k", 1), metavar="K", help="Number of clusters.")
+    ],
     output: Annotated[
-        str,
-        typer.Option(
-            "--output", "-o", help="Where the labels go: .csv, .npy or .parquet; - for standard output."
-        ),
+        str, typer.Option("--output", "-o", help="Labels, as .csv, .npy or .parquet; - is standard output.")
     ] = "-",
-    plot: Annotated[str | None, typer.Option(help="Also draw the clusters: .png, .pdf or .svg.")] = None,
-    columns: Annotated[
-        str | None, typer.Option(help="Columns to use, by name or number from 1, with commas between.")
-    ] = None,
+    plot: Annotated[str | None, typer.Option(help="Also draw the clusters, as .png, .pdf or .svg.")] = None,
+    columns: Annotated[str | None, typer.Option(help="Columns to use: names, or numbers from 1, like 1,2,5.")] = None,
     header: Annotated[
-        bool | None,
-        typer.Option(
-            "--header/--no-header", help="Whether line 1 of a CSV names the columns [default: found out]."
-        ),
+        bool | None, typer.Option("--header/--no-header", help="Line 1 of a CSV names the columns [found out].")
     ] = None,
     key: Annotated[str | None, typer.Option(help="Array of an NPZ file to use.")] = None,
-    standardize: Annotated[
-        bool, typer.Option("--standardize", help="Give every column mean 0 and deviation 1 first.")
-    ] = False,
-    kernel: Annotated[
-        str, typer.Option(help="knn, gaussian, adaptive_gaussian, local_scaling, geodesic or precomputed.")
-    ] = "knn",
+    standardize: Annotated[bool, typer.Option("--standardize", help="Give columns mean 0 and deviation 1.")] = False,
+    kernel: Annotated[str, typer.Option(help=names(KERNELS))] = _DEFAULTS["kernel"],
     n_neighbors: Annotated[
-        int | None, typer.Option(help="Neighbours of the kernel [default: the kernel's own].")
+        int | None,
+        typer.Option(parser=whole_number("--n-neighbors", 1), metavar="N", help="Neighbours of the kernel [its own]."),
     ] = None,
     bandwidth: Annotated[
-        str | None,
-        typer.Option(help="Bandwidth of the Gaussian kernel: a number, scott, silverman or median."),
+        str | None, typer.Option(help="Bandwidth of the kernel: a number, scott, silverman or median [its own].")
     ] = None,
-    criterion: Annotated[
-        str, typer.Option(help="normalized_cut, average_association or average_cut.")
-    ] = "normalized_cut",
-    equalize: Annotated[str, typer.Option(help="Equalise the density: none, weights or exact.")] = "none",
-    solver: Annotated[str, typer.Option(help="How the criterion is optimised.")] = "auto",
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="The same seed gives the same labels.")] = 0,
-    n_jobs: Annotated[int | None, typer.Option(help="Processors to use, -1 for all.")] = None,
+    criterion: Annotated[str, typer.Option(help=names(CRITERIA))] = _DEFAULTS["criterion"],
+    equalize: Annotated[str, typer.Option(help=f"Even the density out: {names(_EQUALIZE)}")] = "none",
+    solver: Annotated[str, typer.Option(help=names(SOLVERS))] = _DEFAULTS["solver"],
+    seed: Seed = 0,
+    n_jobs: Annotated[
+        int | None,
+        typer.Option(parser=whole_number("--n-jobs", -1), metavar="N", help="Threads to use; -1 takes all cores."),
+    ] = None,
 ) -> None:
     """Cluster the points in a file."""
-    check_readable(file)
-    check_output_format(output)
-    check_distinct(input=file, output=output, plot=plot)
-    if output != "-":
-        check_writable(output)
-    if plot is not None:
-        check_picture(plot)
+    estimator = _estimator(kernel, criterion, equalize, solver, n_jobs)
+    _set_kernel_parameters(estimator, kernel, n_neighbors=n_neighbors, bandwidth=bandwidth)
+    estimator.set_params(n_clusters=n_clusters, random_state=seed)
+    _check_files(file, output, plot)
     with progress() as step:
-        step("starting")
-        estimator = _estimator(kernel, criterion, equalize, solver)
-        _set_kernel_parameters(
-            estimator, kernel, n_neighbors=n_neighbors, bandwidth=_number_or_name(bandwidth)
-        )
-        estimator.set_params(n_clusters=n_clusters, random_state=seed, n_jobs=n_jobs)
         step(f"reading {file}")
-        table = read_table(
-            file, columns=None if columns is None else columns.split(","), header=header, key=key
-        )
+        table = read_table(file, columns=None if columns is None else columns.split(","), header=header, key=key)
         X = _standardized(table) if standardize else table.values
         step(f"clustering {len(X)} points in {X.shape[1]} dimensions")
         with library_errors_are_the_users():
@@ -95,20 +80,31 @@ def cluster(
     say(f"{len(labels)} points, clusters of {sizes}" + (f"; wrote {output}" if output != "-" else ""))
 
 
-def _estimator(kernel: str, criterion: str, equalize: str, solver: str) -> Any:
-    from evencut.clustering import KernelClustering
-    from evencut.criteria import CRITERIA
-    from evencut.kernels import KERNELS
-
+def _estimator(kernel: str, criterion: str, equalize: str, solver: str, n_jobs: int | None) -> KernelClustering:
     check_name("--kernel", kernel, KERNELS)
     check_name("--criterion", criterion, CRITERIA)
-    check_name("--equalize", equalize, ["none", "weights", "exact"])
+    check_name("--equalize", equalize, _EQUALIZE)
+    check_name("--solver", solver, SOLVERS)
+    if n_jobs == 0:
+        raise UserError("--n-jobs 0 would do nothing; give at least 1, or -1 for all cores.")
     return KernelClustering(
         kernel=KERNELS[kernel](),
         criterion=criterion,
         equalize=None if equalize == "none" else equalize,
         solver=solver,
+        n_jobs=n_jobs,
     )
+
+
+def _check_files(file: str, output: str, plot: str | None) -> None:
+    """Find out now, not after minutes of work, whether the files can be read and written."""
+    check_readable(file)
+    check_output_format(output)
+    check_distinct(input=file, output=output, plot=plot)
+    if output != "-":
+        check_writable(output)
+    if plot is not None:
+        check_picture(plot)
 
 
 def _set_kernel_parameters(estimator: Any, kernel: str, **given: Any) -> None:
@@ -119,14 +115,7 @@ def _set_kernel_parameters(estimator: Any, kernel: str, **given: Any) -> None:
         if name not in known:
             takes = f"it takes {', '.join(known)}" if known else "it has no parameters"
             raise UserError(f"--{name.replace('_', '-')} {value} does not fit --kernel {kernel}: {takes}.")
-        estimator.set_params(**{f"kernel__{name}": value})
-
-
-def _number_or_name(text: str | None) -> float | str | None:
-    try:
-        return None if text is None else float(text)
-    except ValueError:
-        return text
+        estimator.set_params(**{f"kernel__{name}": number_or_name(value) if name == "bandwidth" else value})
 
 
 def _standardized(table: Table) -> Any:

@@ -10,6 +10,7 @@ import typer
 
 from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError
+from evencut.cli.options import Seed
 from evencut.cli.outputs import whole_file
 from evencut.cli.pictures import check_picture, save_figure
 from evencut.cli.tables import write_table
@@ -19,9 +20,7 @@ __all__ = ["demo"]
 
 def demo(
     out: Annotated[str, typer.Option(help="Folder for demo.png and labels.csv; made if need be.")] = "out",
-    seed: Annotated[
-        int, typer.Option(min=0, max=2**32 - 1, help="Seed of the data and of the clustering.")
-    ] = 0,
+    seed: Seed = 0,
 ) -> None:
     """Cluster two moons, one with a dense clump, with plain kernel k-means and with evencut."""
     from sklearn.metrics import adjusted_rand_score

@@ -1,0 +1,71 @@
+"""Values of options, read so that a wrong one is named together with what would be right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Annotated
+
+import typer
+
+from evencut.cli.errors import UserError
+
+__all__ = ["Seed", "names", "number_or_name", "whole_number"]
+
+
+def whole_number(option: str, smallest: int, largest: int | None = None) -> Callable[[str], int]:
+    """A parser of whole numbers for `option`.
+
+    Examples
+    --------
+    >>> whole_number("-k", 1)("3")
+    3
+    >>> whole_number("-k", 1)("0")
+    Traceback (most recent call last):
+    evencut.cli.errors.UserError: -k 0 is out of range; give a whole number of at least 1.
+    """
+    span = f"at least {smallest}" if largest is None else f"{smallest} to {largest}"
+
+    def parse(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            raise UserError(f"{option} {text} is not a whole number; give one of {span}.") from None
+        if number < smallest or (largest is not None and number > largest):
+            raise UserError(f"{option} {text} is out of range; give a whole number of {span}.")
+        return number
+
+    return parse
+
+
+def number_or_name(text: str) -> float | str:
+    """A number where the text is one, the text itself otherwise.
+
+    Examples
+    --------
+    >>> number_or_name("0.5"), number_or_name("scott")
+    (0.5, 'scott')
+    """
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def names(known: Iterable[str]) -> str:
+    """The names an option takes, for its help line.
+
+    Examples
+    --------
+    >>> names(["knn", "gaussian"])
+    'knn or gaussian.'
+    """
+    *most, last = known
+    return f"{', '.join(most)} or {last}."
+
+
+Seed = Annotated[
+    int,
+    typer.Option(
+        parser=whole_number("--seed", 0, 2**32 - 1), metavar="N", help="The same seed gives the same result."
+    ),
+]
