@@ -25,7 +25,7 @@ run: $(READY)run ## cluster an embedded data set; writes out/demo.png and out/la
 	$(BIN)/evencut demo
 
 test: $(READY)test ## all tests, and the examples in the docstrings
-	$(BIN)/python -m pytest -n $(JOBS) --doctest-modules src tests
+	MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS) --doctest-modules src tests
 
 lint: $(READY)test ## ruff and mypy
 	$(BIN)/ruff check .
