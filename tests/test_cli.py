@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 import evencut
@@ -181,6 +183,31 @@ def test_demo_shows_the_bias_and_the_cure(run, tmp_path):
     assert len(table) == 600
     score = adjusted_rand_score(table["true"].astype(int), table["evencut"].astype(int))
     assert f"{score:.2f}" == rows["evencut"][-1]
+
+
+def test_every_kind_of_number_in_parquet_is_read(run, moons):
+    X, y = moons
+    columns = {"x": X[:, 0].astype("f4"), "upper": y == 0, "large": y.astype("u8") + 2**63}
+    pa.parquet.write_table(pa.table(columns), "odd.parquet")
+    done = run("cluster", "odd.parquet", "-k", 2, "-o", "labels.csv", "--standardize")
+    assert done.code == 0, done.err
+    assert adjusted_rand_score(y, read_labels("labels.csv")) == 1
+
+
+def test_a_warning_is_one_line(run, monkeypatch, moons):
+    fit = KernelClustering.fit
+
+    def warn_and_fit(self, X):
+        warnings.warn("points still moved\nafter 1 sweep", ConvergenceWarning, stacklevel=2)
+        return fit(self, X)
+
+    np.save("points.npy", moons[0])
+    monkeypatch.setattr(KernelClustering, "fit", warn_and_fit)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        done = run("cluster", "points.npy", "-k", 2, "-o", "labels.csv")
+    assert done.code == 0
+    assert done.err.splitlines()[0] == "evencut: warning: points still moved after 1 sweep"
 
 
 def test_version_and_help(run):

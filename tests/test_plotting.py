@@ -50,6 +50,7 @@ def test_many_clusters_all_look_different_and_noise_is_grey(ax):
         (tuple(drawn.get_facecolor()[0]), drawn.get_paths()[0].vertices.tobytes()) for drawn in display.collections_[1:]
     }
     assert len(looks) == 64
+    assert ax.get_legend().get_title().get_text() == "cluster (and 33 more)"
     red, green, blue, _ = display.collections_[0].get_edgecolor()[0]
     assert red == green == blue
 

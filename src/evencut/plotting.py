@@ -21,6 +21,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F
 # Past eight clusters the colours come round again with another marker, so that no two clusters look the same.
 _MARKERS = "osD^vP*X"
 _NOISE_COLOR = "#999999"
+_MOST_NAMES = 32
 
 
 class ClusterDisplay:
@@ -165,9 +166,23 @@ class ClusterDisplay:
         if title is not None:
             ax.set_title(title)
         if legend:
-            ax.legend(title="cluster", ncols=1 + (len(self.collections_) - 1) // 10, markerscale=2)
+            self._name_clusters(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    def _name_clusters(self, ax: Any) -> None:
+        """A legend beside the axes, where it hides no point."""
+        named = self.collections_[:_MOST_NAMES]
+        left_out = len(self.collections_) - len(named)
+        ax.legend(
+            handles=named,
+            title="cluster" + (f" (and {left_out} more)" if left_out else ""),
+            ncols=1 + (len(named) - 1) // 16,
+            markerscale=2,
+            loc="upper left",
+            bbox_to_anchor=(1.01, 1),
+            borderaxespad=0,
+        )
 
 
 def _appearance(name: Any, place: int) -> dict[str, str]:

@@ -74,8 +74,11 @@ def _run(arguments: list[str]) -> int:
         with warnings_in_one_line():
             code = build_app()(arguments or ["--help"], prog_name="evencut", standalone_mode=False)
         sys.stdout.flush()
+        if code == _INTERRUPTED:
+            raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except KeyboardInterrupt:
+        say("interrupted")
         return _INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has left; point stdout elsewhere so that closing it does not fail too.
@@ -97,6 +100,7 @@ def _report(error: Exception) -> int:
         say(f"error: {one_line(ValueError(error.format_message()))} (evencut --help shows the options)")
         return _USER_ERROR
     if type(error).__name__ == "Abort":
+        say("interrupted")
         return _INTERRUPTED
     if os.environ.get("EVENCUT_TRACEBACK"):
         raise error

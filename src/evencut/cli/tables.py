@@ -153,7 +153,7 @@ def _from_parquet(source: str, columns: Sequence[str] | None, key: str | None) -
     if not table.num_columns:
         raise UserError(f"{source} has no columns.")
     arrays = [
-        column.cast(pyarrow.float64()).to_numpy(zero_copy_only=False).astype(np.float64)
+        column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False).astype(np.float64)
         for column in table.columns
     ]
     return _checked(np.column_stack(arrays), list(table.column_names), source)
