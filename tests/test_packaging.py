@@ -48,6 +48,11 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
+def test_every_page_tells_of_this_version():
+    assert f"\n## {evencut.__version__}\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\nversion: {evencut.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
 def test_the_wheel_works_alone_in_an_empty_environment(wheel, tmp_path):
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "empty")], check=True)
     binaries = tmp_path / "empty" / "bin"
