@@ -46,7 +46,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         `"weights"`: adaptive point weights :math:`w_p = 1/\rho_p` (eq. wDensity), the density read off
         the degrees of the affinity (eq. degree=density). `"exact"`: the affinity is scaled to equal
         degrees, after which all criteria are one.
-    solver : {"auto", "spectral", "lloyd"}, default="auto"
+    solver : {"auto", "spectral", "multilevel", "lloyd"}, default="auto"
         As in :func:`evencut.solvers.solve`.
     n_init : int, default=4
         Number of starts; the one of lowest energy is kept.

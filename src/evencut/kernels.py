@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 from .affinity import Affinity, check_affinity
 from .density import knn_density, knn_radius, squared_distances, whiten
 from .equalization import density_law
-from .neighbors import kneighbors
+from .neighbors import NeighborSearch, kneighbors, neighbor_graph
 
 __all__ = [
     "KERNELS",
@@ -205,6 +205,8 @@ class KNN(Kernel):
         K, the point itself included; where it is more than the number of points, all are neighbours.
     symmetrize : {"mean", "union", "mutual"}, default="mean"
         An affinity of 1/2 for one-sided neighbours, 1, or 0.
+    neighbors : {"auto", "exact", "approximate"} or neighbours transformer, default="auto"
+        How neighbours are searched for, as in :class:`evencut.neighbors.NeighborSearch`.
 
     Examples
     --------
@@ -215,29 +217,20 @@ class KNN(Kernel):
            [0. , 0.5, 1. ]])
     """
 
-    def __init__(self, n_neighbors: int = 10, symmetrize: str = "mean"):
+    def __init__(self, n_neighbors: int = 10, symmetrize: str = "mean", neighbors: Any = "auto"):
         self.n_neighbors = n_neighbors
         self.symmetrize = symmetrize
+        self.neighbors = neighbors
 
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> Affinity:
         """The sparse affinity of the neighbour graph."""
-        ways = ("mean", "union", "mutual")
-        if self.symmetrize not in ways:
-            raise ValueError(f"symmetrize={self.symmetrize!r} is not known; choose one of {ways}.")
-        one_way = _indicator(kneighbors(X, self.n_neighbors, n_jobs=n_jobs)[1], len(X), X.dtype)
-        both = sparse.csr_array(one_way + one_way.T)
-        if self.symmetrize == "mean":
-            both.data *= 0.5
-        elif self.symmetrize == "union":
-            both.data[:] = 1
-        else:
-            both.data = (both.data > 1.5).astype(X.dtype)
-            both.eliminate_zeros()
-        return both
+        near = kneighbors(X, self.n_neighbors, n_jobs=n_jobs, method=self.neighbors)[1]
+        return neighbor_graph(near, self.symmetrize, X.dtype)
 
     def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
         """One for the K nearest points of `X`, seen from the new point alone."""
-        return lambda Y: _indicator(kneighbors(X, self.n_neighbors, at=Y, n_jobs=n_jobs)[1], len(X), X.dtype)
+        search = NeighborSearch(X, n_jobs=n_jobs, method=self.neighbors)
+        return lambda Y: _indicator(search.query(Y, self.n_neighbors)[1], len(X), X.dtype)
 
 
 class Geodesic(Kernel):

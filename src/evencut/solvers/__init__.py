@@ -1,4 +1,4 @@
-"""Solvers of a `RatioProblem`: spectral start, Lloyd steps, single-point moves; one file each."""
+"""Solvers of a `RatioProblem`: spectral start, Lloyd steps, single-point moves, multilevel; one file each."""
 
 from .solve import SOLVERS, Solution, solve
 

@@ -11,12 +11,16 @@ from scipy import sparse
 from ..criteria import RatioProblem
 from .lloyd import improve_by_lloyd
 from .moves import improve_by_moves
+from .multilevel import multilevel
 from .starts import random_starts, spectral_starts
 
 __all__ = ["SOLVERS", "Solution", "solve"]
 
 #: The solvers by the names the estimators take.
-SOLVERS = ("auto", "spectral", "lloyd")
+SOLVERS = ("auto", "spectral", "multilevel", "lloyd")
+
+# Larger sparse graphs go to the multilevel solver, which is faster there by far and finds lower energies.
+_MANY_POINTS = 3000
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +62,13 @@ def solve(
     ----------
     problem : RatioProblem
     n_clusters : int
-    solver : {"auto", "spectral", "lloyd"}
-        `"spectral"`: cuts of the spectral embedding refined by single-point moves. `"lloyd"`: the same
-        starts refined by the steps of kernel k-means, all points at once. `"auto"` takes the first.
+    solver : {"auto", "spectral", "multilevel", "lloyd"}
+        `"spectral"`: cuts of the spectral embedding refined by single-point moves. `"multilevel"`, for sparse
+        graphs: shrink, solve, refine (:func:`evencut.solvers.multilevel.multilevel`). `"lloyd"`: spectral
+        starts refined by the steps of kernel k-means, all points at once. `"auto"` takes multilevel for sparse
+        graphs of more than 3000 points, spectral elsewhere.
     n_init : int
-        Number of starts, judged by their energy.
+        Number of starts, judged by their energy; of cycles, for multilevel.
     max_iter : int
         Most sweeps or steps a start.
     random_state : Generator or int, optional
@@ -83,6 +89,11 @@ def solve(
         labels = np.arange(problem.n_points) % n_clusters
         energy = problem.energy(labels)
         return Solution(labels, energy, 1, (energy,), True)
+    if solver == "multilevel" or (solver == "auto" and _is_large_graph(problem)):
+        labels, path, converged = multilevel(
+            problem, n_clusters, n_init=n_init, max_iter=max_iter, random_state=rng
+        )
+        return Solution(_heaviest_first(labels, problem.weights), path[-1], len(path), tuple(path), converged)
     best: Solution | None = None
     can_move = sparse.issparse(problem.matrix) or isinstance(problem.matrix, np.ndarray)
     starts = spectral_starts if can_move else random_starts
@@ -92,6 +103,10 @@ def solve(
             best = found
     assert best is not None
     return best
+
+
+def _is_large_graph(problem: RatioProblem) -> bool:
+    return sparse.issparse(problem.matrix) and problem.n_points > _MANY_POINTS
 
 
 def _refine(problem, start, n_clusters, by_moves, max_iter, rng) -> Solution:

@@ -1,0 +1,213 @@
+r"""The multilevel solver for sparse graphs: shrink the graph, solve it small, refine on the way back up.
+
+Contracting a group of points adds up the entries of M and the weights w, so every partition of a small graph has
+exactly the energy of the partition it stands for: whatever is gained there is gained for good.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..criteria import RatioProblem
+
+__all__ = ["multilevel"]
+
+# Nodes a cluster of the graph that cycles start from, and of the smallest graph.
+_MIDDLE = 150
+_SMALLEST = 6
+# A group may weigh so many times the mean node; sweeps of grouping.
+_GROWTH = 20.0
+_SWEEPS = 2
+# Of the nodes, at most this share is merged between two looks at the costs.
+_MERGED_SHARE = 0.25
+# Every so many cycles, one begins at the points themselves.
+_FINE_CYCLE = 8
+# Entries looked at by all exchanges of one cycle, at most.
+_EXCHANGE_WORK = 200_000_000
+
+
+class _Level(NamedTuple):
+    """A graph in CSR form without the diagonal of M, that diagonal, and the weights of the nodes."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    data: NDArray[np.float64]
+    diagonal: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.weights)
+
+
+def multilevel(
+    problem: RatioProblem,
+    n_clusters: int,
+    *,
+    n_init: int = 4,
+    max_iter: int = 100,
+    random_state: np.random.Generator | int | None = None,
+) -> tuple[NDArray[np.int64], list[float], bool]:
+    r"""Labels, energies along the way, and whether no move was left at the end.
+
+    Points are grouped by heavy edges, level by level, down to a few nodes a cluster. There the cheapest pairs
+    of nodes are merged until `n_clusters` are left, and clusters are exchanged (one split, two merged) while
+    the energy falls. On the way back up, points move along the borders of clusters. Further cycles shrink the
+    graph again inside the clusters found, and start from there.
+
+    Parameters
+    ----------
+    problem : RatioProblem
+        With a sparse matrix. Any criterion: average association, weighted or not, normalised cut, average cut.
+    n_clusters : int
+        No cluster is left empty.
+    n_init : int
+        Number of cycles; the energy never rises from one to the next. They run on a graph of a few hundred
+        nodes a cluster, every eighth on the points themselves.
+    max_iter : int
+        Most moves of a refinement, in multiples of the number of nodes.
+    random_state : Generator or int, optional
+        The order in which points are grouped, and the clusters split.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from evencut.criteria import normalized_cut
+    >>> pairs = sparse.csr_array(np.kron(np.eye(2), np.ones((2, 2))))
+    >>> multilevel(normalized_cut(pairs), 2, random_state=0)[0]
+    array([0, 0, 1, 1])
+    """
+    rng = np.random.default_rng(random_state)
+    state = rng.integers(1, 2**63, 1).astype(np.uint64)
+    finest = _finest(problem)
+    if not 1 <= n_clusters <= finest.n_nodes:
+        raise ValueError(f"n_clusters={n_clusters} must be between 1 and the number of points, {finest.n_nodes}.")
+    down, parents, _ = _coarsen(finest, None, _MIDDLE * n_clusters, state)
+    middle = down[-1]
+    trace: list[float] = []
+    labels = None
+    for _ in range(n_init):
+        labels = _cycle(middle, labels, n_clusters, max_iter, state, trace)
+    assert labels is not None
+    labels, converged = _climb(down, parents, labels, n_clusters, max_iter, trace)
+    for _ in range(n_init // _FINE_CYCLE):
+        labels = _cycle(finest, labels, n_clusters, max_iter, state, trace)
+        labels, converged = _climb([finest], [], labels, n_clusters, max_iter, trace)
+    return labels.astype(np.int64), trace, converged
+
+
+def _finest(problem: RatioProblem) -> _Level:
+    """The problem as a level; nothing is copied that has the right type already."""
+    from ._graph_loops import row_diagonal
+
+    if not sparse.issparse(problem.matrix):
+        raise ValueError(
+            f"the multilevel solver needs a sparse affinity, but got {type(problem.matrix).__name__}; use a "
+            "neighbour kernel, or solver='spectral' or 'lloyd'."
+        )
+    matrix = sparse.csr_array(problem.matrix)
+    indptr = matrix.indptr.astype(np.int64)
+    indices = matrix.indices.astype(np.int32, copy=False)
+    data = matrix.data.astype(np.float64, copy=False)
+    diagonal = row_diagonal(indptr, indices, data)
+    if problem.diagonal is not None:
+        diagonal = diagonal + problem.diagonal
+    return _Level(indptr, indices, data, diagonal, np.asarray(problem.weights, dtype=np.float64))
+
+
+def _coarsen(level, labels, target, state):
+    """Ever smaller graphs down to about `target` nodes, the parents between them, and labels of the last nodes.
+
+    Where labels are given, groups stay inside clusters.
+    """
+    from ._graph_loops import contract, group
+
+    levels, parents = [level], []
+    while level.n_nodes > 1.3 * target:
+        mean = level.weights.sum() / level.n_nodes
+        # The last step shrinks only as far as asked for.
+        cap = mean * max(2.0, min(_GROWTH, 1.5 * level.n_nodes / target))
+        given = np.empty(0, dtype=np.int32) if labels is None else labels
+        parent, n_groups = group(*level[:3], level.weights, given, cap, _SWEEPS, state)
+        if n_groups > 0.95 * level.n_nodes:
+            break
+        if labels is not None:
+            above = np.empty(n_groups, dtype=np.int32)
+            above[parent] = labels
+            labels = above
+        level = _Level(*contract(*level, parent, n_groups))
+        levels.append(level)
+        parents.append(parent)
+    return levels, parents, labels
+
+
+def _climb(levels, parents, labels, n_clusters, max_iter, trace):
+    """Labels carried from the last level to the first and refined on each, and whether the first settled."""
+    from ._border_loops import refine
+
+    settled = True
+    for depth in range(len(levels) - 1, -1, -1):
+        level = levels[depth]
+        if depth < len(parents):
+            labels = labels[parents[depth]]
+        energy, _, settled = refine(*level, labels, n_clusters, max_iter * level.n_nodes)
+        trace.append(float(energy))
+    return labels, settled
+
+
+def _cycle(level, labels, n_clusters, max_iter, state, trace):
+    """Shrink, exchange clusters, climb back. Without labels, clusters are first merged from the smallest graph."""
+    from ._exchange_loops import exchange
+
+    levels, parents, labels = _coarsen(level, labels, _SMALLEST * n_clusters, state)
+    smallest = levels[-1]
+    trials = 20 + 2 * n_clusters
+    if labels is None:
+        labels = _merge(smallest, n_clusters, max_iter)
+        trials *= 3
+    trials = min(trials, 1 + _EXCHANGE_WORK // (len(smallest.data) + smallest.n_nodes))
+    trace.append(float(exchange(*smallest, labels, n_clusters, trials, state)))
+    return _climb(levels, parents, labels, n_clusters, max_iter, trace)[0]
+
+
+def _merge(level, n_clusters, max_iter):
+    """Merge the pairs whose union costs least until `n_clusters` nodes are left; labels refined on the way back."""
+    from ._graph_loops import contract, take_pairs
+
+    levels, parents = [level], []
+    while level.n_nodes > n_clusters:
+        limit = min(level.n_nodes - n_clusters, max(1, int(_MERGED_SHARE * level.n_nodes)))
+        first, second, order = _cheapest_pairs(level, linked_only=True)
+        parent, n_groups = take_pairs(first, second, order, level.n_nodes, limit)
+        if level.n_nodes - n_groups < min(limit, max(1, level.n_nodes // 20)):
+            first, second, order = _cheapest_pairs(level, linked_only=False)
+            parent, n_groups = take_pairs(first, second, order, level.n_nodes, limit)
+        level = _Level(*contract(*level, parent, n_groups))
+        levels.append(level)
+        parents.append(parent)
+    labels = np.arange(n_clusters, dtype=np.int32)
+    return _climb(levels, parents, labels, n_clusters, max_iter, [])[0]
+
+
+def _cheapest_pairs(level, linked_only):
+    """Pairs of nodes and their order by what a union costs the objective.
+
+    Few links (many components, a star) leave too little to merge; then nodes of similar ratio M/w pair as well,
+    which costs least among nodes without a link.
+    """
+    ratio = level.diagonal / level.weights
+    first = np.repeat(np.arange(level.n_nodes, dtype=np.int32), np.diff(level.indptr))
+    once = (first < level.indices) & (level.data > 0)
+    first, second, link = first[once], level.indices[once], level.data[once]
+    if not linked_only:
+        alike = np.lexsort((level.weights, np.round(ratio, 9))).astype(np.int32)
+        first = np.concatenate([first, alike[:-1]])
+        second = np.concatenate([second, alike[1:]])
+        link = np.concatenate([link, np.zeros(len(alike) - 1)])
+    union = (level.diagonal[first] + level.diagonal[second] + 2 * link) / (level.weights[first] + level.weights[second])
+    return first, second, np.argsort(ratio[first] + ratio[second] - union, kind="stable")
