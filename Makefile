@@ -12,6 +12,8 @@ EXTRAS_bench := test,bench
 EXTRAS_docs := docs
 READY := $(VENV)/.ready-for-
 JOBS ?= 2
+# The test workers share the cores; linear algebra with threads of its own in each would make them wait for each other.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -25,7 +27,7 @@ run: $(READY)run ## cluster an embedded data set; writes out/demo.png and out/la
 	$(BIN)/evencut demo
 
 test: $(READY)test ## all tests, and the examples in the docstrings
-	MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS) --doctest-modules src tests
+	$(ONE_THREAD) MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS) --doctest-modules src tests
 
 lint: $(READY)test ## ruff and mypy
 	$(BIN)/ruff check .
