@@ -203,7 +203,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         if isinstance(kernel, Precomputed):
             return self._assignment.predict(X[:, kept], extension)
 
-        def nearest(Y: NDArray) -> NDArray[np.intp]:
+        def nearest(Y: NDArray) -> NDArray[np.integer]:
             return kneighbors(points, 1, at=Y, n_jobs=self.n_jobs)[1][:, 0]
 
         return self._assignment.predict(X, extension, nearest)
