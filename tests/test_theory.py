@@ -1,6 +1,6 @@
 """Every equation and theorem of the paper that evencut states as code, checked as a statement."""
 
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
@@ -74,7 +74,7 @@ def test_the_mode_split_tends_to_the_supremum():
         bound - (1 - theory.continuous_gini_criterion(density, theory.mode_split(density, eps), cell))
         for eps in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
     ]
-    assert all(later < earlier for earlier, later in zip(gaps, gaps[1:]))
+    assert all(later < earlier for earlier, later in pairwise(gaps))
     assert 0 <= gaps[-1] < 0.02 * bound
 
 
