@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import eigh
 from scipy.optimize import minimize
 from scipy.sparse.linalg import eigsh
 
 from .criteria import RatioProblem
+from .solvers.spectral import leading_of_dense
 
 __all__ = [
     "classical_mds",
@@ -115,8 +115,7 @@ def classical_mds(squared_distances: ArrayLike, n_components: int = 2) -> NDArra
     """
     squared = _check_squared(squared_distances)
     _check_components(n_components, len(squared))
-    first = len(squared) - n_components
-    values, vectors = eigh(_centred_gram(squared), subset_by_index=[first, len(squared) - 1])
+    values, vectors = leading_of_dense(_centred_gram(squared), n_components)
     return (vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1]
 
 
@@ -252,7 +251,7 @@ def _leading_of(problem, scale, n_components, random_state):
     if isinstance(problem.matrix, np.ndarray) or n_components >= n_points // 3 or n_points <= 500:
         dense = problem.matrix if isinstance(problem.matrix, np.ndarray) else problem.matrix @ np.eye(n_points)
         full = scale[:, None] * (dense + np.diag(np.broadcast_to(own, n_points))) * scale
-        return eigh(full, subset_by_index=[n_points - n_components, n_points - 1])
+        return leading_of_dense(full, n_components)
     from scipy.sparse.linalg import LinearOperator
 
     def product(x):
