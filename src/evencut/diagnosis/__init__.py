@@ -1,1 +1,24 @@
-"""x"""
+"""Is this clustering biased by density, how, and what cures it; the measuring, judging and telling are one file each."""
+
+from .diagnose import DensityBiasWarning, diagnose
+from .mapping import DensityMapping, density_mapping
+from .report import BiasReport, ClusterReport
+from .sweep import BandwidthSweep, SweepRow, bandwidth_sweep
+from .verdicts import EQUAL_SIZES, MODE_ISOLATION, OK, SPARSE_SUBSET, VERDICTS
+
+__all__ = [
+    "EQUAL_SIZES",
+    "MODE_ISOLATION",
+    "OK",
+    "SPARSE_SUBSET",
+    "VERDICTS",
+    "BandwidthSweep",
+    "BiasReport",
+    "ClusterReport",
+    "DensityBiasWarning",
+    "DensityMapping",
+    "SweepRow",
+    "bandwidth_sweep",
+    "density_mapping",
+    "diagnose",
+]

@@ -13,12 +13,19 @@ from scipy import sparse
 
 from ..neighbors import kneighbors
 
-__all__ = ["Border", "Evidence", "gather"]
+__all__ = ["Border", "Evidence", "Lone", "gather"]
 
 #: Neighbours of the graph on which borders and conductance are measured.
 GRAPH_NEIGHBORS = 10
+#: Clusters with fewer points are judged by density and distance alone.
+LONE = 10
+_LONE_NEIGHBORS = 5
 #: Layers of the graph, from the border inwards, that the profile of a border looks at.
-DEPTH = 6
+DEPTH = 4
+#: Share of a point's neighbours in one other cluster from which on it counts as a stray there.
+STRAY = 0.7
+#: Points near a border, on each side, in sizes of the smaller cluster.
+NEAR = 2
 
 
 @dataclass(frozen=True)
@@ -37,6 +44,12 @@ class Border:
         Rise of log density from the highest pass of the border to the nearest peak, on each side.
     level : tuple of float
         Share of the points on each side, near the border, that are less dense than its highest pass.
+    contrast : float
+        Median log density near the border of the first side, less that of the second.
+    height : float
+        Log density of the highest pass.
+    reach : float
+        Points around the border, on the poorer side, in sizes of the smaller cluster.
     mixing : tuple of float
         Share of the border's cut in all edges of each cluster.
     profile : tuple of two ndarrays
@@ -50,39 +63,119 @@ class Border:
     climb: tuple[float, float]
     level: tuple[float, float]
     contrast: float
+    height: float
+    reach: float
     mixing: tuple[float, float]
     profile: tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
+    def other(self, cluster: int) -> int:
+        """The cluster on the other side."""
+        return self.second if cluster == self.first else self.first
+
+
+@dataclass(frozen=True)
+class Lone:
+    """A cluster of very few points, which has no inside: how dense it is, and how far from the others.
+
+    Attributes
+    ----------
+    density : float
+        Quantile of its median density in that of all points.
+    gap : float
+        Median distance of its points to the nearest outsider over that to the nearest member; 0 for one point.
+    """
+
+    density: float
+    gap: float
+
+
 @dataclass(frozen=True)
 class Evidence:
-    """All that is measured on one clustering."""
+    """All that is measured on one clustering.
 
+    Attributes
+    ----------
+    codes : ndarray
+        Clusters of the points looked at.
+    log_density : ndarray
+        Of the points looked at, up to a constant.
+    graph : CSR array
+        Their neighbour graph of ones.
+    n_neighbors : int
+        Of the graph.
+    sizes : ndarray
+        Points of each cluster, all of them.
+    density, conductance : ndarray
+        Of each cluster: median density as a quantile of the data's, and share of edges that leave it.
+    borders : list of Border
+    lone : dict
+        Clusters too small to have an inside.
+    dimension : float
+        Intrinsic dimension of the data.
+    """
+
+    codes: NDArray[np.int64]
     log_density: NDArray[np.float64]
     graph: sparse.csr_array
+    n_neighbors: int
     sizes: NDArray[np.int64]
+    density: NDArray[np.float64]
     conductance: NDArray[np.float64]
     borders: list[Border]
+    lone: dict[int, Lone]
     dimension: float
 
 
-def gather(X: NDArray[np.float64], codes: NDArray[np.int64], n_jobs: int | None = None) -> Evidence:
-    """Measure the clustering `codes` (0 to k-1, no noise) of the points `X`."""
+def gather(
+    X: NDArray[np.float64], codes: NDArray[np.int64], drawn: NDArray[np.intp], n_jobs: int | None = None
+) -> Evidence:
+    """Measure the clustering `codes` (0 to k-1, no noise) of `X`, on the points `drawn` for it."""
     sizes = np.bincount(codes)
-    distances, indices = kneighbors(X, _most_neighbors(len(X)) + 1, n_jobs=n_jobs)
-    dimension = intrinsic_dimension(distances)
-    log_density = _log_density(distances, codes, sizes, dimension)
+    points, seen = X[drawn], codes[drawn]
+    in_sample = np.bincount(seen, minlength=len(sizes))
+    distances, indices = kneighbors(points, _most_neighbors(len(points)) + 1, n_jobs=n_jobs)
+    dimension = min(intrinsic_dimension(distances), float(X.shape[1]))
+    raw = _log_density(distances, seen, in_sample, dimension)
     graph = _graph(indices[:, 1 : GRAPH_NEIGHBORS + 1])
-    log_density = _smooth(log_density, graph, codes)
-    cuts = _cuts(graph, codes, len(sizes))
+    log_density = _smooth(raw, graph, seen)
+    lone = {
+        int(k): _lone(X, codes, int(k), raw, dimension, n_jobs) for k in np.flatnonzero(in_sample < LONE)
+    }
+    conductance = _conductance(_cuts(graph, seen, len(sizes)))
+    settled = _settle(seen, graph, in_sample)
+    cuts = _cuts(graph, settled, len(sizes))
     volume = cuts.sum(axis=1)
-    conductance = 1 - np.diag(cuts) / volume
-    peaks = _peaks(log_density, graph, codes)
+    peaks = _peaks(log_density, graph, settled)
     borders = [
-        _border(first, second, graph, codes, log_density, peaks, sizes, volume)
+        _border(first, second, graph, settled, log_density, peaks, in_sample, volume)
         for first, second in zip(*np.nonzero(np.triu(cuts, 1)))
+        if first not in lone and second not in lone
     ]
-    return Evidence(log_density, graph, sizes, conductance, borders, dimension)
+    order = np.sort(log_density)
+    middle = np.array([np.median(log_density[seen == k]) if in_sample[k] else order[0] for k in range(len(sizes))])
+    density = np.searchsorted(order, middle, "right") / len(order)
+    for k, one in lone.items():
+        density[k] = one.density
+    n_neighbors = min(GRAPH_NEIGHBORS, indices.shape[1] - 1)
+    return Evidence(
+        seen, log_density, graph, n_neighbors, sizes, density, conductance, borders, lone, dimension
+    )
+
+
+def _lone(X, codes, cluster, log_density, dimension, n_jobs) -> Lone:
+    """A small cluster against all points, also where the rest was judged on a sample."""
+    members = np.flatnonzero(codes == cluster)[:200]
+    others = np.flatnonzero(codes != cluster)
+    around = min(_LONE_NEIGHBORS, len(X) - 1)
+    radius = kneighbors(X, around + 1, at=X[members], n_jobs=n_jobs)[0][:, -1]
+    own = np.log(around / len(X)) - dimension * np.log(np.maximum(radius, np.finfo(float).tiny))
+    gap = 0.0
+    if len(members) > 1:
+        outside = kneighbors(X[others], 1, at=X[members], n_jobs=n_jobs)[0][:, 0]
+        inside = kneighbors(X[members], 2)[0][:, 1]
+        gap = float(np.median(outside) / max(np.median(inside), np.finfo(float).tiny))
+    return Lone(float(np.mean(log_density < np.median(own))), gap)
 
 
 def intrinsic_dimension(distances: NDArray[np.float64]) -> float:
@@ -141,6 +234,25 @@ def _cuts(graph, codes, n_clusters):
     return np.bincount(codes[p] * n_clusters + codes[q], minlength=n_clusters**2).reshape(n_clusters, -1)
 
 
+def _conductance(cuts):
+    volume = cuts.sum(axis=1)
+    return np.where(volume > 0, 1 - np.diag(cuts) / np.maximum(volume, 1), 1.0)
+
+
+def _settle(codes, graph, sizes):
+    """Labels without strays: points deep inside another cluster are no part of the border between the two.
+
+    A cluster with many such points is not astray but astride, which is what borders are asked about; it is kept.
+    """
+    counts = np.zeros((len(codes), len(sizes)), np.int32)
+    p, q = _edges(graph)
+    np.add.at(counts, (p, codes[q]), 1)
+    home = counts.argmax(axis=1)
+    astray = (home != codes) & (counts.max(axis=1) >= STRAY * counts.sum(axis=1))
+    few = np.bincount(codes[astray], minlength=len(sizes)) <= 0.1 * sizes
+    return np.where(astray & few[codes], home, codes)
+
+
 def _peaks(log_density, graph, codes):
     """Log density of the peak reached from each point by steepest ascent inside its own cluster."""
     p, q = _edges(graph)
@@ -162,21 +274,23 @@ def _border(first, second, graph, codes, log_density, peaks, sizes, volume) -> B
     passes = np.minimum(log_density[p], log_density[q])
     high = passes >= np.quantile(passes, 0.75)
     level = float(np.median(passes[high]))
+    smaller = min(sizes[first], sizes[second])
     sides = []
     for cluster, ends in ((first, p), (second, q)):
-        enough = 2 * min(sizes[first], sizes[second])
-        layers, cuts = _layers(np.unique(ends), cluster, graph, codes, enough)
-        near = np.concatenate(layers)
+        layers, cuts = _layers(np.unique(ends), cluster, graph, codes)
+        around = np.concatenate(layers)
+        near = around[: max(len(layers[0]), NEAR * smaller)]
         sides.append(
             (
                 max(cuts, default=0),
                 float(np.median(peaks[ends[high]]) - level),
                 float(np.mean(log_density[near] < level)),
                 float(np.median(log_density[near])),
+                len(around) / smaller,
                 np.array([np.median(log_density[layer]) for layer in layers]),
             )
         )
-    widest, climb, below, middle, profile = zip(*sides)
+    widest, climb, below, middle, reach, profile = zip(*sides)
     return Border(
         int(first),
         int(second),
@@ -185,6 +299,8 @@ def _border(first, second, graph, codes, log_density, peaks, sizes, volume) -> B
         climb,
         below,
         middle[0] - middle[1],
+        level,
+        min(reach),
         (len(p) / volume[first], len(p) / volume[second]),
         profile,
     )
@@ -206,12 +322,12 @@ def _ranges(starts, stops):
     return np.arange(lengths.sum()) + np.repeat(starts - first, lengths)
 
 
-def _layers(seeds, cluster, graph, codes, enough):
+def _layers(seeds, cluster, graph, codes):
     """Layers of a cluster from the border inwards, and the number of edges between each and the next."""
     seen = np.zeros(len(codes), bool)
     seen[seeds] = True
-    layers, cuts, found = [seeds], [], len(seeds)
-    while len(layers) < DEPTH and found < enough:
+    layers, cuts = [seeds], []
+    while len(layers) < DEPTH:
         last = layers[-1]
         reached = graph.indices[_ranges(graph.indptr[last], graph.indptr[last + 1])]
         reached = reached[(codes[reached] == cluster) & ~seen[reached]]
@@ -220,5 +336,4 @@ def _layers(seeds, cluster, graph, codes, enough):
         cuts.append(len(reached))
         layers.append(np.unique(reached))
         seen[layers[-1]] = True
-        found += len(layers[-1])
     return layers, cuts

@@ -1,0 +1,228 @@
+"""One call that says whether a clustering, made by any tool, is biased by density."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.decomposition import PCA
+from sklearn.utils import check_array
+
+from ..affinity import Affinity, check_affinity, degrees
+from ..criteria import average_association, normalized_cut
+from ..kernels import KERNELS, KNN, Kernel
+from .advice import advise
+from .connectivity import joining_neighbors
+from .evidence import GRAPH_NEIGHBORS, Evidence, gather
+from .report import BiasReport, ClusterReport, Pictures
+from .verdicts import Finding, gravest, judge
+
+__all__ = ["DensityBiasWarning", "diagnose"]
+
+#: Points drawn in the maps of a report.
+_DRAWN = 1500
+
+
+class DensityBiasWarning(UserWarning):
+    """A clustering shows a density bias; `evencut.diagnose` tells more."""
+
+
+def diagnose(
+    X: ArrayLike,
+    labels: ArrayLike,
+    *,
+    kernel: str | Kernel | None = None,
+    affinity: Affinity | None = None,
+    max_points: int = 20_000,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> BiasReport:
+    """Say whether a clustering is an artefact of density, which bias it is, why, and what cures it.
+
+    It looks at the points and labels alone: density and neighbour graph are estimated anew, and every border
+    between two clusters is asked whether it lies in a valley of the density. "mode isolation" is a dense piece
+    cut out of a larger body (Breiman's bias), "sparse subset" the opposite, a few sparse or isolated points, and
+    "equal sizes" the cut through a body that k-means and kernels of large bandwidth make.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        The points that were clustered.
+    labels : array of shape (n_samples,)
+        Their clusters: numbers or strings. The number -1 marks noise, which is left out.
+    kernel : str or kernel object, optional
+        The kernel that was used, for the spread of its degrees; a 10-neighbour kernel by default.
+    affinity : array of shape (n_samples, n_samples), optional
+        The affinity that was used, instead of `kernel`.
+    max_points : int, default=20000
+        Larger data are judged on so many points drawn at random, and their smallest clusters on all points.
+    random_state : int, default=0
+        Of that draw.
+    n_jobs : int or None, default=None
+        Threads of the neighbour search.
+
+    Returns
+    -------
+    BiasReport
+        Print it; read `biased`, `verdict`, `clusters` and `advice`; or write it with `to_html(path)`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evencut import diagnose
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 2))
+    >>> centre = np.linalg.norm(X, axis=1) < 0.5  # a dense piece of one body
+    >>> diagnose(X, centre).verdict
+    'mode isolation'
+    >>> two = np.vstack([X, X + 9])
+    >>> diagnose(two, np.repeat(["left", "right"], 400)).biased
+    False
+    """
+    X, labels = _check(X, labels, max_points)
+    kept = np.flatnonzero(_is_no_noise(labels))
+    names, codes = np.unique(labels[kept], return_inverse=True)
+    if len(names) < 2:
+        raise ValueError(
+            f"labels hold {len(names)} cluster{'' if len(names) == 1 else 's'}, noise left out; a bias shows in how "
+            "clusters part, so give at least 2."
+        )
+    points = X[kept]
+    drawn = _draw(len(points), max_points, random_state)
+    evidence = gather(points, codes, drawn, n_jobs)
+    findings = judge(evidence)
+    verdict, confidence = gravest(findings, evidence.sizes)
+    rows = [_row(k, names.tolist(), evidence, finding) for k, finding in enumerate(findings)]
+    advice, code = advise(verdict, rows, has_noise=len(kept) < len(X))
+    kernel_name, matrix = _kernel_matrix(points, kept, drawn, kernel, affinity, n_jobs)
+    n_components, joining = joining_neighbors(points[drawn], evidence.graph, evidence.n_neighbors)
+    return BiasReport(
+        verdict=verdict,
+        confidence=confidence,
+        clusters=rows,
+        advice=advice,
+        code=code,
+        n_points=len(X),
+        n_noise=len(X) - len(kept),
+        n_judged=len(drawn),
+        degree_spread=_degree_spread(matrix),
+        criteria_gap=_criteria_gap(matrix, codes if matrix.shape[0] == len(points) else codes[drawn]),
+        kernel=kernel_name,
+        n_components=n_components,
+        joining_neighbors=joining,
+        n_neighbors=evidence.n_neighbors,
+        dimension=evidence.dimension,
+        pictures=_pictures(points[drawn], evidence, findings),
+    )
+
+
+def _check(X: ArrayLike, labels: ArrayLike, max_points: int) -> tuple[NDArray[np.float64], NDArray]:
+    X = check_array(X, dtype=np.float64, ensure_min_samples=3, input_name="X")
+    names = np.asarray(labels)
+    if names.shape != (len(X),):
+        raise ValueError(
+            f"labels have shape {names.shape}, but X has {len(X)} points; give one label a point, in the same order."
+        )
+    if names.dtype.kind == "O":
+        names = np.array([str(name) if isinstance(name, str) else name for name in names])
+    if names.dtype.kind == "f" and not np.isfinite(names).all():
+        raise ValueError("labels contain NaN or infinity; mark noise with -1.")
+    if max_points < 100:
+        raise ValueError(f"max_points={max_points} is too few to judge by; use 100 or more.")
+    return X, names
+
+
+def _is_no_noise(labels: NDArray) -> NDArray[np.bool_]:
+    """All but the number -1, also where tables turned it into text."""
+    if labels.dtype.kind in "US":
+        return ~np.isin(labels, np.array(["-1"], dtype=labels.dtype))
+    return labels != -1 if labels.dtype.kind in "if" else np.ones(len(labels), bool)
+
+
+def _draw(n_points: int, max_points: int, random_state: int) -> NDArray[np.intp]:
+    if n_points <= max_points:
+        return np.arange(n_points)
+    return np.sort(np.random.default_rng(random_state).choice(n_points, max_points, replace=False))
+
+
+def _row(k: int, names: list[Any], evidence: Evidence, finding: Finding) -> ClusterReport:
+    border, inside = finding.border, evidence.log_density[evidence.codes == k]
+    against = 0.0 if border is None else float(np.exp(border.height - np.median(inside)))
+    return ClusterReport(
+        label=names[k],
+        size=int(evidence.sizes[k]),
+        share=float(evidence.sizes[k] / evidence.sizes.sum()),
+        density=float(evidence.density[k]),
+        border_density=against,
+        conductance=float(evidence.conductance[k]),
+        neighbor=None if border is None else names[border.other(k)],
+        verdict=finding.verdict,
+        confidence=float(finding.confidence),
+    )
+
+
+def _kernel_matrix(points, kept, drawn, kernel, affinity, n_jobs) -> tuple[str, Affinity]:
+    """The affinity that degrees are read off, and its name."""
+    if affinity is not None:
+        affinity = check_affinity(affinity)
+        if kept[-1] >= affinity.shape[0]:
+            raise ValueError(f"affinity is of {affinity.shape[0]} points, but there are more labels; give all rows.")
+        return "given", affinity if len(kept) == affinity.shape[0] else affinity[kept][:, kept]
+    if kernel is None:
+        kernel = KNN(n_neighbors=GRAPH_NEIGHBORS)
+    elif isinstance(kernel, str):
+        known = sorted(set(KERNELS) - {"precomputed"})
+        if kernel not in known:
+            raise ValueError(f"kernel={kernel!r} is not known; choose one of {known}, or pass affinity=.")
+        kernel = KERNELS[kernel]()
+    return type(kernel).__name__, kernel.affinity(points[drawn], n_jobs=n_jobs)
+
+
+def _degree_spread(matrix: Affinity) -> float:
+    degree = degrees(matrix)
+    return float(degree.std() / degree.mean()) if degree.mean() > 0 else float("inf")
+
+
+def _criteria_gap(matrix: Affinity, codes: NDArray[np.int64]) -> float:
+    """Average association in units of the mean degree against normalised cut, as a share of the latter."""
+    degree = degrees(matrix)
+    if not (degree > 0).all():
+        return float("inf")
+    codes = np.unique(codes, return_inverse=True)[1]
+    association = average_association(matrix).energy(codes) / degree.mean()
+    cut = normalized_cut(matrix).energy(codes)
+    return float(abs(association - cut) / abs(cut)) if cut else 0.0
+
+
+def _pictures(points: NDArray[np.float64], evidence: Evidence, findings: list[Finding]) -> Pictures:
+    step = max(1, -(-len(points) // _DRAWN))
+    thinned = np.arange(0, len(points), step)
+    # Clusters too small to survive the thinning are what one wants to see: draw up to 50 points of each.
+    few = [np.flatnonzero(evidence.codes == k)[:50] for k in range(len(evidence.sizes))]
+    shown = np.union1d(thinned, np.concatenate(few))
+    return Pictures(
+        plane=_plane(points, shown),
+        density=evidence.log_density[shown],
+        codes=evidence.codes[shown],
+        projected=points.shape[1] > 2,
+        profiles=[_profile(k, finding) for k, finding in enumerate(findings)],
+    )
+
+
+def _plane(points: NDArray[np.float64], shown: NDArray[np.intp]) -> NDArray[np.float64]:
+    """The points as they are in the plane; spread along a line; or their two leading principal components."""
+    if points.shape[1] == 2:
+        return points[shown]
+    if points.shape[1] == 1:
+        jitter = np.random.default_rng(0).uniform(-0.1, 0.1, len(shown)) * np.ptp(points)
+        return np.column_stack([points[shown, 0], jitter])
+    return PCA(2, svd_solver="full", random_state=0).fit(points).transform(points[shown])
+
+
+def _profile(k: int, finding: Finding) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Layers of the cluster from its border inwards, then those of its neighbour."""
+    border = finding.border
+    if border is None:
+        return None
+    return border.profile if border.first == k else border.profile[::-1]

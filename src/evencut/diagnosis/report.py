@@ -1,0 +1,211 @@
+"""The answer of `diagnose`: one row a cluster, the whole in a few numbers, and what to do, in every form one reads."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .verdicts import OK
+
+__all__ = ["BiasReport", "ClusterReport"]
+
+
+@dataclass(frozen=True)
+class ClusterReport:
+    """One cluster of a diagnosed clustering.
+
+    Attributes
+    ----------
+    label : object
+        As the user gave it.
+    size : int
+    share : float
+        Of all points that are not noise.
+    density : float
+        Median density of the cluster as a quantile of the data's: 0.9 is denser than 90 % of the points.
+    border_density : float
+        Density on the highest pass of its border over the median density inside: 1 and more where the border
+        runs through a dense region, near 0 where a valley parts the cluster from its neighbour; 0 without one.
+    conductance : float
+        Share of the edges of its points, in the neighbour graph, that leave it.
+    neighbor : object
+        The cluster across the border the verdict rests on; None where none touches it.
+    verdict : str
+        "ok", "mode isolation", "sparse subset" or "equal sizes".
+    confidence : float
+        Of the verdict, from 0.5 to 1.
+    """
+
+    label: Any
+    size: int
+    share: float
+    density: float
+    border_density: float
+    conductance: float
+    neighbor: Any
+    verdict: str
+    confidence: float
+
+
+@dataclass(frozen=True, eq=False)
+class Pictures:
+    """What the pictures of a report are drawn from: a thinned plane view and the border profiles."""
+
+    plane: NDArray[np.float64]
+    density: NDArray[np.float64]
+    codes: NDArray[np.int64]
+    projected: bool
+    profiles: list[tuple[NDArray[np.float64], NDArray[np.float64]] | None]
+
+
+@dataclass(frozen=True, eq=False)
+class BiasReport:
+    """Whether a clustering is biased by density, how, and what cures it; see :func:`evencut.diagnose`.
+
+    Attributes
+    ----------
+    biased : bool
+    verdict : str
+        The gravest kind found: "ok", "mode isolation", "sparse subset" or "equal sizes".
+    confidence : float
+        Of that verdict, from 0.5 to 1.
+    clusters : list of ClusterReport
+        One row a cluster.
+    advice : str
+        What to do, in words.
+    code : str
+        A line to paste; empty where nothing is wrong.
+    n_points, n_noise, n_judged : int
+        Points given, left out as noise, and used (fewer for very large data).
+    degree_spread : float
+        Coefficient of variation of the node degrees of the kernel.
+    criteria_gap : float
+        Relative difference of the energies of average association and normalised cut on the kernel, in the
+        same unit; zero where all degrees are equal and the criteria are one.
+    kernel : str
+        The kernel the two numbers above speak of.
+    n_components : int
+        Connected pieces of the neighbour graph.
+    joining_neighbors : int
+        Neighbours a point that would join them all.
+    n_neighbors : int
+        Neighbours a point of that graph.
+    dimension : float
+        Intrinsic dimension used for densities.
+    """
+
+    verdict: str
+    confidence: float
+    clusters: list[ClusterReport]
+    advice: str
+    code: str
+    n_points: int
+    n_noise: int
+    n_judged: int
+    degree_spread: float
+    criteria_gap: float
+    kernel: str
+    n_components: int
+    joining_neighbors: int
+    n_neighbors: int
+    dimension: float
+    pictures: Pictures = field(repr=False)
+
+    @property
+    def biased(self) -> bool:
+        """Whether any cluster is not ok."""
+        return self.verdict != OK
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the pictures, in plain Python types."""
+        skipped = ("pictures", "clusters")
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in skipped}
+        return {"biased": self.biased, **plain, "clusters": [asdict(row) for row in self.clusters]}
+
+    def to_frame(self) -> Any:
+        """The rows of the clusters as a pandas frame."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("to_frame needs pandas: pip install pandas, or use to_dict().") from error
+        return pd.DataFrame([asdict(row) for row in self.clusters]).set_index("label")
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write one self-contained HTML file: density map, border profiles, table and advice."""
+        from .html import page
+
+        path = Path(path)
+        path.write_text(page(self), encoding="utf-8")
+        return path
+
+    def _repr_html_(self) -> str:
+        from .html import fragment
+
+        return fragment(self)
+
+    def __repr__(self) -> str:
+        return f"BiasReport(verdict={self.verdict!r}, confidence={self.confidence:.2f}, clusters={len(self.clusters)})"
+
+    def __str__(self) -> str:
+        """A table for the terminal, the numbers of the whole, and the advice."""
+        return "\n".join([self.headline(), "", *self._table(), "", *self.summary(), "", self._advice_text()])
+
+    def headline(self) -> str:
+        """The verdict in one line."""
+        if not self.biased:
+            return "ok: no density bias found"
+        guilty = [str(row.label) for row in self.clusters if row.verdict == self.verdict]
+        where = ("cluster " if len(guilty) == 1 else "clusters ") + ", ".join(guilty)
+        return f"biased: {self.verdict} in {where} (confidence {self.confidence:.0%})"
+
+    def summary(self) -> list[str]:
+        """The numbers of the whole, one sentence each."""
+        lines = [f"{self.n_points} points in {len(self.clusters)} clusters, intrinsic dimension {self.dimension:.1f}."]
+        if self.n_noise:
+            lines.append(f"{self.n_noise} noise points (label -1) left out.")
+        if self.n_judged < self.n_points - self.n_noise:
+            lines.append(f"Judged on a random sample of {self.n_judged} points.")
+        pieces = f"The {self.n_neighbors}-neighbour graph is connected."
+        if self.n_components > 1:
+            pieces = (
+                f"The {self.n_neighbors}-neighbour graph has {self.n_components} pieces; "
+                f"{self.joining_neighbors} neighbours would join them."
+            )
+        lines.append(pieces)
+        lines.append(
+            f"Degrees of the {self.kernel} kernel vary by {self.degree_spread:.0%}; average association and "
+            f"normalised cut differ by {self.criteria_gap:.1%} on this clustering."
+        )
+        return lines
+
+    def _advice_text(self) -> str:
+        return self.advice + (f"\n\n    {self.code}" if self.code else "")
+
+    def _table(self) -> list[str]:
+        heads = ("cluster", "size", "share", "density", "border", "conductance", "verdict")
+        rows = [heads] + [tuple(row) for row in self.cells()]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
+        right = (False, True, True, True, True, True, False)
+        return [
+            "  ".join(c.rjust(w) if r else c.ljust(w) for c, w, r in zip(row, widths, right)).rstrip()
+            for row in rows
+        ]
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """The rows of the table as text."""
+        return [
+            (
+                str(row.label),
+                str(row.size),
+                f"{row.share:.1%}",
+                f"q{100 * row.density:.0f}",
+                f"{row.border_density:.2f}" if row.neighbor is not None else "none",
+                f"{row.conductance:.3f}",
+                f"{row.verdict} ({row.confidence:.0%})",
+            )
+            for row in self.clusters
+        ]
