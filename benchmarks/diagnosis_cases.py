@@ -15,6 +15,10 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
+from evencut import KernelClustering
+from evencut.criteria import CRITERIA
+from evencut.solvers import solve
+
 Sampler = Callable[[int, np.random.Generator], tuple[NDArray, NDArray]]
 
 OK, MODE, SPARSE, EQUAL = "ok", "mode isolation", "sparse subset", "equal sizes"
@@ -27,9 +31,9 @@ class Case:
 
     X: NDArray
     labels: NDArray
+    maker: str
     kind: str
     family: str
-    maker: str
 
 
 # ---- shapes: a family draws a distribution, a distribution draws points ------------------------------------
@@ -225,9 +229,6 @@ def _gaussian_affinity(X, sigma):
 
 
 def _kernel_labels(X, sigma, n_clusters, criterion, seed):
-    from evencut.criteria import CRITERIA
-    from evencut.solvers import solve
-
     problem = CRITERIA[criterion](_gaussian_affinity(X, sigma))
     return solve(problem, n_clusters, random_state=seed).labels
 
@@ -295,7 +296,7 @@ def _spoilers(X, n_clusters, kind, rng):
     seed = int(rng.integers(2**31))
     if kind in (MODE, SPARSE):
         criterion, name = ("average_association", "AA") if kind == MODE else ("normalized_cut", "NC")
-        for factor in rng.permutation([0.5, 0.8, 1.2, 1.6] if kind == MODE else [0.3, 0.45, 0.6, 0.8]):
+        for factor in rng.permutation([0.5, 0.7, 1.0, 1.4, 2.0] if kind == MODE else [0.3, 0.45, 0.6]):
             labels = _kernel_labels(X, factor * _reach(X), n_clusters, criterion, seed)
             yield labels, f"{name}, sigma {factor:g} of the 10-neighbour distance"
     elif len(X) > 1000 or rng.random() < 0.7:
@@ -303,6 +304,16 @@ def _spoilers(X, n_clusters, kind, rng):
     else:
         sigma = rng.uniform(1, 3) * np.sqrt(X.var(axis=0).sum())
         yield _kernel_labels(X, sigma, n_clusters, "average_association", seed), "AA, sigma above the data's spread"
+
+
+def _honest(X, truth, rng):
+    """The true labels, or those of a neighbour kernel where it has found them."""
+    if len(X) <= 1500 and rng.random() < 0.5:
+        model = KernelClustering(len(np.unique(truth)), random_state=int(rng.integers(2**31)))
+        found = model.fit_predict(X)
+        if adjusted_rand_score(truth, found) >= 0.95:
+            return found, "NC, neighbours"
+    return truth, "truth"
 
 
 TUNING = {
@@ -337,7 +348,7 @@ def cases(part: dict, n_each: int, seed: int) -> Iterator[Case | None]:
             name = f"{family.__name__} {style}".strip()
             if kind == OK:
                 accepted += 1
-                yield Case(X, truth, OK, name, "truth")
+                yield Case(X, *_honest(X, truth, rng), OK, name)
                 continue
             log_density = None
             for labels, maker in _spoilers(X, len(np.unique(truth)), kind, rng):
@@ -348,6 +359,6 @@ def cases(part: dict, n_each: int, seed: int) -> Iterator[Case | None]:
                     log_density = _true_log_density(sample, X, np.random.default_rng(seed))
                 if judge(labels, truth, log_density) == kind:
                     accepted += 1
-                    yield Case(X, labels, kind, name, maker)
+                    yield Case(X, labels, maker, kind, name)
                     break
                 yield None

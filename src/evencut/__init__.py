@@ -1,6 +1,16 @@
 """Kernel clustering without density bias."""
 
 from .clustering import KernelClustering, KernelKMeans, NormalizedCut
+from .diagnosis import bandwidth_sweep, diagnose
+from .dominant_sets import DominantSets
 
 __version__ = "0.1.0"
-__all__ = ["KernelClustering", "KernelKMeans", "NormalizedCut", "__version__"]
+__all__ = [
+    "DominantSets",
+    "KernelClustering",
+    "KernelKMeans",
+    "NormalizedCut",
+    "__version__",
+    "bandwidth_sweep",
+    "diagnose",
+]

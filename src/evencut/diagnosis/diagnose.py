@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.decomposition import PCA
 from sklearn.utils import check_array
 
 from ..affinity import Affinity, check_affinity, degrees
@@ -217,6 +216,8 @@ def _plane(points: NDArray[np.float64], shown: NDArray[np.intp]) -> NDArray[np.f
     if points.shape[1] == 1:
         jitter = np.random.default_rng(0).uniform(-0.1, 0.1, len(shown)) * np.ptp(points)
         return np.column_stack([points[shown, 0], jitter])
+    from sklearn.decomposition import PCA
+
     return PCA(2, svd_solver="full", random_state=0).fit(points).transform(points[shown])
 
 
