@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,9 @@ from .equalization import density_law, equalizing_scale
 from .kernels import KERNELS, Kernel, Precomputed
 from .neighbors import kneighbors
 from .solvers import SOLVERS, solve
+
+if TYPE_CHECKING:
+    from .diagnosis import BiasReport
 
 __all__ = ["KernelClustering", "KernelKMeans", "NormalizedCut"]
 
@@ -196,6 +199,41 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self._label(self._check_points(X, self._extension_parts[0], reset=False))
+
+    def diagnose(self, X: ArrayLike | None = None, **options: Any) -> BiasReport:
+        """Whether the fitted clustering is biased by density; see :func:`evencut.diagnose`.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), optional
+            The points, needed only where a precomputed affinity was fitted.
+        **options
+            Passed on to :func:`evencut.diagnose`.
+
+        Returns
+        -------
+        BiasReport
+
+        Examples
+        --------
+        >>> from evencut import KernelClustering
+        >>> from evencut.datasets import make_clumped_moons
+        >>> X, _ = make_clumped_moons(600, clump=0.5, random_state=0)
+        >>> KernelClustering(n_clusters=2, random_state=0).fit(X).diagnose().verdict
+        'ok'
+        """
+        # The one import down the table of rooms: a method for the user's sake, loaded only when called.
+        from .diagnosis import diagnose
+
+        check_is_fitted(self)
+        kernel, points, kept = self._extension_parts
+        if X is None and isinstance(kernel, Precomputed):
+            raise ValueError("the model was fitted on an affinity; pass the points themselves: diagnose(X).")
+        points = points if X is None else np.asarray(X)
+        labels = self.labels_[kept] if X is None else self.labels_
+        if len(labels) == len(kept):
+            options.setdefault("affinity", self.affinity_)
+        return diagnose(points, labels, **options)
 
     def _label(self, X: Any) -> NDArray[np.int64]:
         kernel, points, kept = self._extension_parts

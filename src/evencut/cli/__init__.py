@@ -21,6 +21,7 @@ __all__ = ["COMMANDS", "build_app", "main"]
 COMMANDS = (
     "demo",
     "cluster",
+    "diagnose",
 )
 
 _USER_ERROR = 2
@@ -30,7 +31,8 @@ _INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code.
 
-    Zero means done, 2 a mistake in what was given, 130 an interruption, 1 a fault of the program.
+    Zero means done, 2 a mistake in what was given, 130 an interruption, 1 a fault of the program; or, from
+    `diagnose`, a biased clustering.
     """
     sys.exit(_run(list(sys.argv[1:] if arguments is None else arguments)))
 

@@ -42,10 +42,7 @@ def advise(verdict: str, rows: Sequence[ClusterReport], has_noise: bool) -> tupl
         lines.append(f"Other clusters show: {', '.join(others)}.")
     if has_noise:
         lines.append("Noise points were left out; leave them out of X before the line below, too.")
-    code = (
-        "from evencut import KernelClustering; "
-        f'labels = KernelClustering(n_clusters={len(rows)}, kernel="knn", equalize="exact", random_state=0).fit_predict(X)'
-    )
+    code = f'import evencut; labels = evencut.KernelClustering({len(rows)}, kernel="knn", equalize="exact").fit_predict(X)'
     return "\n".join(lines), code
 
 

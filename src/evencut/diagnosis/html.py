@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from .evidence import DEPTH
 from .verdicts import OK
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ _STYLE = f"""
 .evencut th {{ color: {_QUIET}; font-weight: 500; }}
 .evencut th:first-child, .evencut td:first-child, .evencut th:last-child, .evencut td:last-child
   {{ text-align: left; }}
-.evencut pre {{ background: #f3f5f7; padding: .7rem .9rem; overflow-x: auto; border-radius: 4px; }}
+.evencut pre {{ background: #f3f5f7; padding: .7rem .9rem; white-space: pre-wrap;
+  border-radius: 4px; }}
 .evencut .good {{ color: {_GOOD}; }} .evencut .bad {{ color: {_BAD}; font-weight: 600; }}
 .evencut .row {{ display: flex; flex-wrap: wrap; gap: 1.2rem; }}
 .evencut figure {{ margin: 0; }} .evencut figcaption {{ color: {_QUIET}; font-size: .85rem; }}
@@ -138,12 +140,11 @@ def _profiles(report: BiasReport) -> str:
 
 
 def _profile(inside: NDArray, outside: NDArray, low: float, high: float, colour: str) -> str:
-    width, height, pad = 200, 130, 12
-    depth = 6
-    step = (width / 2 - pad) / depth
-    level = lambda v: height - pad - (v - low) / max(high - low, 1e-9) * (height - 2 * pad)  # noqa: E731
-    right = [(width / 2 + (i + 0.5) * step, level(v)) for i, v in enumerate(inside[:depth])]
-    left = [(width / 2 - (i + 0.5) * step, level(v)) for i, v in enumerate(outside[:depth])][::-1]
+    width, height, pad = 200, 130, 14
+    step = (width / 2 - pad) / DEPTH
+    level = lambda v: height - 20 - (v - low) / max(high - low, 1e-9) * (height - 20 - pad)  # noqa: E731
+    right = [(width / 2 + (i + 0.5) * step, level(v)) for i, v in enumerate(inside)]
+    left = [(width / 2 - (i + 0.5) * step, level(v)) for i, v in enumerate(outside)][::-1]
     line = lambda pts, ink: (  # noqa: E731
         f'<polyline fill="none" stroke="{ink}" stroke-width="2" points="'
         + " ".join(f"{x:.1f},{y:.1f}" for x, y in pts)
@@ -153,7 +154,11 @@ def _profile(inside: NDArray, outside: NDArray, low: float, high: float, colour:
     across = line([left[-1], right[0]], _QUIET)
     middle = f'<line x1="{width / 2}" x2="{width / 2}" y1="4" y2="{height - 4}" stroke="{_RULE}" stroke-width="2"/>'
     frame = f'<rect x=".5" y=".5" width="{width - 1}" height="{height - 1}" fill="#fff" stroke="{_RULE}"/>'
-    return frame + middle + across + line(left, _QUIET) + line(right, colour)
+    ends = "".join(
+        f'<text x="{x}" y="{height - 5}" text-anchor="{anchor}" font-size="10" fill="{_QUIET}">{word}</text>'
+        for x, anchor, word in ((5, "start", "neighbour"), (width - 5, "end", "cluster"))
+    )
+    return frame + middle + across + line(left, _QUIET) + line(right, colour) + ends
 
 
 def _gap() -> str:
