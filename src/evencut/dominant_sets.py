@@ -53,7 +53,7 @@ def dominant_set(
     *,
     dynamics: str = "infection",
     start: ArrayLike | None = None,
-    tol: float = 1e-7,
+    tol: float = 1e-5,
     max_iter: int = 10_000,
 ) -> DominantSet:
     r"""The dominant set that a dynamics on the simplex leads to (eq. dset and its relaxation).
@@ -70,7 +70,7 @@ def dominant_set(
         replicator :math:`x_p \leftarrow x_p (Ax)_p / x^T A x` reads all of it. Both only ever raise cohesion.
     start : array of shape (n_samples,), optional
         A point of the simplex; its centre by default.
-    tol : float, default=1e-7
+    tol : float, default=1e-5
         Largest root mean violation of the conditions of a maximum, in units of cohesion.
     max_iter : int, default=10000
         Most steps; `converged` says whether they sufficed.
@@ -137,7 +137,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
         of its cohesion, is largest. Otherwise they are noise, labelled -1.
     min_size : int, default=2
         Smaller sets end the peeling when `n_clusters` is not given, and what is left is noise.
-    tol : float, default=1e-7
+    tol : float, default=1e-5
     max_iter : int, default=10000
         Most steps of the dynamics a set.
     random_state : int, RandomState or None, default=None
@@ -176,7 +176,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
         dynamics: str = "infection",
         assign_rest: bool = True,
         min_size: int = 2,
-        tol: float = 1e-7,
+        tol: float = 1e-5,
         max_iter: int = 10_000,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
