@@ -257,7 +257,8 @@ def test_text(biased_report):
     assert text.startswith("biased: mode isolation in cluster 1")
     assert "KernelClustering(2" in text
     assert max(map(len, text.splitlines()[:5])) < 100
-    assert repr(biased_report) == f"BiasReport(verdict='mode isolation', confidence={biased_report.confidence:.2f}, clusters=2)"
+    sure = f"{biased_report.confidence:.2f}"
+    assert repr(biased_report) == f"BiasReport(verdict='mode isolation', confidence={sure}, clusters=2)"
 
 
 def test_dict_is_plain_and_frame_has_one_row_a_cluster(biased_report):

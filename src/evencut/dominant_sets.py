@@ -229,7 +229,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
         """The sets, each with its members as points of the data, and the labels without those left over."""
         rng = check_random_state(self.random_state)
         labels = np.full(affinity.shape[0], -1, dtype=np.int64)
-        wanted = np.inf if self.n_clusters is None else self.n_clusters
+        wanted = affinity.shape[0] if self.n_clusters is None else int(self.n_clusters)
         sets: list[tuple[DominantSet, NDArray[np.intp]]] = []
         left = np.arange(affinity.shape[0])
         while len(sets) < wanted and len(left):
@@ -237,10 +237,10 @@ class DominantSets(ClusterMixin, BaseEstimator):
             start = 1 + 1e-3 * rng.uniform(size=len(left))
             one = dominant_set(part, dynamics=self.dynamics, start=start, tol=self.tol, max_iter=self.max_iter)
             members = one.members
-            if len(sets) + 1 < wanted < np.inf:
-                members = _leave_some(one, len(left) - (self.n_clusters - len(sets) - 1))
             if self.n_clusters is None and len(members) < self.min_size:
                 break
+            if self.n_clusters is not None:
+                members = _leave_some(one, len(left) - (wanted - len(sets) - 1))
             labels[left[members]] = len(sets)
             sets.append((one, left[members]))
             left = np.delete(left, members)
@@ -360,8 +360,7 @@ def _without_loops(affinity):
     if sparse.issparse(affinity):
         affinity = sparse.csr_array(affinity, dtype=np.float64)
         values = affinity.data
-        plain = affinity - sparse.diags_array(affinity.diagonal()) + sparse.diags_array(np.full(affinity.shape[0], loop))
-        affinity = sparse.csr_array(plain)
+        affinity = sparse.csr_array(affinity + sparse.diags_array(loop - affinity.diagonal()))
     else:
         affinity = np.array(affinity, dtype=np.float64)
         np.fill_diagonal(affinity, loop)

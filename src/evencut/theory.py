@@ -126,9 +126,9 @@ def continuous_gini_criterion(density: ArrayLike, labels: ArrayLike, cell: float
     >>> continuous_gini_criterion([1.0, 1.0, 1.0, 1.0], [0, 0, 1, 1], cell=0.25)
     -1.0
     """
-    density, codes = _grid(density, labels, cell)
-    weight = np.bincount(codes, density) * cell
-    square = np.bincount(codes, density**2) * cell
+    values, codes = _grid(density, labels, cell)
+    weight = np.bincount(codes, values) * cell
+    square = np.bincount(codes, values**2) * cell
     kept = weight > 0
     return float(np.sum(weight[kept] - square[kept] / weight[kept]))
 
@@ -145,8 +145,8 @@ def gini_supremum(density: ArrayLike, cell: float = 1.0) -> float:
     >>> gini_supremum([1.0, 3.0], cell=0.5)
     2.75
     """
-    density, _ = _grid(density, np.zeros(np.shape(density)), cell)
-    return float(np.sum(density**2) * cell + density.max())
+    values, _ = _grid(density, np.zeros(np.shape(density)), cell)
+    return float(np.sum(values**2) * cell + values.max())
 
 
 def mode_split(density: ArrayLike, epsilon: float) -> NDArray[np.int64]:
@@ -379,12 +379,13 @@ def _histograms(features: ArrayLike, labels: ArrayLike) -> NDArray[np.int64]:
     return table
 
 
-def _grid(density: ArrayLike, labels: ArrayLike, cell: float):
-    density = np.asarray(density, dtype=np.float64)
-    labels = np.asarray(labels)
-    if labels.shape != density.shape:
-        raise ValueError(f"labels has shape {labels.shape}, but the density's grid has {density.shape}.")
-    if not (cell > 0 and np.isfinite(density).all() and (density >= 0).all() and density.sum() > 0):
+def _grid(
+    density: ArrayLike, labels: ArrayLike, cell: float
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    values, names = np.asarray(density, dtype=np.float64), np.asarray(labels)
+    if names.shape != values.shape:
+        raise ValueError(f"labels has shape {names.shape}, but the density's grid has {values.shape}.")
+    if not (cell > 0 and np.isfinite(values).all() and (values >= 0).all() and values.sum() > 0):
         raise ValueError("density must be finite, not negative and not all zero, and the volume of a cell positive.")
-    density = density.ravel() / (density.sum() * cell)
-    return density, np.unique(labels.ravel(), return_inverse=True)[1]
+    codes = np.unique(names.ravel(), return_inverse=True)[1].astype(np.int64)
+    return values.ravel() / (values.sum() * cell), codes

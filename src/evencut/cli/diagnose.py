@@ -26,7 +26,7 @@ _BIASED = 1
 
 def diagnose(
     data: Annotated[str, typer.Argument(help="Points: CSV, Parquet, NPY or NPZ, one row a point; - reads CSV.")],
-    labels: Annotated[str, typer.Argument(help="Clusters: a file with one label a point, numbers or words; -1 is noise.")],
+    labels: Annotated[str, typer.Argument(help="Clusters: one label a point, numbers or words; -1 is noise.")],
     html: Annotated[str | None, typer.Option(help="Also write the report, with pictures, to one HTML file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON instead of a table.")] = False,
     columns: Annotated[str | None, typer.Option(help="Columns of the points to use: names, or numbers from 1.")] = None,
@@ -34,7 +34,7 @@ def diagnose(
         str | None, typer.Option(help="Column of the labels: its name, or its number from 1 [the only one].")
     ] = None,
     header: Annotated[
-        bool | None, typer.Option("--header/--no-header", help="Line 1 of a CSV of points names the columns [found out].")
+        bool | None, typer.Option("--header/--no-header", help="Line 1 of the points names the columns [found out].")
     ] = None,
     key: Annotated[str | None, typer.Option(help="Array of an NPZ file of points to use.")] = None,
 ) -> int:

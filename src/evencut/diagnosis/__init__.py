@@ -1,4 +1,4 @@
-"""Is this clustering biased by density, how, and what cures it; the measuring, judging and telling are one file each."""
+"""Is this clustering biased by density, how, and what cures it; measuring, judging and telling are a file each."""
 
 from .diagnose import DensityBiasWarning, diagnose
 from .mapping import DensityMapping, density_mapping

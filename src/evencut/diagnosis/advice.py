@@ -42,7 +42,8 @@ def advise(verdict: str, rows: Sequence[ClusterReport], has_noise: bool) -> tupl
         lines.append(f"Other clusters show: {', '.join(others)}.")
     if has_noise:
         lines.append("Noise points were left out; leave them out of X before the line below, too.")
-    code = f'import evencut; labels = evencut.KernelClustering({len(rows)}, kernel="knn", equalize="exact").fit_predict(X)'
+    model = f'KernelClustering({len(rows)}, kernel="knn", equalize="exact")'
+    code = f"import evencut; labels = evencut.{model}.fit_predict(X)"
     return "\n".join(lines), code
 
 

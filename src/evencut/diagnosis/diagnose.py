@@ -79,21 +79,21 @@ def diagnose(
     >>> diagnose(two, np.repeat(["left", "right"], 400)).biased
     False
     """
-    X, labels = _check(X, labels, max_points)
-    kept = np.flatnonzero(_is_no_noise(labels))
-    names, codes = np.unique(labels[kept], return_inverse=True)
+    given, all_names = _check(X, labels, max_points)
+    kept = np.flatnonzero(_is_no_noise(all_names))
+    names, codes = np.unique(all_names[kept], return_inverse=True)
     if len(names) < 2:
         raise ValueError(
             f"labels hold {len(names)} cluster{'' if len(names) == 1 else 's'}, noise left out; a bias shows in how "
             "clusters part, so give at least 2."
         )
-    points = X[kept]
+    points = given[kept]
     drawn = _draw(len(points), max_points, random_state)
     evidence = gather(points, codes, drawn, n_jobs)
     findings = judge(evidence)
     verdict, confidence = gravest(findings, evidence.sizes)
     rows = [_row(k, names.tolist(), evidence, finding) for k, finding in enumerate(findings)]
-    advice, code = advise(verdict, rows, has_noise=len(kept) < len(X))
+    advice, code = advise(verdict, rows, has_noise=len(kept) < len(given))
     kernel_name, matrix = _kernel_matrix(points, kept, drawn, kernel, affinity, n_jobs)
     n_components, joining = joining_neighbors(points[drawn], evidence.graph, evidence.n_neighbors)
     return BiasReport(
@@ -102,8 +102,8 @@ def diagnose(
         clusters=rows,
         advice=advice,
         code=code,
-        n_points=len(X),
-        n_noise=len(X) - len(kept),
+        n_points=len(given),
+        n_noise=len(given) - len(kept),
         n_judged=len(drawn),
         degree_spread=_degree_spread(matrix),
         criteria_gap=_criteria_gap(matrix, codes if matrix.shape[0] == len(points) else codes[drawn]),
@@ -117,11 +117,11 @@ def diagnose(
 
 
 def _check(X: ArrayLike, labels: ArrayLike, max_points: int) -> tuple[NDArray[np.float64], NDArray]:
-    X = check_array(X, dtype=np.float64, ensure_min_samples=3, input_name="X")
+    points: NDArray[np.float64] = check_array(X, dtype=np.float64, ensure_min_samples=3, input_name="X")
     names = np.asarray(labels)
-    if names.shape != (len(X),):
+    if names.shape != (len(points),):
         raise ValueError(
-            f"labels have shape {names.shape}, but X has {len(X)} points; give one label a point, in the same order."
+            f"labels have shape {names.shape}, but X has {len(points)} points; give one label a point, in order."
         )
     if names.dtype.kind == "O":
         names = np.array([str(name) if isinstance(name, str) else name for name in names])
@@ -129,7 +129,7 @@ def _check(X: ArrayLike, labels: ArrayLike, max_points: int) -> tuple[NDArray[np
         raise ValueError("labels contain NaN or infinity; mark noise with -1.")
     if max_points < 100:
         raise ValueError(f"max_points={max_points} is too few to judge by; use 100 or more.")
-    return X, names
+    return points, names
 
 
 def _is_no_noise(labels: NDArray) -> NDArray[np.bool_]:

@@ -52,7 +52,8 @@ class DensityMapping:
         high = max(ends[1], self.after.max())
         ax.set(xscale="log", yscale="log", xlabel="original density", ylabel="new density")
         ax.set(xlim=(ends[0] / 1.2, ends[1] * 1.2), ylim=(low / 1.2, high * 1.2))
-        ax.set_title(f"{self.kernel}: spread {self.spread_before:.2f} before, {self.spread_after:.2f} after", fontsize=10)
+        title = f"{self.kernel}: spread {self.spread_before:.2f} before, {self.spread_after:.2f} after"
+        ax.set_title(title, fontsize=10)
         ax.legend(frameon=False, fontsize=9)
         return ax
 
@@ -87,14 +88,15 @@ def density_mapping(X: ArrayLike, kernel: str | Kernel = "knn", *, n_jobs: int |
     >>> mapping.spread_after < 0.5 * mapping.spread_before
     True
     """
-    X = check_array(X, dtype=np.float64, ensure_min_samples=3, input_name="X")
+    points: NDArray[np.float64] = check_array(X, dtype=np.float64, ensure_min_samples=3, input_name="X")
     if isinstance(kernel, str):
         if kernel not in KERNELS or kernel == "precomputed":
             known = sorted(set(KERNELS) - {"precomputed"})
             raise ValueError(f"kernel={kernel!r} is not known; choose one of {known} or an object of evencut.kernels.")
         kernel = KERNELS[kernel]()
-    before = np.log(knn_density(X, min(len(X) - 1, max(10, round(len(X) ** 0.4))), n_jobs=n_jobs))
-    after = np.log(degrees(kernel.affinity(X, n_jobs=n_jobs)))
+    n_neighbors = min(len(points) - 1, max(10, round(len(points) ** 0.4)))
+    before = np.log(knn_density(points, n_neighbors, n_jobs=n_jobs))
+    after = np.log(degrees(kernel.affinity(points, n_jobs=n_jobs)))
     return DensityMapping(
         np.exp(before - before.mean()),
         np.exp(after - after.mean()),

@@ -174,29 +174,29 @@ def bandwidth_sweep(
     ['ok', 'ok']
     """
     rng = check_random_state(random_state)
-    X = check_array(X, dtype=np.float64, ensure_min_samples=10, input_name="X")
-    n_given = len(X)
+    points: NDArray[np.float64] = check_array(X, dtype=np.float64, ensure_min_samples=10, input_name="X")
+    n_given = len(points)
     if n_given > max_points:
-        X = X[np.sort(rng.choice(n_given, max_points, replace=False))]
-    sigmas = _default_bandwidths(X) if bandwidths is None else np.sort(np.ravel(np.asarray(bandwidths, float)))
+        points = points[np.sort(rng.choice(n_given, max_points, replace=False))]
+    sigmas = _default_bandwidths(points) if bandwidths is None else np.sort(np.ravel(np.asarray(bandwidths, float)))
     if not len(sigmas) or not (np.isfinite(sigmas).all() and (sigmas > 0).all()):
         raise ValueError(f"bandwidths={bandwidths!r} must be positive, finite numbers, at least one.")
     if n_clusters < 2:
         raise ValueError(f"n_clusters={n_clusters!r} must be at least 2: a bias shows in how clusters part.")
     seed = int(rng.randint(2**31 - 1))
-    size = max(n_clusters, int(0.8 * len(X)))
-    parts = [np.sort(rng.choice(len(X), size, replace=False)) for _ in range(max(2, n_resamples))]
+    size = max(n_clusters, int(0.8 * len(points)))
+    parts = [np.sort(rng.choice(len(points), size, replace=False)) for _ in range(max(2, n_resamples))]
     rows = []
     for sigma in sigmas:
         model = KernelClustering(n_clusters, kernel=Gaussian(sigma), criterion=criterion, random_state=seed)
-        whole = model.fit(X)
+        whole = model.fit(points)
         labels, energy = whole.labels_, whole.energy_
-        again = [model.fit_predict(X[part]) for part in parts]
-        found = diagnose(X, labels, n_jobs=n_jobs)
+        again = [model.fit_predict(points[part]) for part in parts]
+        found = diagnose(points, labels, n_jobs=n_jobs)
         sizes = np.sort(np.bincount(labels, minlength=n_clusters))[::-1]
         stability = _agreement(parts, again)
         rows.append(SweepRow(float(sigma), sizes, energy, stability, found.verdict, found.confidence, labels))
-    return BandwidthSweep(rows, criterion, len(X), n_given)
+    return BandwidthSweep(rows, criterion, len(points), n_given)
 
 
 def _default_bandwidths(X: NDArray[np.float64]) -> NDArray[np.float64]:
