@@ -23,6 +23,8 @@ Sampler = Callable[[int, np.random.Generator], tuple[NDArray, NDArray]]
 
 OK, MODE, SPARSE, EQUAL = "ok", "mode isolation", "sparse subset", "equal sizes"
 KINDS = (OK, MODE, SPARSE, EQUAL)
+# Data sets drawn from a family in vain before it loses its turn.
+_TRIES = 15
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,8 @@ def cored(rng, n_clusters, dimension, style) -> Sampler:
     share = _shares(rng, n_clusters, False)
     core = rng.uniform(0.2, 0.4, n_clusters) if dimension <= 5 else rng.uniform(0.4, 0.55, n_clusters)
     part = rng.uniform(0.25, 0.5, n_clusters)
-    centres = _centres(rng, n_clusters, dimension, np.ones(n_clusters), rng.uniform(2.8, 3.6))
+    gap = rng.uniform(2.0, 2.5) if style == "close" else rng.uniform(2.8, 3.6)
+    centres = _centres(rng, n_clusters, dimension, np.ones(n_clusters), gap)
 
     def draw(k, m, g):
         width = np.where(g.random(m) < part[k], core[k], 1.0)
@@ -319,7 +322,7 @@ def _honest(X, truth, rng):
 TUNING = {
     OK: [(gaussians, s) for s in ("plain", "unequal", "dense small", "sparse", "stretched")]
     + [(cored, ""), (moons, ""), (moons, "clump"), (rings, "")],
-    MODE: [(cored, ""), (moons, "clump"), (cored, ""), (gaussians, "plain")],
+    MODE: [(cored, ""), (moons, "clump"), (cored, "close"), (gaussians, "plain")],
     SPARSE: [(gaussians, "plain"), (gaussians, "sparse"), (moons, ""), (cored, "")],
     EQUAL: [(moons, ""), (rings, ""), (gaussians, "unequal"), (moons, "clump")],
 }
@@ -336,9 +339,12 @@ def cases(part: dict, n_each: int, seed: int) -> Iterator[Case | None]:
     """`n_each` cases of every bias and twice as many honest ones; None for each spoilt clustering not of its kind."""
     for kind, families in part.items():
         rng = np.random.default_rng([seed, KINDS.index(kind)])
-        accepted, wanted = 0, n_each * (2 if kind == OK else 1)
+        accepted, wanted, turn, tries = 0, n_each * (2 if kind == OK else 1), 0, 0
         while accepted < wanted:
-            family, style = families[accepted % len(families)]
+            tries += 1
+            if tries > _TRIES:  # this family hardly falls for the bias: the next one's turn
+                turn, tries = turn + 1, 1
+            family, style = families[turn % len(families)]
             dimension = int(rng.choice([2, 2, 3, 5, 8, 12, 20]))
             n_clusters = int(rng.integers(2, 7))
             largest = {OK: 5000, EQUAL: 3000, MODE: 1000, SPARSE: 1000}[kind]
@@ -347,7 +353,7 @@ def cases(part: dict, n_each: int, seed: int) -> Iterator[Case | None]:
             X, truth = sample(n_points, rng)
             name = f"{family.__name__} {style}".strip()
             if kind == OK:
-                accepted += 1
+                accepted, turn, tries = accepted + 1, turn + 1, 0
                 yield Case(X, *_honest(X, truth, rng), OK, name)
                 continue
             log_density = None
@@ -358,7 +364,7 @@ def cases(part: dict, n_each: int, seed: int) -> Iterator[Case | None]:
                 if log_density is None:
                     log_density = _true_log_density(sample, X, np.random.default_rng(seed))
                 if judge(labels, truth, log_density) == kind:
-                    accepted += 1
+                    accepted, turn, tries = accepted + 1, turn + 1, 0
                     yield Case(X, labels, maker, kind, name)
                     break
                 yield None

@@ -25,7 +25,7 @@ EQUAL_SIZES = "equal sizes"
 VERDICTS = (OK, MODE_ISOLATION, SPARSE_SUBSET, EQUAL_SIZES)
 
 # A border has no valley when its score passes this; the steepness turns the distance from it into a confidence.
-_THRESHOLD, _STEEPNESS = -0.65, 3.0
+_THRESHOLD, _STEEPNESS = -0.6, 4.0
 # A border that touches less than this share of a cluster is one with an island of strays.
 _ISLAND = 0.1
 # A cluster of this share of its neighbour, or more, is a part of like size.
@@ -79,7 +79,7 @@ def without_valley(border: Border) -> float:
     """
     if border.reach < _ISLAND:
         return 0.0  # a few strays of one cluster beside the other say nothing about either
-    score = max(border.bottleneck, -5.0) + max(border.level) - 0.5 * min(border.climb)
+    score = max(border.bottleneck, -5.0) + 0.5 * max(border.level) - 0.25 * min(border.climb)
     return float(1 / (1 + np.exp(-_STEEPNESS * (score - _THRESHOLD))))
 
 
