@@ -169,7 +169,7 @@ def _gap() -> str:
 def _figure(body: str, width: int, height: int, caption: str) -> str:
     label = escape(caption)
     return (
-        f'<figure><svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'<figure style="width:{width}px"><svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" role="img" aria-label="{label}">{body}</svg>'
         f"<figcaption>{label}</figcaption></figure>"
     )
