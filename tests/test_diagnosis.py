@@ -18,6 +18,7 @@ from evencut.diagnosis import density_mapping
 from evencut.diagnosis.connectivity import joining_neighbors
 from evencut.equalization import equalize
 from evencut.kernels import KNN, Gaussian, LocalScaling
+from evencut.neighbors import kneighbors
 
 
 @pytest.fixture(scope="module")
@@ -231,7 +232,23 @@ def test_joining_neighbours_is_the_smallest_count_that_connects(seed):
         return connected_components(KNN(n_neighbors + 1, "union").affinity(X), directed=False)[0]
 
     expected = next(k for k in range(5, len(X)) if pieces(k) == 1)
-    assert joining_neighbors(X, KNN(6, "union").affinity(X), 5) == (pieces(5), expected)
+    graph = KNN(6, "union").affinity(X)
+    assert pieces(5) > 1
+    for n_known in (5, 15, len(X) - 1):  # all, some or none of the links are among the neighbours known
+        neighbors = kneighbors(X, n_known + 1)[1][:, 1:]
+        assert joining_neighbors(X, graph, neighbors, 5) == (pieces(5), expected)
+
+
+def test_very_many_pieces_take_no_search_one_by_one():
+    X = np.repeat(np.arange(60.0), 12)[:, None] * 100 + np.tile(np.arange(12.0), 60)[:, None]
+    report = diagnose(X, (X[:, 0] > 3000).astype(int))
+    assert report.n_components == 60
+    assert report.joining_neighbors == 12
+    many = np.repeat(np.arange(60.0), 40)[:, None] * 1000 + np.tile(np.arange(40.0), 60)[:, None]
+    report = diagnose(many, (many[:, 0] > 30_000).astype(int))
+    assert report.n_components == 60
+    assert report.joining_neighbors is None
+    assert "no small number of neighbours" in str(report)
 
 
 def test_conductance_and_density_of_a_known_split():

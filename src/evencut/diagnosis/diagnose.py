@@ -95,7 +95,7 @@ def diagnose(
     rows = [_row(k, names.tolist(), evidence, finding) for k, finding in enumerate(findings)]
     advice, code = advise(verdict, rows, has_noise=len(kept) < len(given))
     kernel_name, matrix = _kernel_matrix(points, kept, drawn, kernel, affinity, n_jobs)
-    n_components, joining = joining_neighbors(points[drawn], evidence.graph, evidence.n_neighbors)
+    pieces = joining_neighbors(points[drawn], evidence.graph, evidence.neighbors, evidence.n_neighbors)
     return BiasReport(
         verdict=verdict,
         confidence=confidence,
@@ -108,8 +108,8 @@ def diagnose(
         degree_spread=_degree_spread(matrix),
         criteria_gap=_criteria_gap(matrix, codes if matrix.shape[0] == len(points) else codes[drawn]),
         kernel=kernel_name,
-        n_components=n_components,
-        joining_neighbors=joining,
+        n_components=pieces[0],
+        joining_neighbors=pieces[1],
         n_neighbors=evidence.n_neighbors,
         dimension=evidence.dimension,
         pictures=_pictures(points[drawn], evidence, findings),

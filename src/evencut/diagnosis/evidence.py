@@ -104,6 +104,8 @@ class Evidence:
         Their neighbour graph of ones.
     n_neighbors : int
         Of the graph.
+    neighbors : ndarray
+        More neighbours of each point, nearest first.
     sizes : ndarray
         Points of each cluster, all of them.
     density, conductance : ndarray
@@ -119,6 +121,7 @@ class Evidence:
     log_density: NDArray[np.float64]
     graph: sparse.csr_array
     n_neighbors: int
+    neighbors: NDArray[np.integer]
     sizes: NDArray[np.int64]
     density: NDArray[np.float64]
     conductance: NDArray[np.float64]
@@ -159,7 +162,17 @@ def gather(
         density[k] = one.density
     n_neighbors = min(GRAPH_NEIGHBORS, indices.shape[1] - 1)
     return Evidence(
-        seen, log_density, graph, n_neighbors, sizes, density, conductance, borders, lone, dimension
+        codes=seen,
+        log_density=log_density,
+        graph=graph,
+        n_neighbors=n_neighbors,
+        neighbors=indices[:, 1:],
+        sizes=sizes,
+        density=density,
+        conductance=conductance,
+        borders=borders,
+        lone=lone,
+        dimension=dimension,
     )
 
 
@@ -168,11 +181,11 @@ def _lone(X, codes, cluster, log_density, dimension, n_jobs) -> Lone:
     members = np.flatnonzero(codes == cluster)[:200]
     others = np.flatnonzero(codes != cluster)
     around = min(_LONE_NEIGHBORS, len(X) - 1)
-    radius = kneighbors(X, around + 1, at=X[members], n_jobs=n_jobs)[0][:, -1]
+    radius = kneighbors(X, around + 1, at=X[members], n_jobs=n_jobs, method="exact")[0][:, -1]
     own = np.log(around / len(X)) - dimension * np.log(np.maximum(radius, np.finfo(float).tiny))
     gap = 0.0
     if len(members) > 1:
-        outside = kneighbors(X[others], 1, at=X[members], n_jobs=n_jobs)[0][:, 0]
+        outside = kneighbors(X[others], 1, at=X[members], n_jobs=n_jobs, method="exact")[0][:, 0]
         inside = kneighbors(X[members], 2)[0][:, 1]
         gap = float(np.median(outside) / max(np.median(inside), np.finfo(float).tiny))
     return Lone(float(np.mean(log_density < np.median(own))), gap)

@@ -90,8 +90,8 @@ class BiasReport:
         The kernel the two numbers above speak of.
     n_components : int
         Connected pieces of the neighbour graph.
-    joining_neighbors : int
-        Neighbours a point that would join them all.
+    joining_neighbors : int or None
+        Neighbours a point that would join them all; None for very many pieces far apart.
     n_neighbors : int
         Neighbours a point of that graph.
     dimension : float
@@ -110,7 +110,7 @@ class BiasReport:
     criteria_gap: float
     kernel: str
     n_components: int
-    joining_neighbors: int
+    joining_neighbors: int | None
     n_neighbors: int
     dimension: float
     pictures: Pictures = field(repr=False)
@@ -171,9 +171,10 @@ class BiasReport:
             lines.append(f"Judged on a random sample of {self.n_judged} points.")
         pieces = f"The {self.n_neighbors}-neighbour graph is connected."
         if self.n_components > 1:
+            joining = "no small number of" if self.joining_neighbors is None else self.joining_neighbors
             pieces = (
                 f"The {self.n_neighbors}-neighbour graph has {self.n_components} pieces; "
-                f"{self.joining_neighbors} neighbours would join them."
+                f"{joining} neighbours would join them."
             )
         lines.append(pieces)
         lines.append(
