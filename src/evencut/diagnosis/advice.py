@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .report import ClusterReport
+from .report import ClusterReport, named_clusters
 from .verdicts import EQUAL_SIZES, MODE_ISOLATION, OK, SPARSE_SUBSET
 
 __all__ = ["advise"]
@@ -35,9 +35,10 @@ def advise(verdict: str, rows: Sequence[ClusterReport], has_noise: bool) -> tupl
     """Words and code for the verdict on a clustering with these rows."""
     if verdict == OK:
         return "Nothing to cure: every border lies in a valley of the density or a gap between the points.", ""
-    guilty = [str(row.label) for row in rows if row.verdict == verdict]
+    guilty = [row for row in rows if row.verdict == verdict]
+    who = f"Cluster {guilty[0].label} is" if len(guilty) == 1 else f"Each of the {named_clusters(guilty)} is"
     others = sorted({row.verdict for row in rows} - {OK, verdict})
-    lines = [_WHY[verdict].format(who=_subject(guilty), whose=_object(guilty)), _CURE[verdict]]
+    lines = [_WHY[verdict].format(who=who, whose=named_clusters(guilty)), _CURE[verdict]]
     if others:
         lines.append(f"Other clusters show: {', '.join(others)}.")
     if has_noise:
@@ -46,12 +47,3 @@ def advise(verdict: str, rows: Sequence[ClusterReport], has_noise: bool) -> tupl
     code = f"import evencut; labels = evencut.{model}.fit_predict(X)"
     return "\n".join(lines), code
 
-
-def _subject(guilty: list[str]) -> str:
-    if len(guilty) == 1:
-        return f"Cluster {guilty[0]} is"
-    return f"Each of the clusters {', '.join(guilty)} is"
-
-
-def _object(guilty: list[str]) -> str:
-    return f"cluster {guilty[0]}" if len(guilty) == 1 else f"clusters {', '.join(guilty)}"

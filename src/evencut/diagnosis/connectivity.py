@@ -42,7 +42,8 @@ def joining_neighbors(
     n_pieces, piece = connected_components(graph, directed=False)
     if n_pieces == 1:
         return 1, used
-    joined, count = _tree(*_known_links(piece, neighbors), n_pieces)
+    first, second, rank = _known_links(piece, neighbors)
+    joined, count = _tree(first, second, rank, n_pieces)
     n_left, group = connected_components(joined, directed=False)
     piece, count = group[piece], max(count, used)
     if n_left > _MANY:

@@ -197,8 +197,9 @@ def _criteria_gap(matrix: Affinity, codes: NDArray[np.int64]) -> float:
 def _pictures(points: NDArray[np.float64], evidence: Evidence, findings: list[Finding]) -> Pictures:
     step = max(1, -(-len(points) // _DRAWN))
     thinned = np.arange(0, len(points), step)
-    # Clusters too small to survive the thinning are what one wants to see: draw up to 50 points of each.
-    few = [np.flatnonzero(evidence.codes == k)[:50] for k in range(len(evidence.sizes))]
+    # Clusters too small to survive the thinning are what one wants to see: draw some points of each.
+    some = max(5, min(50, _DRAWN // len(evidence.sizes)))
+    few = [np.flatnonzero(evidence.codes == k)[:some] for k in range(len(evidence.sizes))]
     shown = np.union1d(thinned, np.concatenate(few))
     return Pictures(
         plane=_plane(points, shown),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,10 @@ from numpy.typing import NDArray
 
 from .verdicts import OK
 
-__all__ = ["BiasReport", "ClusterReport"]
+__all__ = ["BiasReport", "ClusterReport", "named_clusters"]
+
+#: Clusters named in a sentence; the table has all.
+_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,21 @@ class ClusterReport:
     neighbor: Any
     verdict: str
     confidence: float
+
+
+def named_clusters(rows: Sequence[ClusterReport]) -> str:
+    """The clusters by name, the first few where there are many.
+
+    Examples
+    --------
+    >>> row = ClusterReport("a", 3, 0.5, 0.5, 0.0, 0.0, None, "ok", 1.0)
+    >>> named_clusters([row]), named_clusters([row] * 9)
+    ('cluster a', 'clusters a, a, a, a, a and 4 more')
+    """
+    names = [str(row.label) for row in rows]
+    if len(names) > _NAMED + 1:
+        names[_NAMED - 1 :] = [f"{names[_NAMED - 1]} and {len(names) - _NAMED} more"]
+    return ("cluster " if len(rows) == 1 else "clusters ") + ", ".join(names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,8 +177,7 @@ class BiasReport:
         """The verdict in one line."""
         if not self.biased:
             return "ok: no density bias found"
-        guilty = [str(row.label) for row in self.clusters if row.verdict == self.verdict]
-        where = ("cluster " if len(guilty) == 1 else "clusters ") + ", ".join(guilty)
+        where = named_clusters([row for row in self.clusters if row.verdict == self.verdict])
         return f"biased: {self.verdict} in {where} (confidence {self.confidence:.0%})"
 
     def summary(self) -> list[str]:
