@@ -87,7 +87,7 @@ def dominant_set(
     """
     if dynamics not in _DYNAMICS:
         raise ValueError(f"dynamics={dynamics!r} is not known; choose one of {sorted(_DYNAMICS)}.")
-    affinity = _without_loops(affinity)
+    affinity = _without_loops(affinity if sparse.issparse(affinity) else np.asarray(affinity))
     n_points = affinity.shape[0]
     x = np.full(n_points, 1.0 / n_points) if start is None else np.array(start, dtype=np.float64)
     if x.shape != (n_points,) or not (x >= 0).all() or not x.sum() > 0:
@@ -122,7 +122,8 @@ class DominantSets(ClusterMixin, BaseEstimator):
 
     Each is a local maximum of :math:`x^T A x` over the simplex among the points left (Pavan and Pelillo); for
     small bandwidths it is a mode of the density (Section "Connection to maximal cliques and dominant sets"),
-    and a :class:`~evencut.diagnosis.DensityBiasWarning` says so where it happens.
+    and a :class:`~evencut.diagnosis.DensityBiasWarning` says so where it happens to points (of a precomputed
+    affinity the points are not known).
 
     Parameters
     ----------
@@ -255,8 +256,8 @@ class DominantSets(ClusterMixin, BaseEstimator):
             )
         if given or len(np.unique(self.labels_[self.labels_ >= 0])) < 2:
             return
-        report = diagnose(points, self.labels_, n_jobs=self.n_jobs)
-        isolated = [row.label for row in report.clusters if row.verdict == MODE_ISOLATION]
+        rows = diagnose(points, self.labels_, n_jobs=self.n_jobs).clusters
+        isolated = [row.label for row in rows if row.verdict == MODE_ISOLATION]
         if isolated:
             warnings.warn(
                 f"dominant sets isolated a density mode (clusters {', '.join(map(str, isolated))}); see "
@@ -389,8 +390,6 @@ def _cliques(affinity, sets) -> NDArray[np.bool_]:
 def _join(affinity, sets, labels):
     """Give each point without a set to the one with the largest affinity per unit of cohesion."""
     rest = np.flatnonzero(labels < 0)
-    if not len(rest):
-        return labels
     weights = np.zeros((len(labels), len(sets)))
     for k, (one, members) in enumerate(sets):
         weights[members, k] = 1.0 / (len(members) * max(one.cohesion, np.finfo(float).tiny))

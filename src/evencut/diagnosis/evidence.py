@@ -217,7 +217,7 @@ def _log_density(distances, codes, sizes, dimension):
     return np.log(neighbors / len(codes)) - dimension * np.log(radius)
 
 
-def _graph(indices: NDArray[np.intp]) -> sparse.csr_array:
+def _graph(indices: NDArray[np.integer]) -> sparse.csr_array:
     """The symmetric 0-1 graph of neighbours, without loops."""
     n_points, n_neighbors = indices.shape
     parts = (np.ones(indices.size, np.int32), indices.ravel(), np.arange(0, indices.size + 1, n_neighbors))
