@@ -8,6 +8,7 @@ from evencut.criteria import CRITERIA, average_association
 from evencut.density import squared_distances
 from evencut.kernels import KNN, Gaussian, Geodesic
 from evencut.solvers import solve
+from evencut.solvers.spectral import leading_of_dense
 from evencut.theory import modified_distances
 
 
@@ -141,3 +142,16 @@ def test_kernel_pca_of_a_large_sparse_graph_matches_the_dense_answer():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_leading_eigenpairs_are_never_short():
+    # Points that hardly see each other: many eigenvalues agree to the last bit, where LAPACK may return none.
+    for seed in range(130, 145):
+        X = np.random.default_rng(seed).normal(size=(150, 2))
+        affinity = Gaussian(0.02 + 0.001 * (seed % 30)).affinity(X)
+        degree = affinity.sum(axis=1)
+        normalized = affinity / np.sqrt(degree[:, None] * degree)
+        values, vectors = leading_of_dense(normalized, 2)
+        assert values.shape == (2,)
+        np.testing.assert_allclose(normalized @ vectors, vectors * values, atol=1e-10)
+        assert solve(CRITERIA["normalized_cut"](affinity), 2, random_state=0).labels.max() == 1
