@@ -113,7 +113,7 @@ def report_time(n_points: int = 100_000) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--each", type=int, default=50, help="cases of each bias a part; twice as many honest ones")
+    parser.add_argument("--each", type=int, default=40, help="cases of each bias a part; twice as many honest ones")
     parser.add_argument("--part", choices=[*PARTS, "both"], default="both")
     parser.add_argument("--output", type=Path, default=Path(__file__).with_name("DIAGNOSIS.md"))
     options = parser.parse_args()

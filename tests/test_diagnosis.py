@@ -116,6 +116,14 @@ def test_k_means_on_moons_and_rings_is_equal_sizes(moons):
         assert not diagnose(X, y).biased
 
 
+@pytest.mark.parametrize("n_samples", [300, 400, 1000])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_straight_cut_across_thin_moons_is_seen(seed, n_samples):
+    X, _ = make_clumped_moons(n_samples, random_state=seed)
+    for position in (0.3, 0.5, 0.7):
+        assert diagnose(X, X[:, 0] > position).biased
+
+
 def test_the_cure_cures(moons):
     X, _ = moons
     report = KernelKMeans(2, kernel=Gaussian(0.1), random_state=0).fit(X).diagnose()

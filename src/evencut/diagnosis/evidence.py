@@ -39,7 +39,7 @@ class Border:
     cut : int
         Edges of the neighbour graph across the border.
     bottleneck : float
-        Log of the cut over the larger cuts parallel to it on the poorer side: negative in a valley.
+        Log of the cut over the mean of the cuts parallel to it on the poorer side: negative in a valley.
     climb : tuple of float
         Rise of log density from the highest pass of the border to the nearest peak, on each side.
     level : tuple of float
@@ -295,7 +295,7 @@ def _border(first, second, graph, codes, log_density, peaks, sizes, volume) -> B
         near = around[: max(len(layers[0]), NEAR * smaller)]
         sides.append(
             (
-                max(cuts, default=0),
+                float(np.mean(cuts)) if cuts else 0.0,
                 float(np.median(peaks[ends[high]]) - level),
                 float(np.mean(log_density[near] < level)),
                 float(np.median(log_density[near])),
@@ -303,12 +303,12 @@ def _border(first, second, graph, codes, log_density, peaks, sizes, volume) -> B
                 np.array([np.median(log_density[layer]) for layer in layers]),
             )
         )
-    widest, climb, below, middle, reach, profile = zip(*sides)
+    parallel, climb, below, middle, reach, profile = zip(*sides)
     return Border(
         int(first),
         int(second),
         len(p),
-        float(np.log((len(p) + 1) / (min(widest) + 1))),
+        float(np.log((len(p) + 1) / (min(parallel) + 1))),
         climb,
         below,
         middle[0] - middle[1],

@@ -25,7 +25,7 @@ EQUAL_SIZES = "equal sizes"
 VERDICTS = (OK, MODE_ISOLATION, SPARSE_SUBSET, EQUAL_SIZES)
 
 # A border has no valley when its score passes this; the steepness turns the distance from it into a confidence.
-_THRESHOLD, _STEEPNESS = -0.6, 4.0
+_THRESHOLD, _STEEPNESS = -0.67, 5.0
 # A border that touches less than this share of a cluster is one with an island of strays.
 _ISLAND = 0.1
 # A cluster of this share of its neighbour, or more, is a part of like size.
