@@ -146,7 +146,7 @@ def arcs(rng: Rng) -> Draw:
     parts = []
     for i in range(k):
         angle = np.linspace(0, np.pi, 60)
-        curve = np.column_stack([np.cos(angle) + i, np.sin(angle) * (-1) ** i + 0.5 * (i % 2)])
+        curve = np.column_stack([np.cos(angle) + 1.2 * i, np.sin(angle) * (-1) ** i + 0.4 * (i % 2)])
         parts.append(_along(rng, curve, int(n * rng.uniform(0.4, 1.6)), width, clump=clump))
     return _stack(parts)
 
@@ -195,10 +195,10 @@ def strands(rng: Rng) -> Draw:
     """Long thin random curves that pass near each other."""
     k, n, parts = rng.integers(2, 7), rng.integers(100, 700), []
     x = np.linspace(0, 6, 120)
-    gap, width = rng.uniform(0.8, 1.3), rng.uniform(0.03, 0.15)
-    bend = sum(rng.normal() * np.sin(f * x + rng.uniform(0, 6)) for f in (1.0, 1.7, 2.6))
+    gap, width = rng.uniform(0.8, 1.3), rng.uniform(0.02, 0.1)
+    bend = 0.4 * sum(rng.normal() * np.sin(f * x + rng.uniform(0, 6)) for f in (1.0, 1.7, 2.6))
     for i in range(k):
-        wiggle = 0.12 * gap * sum(rng.normal() * np.sin(f * x + rng.uniform(0, 6)) for f in (2.0, 3.1))
+        wiggle = 0.08 * gap * sum(rng.normal() * np.sin(f * x + rng.uniform(0, 6)) for f in (2.0, 3.1))
         parts.append(_along(rng, np.column_stack([x, bend + wiggle + gap * i]), int(n * rng.uniform(0.5, 1.5)), width))
     return _stack(parts)
 
@@ -206,7 +206,7 @@ def strands(rng: Rng) -> Draw:
 def zigzags(rng: Rng) -> Draw:
     """Broken lines of straight strokes with sharp corners, one nested in the next."""
     k, n, parts = rng.integers(2, 5), rng.integers(80, 500), []
-    height, width = rng.uniform(0.5, 2.0), rng.uniform(0.02, 0.1)
+    height, width = rng.uniform(0.5, 1.6), rng.uniform(0.02, 0.07)
     corners = np.arange(rng.integers(3, 7))
     for i in range(k):
         curve = np.column_stack([corners, height * (corners % 2) + rng.uniform(0.55, 0.8) * i])
@@ -238,7 +238,7 @@ def nested(rng: Rng) -> Draw:
     n = rng.integers(60, 500)
     angle = np.linspace(0.15 * np.pi, rng.uniform(1.3, 1.85) * np.pi, 80)
     ring = _along(rng, 3.2 * np.column_stack([np.sin(angle), -np.cos(angle)]), n, rng.uniform(0.1, 0.3))
-    near = rng.uniform(0.7, 1.2)
+    near = rng.uniform(0.8, 1.3)
     parts = [ring, 0.45 * rng.normal(size=(n, 2)) - [near, 0], 0.45 * rng.normal(size=(n, 2)) + [near, 0]]
     if rng.random() < 0.5:
         parts.append(rng.uniform(-1, 1, (n // 2, 2)) + [6.5, 0])
