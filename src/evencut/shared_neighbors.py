@@ -16,7 +16,7 @@ from .affinity import Affinity
 from .kernel import Extension, Kernel, Points
 from .neighbors import kneighbors
 
-__all__ = ["SharedNeighbors", "shared_neighbor_affinity"]
+__all__ = ["Auto", "SharedNeighbors", "shared_neighbor_affinity"]
 
 # Affinity of a point with itself where it has none with others: too little to matter beside any neighbour.
 _ALONE = 1e-10
@@ -91,6 +91,30 @@ class SharedNeighbors(Kernel):
             raise ValueError(f"sharpness={self.sharpness!r} must be positive.")
         if not self.power >= 0:
             raise ValueError(f"power={self.power!r} must not be negative; 0 ignores common neighbours.")
+
+
+class Auto(Kernel):
+    """The shared-neighbour kernel at a scale chosen from the data.
+
+    An estimator that meets it chooses the scale together with the labels, by
+    :func:`evencut.selection.select`. Where nothing can be judged, it is :class:`SharedNeighbors` with its
+    default parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> bool((Auto().affinity(X) != SharedNeighbors().affinity(X)).sum())
+    False
+    """
+
+    def affinity(self, X: Points, *, n_jobs: int | None = None) -> Affinity:
+        """The sparse affinity at the default scale."""
+        return SharedNeighbors().affinity(X, n_jobs=n_jobs)
+
+    def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
+        """Affinities of new points at the default scale."""
+        return SharedNeighbors().extend(X, n_jobs=n_jobs)
 
 
 def shared_neighbor_affinity(
