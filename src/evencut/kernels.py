@@ -6,6 +6,7 @@ points; `extend(X)` gives a function from new points to their affinities with `X
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np

@@ -20,16 +20,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .affinity import Affinity
+from .cluster_number import NumberCandidate, rank_numbers
 from .criteria import RatioProblem, normalized_cut
 from .kernel import Points
 from .neighbors import kneighbors
 from .shared_neighbors import SharedNeighbors, shared_neighbor_affinity
 from .solvers import Solution, refine, solve
 from .solvers.merging import merge_clusters
-from .solvers.spectral import cut_embedding, spectral_embedding
+from .solvers.spectral import cut_embedding, spectral_embedding, unit_rows
 from .solvers.starts import fill_empty
 
-__all__ = ["MAX_JUDGED_POINTS", "Candidate", "Selection", "neighborhood_sizes", "quality", "select"]
+__all__ = ["MAX_JUDGED_POINTS", "Candidate", "Selection", "neighborhood_sizes", "quality", "select", "select_number"]
 
 #: Above this many points one sharp scale is taken unjudged, so that a fit stays a matter of seconds.
 MAX_JUDGED_POINTS = 20_000
@@ -85,10 +87,13 @@ class Selection:
     candidates : tuple of Candidate
     affinity : CSR array
         At the scale of the best candidate.
+    numbers : tuple of NumberCandidate
+        The numbers of clusters compared, best first; empty where the number was given.
     """
 
     candidates: tuple[Candidate, ...]
-    affinity: sparse.csr_array = field(repr=False)
+    affinity: sparse.csr_array | None = field(repr=False)
+    numbers: tuple[NumberCandidate, ...] = ()
 
     @property
     def best(self) -> Candidate:
@@ -133,7 +138,7 @@ def neighborhood_sizes(n_points: int, n_clusters: int) -> list[int]:
 
 def select(
     X: Points,
-    n_clusters: int,
+    n_clusters: int | str,
     *,
     weights: NDArray[np.float64] | None = None,
     solver: str = "auto",
@@ -151,7 +156,9 @@ def select(
     Parameters
     ----------
     X : ndarray of shape (n, n_features)
-    n_clusters : int
+    n_clusters : int or "auto"
+        With `"auto"`, the number that :func:`evencut.cluster_number.rank_numbers` puts first over the scales
+        15, 25 and 40, judged on a random sample where there are more than `MAX_JUDGED_POINTS` points.
     weights : ndarray of shape (n,), optional
         How many points each stands for.
     solver, n_init, max_iter
@@ -170,8 +177,13 @@ def select(
     >>> select(X, 2, random_state=0).best.n_clusters
     2
     """
+    numbers: tuple[NumberCandidate, ...] = ()
+    if isinstance(n_clusters, str):
+        numbers = _numbers(X, weights, random_state, n_jobs)
+        n_clusters = numbers[0].n_clusters if numbers else 1
     if n_clusters == 1 or len(X) > MAX_JUDGED_POINTS or solver not in ("auto", "spectral"):
-        return _unjudged(X, n_clusters, weights, solver, n_init, max_iter, random_state, n_jobs)
+        only, affinity = _unjudged(X, n_clusters, weights, solver, n_init, max_iter, random_state, n_jobs)
+        return Selection((only,), affinity, numbers)
     sizes = neighborhood_sizes(len(X), n_clusters)
     distances, indices = kneighbors(X, sizes[-1] + 1, n_jobs=n_jobs)
     found: list[Candidate] = []
@@ -182,7 +194,32 @@ def select(
         rng = np.random.default_rng(random_state)
         found.extend(_candidates(problem, n_clusters, size, n_init, max_iter, rng))
     found.sort(key=lambda candidate: candidate.score)
-    return Selection(tuple(found), affinities[found[0].n_neighbors])
+    return Selection(tuple(found), affinities[found[0].n_neighbors], numbers)
+
+
+def select_number(affinity: Affinity, weights: NDArray[np.float64], random_state: int | None = None) -> Selection:
+    """The numbers of clusters of one given affinity, judged and sorted; there are no other candidates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> three = np.kron(np.eye(3), np.ones((20, 20))) + 1e-3
+    >>> select_number(three, np.ones(60), random_state=0).numbers[0].n_clusters
+    3
+    """
+    return Selection((), None, rank_numbers([(None, normalized_cut(affinity, weights))], random_state))
+
+
+def _numbers(X, weights, random_state, n_jobs) -> tuple[NumberCandidate, ...]:
+    if len(X) > MAX_JUDGED_POINTS:
+        sample = np.random.default_rng(random_state).choice(len(X), MAX_JUDGED_POINTS, replace=False)
+        X, weights = X[sample], None if weights is None else weights[sample]
+    sizes = neighborhood_sizes(len(X), 1)
+    distances, indices = kneighbors(X, sizes[-1] + 1, n_jobs=n_jobs)
+    graphs = (
+        (size, shared_neighbor_affinity(X, distances[:, : size + 1], indices[:, : size + 1])) for size in sizes
+    )
+    return rank_numbers(((size, normalized_cut(graph, weights)) for size, graph in graphs), random_state)
 
 
 def _candidates(
@@ -193,7 +230,7 @@ def _candidates(
     for start, labels in _starts(problem, vectors, n_clusters, n_init, rng):
         solution = refine(problem, labels, n_clusters, max_iter=max_iter, rng=rng)
         leak = 1.0 + solution.energy / n_clusters
-        entropy = _entropy(solution.labels, problem)
+        entropy = _entropy(solution.labels)
         score = quality(leak, mixing, entropy, size)
         yield Candidate(n_clusters, size, start, leak, mixing, entropy, score, solution)
 
@@ -201,30 +238,25 @@ def _candidates(
 def _starts(
     problem: RatioProblem, vectors: NDArray[np.float64], n_clusters: int, n_init: int, rng: np.random.Generator
 ) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    plain = _unit_rows(vectors[:, :n_clusters])
+    plain = unit_rows(vectors[:, :n_clusters])
     cuts = [fill_empty(cut_embedding(plain, n_clusters, rng), n_clusters) for _ in range(n_init)]
     yield "spectral", min(cuts, key=problem.energy)
     n_parts = min(3 * n_clusters + 5, max(len(vectors) // 3, n_clusters))
     for name, n_more in (("merged", 2), ("merged from more vectors", 10)):
-        parts = cut_embedding(_unit_rows(vectors[:, : n_clusters + n_more]), n_parts, rng)
+        parts = cut_embedding(unit_rows(vectors[:, : n_clusters + n_more]), n_parts, rng)
         if len(np.unique(parts)) < n_clusters:
             parts = fill_empty(parts, n_clusters)
         yield name, merge_clusters(problem, parts, n_clusters)
 
 
-def _unit_rows(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(length > 0, length, 1.0)
-
-
-def _entropy(labels: NDArray[np.int64], problem: RatioProblem) -> float:
+def _entropy(labels: NDArray[np.int64]) -> float:
     """Entropy of the cluster sizes."""
     share = np.bincount(labels) / len(labels)
     share = share[share > 0]
     return float(-np.sum(share * np.log(share)))
 
 
-def _unjudged(X, n_clusters, weights, solver, n_init, max_iter, random_state, n_jobs) -> Selection:
+def _unjudged(X, n_clusters, weights, solver, n_init, max_iter, random_state, n_jobs):
     size = min(_UNJUDGED_NEIGHBORS, len(X) - 1)
     affinity = SharedNeighbors(n_neighbors=size).affinity(X, n_jobs=n_jobs)
     problem = normalized_cut(affinity, weights)
@@ -232,7 +264,6 @@ def _unjudged(X, n_clusters, weights, solver, n_init, max_iter, random_state, n_
         problem, n_clusters, solver=solver, n_init=n_init, max_iter=max_iter, random_state=random_state
     )
     leak = 1.0 + solution.energy / n_clusters
-    entropy = _entropy(solution.labels, problem)
+    entropy = _entropy(solution.labels)
     unknown = float("nan")
-    only = Candidate(n_clusters, size, "solver", leak, unknown, entropy, unknown, solution)
-    return Selection((only,), affinity)
+    return Candidate(n_clusters, size, "solver", leak, unknown, entropy, unknown, solution), affinity

@@ -30,7 +30,8 @@ class SharedNeighbors(Kernel):
 
     :math:`N_p` holds the point and its K nearest others and :math:`R_p` is the distance to the (K/2)-th of
     them. Two points across a gap are far for their surroundings and share few neighbours; so are the points
-    of a bridge or of sparse noise. Under the normalised cut such points are cheap to cut.
+    of a bridge or of sparse noise. Under the normalised cut such points are cheap to cut. The diagonal is next to
+    nothing (1e-10): with an affinity of its own, an outlier would make a cluster by itself.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ class SharedNeighbors(Kernel):
         radius = _radius(distances)
 
         def rows(Y: Points) -> Affinity:
-            from ._shared_loops import count_shared
+            from ._shared_neighbors_loops import count_shared
 
             away, near = kneighbors(X, self.n_neighbors + 1, at=Y, n_jobs=n_jobs)
             n_rows, n_near = near.shape
@@ -145,7 +146,7 @@ def shared_neighbor_affinity(
     >>> shared_neighbor_affinity(X, found[0][:, :2], found[1][:, :2]).shape
     (4, 4)
     """
-    from ._shared_loops import count_shared
+    from ._shared_neighbors_loops import count_shared
 
     n_points, n_near = indices.shape
     one_way = sparse.csr_array(
