@@ -1,27 +1,27 @@
-"""Compiled count of the neighbours that two points have in common, one pair an edge of a graph."""
+"""Compiled affinities of the shared-neighbour kernel, one pair at a time, so that no list of pairs is stored."""
 
 import numpy as np
 from numba import njit
 
 
 @njit(cache=True)
-def count_shared(lists, other_lists, indptr, indices):
-    """For each entry (p, q) of a CSR pattern, how many of `lists[p]` are in `other_lists[q]`."""
-    n_points = 0
-    for row in lists:
-        for point in row:
-            n_points = max(n_points, point + 1)
-    for row in other_lists:
-        for point in row:
-            n_points = max(n_points, point + 1)
-    owner = np.full(n_points, -1, dtype=np.int64)
-    shared = np.zeros(len(indices), dtype=np.float64)
-    for p in range(len(lists)):
-        for point in lists[p]:
-            owner[point] = p
+def pair_affinities(
+    queries, query_radius, query_lists, points, radius, lists, indptr, indices, sharpness, power, affinities
+):
+    """Fill in the affinity of query p with point q for each entry (p, q) of a CSR pattern."""
+    n_near = lists.shape[1]
+    # Which query last had a point among its neighbours: common ones are then counted by one look each.
+    owner = np.full(len(points), -1, dtype=np.int64)
+    for p in range(len(queries)):
+        for neighbor in query_lists[p]:
+            owner[neighbor] = p
         for entry in range(indptr[p], indptr[p + 1]):
-            count = 0
-            for point in other_lists[indices[entry]]:
-                count += owner[point] == p
-            shared[entry] = count
-    return shared
+            q = indices[entry]
+            common = 0
+            for neighbor in lists[q]:
+                common += owner[neighbor] == p
+            squared = 0.0
+            for i in range(queries.shape[1]):
+                squared += (queries[p, i] - points[q, i]) ** 2
+            scaled = squared / (query_radius[p] * radius[q])
+            affinities[entry] = np.exp(-sharpness * scaled) * (common / n_near) ** power

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from .affinity import Affinity
 from .kernel import Extension, Kernel, Points
-from .neighbors import kneighbors
+from .neighbors import NeighborSearch, kneighbors
 
 __all__ = ["Auto", "SharedNeighbors", "shared_neighbor_affinity"]
 
@@ -69,19 +69,19 @@ class SharedNeighbors(Kernel):
     def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
         """Affinities of new points with their K + 1 nearest points of `X`."""
         self._check()
-        distances, indices = kneighbors(X, self.n_neighbors + 1, n_jobs=n_jobs)
+        search = NeighborSearch(X, n_jobs=n_jobs)
+        distances, indices = search.query_self(self.n_neighbors + 1)
         radius = _radius(distances)
 
         def rows(Y: Points) -> Affinity:
-            from ._shared_neighbors_loops import count_shared
+            from ._shared_neighbors_loops import pair_affinities
 
-            away, near = kneighbors(X, self.n_neighbors + 1, at=Y, n_jobs=n_jobs)
-            n_rows, n_near = near.shape
-            indptr = np.arange(0, near.size + 1, n_near)
-            shared = count_shared(near, indices, indptr, near.ravel()) / n_near
-            own = np.repeat(_radius(away), n_near)
-            data = np.exp(-self.sharpness * away.ravel() ** 2 / (own * radius[near.ravel()])) * shared**self.power
-            return sparse.csr_array((data, near.ravel(), indptr), shape=(n_rows, len(X)))
+            away, near = search.query(Y, self.n_neighbors + 1)
+            indptr = np.arange(0, near.size + 1, near.shape[1])
+            data = np.empty(near.size)
+            mine, theirs = (Y, _radius(away), near), (X, radius, indices)
+            pair_affinities(*mine, *theirs, indptr, near.ravel(), float(self.sharpness), float(self.power), data)
+            return sparse.csr_array((data, near.ravel(), indptr), shape=(len(Y), len(X)))
 
         return rows
 
@@ -146,24 +146,22 @@ def shared_neighbor_affinity(
     >>> shared_neighbor_affinity(X, found[0][:, :2], found[1][:, :2]).shape
     (4, 4)
     """
-    from ._shared_neighbors_loops import count_shared
+    from ._shared_neighbors_loops import pair_affinities
 
     n_points, n_near = indices.shape
+    indices = np.ascontiguousarray(indices)
     one_way = sparse.csr_array(
         (np.ones(indices.size, dtype=np.int8), indices.ravel(), np.arange(0, indices.size + 1, n_near)),
         shape=(n_points, n_points),
     )
     pattern = sparse.csr_array(one_way + one_way.T)
     pattern.sort_indices()
-    rows = np.repeat(np.arange(n_points), np.diff(pattern.indptr))
-    offsets = X[rows] - X[pattern.indices]
-    radius = _radius(distances)
-    scaled = np.einsum("pi,pi->p", offsets, offsets) / (radius[rows] * radius[pattern.indices])
-    lists = np.ascontiguousarray(indices)
-    shared = count_shared(lists, lists, pattern.indptr, pattern.indices) / n_near
-    data = np.exp(-sharpness * scaled) * shared**power
-    data[rows == pattern.indices] = _ALONE
-    return sparse.csr_array((data.astype(X.dtype, copy=False), pattern.indices, pattern.indptr), pattern.shape)
+    data = np.empty(pattern.nnz, dtype=X.dtype)
+    side = (np.ascontiguousarray(X), _radius(distances), indices)
+    pair_affinities(*side, *side, pattern.indptr, pattern.indices, float(sharpness), float(power), data)
+    affinity = sparse.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
+    affinity.setdiag(_ALONE)
+    return affinity
 
 
 def _radius(distances: NDArray[np.floating]) -> NDArray[np.float64]:
