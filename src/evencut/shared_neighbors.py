@@ -51,7 +51,7 @@ class SharedNeighbors(Kernel):
     --------
     >>> import numpy as np
     >>> X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
-    >>> SharedNeighbors(n_neighbors=2).affinity(X).toarray()[:3, 3:].max()
+    >>> float(SharedNeighbors(n_neighbors=2).affinity(X).toarray()[:3, 3:].max())
     0.0
     """
 
