@@ -14,17 +14,25 @@ PACKAGE = Path(evencut.__file__).parent
 
 # Each room and the rooms it may import, top of the table first. A new room needs a line here.
 _KERNEL_PARTS = {"affinity", "neighbors", "density", "equalization"}
-_CORE = {*_KERNEL_PARTS, "kernels", "criteria", "solvers", "assignment", "clustering"}
+_KERNELS = {"kernel", "shared_neighbors", "kernels"}
+_JUDGES = {"cluster_number", "selection", "scaling", "validation"}
+_CORE = {*_KERNEL_PARTS, *_KERNELS, *_JUDGES, "criteria", "solvers", "assignment", "clustering"}
 MAY_IMPORT = {
     "affinity": set(),
     "neighbors": set(),
     "density": {"neighbors"},
     "equalization": {"affinity", "density"},
-    "kernels": _KERNEL_PARTS,
+    "kernel": {"affinity"},
+    "shared_neighbors": {"affinity", "neighbors", "kernel"},
+    "kernels": {*_KERNEL_PARTS, "kernel", "shared_neighbors"},
     "criteria": {"affinity"},
     "solvers": {"affinity", "criteria"},
     "assignment": {"affinity", "kernels", "criteria", "solvers"},
-    "clustering": _CORE - {"clustering"},
+    "cluster_number": {"affinity", "criteria", "solvers"},
+    "selection": {"affinity", "neighbors", "kernel", "shared_neighbors", "criteria", "solvers", "cluster_number"},
+    "scaling": set(),
+    "validation": set(),
+    "clustering": {*_CORE, "plotting"} - {"clustering"},
     "landmarks": _CORE,
     "diagnosis": {*_CORE, "landmarks"},
     "dominant_sets": {*_KERNEL_PARTS, "kernels", "diagnosis"},

@@ -304,7 +304,7 @@ def bad_files(tmp_path):
         ("good.csv -k 2 --criterion ncut", "--criterion ncut is not known"),
         ("good.csv -k 2 --equalize all", "--equalize all is not known"),
         ("good.csv -k 2 --solver magic", "--solver magic is not known"),
-        ("good.csv -k 2 --bandwidth 3", "--bandwidth 3 does not fit --kernel knn"),
+        ("good.csv -k 2 --bandwidth 3", "--bandwidth 3 does not fit --kernel auto"),
         ("good.csv -k 2 --kernel gaussian --bandwidth wide", "wide"),
         ("good.csv -k 2 --kernel gaussian --bandwidth=-1", "-1"),
         ("good.csv -k 2 --n-neighbors 0", "--n-neighbors 0 is out of range"),

@@ -22,7 +22,7 @@ ESTIMATORS = [
 
 def marked(estimator):
     """Repeating a point changes who its neighbours are, so weights cannot stand for copies there."""
-    if estimator.kernel == "knn":
+    if estimator.kernel in ("auto", "knn"):
         reason = "neighbour kernels see copies of a point as its nearest neighbours"
         return {"check_sample_weight_equivalence_on_dense_data": reason}
     return {}

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -18,9 +16,12 @@ from .affinity import Affinity, degrees, scale_affinity
 from .assignment import Assignment
 from .criteria import CRITERIA, RatioProblem
 from .equalization import density_law, equalizing_scale
-from .kernels import KERNELS, Kernel, Precomputed
+from .kernels import KERNELS, Auto, Kernel, Precomputed
 from .neighbors import kneighbors
-from .solvers import SOLVERS, solve
+from .scaling import SCALES, feature_scale
+from .selection import Selection, select, select_number
+from .solvers import SOLVERS, refine, solve
+from .validation import check_choice, check_count, check_n_clusters, subset
 
 if TYPE_CHECKING:
     from .diagnosis import BiasReport
@@ -35,14 +36,20 @@ class KernelClustering(ClusterMixin, BaseEstimator):
 
     .. math:: -\sum_k \frac{\sum_{pq \in S_k} A_{pq}}{\sum_{p \in S_k} d_p} \quad \text{(eq. NC)}
 
-    The default, a nearest-neighbour kernel under the normalised cut, has an almost even density built in.
+    The default chooses a shared-neighbour kernel by itself: its scale, with the start of the search, is the one
+    whose clusters leak least for how fast they mix inside (:mod:`evencut.selection` has the formula).
 
     Parameters
     ----------
-    n_clusters : int, default=8
-    kernel : str or kernel object, default="knn"
-        `"knn"`, `"gaussian"`, `"adaptive_gaussian"`, `"local_scaling"`, `"geodesic"`, `"precomputed"`, or
-        an object of :mod:`evencut.kernels` with parameters of its own.
+    n_clusters : int or "auto", default=8
+        `"auto"` takes the number from 2 to 40 whose worst cluster leaks least against the next rate of the
+        graph (:mod:`evencut.cluster_number`).
+    kernel : str or kernel object, default="auto"
+        `"auto"`: :class:`evencut.kernels.SharedNeighbors` at a scale of 0.6, 1 or 1.6 times a sixth of an average
+        cluster (kept within 10 and 25 neighbours), whichever :func:`evencut.selection.select` judges best by its
+        normalised cut; above 20000 points, or with `solver="lloyd"` or `"multilevel"`, 15 neighbours unjudged. Or
+        `"shared_neighbors"`, `"knn"`, `"gaussian"`, `"adaptive_gaussian"`, `"local_scaling"`, `"geodesic"`,
+        `"precomputed"`, or an object of :mod:`evencut.kernels` with parameters of its own.
     criterion : {"normalized_cut", "average_association", "average_cut"}, default="normalized_cut"
         Average association is kernel k-means.
     equalize : {None, "weights", "exact"}, default=None
@@ -51,6 +58,11 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         degrees, after which all criteria are one.
     solver : {"auto", "spectral", "multilevel", "lloyd"}, default="auto"
         As in :func:`evencut.solvers.solve`.
+    scale : {"auto", "standard", None}, default="auto"
+        Division of the columns before distances are taken. `"standard"`: by their standard deviations.
+        `"auto"`: the same with `kernel="auto"` where there are more than 3 columns and their deviations differ
+        by more than 10 times (a table of different units rather than coordinates), else none. `None`: none. A
+        precomputed affinity is never scaled.
     n_init : int, default=4
         Number of starts; the one of lowest energy is kept.
     max_iter : int, default=100
@@ -64,6 +76,13 @@ class KernelClustering(ClusterMixin, BaseEstimator):
     ----------
     labels_ : ndarray of shape (n_samples,)
         Clusters, numbered by falling weight.
+    n_clusters_ : int
+        Number of clusters, given or chosen.
+    selection_ : Selection
+        With `kernel="auto"` or `n_clusters="auto"`: the candidates that were compared, best first, with their
+        scores; :meth:`plot_selection` draws them.
+    feature_scale_ : ndarray of shape (n_features_in_,)
+        What the columns were divided by.
     affinity_ : ndarray or CSR array of shape (n_samples, n_samples)
         The affinity of the kernel, before equalisation.
     weights_ : ndarray of shape (n_samples,)
@@ -104,12 +123,13 @@ class KernelClustering(ClusterMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
-        kernel: str | Kernel = "knn",
+        kernel: str | Kernel = "auto",
         criterion: str = "normalized_cut",
         equalize: str | None = None,
         solver: str = "auto",
+        scale: str | None = "auto",
         n_init: int = 4,
         max_iter: int = 100,
         random_state: int | np.random.RandomState | None = None,
@@ -120,6 +140,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         self.criterion = criterion
         self.equalize = equalize
         self.solver = solver
+        self.scale = scale
         self.n_init = n_init
         self.max_iter = max_iter
         self.random_state = random_state
@@ -144,19 +165,35 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         X = self._check_points(X, kernel, reset=True)
         all_weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         kept = np.flatnonzero(all_weights > 0)
-        points = _subset(X, kept, isinstance(kernel, Precomputed))
-        self._check_n_clusters(points, kernel)
+        points = subset(X, kept, isinstance(kernel, Precomputed))
+        if not isinstance(self.n_clusters, str):
+            check_n_clusters(self.n_clusters, points, pairwise=isinstance(kernel, Precomputed))
+        self.feature_scale_ = self._feature_scale(points, kernel)
+        points = self._scaled(points)
 
-        affinity = kernel.affinity(points, n_jobs=self.n_jobs)
+        how: dict[str, Any] = {name: getattr(self, name) for name in ("solver", "n_init", "max_iter")}
+        how["random_state"] = check_random_state(self.random_state).randint(2**31 - 1)
+        selection = None
+        if isinstance(kernel, Auto):
+            selection = select(points, self.n_clusters, weights=all_weights[kept], n_jobs=self.n_jobs, **how)
+            kernel, affinity = selection.kernel, selection.affinity
+            self.n_clusters_ = selection.best.n_clusters
+        else:
+            affinity = kernel.affinity(points, n_jobs=self.n_jobs)
+            if isinstance(self.n_clusters, str):
+                selection = select_number(affinity, all_weights[kept], how["random_state"])
+                self.n_clusters_ = selection.numbers[0].n_clusters if selection.numbers else 1
+            else:
+                self.n_clusters_ = self.n_clusters
         problem, weights, scale = self._pose(affinity, all_weights[kept])
-        solution = solve(
-            problem,
-            self.n_clusters,
-            solver=self.solver,
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            random_state=check_random_state(self.random_state).randint(2**31 - 1),
-        )
+        if selection is None or not selection.candidates:
+            solution = solve(problem, self.n_clusters_, **how)
+        elif self.criterion == "normalized_cut" and self.equalize is None:
+            solution = selection.best.solution
+        else:
+            start = selection.best.solution.labels
+            by_moves = self.solver != "lloyd"
+            solution = refine(problem, start, self.n_clusters_, by_moves=by_moves, max_iter=self.max_iter)
         if not solution.converged:
             warnings.warn(
                 f"points still moved after max_iter={self.max_iter} sweeps of refinement; raise max_iter.",
@@ -168,6 +205,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
             own_weight = "degree"
         self._assignment = Assignment.from_problem(problem, solution.labels, weights * scale, own_weight)
         self._extension_parts = kernel, points, kept
+        self._remember(selection)
         self.affinity_ = affinity
         self.weights_ = weights
         self.scale_ = scale
@@ -177,7 +215,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         self.n_iter_ = solution.n_iter
         self.labels_ = solution.labels
         if len(kept) < X.shape[0]:
-            self.labels_ = self._label(X)
+            self.labels_ = self._label(self._scaled(X))
             self.labels_[kept] = solution.labels
         return self
 
@@ -198,7 +236,47 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         ndarray of shape (n_queries,)
         """
         check_is_fitted(self)
-        return self._label(self._check_points(X, self._extension_parts[0], reset=False))
+        return self._label(self._scaled(self._check_points(X, self._extension_parts[0], reset=False)))
+
+    def plot_selection(self, ax: Any = None) -> Any:
+        """Draw the candidates of `selection_` and their scores.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure without it.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from .plotting import plot_selection
+
+        check_is_fitted(self)
+        if not hasattr(self, "selection_"):
+            raise ValueError(
+                f"nothing was selected with kernel={self.kernel!r} and n_clusters={self.n_clusters!r}; "
+                "fit with kernel='auto' or n_clusters='auto' first."
+            )
+        return plot_selection(self.selection_, ax)
+
+    def _remember(self, selection: Selection | None) -> None:
+        """Keep the selection of this fit, and none of an earlier one."""
+        if selection is not None:
+            self.selection_ = selection
+        elif hasattr(self, "selection_"):
+            del self.selection_
+
+    def _feature_scale(self, points: Any, kernel: Kernel) -> NDArray[np.float64]:
+        unasked = self.scale == "auto" and not isinstance(kernel, Auto)
+        if unasked or isinstance(kernel, Precomputed):
+            return np.ones(points.shape[1])
+        return feature_scale(points, self.scale)
+
+    def _scaled(self, X: Any) -> Any:
+        if np.all(self.feature_scale_ == 1):
+            return X
+        return (X / self.feature_scale_).astype(X.dtype, copy=False)
 
     def diagnose(self, X: ArrayLike | None = None, **options: Any) -> BiasReport:
         """Whether the fitted clustering is biased by density; see :func:`evencut.diagnose`.
@@ -271,15 +349,14 @@ class KernelClustering(ClusterMixin, BaseEstimator):
 
     def _check_parameters(self) -> Kernel:
         """Raise for parameters out of range; the kernel as an object."""
-        _check_choice("criterion", self.criterion, CRITERIA)
-        _check_choice("equalize", self.equalize, (None, "weights", "exact"))
-        _check_choice("solver", self.solver, SOLVERS)
+        check_choice("criterion", self.criterion, CRITERIA)
+        check_choice("equalize", self.equalize, (None, "weights", "exact"))
+        check_choice("solver", self.solver, SOLVERS)
+        check_choice("scale", self.scale, SCALES)
         for name in ("n_clusters", "n_init", "max_iter"):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
+            check_count(name, getattr(self, name), auto=name == "n_clusters")
         if isinstance(self.kernel, str):
-            _check_choice("kernel", self.kernel, KERNELS)
+            check_choice("kernel", self.kernel, KERNELS)
             return KERNELS[self.kernel]()
         if not isinstance(self.kernel, Kernel):
             raise ValueError(
@@ -297,20 +374,6 @@ class KernelClustering(ClusterMixin, BaseEstimator):
             dtype=[np.float64, np.float32],
             ensure_min_samples=2 if reset else 1,
         )
-
-    def _check_n_clusters(self, points: Any, kernel: Kernel) -> None:
-        n_distinct, what = points.shape[0], "points"
-        if not isinstance(kernel, Precomputed):
-            # A look at the first rows usually settles it; only then are all compared.
-            for rows in (points[: 4 * self.n_clusters + 1000], points):
-                n_distinct, what = len(np.unique(rows, axis=0)), "distinct points"
-                if n_distinct >= self.n_clusters:
-                    return
-        if n_distinct < self.n_clusters:
-            raise ValueError(
-                f"n_clusters={self.n_clusters} is more than the {n_distinct} {what} given; "
-                f"ask for at most {n_distinct} clusters."
-            )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -339,11 +402,12 @@ class KernelKMeans(KernelClustering):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
-        kernel: str | Kernel = "knn",
+        kernel: str | Kernel = "auto",
         equalize: str | None = None,
         solver: str = "auto",
+        scale: str | None = "auto",
         n_init: int = 4,
         max_iter: int = 100,
         random_state: int | np.random.RandomState | None = None,
@@ -353,6 +417,7 @@ class KernelKMeans(KernelClustering):
         self.kernel = kernel
         self.equalize = equalize
         self.solver = solver
+        self.scale = scale
         self.n_init = n_init
         self.max_iter = max_iter
         self.random_state = random_state
@@ -377,11 +442,12 @@ class NormalizedCut(KernelClustering):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
-        kernel: str | Kernel = "knn",
+        kernel: str | Kernel = "auto",
         equalize: str | None = None,
         solver: str = "auto",
+        scale: str | None = "auto",
         n_init: int = 4,
         max_iter: int = 100,
         random_state: int | np.random.RandomState | None = None,
@@ -391,21 +457,8 @@ class NormalizedCut(KernelClustering):
         self.kernel = kernel
         self.equalize = equalize
         self.solver = solver
+        self.scale = scale
         self.n_init = n_init
         self.max_iter = max_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-
-def _check_choice(name: str, value: Any, choices: Any) -> None:
-    if not (value is None or isinstance(value, str)) or value not in choices:
-        raise ValueError(f"{name}={value!r} is not known; choose one of {[*choices]}.")
-
-
-def _subset(X: Any, kept: NDArray[np.intp], pairwise: bool) -> Any:
-    """The rows kept (of an affinity, rows and columns); all of X, uncopied, where nothing is left out."""
-    if len(kept) == X.shape[0]:
-        return X
-    if sparse.issparse(X):
-        return sparse.csr_array(X)[kept][:, kept]
-    return X[np.ix_(kept, kept)] if pairwise else X[kept]

@@ -6,7 +6,6 @@ points; `extend(X)` gives a function from new points to their affinities with `X
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -14,38 +13,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
-from sklearn.base import BaseEstimator
 
 from .affinity import Affinity, check_affinity
 from .density import knn_density, knn_radius, squared_distances, whiten
 from .equalization import density_law
+from .kernel import Extension, Kernel, Points
 from .neighbors import NeighborSearch, kneighbors, neighbor_graph
+from .shared_neighbors import Auto, SharedNeighbors
 
 __all__ = [
     "KERNELS",
     "KNN",
     "AdaptiveGaussian",
+    "Auto",
     "Gaussian",
     "Geodesic",
     "Kernel",
     "LocalScaling",
     "Precomputed",
+    "SharedNeighbors",
 ]
-
-Points = NDArray[np.floating]
-Extension = Callable[[Points], Affinity]
-
-
-class Kernel(BaseEstimator):
-    """A map from points to a symmetric affinity."""
-
-    @abstractmethod
-    def affinity(self, X: Points, *, n_jobs: int | None = None) -> Affinity:
-        """The symmetric affinity of the points with each other."""
-
-    @abstractmethod
-    def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
-        """A function from new points to the rows of their affinities with `X`."""
 
 
 class Gaussian(Kernel):
@@ -353,6 +340,8 @@ class Precomputed(Kernel):
 
 #: The kernels by the names the estimators take.
 KERNELS: dict[str, type[Kernel]] = {
+    "auto": Auto,
+    "shared_neighbors": SharedNeighbors,
     "knn": KNN,
     "gaussian": Gaussian,
     "adaptive_gaussian": AdaptiveGaussian,

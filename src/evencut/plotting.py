@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_array, check_is_fitted
 
-__all__ = ["PALETTE", "ClusterDisplay", "make_figure", "require_matplotlib"]
+__all__ = ["PALETTE", "ClusterDisplay", "make_figure", "plot_selection", "require_matplotlib"]
 
 #: Eight colours that stay distinct under the common forms of colour-blindness (Okabe and Ito, 2008).
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
@@ -208,6 +208,53 @@ def _on_a_plane(X: NDArray[np.float64], names: list[str]) -> tuple[NDArray[np.fl
     share = np.nan_to_num(pca.explained_variance_ratio_)  # equal points have no variance to share
     first, second = (f"principal component {i + 1} ({share[i]:.0%} of the variance)" for i in range(2))
     return points, (first, second)
+
+
+def plot_selection(selection: Any, ax: Any = None) -> Any:
+    """Draw what a selection compared: scores against the number of clusters where that was chosen, else against scale.
+
+    Lower is better; a ring marks the one that was taken.
+
+    Parameters
+    ----------
+    selection : evencut.selection.Selection
+        The `selection_` of a fitted estimator.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from evencut import KernelClustering
+    >>> from evencut.datasets import make_rings
+    >>> X, y = make_rings(random_state=0)
+    >>> ax = plot_selection(KernelClustering(2, random_state=0).fit(X).selection_)
+    >>> ax.get_xlabel()
+    'neighbours of the kernel'
+    """
+    if ax is None:
+        ax = _pyplot().subplots()[1]
+    if selection.numbers:
+        tried = sorted(selection.numbers, key=lambda number: number.n_clusters)
+        ax.plot([t.n_clusters for t in tried], [t.score for t in tried], "o-", color=PALETTE[0])
+        x, y = selection.numbers[0].n_clusters, selection.numbers[0].score
+        ax.set(xlabel="number of clusters", ylabel="log of the worst leak over mixing (lower is better)")
+    else:
+        for place, start in enumerate(sorted({candidate.start for candidate in selection.candidates})):
+            shown = [candidate for candidate in selection.candidates if candidate.start == start]
+            shown.sort(key=lambda candidate: candidate.n_neighbors)
+            line = f"{_MARKERS[place % len(_MARKERS)]}-"
+            places = [candidate.n_neighbors for candidate in shown]
+            scores = [candidate.score for candidate in shown]
+            ax.plot(places, scores, line, color=PALETTE[place % len(PALETTE)], label=start)
+        x, y = selection.best.n_neighbors, selection.best.score
+        ax.set(xlabel="neighbours of the kernel", ylabel="score (lower is better)")
+        ax.legend(title="start")
+    ax.plot([x], [y], "o", markersize=14, fillstyle="none", color=PALETTE[7])
+    return ax
 
 
 def make_figure(nrows: int = 1, ncols: int = 1, *, size: tuple[float, float] = (6.4, 4.8)) -> tuple[Any, Any]:

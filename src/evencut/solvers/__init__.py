@@ -1,5 +1,5 @@
 """Solvers of a `RatioProblem`: spectral start, Lloyd steps, single-point moves, multilevel; one file each."""
 
-from .solve import SOLVERS, Solution, solve
+from .solve import SOLVERS, Solution, refine, solve
 
-__all__ = ["SOLVERS", "Solution", "solve"]
+__all__ = ["SOLVERS", "Solution", "refine", "solve"]

@@ -14,7 +14,7 @@ from .moves import improve_by_moves
 from .multilevel import multilevel
 from .starts import random_starts, spectral_starts
 
-__all__ = ["SOLVERS", "Solution", "solve"]
+__all__ = ["SOLVERS", "Solution", "refine", "solve"]
 
 #: The solvers by the names the estimators take.
 SOLVERS = ("auto", "spectral", "multilevel", "lloyd")
@@ -98,7 +98,7 @@ def solve(
     can_move = sparse.issparse(problem.matrix) or isinstance(problem.matrix, np.ndarray)
     starts = spectral_starts if can_move else random_starts
     for start in starts(problem, n_clusters, n_init, rng):
-        found = _refine(problem, start, n_clusters, can_move and solver != "lloyd", max_iter, rng)
+        found = refine(problem, start, n_clusters, can_move and solver != "lloyd", max_iter, rng)
         if best is None or found.energy < best.energy:
             best = found
     assert best is not None
@@ -109,7 +109,24 @@ def _is_large_graph(problem: RatioProblem) -> bool:
     return sparse.issparse(problem.matrix) and problem.n_points > _MANY_POINTS
 
 
-def _refine(problem, start, n_clusters, by_moves, max_iter, rng) -> Solution:
+def refine(
+    problem: RatioProblem,
+    start: NDArray[np.int64],
+    n_clusters: int,
+    by_moves: bool = True,
+    max_iter: int = 100,
+    rng: np.random.Generator | None = None,
+) -> Solution:
+    """A start brought to where no single-point move, or no Lloyd step, lowers its energy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evencut.criteria import normalized_cut
+    >>> pairs = normalized_cut(np.kron(np.eye(2), np.ones((2, 2))))
+    >>> refine(pairs, np.array([0, 1, 1, 1]), 2).labels
+    array([0, 0, 1, 1])
+    """
     first = problem.energy(start)
     if by_moves:
         labels, trace, converged = improve_by_moves(problem, start, n_clusters, max_iter=max_iter, rng=rng)

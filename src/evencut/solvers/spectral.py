@@ -6,17 +6,19 @@ better clusters than the criterion's own spectrum.
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from ..affinity import Affinity, degrees, scale_affinity
 
-__all__ = ["cut_embedding", "kernel_pca", "spectral_embedding"]
+__all__ = ["cut_embedding", "kernel_pca", "spectral_embedding", "unit_rows"]
 
 # Up to this size all eigenvectors of a component are cheaper than a factorisation and its set-up.
 _DENSE_SPARSE = 400
@@ -178,7 +180,27 @@ def cut_embedding(
 
     seed = int(rng.integers(2**31))
     # One thread: the order of sums, and with it the labels, must not depend on the machine.
-    with threadpool_limits(1), warnings.catch_warnings():
+    with _thread_control().limit(limits=1), warnings.catch_warnings():
         # Fewer distinct rows than clusters is no fault here: empty clusters are filled afterwards.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return KMeans(n_clusters, n_init=1, random_state=seed).fit_predict(vectors).astype(np.int64)
+
+
+def unit_rows(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The rows at length one, so that points of low degree count as much as others; empty rows stay as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(length > 0, length, 1.0)
+
+
+@functools.cache
+def _thread_control() -> ThreadpoolController:
+    """Looking for the libraries that start threads takes longer than a small k-means, so they are looked up once."""
+    return ThreadpoolController()

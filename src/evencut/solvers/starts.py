@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ..affinity import degrees
 from ..criteria import RatioProblem
-from .spectral import cut_embedding, kernel_pca, spectral_embedding
+from .spectral import cut_embedding, kernel_pca, spectral_embedding, unit_rows
 
 __all__ = ["fill_empty", "random_starts", "spectral_starts"]
 
@@ -33,11 +33,11 @@ def spectral_starts(
     """
     links = _linking_part(problem)
     _, vectors = spectral_embedding(links, n_clusters, rng)
-    embeddings = [_directions(vectors)]
+    embeddings = [unit_rows(vectors)]
     if isinstance(problem.matrix, np.ndarray) and problem.diagonal is None:
         ratio = degrees(links) / problem.weights
         if not np.allclose(ratio, ratio[0], rtol=1e-6):
-            embeddings.append(_directions(kernel_pca(problem.matrix, problem.weights, n_clusters, rng)))
+            embeddings.append(unit_rows(kernel_pca(problem.matrix, problem.weights, n_clusters, rng)))
     for _ in range(n_init):
         for embedding in embeddings:
             yield fill_empty(cut_embedding(embedding, n_clusters, rng), n_clusters)
@@ -97,12 +97,6 @@ def fill_empty(labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
         count[largest] -= 1
         count[k] += 1
     return labels
-
-
-def _directions(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows scaled to length one: the length of a row tells the density of its point, which is not to count."""
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(length > 0, length, 1.0)
 
 
 def _linking_part(problem: RatioProblem):

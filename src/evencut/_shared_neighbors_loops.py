@@ -1,0 +1,27 @@
+"""Compiled affinities of the shared-neighbour kernel, one pair at a time, so that no list of pairs is stored."""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def pair_affinities(
+    queries, query_radius, query_lists, points, radius, lists, indptr, indices, sharpness, power, affinities
+):
+    """Fill in the affinity of query p with point q for each entry (p, q) of a CSR pattern."""
+    n_near = lists.shape[1]
+    # Which query last had a point among its neighbours: common ones are then counted by one look each.
+    owner = np.full(len(points), -1, dtype=np.int64)
+    for p in range(len(queries)):
+        for neighbor in query_lists[p]:
+            owner[neighbor] = p
+        for entry in range(indptr[p], indptr[p + 1]):
+            q = indices[entry]
+            common = 0
+            for neighbor in lists[q]:
+                common += owner[neighbor] == p
+            squared = 0.0
+            for i in range(queries.shape[1]):
+                squared += (queries[p, i] - points[q, i]) ** 2
+            scaled = squared / (query_radius[p] * radius[q])
+            affinities[entry] = np.exp(-sharpness * scaled) * (common / n_near) ** power

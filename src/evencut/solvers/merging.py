@@ -1,0 +1,129 @@
+"""Starts by merging: more parts than asked for, joined pair by pair where the criterion loses least.
+
+An embedding cut into just k parts spends them on noise or on halves of long shapes; many small parts follow
+the shapes, and merging judges them by the criterion itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..criteria import RatioProblem, link_table
+
+__all__ = ["Level", "merge_clusters", "merge_levels"]
+
+
+def merge_clusters(problem: RatioProblem, labels: NDArray[np.integer], n_clusters: int) -> NDArray[np.int64]:
+    r"""Greedy merging down to `n_clusters`, each step the pair with the least loss of ratio association.
+
+    .. math:: \Delta_{ab} = \frac{M_{aa} + M_{bb} + 2 M_{ab}}{w_a + w_b} - \frac{M_{aa}}{w_a} - \frac{M_{bb}}{w_b}
+
+    Parameters
+    ----------
+    problem : RatioProblem
+    labels : ndarray of shape (n,)
+        A partition into at least `n_clusters` parts.
+    n_clusters : int
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evencut.criteria import normalized_cut
+    >>> pairs = np.kron(np.eye(2), np.ones((2, 2)))
+    >>> merge_clusters(normalized_cut(pairs), np.arange(4), 2)
+    array([0, 0, 1, 1])
+    """
+    for found in merge_levels(problem, labels, n_clusters):
+        level = found
+    return level.labels()
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """One partition met while merging.
+
+    Parameters
+    ----------
+    parts : ndarray of shape (n,)
+        Part of each point, the same on every level.
+    owner : ndarray of shape (n_parts,)
+        Cluster of each part, named by one of its parts.
+    inside, weight : ndarrays of shape (n_clusters,)
+        M(S_k, S_k) and w(S_k) of each cluster.
+    """
+
+    parts: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    inside: NDArray[np.float64]
+    weight: NDArray[np.float64]
+
+    def labels(self) -> NDArray[np.int64]:
+        """Cluster of each point, numbered from 0."""
+        return np.unique(self.owner, return_inverse=True)[1].astype(np.int64)[self.parts]
+
+
+def merge_levels(problem: RatioProblem, labels: NDArray[np.integer], n_clusters: int = 1) -> Iterator[Level]:
+    """The partitions met on the way from the parts given down to `n_clusters`, finest first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evencut.criteria import normalized_cut
+    >>> pairs = np.kron(np.eye(2), np.ones((2, 2)))
+    >>> [len(level.weight) for level in merge_levels(normalized_cut(pairs), np.arange(4))]
+    [4, 3, 2, 1]
+    """
+    parts = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    n_parts = int(parts.max()) + 1
+    if n_parts < n_clusters:
+        raise ValueError(f"n_clusters={n_clusters} is more than the {n_parts} parts to merge.")
+    links = _part_links(problem, parts, n_parts)
+    weight = np.bincount(parts, problem.weights).astype(np.float64)
+    owner, alive = np.arange(n_parts), np.ones(n_parts, dtype=bool)
+    gains = np.full((n_parts, n_parts), -np.inf)
+    for part in range(1, n_parts):
+        gains[part, :part] = gains[:part, part] = _gains(links, weight, part)[:part]
+    yield Level(parts, owner.copy(), np.diag(links).copy(), weight.copy())
+    for _ in range(n_parts - n_clusters):
+        kept, gone = np.unravel_index(int(np.argmax(gains)), gains.shape)
+        links[kept] += links[gone]
+        links[:, kept] += links[:, gone]
+        weight[kept] += weight[gone]
+        alive[gone] = False
+        owner[owner == gone] = kept
+        gains[gone] = gains[:, gone] = -np.inf
+        fresh = np.where(alive, _gains(links, weight, int(kept)), -np.inf)
+        fresh[kept] = -np.inf
+        gains[kept] = gains[:, kept] = fresh
+        yield Level(parts, owner.copy(), np.diag(links)[alive], weight[alive])
+
+
+def _gains(links: NDArray[np.float64], weight: NDArray[np.float64], part: int) -> NDArray[np.float64]:
+    """Change of the ratio association when each of the parts joins `part`."""
+    inside = np.diag(links)
+    joined = (inside + inside[part] + 2 * links[part]) / (weight + weight[part])
+    return joined - inside / weight - inside[part] / weight[part]
+
+
+def _part_links(problem: RatioProblem, parts: NDArray[np.integer], n_parts: int) -> NDArray[np.float64]:
+    """M summed over each pair of parts."""
+    if sparse.issparse(problem.matrix):
+        place = (parts, np.arange(len(parts)))
+        members = sparse.csr_array((np.ones(len(parts)), place), shape=(n_parts, len(parts)))
+        links = (members @ problem.matrix @ members.T).toarray()
+    else:
+        table = link_table(problem.matrix, parts, n_parts)
+        links = np.zeros((n_parts, n_parts))
+        np.add.at(links, parts, table)
+    if problem.diagonal is not None:
+        links[np.diag_indices(n_parts)] += np.bincount(parts, problem.diagonal, n_parts)
+    return links.astype(np.float64)

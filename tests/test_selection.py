@@ -1,0 +1,261 @@
+"""The default chooses scale, start and number of clusters by a score that can be read, drawn and switched off."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, make_blobs, make_moons
+from sklearn.metrics import adjusted_rand_score
+
+import evencut.selection
+from evencut import KernelClustering
+from evencut.cluster_number import rank_numbers
+from evencut.criteria import normalized_cut
+from evencut.datasets import make_rings
+from evencut.kernels import KNN, SharedNeighbors
+from evencut.neighbors import kneighbors
+from evencut.scaling import feature_scale
+from evencut.selection import neighborhood_sizes, quality, select
+from evencut.shared_neighbors import shared_neighbor_affinity
+
+RNG = np.random.default_rng(0)
+MOONS, MOONS_OF = make_moons(400, noise=0.06, random_state=0)
+
+
+def test_shared_neighbour_affinities_follow_their_formula():
+    X = RNG.normal(size=(40, 3))
+    K, sharpness, power = 6, 0.7, 3.0
+    distances, indices = kneighbors(X, K + 1)
+    found = SharedNeighbors(K, sharpness, power).affinity(X).toarray()
+    near = [set(row) for row in indices]
+    radius = distances[:, K // 2]
+    for p in range(40):
+        for q in range(40):
+            if p == q:
+                continue
+            linked = q in near[p] or p in near[q]
+            squared = np.sum((X[p] - X[q]) ** 2)
+            share = len(near[p] & near[q]) / (K + 1)
+            expected = linked * np.exp(-sharpness * squared / (radius[p] * radius[q])) * share**power
+            assert found[p, q] == pytest.approx(expected, rel=1e-9)
+
+
+def test_one_search_serves_every_smaller_scale():
+    distances, indices = kneighbors(MOONS, 31)
+    from_more = shared_neighbor_affinity(MOONS, distances[:, :16], indices[:, :16])
+    assert abs(from_more - SharedNeighbors(15).affinity(MOONS)).max() == 0
+
+
+def test_affinity_does_not_depend_on_the_unit_or_on_density():
+    near = SharedNeighbors(10).affinity(MOONS)
+    np.testing.assert_allclose(SharedNeighbors(10).affinity(1000 * MOONS).toarray(), near.toarray(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("parameters", [{"n_neighbors": 0}, {"sharpness": 0.0}, {"power": -1.0}])
+def test_wrong_kernel_parameters_are_named(parameters):
+    name, value = next(iter(parameters.items()))
+    with pytest.raises(ValueError, match=f"{name}={value}"):
+        SharedNeighbors(**parameters).affinity(MOONS)
+
+
+def test_candidates_are_sorted_and_their_numbers_are_true():
+    selection = select(MOONS, 2, random_state=0)
+    scores = [candidate.score for candidate in selection.candidates]
+    assert scores == sorted(scores)
+    assert len(scores) == 3 * len(neighborhood_sizes(400, 2))
+    for candidate in selection.candidates:
+        problem = normalized_cut(SharedNeighbors(candidate.n_neighbors).affinity(MOONS))
+        labels = candidate.solution.labels
+        assert candidate.leak == pytest.approx(1 + problem.energy(labels) / 2, abs=1e-9)
+        share = np.bincount(labels) / 400
+        assert candidate.entropy == pytest.approx(-np.sum(share * np.log(share)))
+        told = quality(candidate.leak, candidate.mixing, candidate.entropy, candidate.n_neighbors)
+        assert candidate.score == pytest.approx(told)
+
+
+def test_mixing_is_the_next_rate_of_the_graph():
+    candidate = select(MOONS, 2, random_state=0).best
+    A = SharedNeighbors(candidate.n_neighbors).affinity(MOONS).toarray()
+    d = A.sum(axis=1)
+    third = np.sort(np.linalg.eigvalsh(A / np.sqrt(d * d[:, None])))[-3]
+    assert candidate.mixing == pytest.approx(1 - third, abs=1e-6)
+
+
+def test_quality_prefers_less_leak_faster_mixing_and_even_sizes():
+    base = quality(0.02, 0.05, 0.6, 25)
+    assert quality(0.01, 0.05, 0.6, 25) < base
+    assert quality(0.02, 0.08, 0.6, 25) < base
+    assert quality(0.02, 0.05, 0.69, 25) < base
+    assert quality(0.02, 0.05, 0.6, 40) < base
+
+
+def test_scales_follow_the_size_of_a_cluster():
+    assert neighborhood_sizes(10_000, 2) == [15, 25, 40]
+    assert neighborhood_sizes(150, 5) == [6, 10, 16]
+    assert neighborhood_sizes(5, 2) == [4]
+
+
+def test_the_estimator_keeps_what_was_chosen():
+    model = KernelClustering(2, random_state=0).fit(MOONS)
+    best = model.selection_.best
+    assert (model.labels_ == best.solution.labels).all()
+    assert model.n_clusters_ == 2
+    assert abs(model.affinity_ - SharedNeighbors(best.n_neighbors).affinity(MOONS)).max() == 0
+    assert model.energy_ == pytest.approx(best.solution.energy)
+    assert adjusted_rand_score(MOONS_OF, model.labels_) > 0.95
+
+
+def test_an_earlier_selection_is_forgotten():
+    model = KernelClustering(2, random_state=0).fit(MOONS)
+    model.set_params(kernel="knn").fit(MOONS)
+    assert not hasattr(model, "selection_")
+    with pytest.raises(ValueError, match="nothing was selected"):
+        model.plot_selection()
+
+
+@pytest.mark.parametrize("criterion", ["average_association", "average_cut", "normalized_cut"])
+@pytest.mark.parametrize("equalize", [None, "weights", "exact"])
+def test_other_criteria_start_from_the_selection_and_never_get_worse(criterion, equalize):
+    model = KernelClustering(2, criterion=criterion, equalize=equalize, random_state=0).fit(MOONS)
+    assert (np.diff(model.energy_trace_) <= 1e-12).all()
+    assert model.energy_ == pytest.approx(model.energy_trace_[-1])
+
+
+def test_outliers_and_noise_do_not_become_clusters():
+    X, y = make_blobs([200, 200, 200], centers=[[0, 0], [6, 0], [3, 5]], cluster_std=0.6, random_state=1)
+    far = RNG.uniform(-30, 30, (8, 2))
+    noise = RNG.uniform(-4, 10, (40, 2))
+    labels = KernelClustering(3, random_state=0).fit_predict(np.r_[X, far, noise])
+    assert adjusted_rand_score(y, labels[:600]) > 0.97
+
+
+def test_overlapping_blobs_and_thin_rings_both_work():
+    X, y = make_blobs(900, centers=[[0, 0], [3.2, 0], [0, 3.2]], cluster_std=1.0, random_state=0)
+    assert adjusted_rand_score(y, KernelClustering(3, random_state=0).fit_predict(X)) > 0.7
+    X, y = make_rings(random_state=0)
+    assert adjusted_rand_score(y, KernelClustering(2, random_state=0).fit_predict(X)) > 0.99
+
+
+def test_many_points_take_one_scale_unjudged(monkeypatch):
+    monkeypatch.setattr(evencut.selection, "MAX_JUDGED_POINTS", 399)
+    model = KernelClustering(2, random_state=0).fit(MOONS)
+    assert [candidate.start for candidate in model.selection_.candidates] == ["solver"]
+    assert model.selection_.kernel.n_neighbors == 15
+    assert np.isnan(model.selection_.best.score)
+    assert adjusted_rand_score(MOONS_OF, model.labels_) > 0.95
+
+
+def test_the_number_of_many_points_is_judged_on_a_sample(monkeypatch):
+    X, _ = make_blobs(1200, centers=5, cluster_std=0.4, random_state=3)
+    monkeypatch.setattr(evencut.selection, "MAX_JUDGED_POINTS", 600)
+    assert KernelClustering("auto", random_state=0).fit(X).n_clusters_ == 5
+
+
+@pytest.mark.parametrize("n_clusters", [2, 3, 5, 9])
+def test_the_number_of_clear_clusters_is_found(n_clusters):
+    turn = 2 * np.pi * np.arange(n_clusters) / n_clusters
+    centers = 10 * np.column_stack([np.cos(turn), np.sin(turn)])
+    X, y = make_blobs(120 * n_clusters, centers=centers, cluster_std=0.7, random_state=0)
+    model = KernelClustering("auto", random_state=0).fit(X)
+    assert model.n_clusters_ == n_clusters == model.selection_.numbers[0].n_clusters
+    assert adjusted_rand_score(y, model.labels_) > 0.99
+
+
+@pytest.mark.parametrize("kernel", ["knn", KNN(15), "local_scaling"])
+def test_other_kernels_find_the_number_too(kernel):
+    X, _ = make_blobs(300, centers=[[0, 0], [8, 0], [0, 8]], cluster_std=0.5, random_state=0)
+    model = KernelClustering("auto", kernel=kernel, random_state=0).fit(X)
+    assert model.n_clusters_ == 3
+    assert model.selection_.candidates == ()
+
+
+def test_scores_of_numbers_are_the_worst_leak_over_the_next_rate():
+    A = SharedNeighbors(15).affinity(MOONS)
+    ranked = rank_numbers([(15, normalized_cut(A))], random_state=0)
+    scores = [number.score for number in ranked]
+    assert scores == sorted(scores)
+    for number in ranked:
+        assert number.score == pytest.approx(np.log((number.leak + 1e-3) / (number.mixing + 1e-3)))
+    assert {number.n_clusters for number in ranked} == set(range(2, 41))
+
+
+@pytest.mark.parametrize("n_points", [2, 3, 7, 20])
+def test_few_points_have_a_number_too(n_points):
+    model = KernelClustering("auto", random_state=0).fit(RNG.normal(size=(n_points, 2)))
+    assert 1 <= model.n_clusters_ <= max(2, n_points // 8)
+    assert len(np.unique(model.labels_)) == model.n_clusters_
+
+
+def test_plot_selection_marks_the_best(monkeypatch):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    monkeypatch.setattr(plt, "show", lambda: None)
+    ax = KernelClustering(2, random_state=0).fit(MOONS).plot_selection()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "merged",
+        "merged from more vectors",
+        "spectral",
+    ]
+    model = KernelClustering("auto", random_state=0).fit(MOONS)
+    ax = model.plot_selection(plt.figure().subplots())
+    assert ax.lines[-1].get_xdata()[0] == model.n_clusters_
+    plt.close("all")
+
+
+def test_units_are_evened_out_for_tables_and_left_alone_for_coordinates():
+    table = RNG.normal(size=(50, 4)) * [1, 1, 1, 50]
+    np.testing.assert_allclose(feature_scale(table, "auto"), table.std(axis=0))
+    assert (feature_scale(table[:, 1:], "auto") == 1).all()
+    assert (feature_scale(table * [1, 1, 1, 0.1], "auto") == 1).all()
+    assert (feature_scale(table, None) == 1).all()
+    np.testing.assert_allclose(feature_scale(table[:, 1:], "standard"), table[:, 1:].std(axis=0))
+    constant = np.c_[table, np.ones(50)]
+    assert feature_scale(constant, "standard")[4] == 1
+
+
+def test_scaling_shows_and_can_be_switched_off():
+    X, y = load_breast_cancer(return_X_y=True)
+    scaled = KernelClustering(2, random_state=0).fit(X)
+    np.testing.assert_allclose(scaled.feature_scale_, X.std(axis=0))
+    raw = KernelClustering(2, scale=None, random_state=0).fit(X)
+    assert (raw.feature_scale_ == 1).all()
+    by_hand = KernelClustering(2, scale=None, random_state=0).fit(X / X.std(axis=0))
+    assert (by_hand.labels_ == scaled.labels_).all()
+    assert adjusted_rand_score(y, scaled.labels_) > adjusted_rand_score(y, raw.labels_)
+    assert adjusted_rand_score(scaled.predict(X), scaled.labels_) > 0.95
+
+
+def test_a_kernel_that_was_named_gets_the_columns_as_they_are():
+    table = RNG.normal(size=(60, 4)) * [1, 1, 1, 50]
+    assert (KernelClustering(2, kernel="knn", random_state=0).fit(table).feature_scale_ == 1).all()
+    standard = KernelClustering(2, kernel="knn", scale="standard", random_state=0).fit(table)
+    np.testing.assert_allclose(standard.feature_scale_, table.std(axis=0))
+
+
+def test_new_points_join_the_cluster_they_lie_in():
+    X, y = make_moons(600, noise=0.05, random_state=1)
+    model = KernelClustering(2, random_state=0).fit(X[:400])
+    assert adjusted_rand_score(y[400:], model.predict(X[400:])) > 0.97
+
+
+def test_same_seed_same_choice_whatever_the_threads():
+    one, two = (KernelClustering(3, random_state=5, n_jobs=jobs).fit(MOONS) for jobs in (1, 2))
+    assert (one.labels_ == two.labels_).all()
+    assert [c.score for c in one.selection_.candidates] == [c.score for c in two.selection_.candidates]
+
+
+def test_sample_weights_leave_points_out():
+    weights = np.ones(400)
+    weights[:50] = 0
+    model = KernelClustering(2, random_state=0).fit(MOONS, sample_weight=weights)
+    assert adjusted_rand_score(MOONS_OF, model.labels_) > 0.95
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_clusters": "many"}, "n_clusters='many' must be a whole number of at least 1 or 'auto'"),
+        ({"scale": "minmax"}, "scale='minmax' is not known"),
+        ({"kernel": "automatic"}, "kernel='automatic' is not known"),
+    ],
+)
+def test_wrong_choices_are_named(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        KernelClustering(**parameters).fit(MOONS)
