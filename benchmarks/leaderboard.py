@@ -20,12 +20,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from benchmarks.families import draws
 from sklearn.cluster import HDBSCAN, KMeans, SpectralClustering
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 
+from benchmarks.families import draws
 from evencut import KernelClustering
 
 PAGE = Path(__file__).with_name("LEADERBOARD.md")

@@ -16,7 +16,7 @@ PACKAGE = Path(evencut.__file__).parent
 _KERNEL_PARTS = {"affinity", "neighbors", "density", "equalization"}
 _KERNELS = {"kernel", "shared_neighbors", "kernels"}
 _JUDGES = {"cluster_number", "selection", "scaling", "validation"}
-_CORE = {*_KERNEL_PARTS, *_KERNELS, *_JUDGES, "criteria", "solvers", "assignment", "clustering"}
+_CORE = {*_KERNEL_PARTS, *_KERNELS, *_JUDGES, "criteria", "solvers", "assignment", "clustering", "named"}
 MAY_IMPORT = {
     "affinity": set(),
     "neighbors": set(),
@@ -32,7 +32,8 @@ MAY_IMPORT = {
     "selection": {"affinity", "neighbors", "kernel", "shared_neighbors", "criteria", "solvers", "cluster_number"},
     "scaling": set(),
     "validation": set(),
-    "clustering": {*_CORE, "plotting"} - {"clustering"},
+    "clustering": {*_CORE, "plotting"} - {"clustering", "named"},
+    "named": {"clustering", "kernels"},
     "landmarks": _CORE,
     "diagnosis": {*_CORE, "landmarks"},
     "dominant_sets": {*_KERNEL_PARTS, "kernels", "diagnosis"},

@@ -1,8 +1,9 @@
 """Kernel clustering without density bias."""
 
-from .clustering import KernelClustering, KernelKMeans, NormalizedCut
+from .clustering import KernelClustering
 from .diagnosis import bandwidth_sweep, diagnose
 from .dominant_sets import DominantSets
+from .named import KernelKMeans, NormalizedCut
 
 __version__ = "0.1.0"
 __all__ = [

@@ -1,4 +1,4 @@
-"""The scikit-learn estimators: kernel + criterion + solver, with density equalisation where asked for."""
+"""The scikit-learn estimator: kernel + criterion + solver, with density equalisation where asked for."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .validation import check_choice, check_count, check_n_clusters, subset
 if TYPE_CHECKING:
     from .diagnosis import BiasReport
 
-__all__ = ["KernelClustering", "KernelKMeans", "NormalizedCut"]
+__all__ = ["KernelClustering"]
 
 
 class KernelClustering(ClusterMixin, BaseEstimator):
@@ -381,84 +381,3 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         tags.input_tags.pairwise = given
         tags.input_tags.sparse = given
         return tags
-
-
-class KernelKMeans(KernelClustering):
-    r"""Kernel k-means: :class:`KernelClustering` with the average association criterion (eq. AA).
-
-    .. math:: -\sum_k \frac{\sum_{pq \in S_k} A_{pq}}{|S_k|}
-
-    Prone to isolating dense clumps (Breiman's bias) unless `equalize` or an adaptive kernel evens the density.
-    Parameters and attributes are those of :class:`KernelClustering`, without `criterion`.
-
-    Examples
-    --------
-    >>> from evencut import KernelKMeans
-    >>> KernelKMeans(2, kernel="gaussian", random_state=0).fit_predict([[0.0], [0.1], [3.0], [3.1]])
-    array([0, 0, 1, 1])
-    """
-
-    criterion = "average_association"
-
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        *,
-        kernel: str | Kernel = "auto",
-        equalize: str | None = None,
-        solver: str = "auto",
-        scale: str | None = "auto",
-        n_init: int = 4,
-        max_iter: int = 100,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ):
-        self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.equalize = equalize
-        self.solver = solver
-        self.scale = scale
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-
-class NormalizedCut(KernelClustering):
-    r"""Normalised cut: :class:`KernelClustering` with its default criterion, under its own name (eq. NC).
-
-    .. math:: -\sum_k \frac{\sum_{pq \in S_k} A_{pq}}{\sum_{p \in S_k} d_p}
-
-    Parameters and attributes are those of :class:`KernelClustering`, without `criterion`.
-
-    Examples
-    --------
-    >>> from evencut import NormalizedCut
-    >>> NormalizedCut(2, kernel="gaussian", random_state=0).fit_predict([[0.0], [0.1], [3.0], [3.1]])
-    array([0, 0, 1, 1])
-    """
-
-    criterion = "normalized_cut"
-
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        *,
-        kernel: str | Kernel = "auto",
-        equalize: str | None = None,
-        solver: str = "auto",
-        scale: str | None = "auto",
-        n_init: int = 4,
-        max_iter: int = 100,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ):
-        self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.equalize = equalize
-        self.solver = solver
-        self.scale = scale
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
