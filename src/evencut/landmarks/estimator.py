@@ -48,7 +48,7 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         Number of landmarks. `"auto"`: a tenth of the rows, but between 1000 and 3000, and 20 a cluster.
     n_nearest : int, default=5
         Landmarks that each point hangs on.
-    transform : {"constant", "log", "identity"} or callable, default="constant"
+    landmark_density : {"constant", "log", "identity"} or callable, default="constant"
         The density wanted of the landmarks, as in :func:`evencut.equalization.density_law`: even, or
         (`"identity"`) that of the data, by which sparse clusters are lost.
     criterion : {"normalized_cut", "average_association", "average_cut"}, default="normalized_cut"
@@ -107,7 +107,7 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         *,
         n_landmarks: int | str = "auto",
         n_nearest: int = 5,
-        transform: str | Callable[[NDArray[np.float64]], ArrayLike] = "constant",
+        landmark_density: str | Callable[[NDArray[np.float64]], ArrayLike] = "constant",
         criterion: str = "normalized_cut",
         equalize: str | None = None,
         solver: str = "auto",
@@ -119,7 +119,7 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         self.n_clusters = n_clusters
         self.n_landmarks = n_landmarks
         self.n_nearest = n_nearest
-        self.transform = transform
+        self.landmark_density = landmark_density
         self.criterion = criterion
         self.equalize = equalize
         self.solver = solver
@@ -146,7 +146,7 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         n_landmarks = self._count_landmarks(rows.n_rows, rows.n_features)
         pilot = rows.gathered(RowSample.of(_PILOT_ROWS * n_landmarks, rows.n_rows, seed))
-        landmarks = choose_landmarks(pilot, n_landmarks, self.transform, np.random.default_rng(seed))
+        landmarks = choose_landmarks(pilot, n_landmarks, self.landmark_density, np.random.default_rng(seed))
         if len(landmarks) < self.n_clusters:
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than the {len(landmarks)} distinct points found for "
