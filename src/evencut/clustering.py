@@ -144,7 +144,13 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         points = _subset(X, kept, isinstance(kernel, Precomputed))
         self._check_n_clusters(points, kernel)
 
-        affinity = kernel.affinity(points, n_jobs=self.n_jobs)
+        try:
+            affinity = kernel.affinity(points, n_jobs=self.n_jobs)
+        except MemoryError as error:
+            raise MemoryError(
+                f"the affinity of {points.shape[0]} points does not fit in memory ({error}); use kernel='knn', or "
+                "LandmarkClustering, which never holds it."
+            ) from error
         problem, weights, scale = self._pose(affinity, all_weights[kept])
         solution = solve(
             problem,
@@ -251,6 +257,11 @@ class KernelClustering(ClusterMixin, BaseEstimator):
 
     def _check_points(self, X: Any, kernel: Kernel, *, reset: bool) -> Any:
         given = isinstance(kernel, Precomputed)
+        if callable(getattr(X, "__dask_graph__", None)):
+            raise TypeError(
+                f"{type(self).__name__} holds all points in memory, but X is a Dask collection; use LandmarkClustering, "
+                "which reads it block by block, or pass X.compute()."
+            )
         return validate_data(
             self,
             X,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 
 from .choosing import RowSample
@@ -213,7 +213,7 @@ def _checked(data: Any, name: str, n_features: int) -> Any:
         raise ValueError(
             f"{name} is empty; leave empty blocks out (a Dask frame: X.repartition(npartitions=...) merges them)."
         )
-    values = rows.data if sparse.issparse(rows) else rows
+    values: Any = rows.data if sparse.issparse(rows) else rows
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ValueError(_where_not_finite(rows, name, columns))
     return rows
@@ -236,10 +236,10 @@ def _not_numbers(what: str, dtype: Any) -> str:
     return f"{what} holds {dtype}, not numbers; leave text out or turn it into numbers first."
 
 
-def _where_not_finite(rows: Any, name: str, columns: ArrayLike | None) -> str:
+def _where_not_finite(rows: Any, name: str, columns: Any) -> str:
     bad = ~np.isfinite(rows.toarray() if sparse.issparse(rows) else rows)
     row, column = np.argwhere(bad)[0]
-    which = repr(columns[column]) if columns is not None else str(column)  # type: ignore[index,call-overload]
+    which = repr(columns[column]) if columns is not None else str(column)
     return (
         f"{name} contains NaN or infinity: its row {row}, column {which} ({bad.sum()} such values); "
         "fill them in or leave those rows out first."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from glob import glob, has_magic
@@ -127,15 +128,17 @@ def _open_parquet(path: Path, columns: Sequence[str] | None) -> _Opened:
         if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
             raise ValueError(f"{path}: column {name!r} holds {kind}, not numbers; choose others with columns.")
     _check_rows(path, meta.num_rows)
-    parts, groups, n_rows = [], [], 0
+    parts: list[tuple[Any, int]] = []
+    groups: list[int] = []
+    n_rows = 0
     for group in range(meta.num_row_groups):
         size = meta.row_group(group).num_rows
         if groups and n_rows + size > _ROWS_PER_BLOCK:
-            parts.append((_RowGroups(str(path), tuple(groups), tuple(names)), n_rows))
+            parts.append((_RowGroups(os.path.abspath(path), tuple(groups), tuple(names)), n_rows))
             groups, n_rows = [], 0
         groups.append(group)
         n_rows += size
-    parts.append((_RowGroups(str(path), tuple(groups), tuple(names)), n_rows))
+    parts.append((_RowGroups(os.path.abspath(path), tuple(groups), tuple(names)), n_rows))
     return _Opened(names, parts)
 
 
@@ -151,7 +154,7 @@ def _open_npy(path: Path, columns: Sequence[str] | None) -> _Opened:
     _check_rows(path, len(rows))
     bounds = range(0, len(rows), _ROWS_PER_BLOCK)
     ends = [min(first + _ROWS_PER_BLOCK, len(rows)) for first in bounds]
-    parts = [(_NpyRows(str(path), first, last), last - first) for first, last in zip(bounds, ends)]
+    parts = [(_NpyRows(os.path.abspath(path), first, last), last - first) for first, last in zip(bounds, ends)]
     return _Opened([f"column {i + 1}" for i in range(rows.shape[1])], parts)
 
 
@@ -201,5 +204,6 @@ def _pyarrow() -> tuple[Any, Any]:
         import pyarrow
         import pyarrow.parquet
     except ModuleNotFoundError as missing:
-        raise ModuleNotFoundError('Parquet files need pyarrow: pip install "evencut[dask]"', name="pyarrow") from missing
+        cure = 'Parquet files need pyarrow, which is not installed: pip install "evencut[dask]"'
+        raise ModuleNotFoundError(cure, name="pyarrow") from missing
     return pyarrow, pyarrow.parquet

@@ -175,7 +175,7 @@ def _is_lost(client: Any, error: Exception) -> bool:
 
     from distributed.comm import CommClosedError
 
-    return isinstance(error, OSError | TimeoutError | CancelledError | FutureCancelledError | CommClosedError)
+    return client.status != "running" or isinstance(error, CancelledError | FutureCancelledError | CommClosedError)
 
 
 def _lost(client: Any) -> str:
