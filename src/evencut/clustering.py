@@ -259,8 +259,8 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         given = isinstance(kernel, Precomputed)
         if callable(getattr(X, "__dask_graph__", None)):
             raise TypeError(
-                f"{type(self).__name__} holds all points in memory, but X is a Dask collection; use LandmarkClustering, "
-                "which reads it block by block, or pass X.compute()."
+                f"{type(self).__name__} holds all points in memory, but X is a Dask collection; use "
+                "LandmarkClustering, which reads it block by block, or pass X.compute()."
             )
         return validate_data(
             self,

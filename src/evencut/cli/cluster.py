@@ -41,7 +41,7 @@ def cluster(
     output: Annotated[
         str,
         typer.Option(
-            "--output", "-o", help="Labels, as .csv, .npy or .parquet; - is standard output; or, for landmarks, a folder."
+            "--output", "-o", help="Labels, as .csv, .npy or .parquet; - is standard output; for landmarks, a folder."
         ),
     ] = "-",
     plot: Annotated[str | None, typer.Option(help="Also draw the clusters, as .png, .pdf or .svg.")] = None,

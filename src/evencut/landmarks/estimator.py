@@ -21,8 +21,10 @@ from .choosing import RowSample, choose_landmarks
 
 __all__ = ["LandmarkClustering"]
 
-# The pilot sample has so many rows for each landmark: enough for a density at the landmarks' own scale.
+# The pilot sample has so many rows for each landmark, enough for a density at the landmarks' own scale, and no
+# fewer than so many in all: a cluster of one row in a thousand then shows up in it.
 _PILOT_ROWS = 20
+_LEAST_PILOT_ROWS = 20_000
 _MOST_LANDMARKS = 3000
 _MOST_LANDMARK_ENTRIES = 50_000_000
 
@@ -145,7 +147,8 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         rows = self._rows(X, reset=True)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         n_landmarks = self._count_landmarks(rows.n_rows, rows.n_features)
-        pilot = rows.gathered(RowSample.of(_PILOT_ROWS * n_landmarks, rows.n_rows, seed))
+        n_pilot = max(_PILOT_ROWS * n_landmarks, _LEAST_PILOT_ROWS)
+        pilot = rows.gathered(RowSample.of(n_pilot, rows.n_rows, seed))
         landmarks = choose_landmarks(pilot, n_landmarks, self.landmark_density, np.random.default_rng(seed))
         if len(landmarks) < self.n_clusters:
             raise ValueError(
