@@ -216,7 +216,7 @@ BAD = {
     ),
     "announced": (
         lambda X: da.from_array(X, chunks=(2000, 2)).map_blocks(lambda b: b[1:], meta=X[:0]),
-        "chunk 0 has 1999 rows, but 2000 were announced",
+        "chunk [01] has 1999 rows, but 2000 were announced",
     ),
     "empty": (
         lambda X: dd.from_pandas(
@@ -265,14 +265,15 @@ def test_bad_parameters_are_named(moons):
         LandmarkClustering(2).fit(sparse.csr_array((3000, 100_000)))
 
 
-def test_new_data_must_have_the_fitted_columns(moons):
+def test_new_data_must_have_the_fitted_columns(moons, fitted):
     frame = dd.from_pandas(pd.DataFrame(moons[0], columns=["a", "b"]), npartitions=2)
-    fitted = model().fit(frame)
-    assert fitted.feature_names_in_.tolist() == ["a", "b"]
+    named = model().fit(frame)
+    assert named.feature_names_in_.tolist() == ["a", "b"]
     with pytest.raises(ValueError, match="feature names"):
-        fitted.predict(frame.rename(columns={"b": "c"}))
-    with pytest.raises(ValueError, match="features"):
-        fitted.predict(da.ones((10, 3)))
+        named.predict(frame.rename(columns={"b": "c"}))
+    for wrong in (da.ones((10, 3)), np.ones((10, 3)), row_blocks(np.ones((10, 3)))):
+        with pytest.raises(ValueError, match="X has 3 features, but"):
+            fitted.predict(wrong)
 
 
 def test_in_memory_estimators_name_the_right_tool(moons, monkeypatch):
