@@ -17,9 +17,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from sklearn.metrics import adjusted_rand_score
-
 from benchmarks.large_data import moons, write_blobs, write_with_sparse_clusters
+from sklearn.metrics import adjusted_rand_score
 
 HERE = Path(__file__).parent
 PARTS = ("table", "memory", "fifty", "sparse")
@@ -150,7 +149,7 @@ def _run(task, X):
 
 def report(results):
     """The page, from what was measured."""
-    text = ["# Landmarks: measured", "", "Written by `python -m benchmarks.landmarks`. CPU seconds are of all threads.", ""]
+    text = ["# Landmarks: measured", "", "Written by `python -m benchmarks.landmarks`; CPU seconds of all threads.", ""]
     if "table" in results:
         text += _table_page(results["table"])
     if "memory" in results:
@@ -166,7 +165,8 @@ def report(results):
             "",
         ]
     if "fifty" in results:
-        text += ["## Fifty million rows of 4 float32, 20 clusters, two threads", "", *_lines(results["fifty"]["rows"]), ""]
+        title = "## Fifty million rows of 4 float32, 20 clusters, 3000 landmarks, two threads"
+        text += [title, "", *_lines(results["fifty"]["rows"]), ""]
     if "sparse" in results:
         text += _sparse_page(results["sparse"])
     return "\n".join(text)

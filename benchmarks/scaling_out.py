@@ -1,7 +1,7 @@
-"""What a fit on a cluster costs: CPU time of a pass, messages and bytes for each block, and the effect of a slow network.
+"""What a fit on a cluster costs: CPU time of a pass, messages and bytes, and the effect of a slow network.
 
-`python -m benchmarks.scaling_out` measures the cost of a million rows, runs fits on two worker processes over networks
-of growing delay, compares them with the model of `docs/going_further.md`, and prints what it gives for 10^9 rows.
+`python -m benchmarks.scaling_out` measures the cost of a million rows, runs fits on two worker processes whose messages
+are delayed, fits the model of `docs/going_further.md` to them, and tests it on one more; then prints it for 10^9 rows.
 """
 
 from __future__ import annotations
@@ -12,36 +12,41 @@ import tempfile
 import time
 
 import dask
-import dask.array as da
 import numpy as np
-from distributed import Client, LocalCluster
-
 from benchmarks import slow_network
 from benchmarks.large_data import write_blobs
+from distributed import Client, LocalCluster
+
 from evencut import LandmarkClustering
 from evencut.landmarks.attachment import Attachment
 from evencut.landmarks.blocks import row_blocks
 from evencut.landmarks.choosing import RowSample
+from evencut.landmarks.files import open_files
+from evencut.landmarks.lazy import DaskBlocks
 
-_DELAYS_S = (0.0, 0.02, 0.05)
+# Block counts and delays from which the model is fitted, and the run it is then asked to predict.
+_FITTED = ((8, 0.0), (40, 0.0), (8, 0.1), (40, 0.1))
+_PREDICTED = (24, 0.05)
+_ROWS_PER_BLOCK = 500
+# Dask's own measure of its scheduler: some hundred microseconds to a millisecond a task.
+_SCHEDULER_S_PER_TASK = 1e-3
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--rows", type=int, default=200_000, help="rows of a fit on the cluster")
-    options.add_argument("--blocks", type=int, default=16)
+    options.add_argument("--rows", type=int, default=200_000, help="rows whose passes are timed")
     options.add_argument("--landmarks", type=int, default=3000)
     options.add_argument("--features", type=int, default=8)
     asked = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "X.npy")
         write_blobs(path, asked.rows, asked.features)
-        X = np.load(path, mmap_mode="r")
-        cost = measure_passes(X, asked.landmarks)
+        cost = measure_passes(np.load(path, mmap_mode="r"), asked.landmarks)
         print_passes(cost, asked)
-        runs = [measure_cluster(path, asked, delay) for delay in _DELAYS_S]
-        print_cluster(runs, asked)
-        print_billion(cost, runs[0], asked)
+        runs = measure_cluster(folder, [*_FITTED, _PREDICTED])
+        model = fit_model(runs[:-1])
+        print_cluster(runs, model)
+        print_billion(cost, model, asked)
 
 
 def measure_passes(X, n_landmarks):
@@ -75,9 +80,11 @@ def _cpu(work):
     return time.process_time() - begun
 
 
-def measure_cluster(path, asked, delay_s):
-    """A fit and its labels on two worker processes; every message is held up by the delay."""
-    os.environ["EVENCUT_DELAY_S"] = "0"
+def measure_cluster(folder, plan):
+    """Fits and labels on two worker processes that read files themselves; the delay holds up every message.
+
+    Blocks are small, so that the time is that of the messages, not of computing.
+    """
     slow_network.install()
     preload = {"distributed.worker.preload": ["benchmarks.slow_network"]}
     with (
@@ -85,23 +92,33 @@ def measure_cluster(path, asked, delay_s):
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
-        chunk = -(-asked.rows // asked.blocks)
-        X = da.from_array(np.load(path, mmap_mode="r"), chunks=(chunk, -1), inline_array=True)
-        model = LandmarkClustering(20, n_landmarks=asked.landmarks, random_state=0)
-        model.fit(X)  # Loads and compiles on the workers.
-        before = _traffic(client)
-        _set_delay(delay_s)
-        client.run(_set_delay, delay_s)
-        begun = time.perf_counter()
-        model.fit(X)
-        fitted = time.perf_counter()
-        model.labels_.compute()
-        done = time.perf_counter()
-        client.run(_set_delay, 0.0)
-        _set_delay(0.0)
-        after = _traffic(client)
+        measure_fit(client, folder, 4, 0.0)  # Loads and compiles on the workers.
+        return [measure_fit(client, folder, n_blocks, delay_s) for n_blocks, delay_s in plan]
+
+
+def measure_fit(client, folder, n_blocks, delay_s):
+    """Wall time and traffic of one fit, and of its labels, at a delay."""
+    paths = []
+    for number in range(n_blocks):
+        paths.append(os.path.join(folder, f"block-{number:03d}.npy"))
+        np.save(paths[-1], np.random.default_rng(number).normal(size=(_ROWS_PER_BLOCK, 2)).astype(np.float32))
+    files = open_files(paths)
+    rows = DaskBlocks(files.blocks, files.n_features)
+    model = LandmarkClustering(4, n_landmarks=200, random_state=0)
+    before = _traffic(client)
+    client.run(_set_delay, delay_s)
+    _set_delay(delay_s)
+    begun = time.perf_counter()
+    model.fit(rows)
+    fitted = time.perf_counter()
+    for _ in model.predict_blocks(rows):
+        pass
+    done = time.perf_counter()
+    _set_delay(0.0)
+    client.run(_set_delay, 0.0)
+    after = _traffic(client)
     moved = {name: after[name] - before[name] for name in after}
-    return {"delay_s": delay_s, "fit_s": fitted - begun, "labels_s": done - fitted, **moved}
+    return {"blocks": n_blocks, "delay_s": delay_s, "fit_s": fitted - begun, "labels_s": done - fitted, **moved}
 
 
 def _set_delay(delay_s):
@@ -124,42 +141,45 @@ def print_passes(cost, asked):
     for name in ("sampling", "graph", "labels"):
         print(f"  {name:9s} {cost[name]:6.2f}")
     print(f"once, whatever the rows (density of the pilot, landmarks, solver): {cost['fixed']:.2f} s")
-    print(f"the graph of a block: {cost['graph_bytes'] / 1e6:.2f} MB; landmarks: {cost['landmark_bytes'] / 1e6:.2f} MB\n")
+    sizes = [cost[name] / 1e6 for name in ("graph_bytes", "landmark_bytes")]
+    print(f"the graph of a block: {sizes[0]:.2f} MB; the landmarks: {sizes[1]:.2f} MB\n")
 
 
-def print_cluster(runs, asked):
-    free = runs[0]
-    print(f"{asked.rows} rows in {asked.blocks} blocks on two worker processes:")
-    print("  delay ms   fit s   labels s   messages   MB moved   fit s by the model")
+def fit_model(runs):
+    """Least squares of the seconds of a fit: t0 + t1 b + (m0 + m1 b) delay, with b the blocks of a worker."""
+    table = [[1, r["blocks"] / 2, r["delay_s"], r["delay_s"] * r["blocks"] / 2] for r in runs]
+    return np.linalg.lstsq(np.array(table), np.array([run["fit_s"] for run in runs]), rcond=None)[0]
+
+
+def print_cluster(runs, model):
+    print(f"fits on two worker processes that read blocks of {_ROWS_PER_BLOCK} rows from files:")
+    print("  blocks   delay ms   fit s   labels s   messages   MB moved   fit s by the model")
     for run in runs:
-        expected = free["fit_s"] + rounds(asked.blocks, 2) * run["delay_s"]
-        moved = f"{run['messages']:8d} {run['bytes'] / 1e6:10.1f}"
-        print(f"  {1e3 * run['delay_s']:8.0f} {run['fit_s']:7.2f} {run['labels_s']:10.2f} {moved} {expected:14.2f}")
-    print()
+        each = run["blocks"] / 2
+        expected = model @ [1, each, run["delay_s"], run["delay_s"] * each]
+        times = f"{run['fit_s']:7.2f} {run['labels_s']:10.2f}"
+        moved = f"{run['messages']:10d} {run['bytes'] / 1e6:10.1f}"
+        kind = "predicted" if run is runs[-1] else "fitted"
+        print(f"  {run['blocks']:6d} {1e3 * run['delay_s']:10.0f} {times} {moved} {expected:10.2f} ({kind})")
+    print(f"a fit waits for {model[2]:.0f} messages, and for {model[3]:.1f} more for each block of a worker\n")
 
 
-def rounds(n_blocks, n_workers, fan_in=8):
-    """Messages that wait for one another in a fit: there and back for a pass of blocks, and for each level of a sum."""
-    depth = int(np.ceil(np.log(max(n_blocks, 2)) / np.log(fan_in)))
-    # Sampling: the graph goes out, tasks go out, results are announced, asked for and sent. The sum: the same, and
-    # for each level a worker is told, asks another for its part, and gets it.
-    return 5 + 5 + 3 * depth
-
-
-def print_billion(cost, free, asked, n_rows=10**9, n_workers=100, rows_per_block=10**6):
+def print_billion(cost, model, asked, n_rows=10**9, n_workers=100, rows_per_block=10**6, delay_s=0.02):
     n_blocks = n_rows // rows_per_block
-    per_worker = n_rows / n_workers / 1e6
-    compute = per_worker * (cost["sampling"] + cost["graph"])
-    labels = per_worker * cost["labels"]
-    wave = 0.02 * rounds(n_blocks, n_workers)
-    # Dask's scheduler takes about a millisecond for a task; three passes and the sums.
-    scheduling = 1e-3 * n_blocks * (2 + 1 / 8)
-    print(f"{n_rows:.0e} rows on {n_workers} workers of one thread, blocks of {rows_per_block} rows, 20 ms a message:")
-    print(f"  fit: {compute:.0f} s computing + {scheduling:.0f} s scheduling + {wave:.1f} s waiting + {cost['fixed']:.0f} s once")
-    print(f"  labels: {labels:.0f} s")
-    sums = n_blocks * cost["graph_bytes"] * (1 + 1 / 8) / 1e9
+    each = n_blocks / n_workers
+    million_each = n_rows / n_workers / 1e6
+    computing = million_each * (cost["sampling"] + cost["graph"])
+    waiting = delay_s * (model[2] + model[3] * each)
+    # The scheduler is one process for all workers; a block is a task to read it and one to work on it, twice.
+    scheduling = 4 * n_blocks * _SCHEDULER_S_PER_TASK
+    print(f"{n_rows:.0e} rows on {n_workers} workers of one thread, {n_blocks} blocks, {delay_s * 1e3:.0f} ms a message:")
+    print(f"  fit: {computing:.0f} s computing, {waiting:.1f} s waiting, {scheduling:.0f} s scheduling, ", end="")
+    print(f"{cost['fixed']:.0f} s once")
+    print(f"  labels: {million_each * cost['labels']:.0f} s")
+    graphs = n_blocks * cost["graph_bytes"] * (1 + 1 / 8) / 1e9
     pilot = 20 * asked.landmarks * asked.features * 4 / 1e6
-    print(f"  moved: {sums:.1f} GB of graphs between workers, {pilot:.0f} MB of pilot rows, {n_rows * 8 / 1e9:.0f} GB of labels")
+    print(f"  moved: {graphs:.1f} GB of graphs between workers, {pilot:.0f} MB of sampled rows, "
+          f"{n_rows * 8 / 1e9:.0f} GB of labels")  # fmt: skip
 
 
 if __name__ == "__main__":
