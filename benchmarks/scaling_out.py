@@ -172,7 +172,7 @@ def print_billion(cost, model, asked, n_rows=10**9, n_workers=100, rows_per_bloc
     waiting = delay_s * (model[2] + model[3] * each)
     # The scheduler is one process for all workers; a block is a task to read it and one to work on it, twice.
     scheduling = 4 * n_blocks * _SCHEDULER_S_PER_TASK
-    print(f"{n_rows:.0e} rows on {n_workers} workers of one thread, {n_blocks} blocks, {delay_s * 1e3:.0f} ms a message:")
+    print(f"{n_rows:.0e} rows on {n_workers} one-thread workers, {n_blocks} blocks, {delay_s * 1e3:.0f} ms a message:")
     print(f"  fit: {computing:.0f} s computing, {waiting:.1f} s waiting, {scheduling:.0f} s scheduling, ", end="")
     print(f"{cost['fixed']:.0f} s once")
     print(f"  labels: {million_each * cost['labels']:.0f} s")
