@@ -179,7 +179,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
             kernel, affinity = selection.kernel, selection.affinity
             self.n_clusters_ = selection.best.n_clusters
         else:
-            affinity = kernel.affinity(points, n_jobs=self.n_jobs)
+            affinity = self._affinity(kernel, points)
             if isinstance(self.n_clusters, str):
                 selection = select_number(affinity, all_weights[kept], how["random_state"])
                 self.n_clusters_ = selection.numbers[0].n_clusters if selection.numbers else 1
@@ -313,6 +313,15 @@ class KernelClustering(ClusterMixin, BaseEstimator):
             options.setdefault("affinity", self.affinity_)
         return diagnose(points, labels, **options)
 
+    def _affinity(self, kernel: Kernel, points: Any) -> Affinity:
+        try:
+            return kernel.affinity(points, n_jobs=self.n_jobs)
+        except MemoryError as error:
+            raise MemoryError(
+                f"the affinity of {points.shape[0]} points does not fit in memory ({error}); use kernel='knn', or "
+                "LandmarkClustering, which never holds it."
+            ) from error
+
     def _label(self, X: Any) -> NDArray[np.int64]:
         kernel, points, kept = self._extension_parts
         extension = kernel.extend(points, n_jobs=self.n_jobs)
@@ -366,6 +375,11 @@ class KernelClustering(ClusterMixin, BaseEstimator):
 
     def _check_points(self, X: Any, kernel: Kernel, *, reset: bool) -> Any:
         given = isinstance(kernel, Precomputed)
+        if callable(getattr(X, "__dask_graph__", None)):
+            raise TypeError(
+                f"{type(self).__name__} holds all points in memory, but X is a Dask collection; use "
+                "LandmarkClustering, which reads it block by block, or pass X.compute()."
+            )
         return validate_data(
             self,
             X,

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from evencut.cli.blockwise import cluster_blocks, is_pattern
 from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
 from evencut.cli.options import Seed, names, number_or_name, whole_number
@@ -17,6 +18,7 @@ from evencut.cli.tables import Table, check_output_format, check_readable, read_
 from evencut.clustering import KernelClustering
 from evencut.criteria import CRITERIA
 from evencut.kernels import KERNELS
+from evencut.landmarks import LandmarkClustering
 from evencut.solvers import SOLVERS
 
 __all__ = ["cluster"]
@@ -27,13 +29,20 @@ _DEFAULTS = KernelClustering().get_params(deep=False)
 
 def cluster(
     file: Annotated[
-        str, typer.Argument(help="CSV, Parquet, NPY or NPZ, one row a point; - reads CSV from standard input.")
+        str,
+        typer.Argument(
+            help="CSV, Parquet, NPY or NPZ, one row a point; - reads CSV from standard input. With --landmarks also "
+            "many files, like 'data/*.parquet'."
+        ),
     ],
     n_clusters: Annotated[
         int, typer.Option("--n-clusters", "-k", parser=whole_number("-k", 1), metavar="K", help="Number of clusters.")
     ],
     output: Annotated[
-        str, typer.Option("--output", "-o", help="Labels, as .csv, .npy or .parquet; - is standard output.")
+        str,
+        typer.Option(
+            "--output", "-o", help="Labels, as .csv, .npy or .parquet; - is standard output; for landmarks, a folder."
+        ),
     ] = "-",
     plot: Annotated[str | None, typer.Option(help="Also draw the clusters, as .png, .pdf or .svg.")] = None,
     columns: Annotated[str | None, typer.Option(help="Columns to use: names, or numbers from 1, like 1,2,5.")] = None,
@@ -53,6 +62,13 @@ def cluster(
     criterion: Annotated[str, typer.Option(help=names(CRITERIA))] = _DEFAULTS["criterion"],
     equalize: Annotated[str, typer.Option(help=f"Even the density out: {names(_EQUALIZE)}")] = "none",
     solver: Annotated[str, typer.Option(help=names(SOLVERS))] = _DEFAULTS["solver"],
+    landmarks: Annotated[
+        str | None,
+        typer.Option(metavar="P", help="Cluster P landmarks (or auto), block by block: for data beyond memory."),
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="With --landmarks: Dask scheduler whose workers do it.")
+    ] = None,
     seed: Seed = 0,
     n_jobs: Annotated[
         int | None,
@@ -61,6 +77,24 @@ def cluster(
 ) -> None:
     """Cluster the points in a file."""
     estimator = _estimator(kernel, criterion, equalize, solver, n_jobs)
+    if landmarks is not None:
+        _check_unused(
+            kernel=kernel != _DEFAULTS["kernel"],
+            n_neighbors=n_neighbors,
+            bandwidth=bandwidth,
+            plot=plot,
+            key=key,
+            header=header is not None,
+            standardize=standardize,
+        )
+        model = _landmark_model(estimator, landmarks, n_clusters, seed)
+        labels = cluster_blocks(file, output, model, columns, scheduler)
+        if labels is not None:
+            _write_labels(output, labels)
+        return
+    if scheduler is not None or is_pattern(file):
+        given = f"--scheduler {scheduler}" if scheduler is not None else f"{file} stands for several files and"
+        raise UserError(f"{given} needs --landmarks; --landmarks auto chooses their number.")
     _set_kernel_parameters(estimator, kernel, n_neighbors=n_neighbors, bandwidth=bandwidth)
     estimator.set_params(n_clusters=n_clusters, random_state=seed)
     _check_files(file, output, plot)
@@ -93,6 +127,25 @@ def _estimator(kernel: str, criterion: str, equalize: str, solver: str, n_jobs: 
         equalize=None if equalize == "none" else equalize,
         solver=solver,
         n_jobs=n_jobs,
+    )
+
+
+def _check_unused(**given: Any) -> None:
+    """Raise for options that mean nothing to landmarks."""
+    for name, value in given.items():
+        if value:
+            raise UserError(f"--{name.replace('_', '-')} does not go with --landmarks; leave one of them out.")
+
+
+def _landmark_model(estimator: KernelClustering, landmarks: str, n_clusters: int, seed: int) -> LandmarkClustering:
+    return LandmarkClustering(
+        n_clusters,
+        n_landmarks=landmarks if landmarks == "auto" else whole_number("--landmarks", 1)(landmarks),
+        criterion=estimator.criterion,
+        equalize=estimator.equalize,
+        solver=estimator.solver,
+        random_state=seed,
+        n_jobs=estimator.n_jobs,
     )
 
 

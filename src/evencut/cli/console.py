@@ -13,7 +13,7 @@ from typing import Any
 
 from evencut.cli.errors import one_line
 
-__all__ = ["progress", "say", "warnings_in_one_line"]
+__all__ = ["counted", "progress", "say", "warnings_in_one_line"]
 
 
 def say(message: str) -> None:
@@ -51,6 +51,24 @@ def progress() -> Iterator[Callable[[str], None]]:
             shown.reset(task, description=name, total=None)
 
         yield step
+
+
+@contextmanager
+def counted(name: str, total: int, done: int = 0) -> Iterator[Callable[[], None]]:
+    """Show a bar that fills up; gives a function that takes one step.
+
+    Examples
+    --------
+    >>> with counted("labelling", total=2) as advance:
+    ...     advance()
+    """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as shown:
+        task = shown.add_task(name, total=total, completed=done)
+        yield lambda: shown.advance(task)
 
 
 @contextmanager

@@ -1,0 +1,139 @@
+"""`evencut cluster "data/*.parquet" --landmarks 3000 -o labels/`: files bigger than memory in, blocks of labels out.
+
+Blocks are read on this machine, or by the workers of a Dask scheduler; labels always come back here to be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from glob import has_magic
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evencut.cli.console import counted, progress, say
+from evencut.cli.errors import UserError, library_errors_are_the_users, one_line
+from evencut.cli.labelfolder import LabelFolder, describe_files
+from evencut.cli.tables import check_output_format, read_table
+from evencut.landmarks import LandmarkClustering, RowBlocks, open_files, row_blocks
+
+__all__ = ["cluster_blocks", "is_pattern"]
+
+_BLOCK_SUFFIXES = (".parquet", ".pq", ".npy")
+_CONNECT_SECONDS = 10
+
+
+def is_pattern(file: str) -> bool:
+    """Whether the name stands for several files."""
+    return has_magic(file) and not Path(file).exists()
+
+
+def cluster_blocks(
+    file: str, output: str, model: LandmarkClustering, columns: str | None, scheduler: str | None
+) -> Any:
+    """Cluster files block by block; labels go to the folder `output`.
+
+    Returns the labels instead where `output` names a single file, which is left to the caller to write.
+    """
+    asked = None if columns is None else columns.split(",")
+    one_file = output == "-" or Path(output).suffix != ""
+    check_output_format(output if one_file else "labels.parquet")
+    if file == "-" and not one_file:
+        raise UserError("labels of standard input go to one file, such as -o labels.parquet, not to a folder.")
+    with _on_cluster(scheduler) as on_cluster:
+        with library_errors_are_the_users():
+            rows = on_cluster(_open(file, asked, model.n_jobs))
+        if one_file:
+            return _fitted(model, rows).predict(rows)
+        folder = LabelFolder(Path(output), {"files": describe_files(file), "columns": columns, **_parameters(model)})
+        if not folder.is_begun:
+            folder.begin(_fitted(model, rows))
+        sizes = _write_blocks(rows, folder)
+    say(f"{rows.n_rows} rows, clusters of {', '.join(map(str, sizes))}; wrote {output}")
+    return None
+
+
+def _fitted(model: LandmarkClustering, rows: RowBlocks) -> LandmarkClustering:
+    with progress() as step, _block_errors_are_the_users():
+        step(f"clustering {rows.n_rows} rows in {len(rows.blocks)} blocks")
+        return model.fit(rows)
+
+
+def _write_blocks(rows: RowBlocks, folder: LabelFolder) -> Any:
+    """Label the blocks that are not done yet; the sizes of the clusters in all of them."""
+    landmarks = folder.attachment()
+    assert landmarks.labels is not None
+    sizes = np.zeros(int(landmarks.labels.max()) + 1, dtype=np.int64)
+    done = folder.finished(len(rows.blocks))
+    if done:
+        say(f"{len(done)} of {len(rows.blocks)} blocks were finished before")
+    for number in done:
+        sizes += np.bincount(folder.read(number), minlength=len(sizes))
+    bar = counted(f"labelling {rows.n_rows} rows", len(rows.blocks), len(done))
+    with bar as advance, _block_errors_are_the_users():
+        for number, labels in rows.results(landmarks.predict, skip=done):
+            folder.write(number, labels, rows.blocks[number])
+            sizes += np.bincount(labels, minlength=len(sizes))
+            advance()
+    return sizes
+
+
+def _open(file: str, columns: list[str] | None, n_jobs: int | None) -> RowBlocks:
+    if is_pattern(file) or Path(file).suffix.lower() in _BLOCK_SUFFIXES:
+        return open_files(file, columns=columns, n_jobs=n_jobs)
+    return row_blocks(read_table(file, columns=columns).values, n_jobs)
+
+
+def _parameters(model: LandmarkClustering) -> dict[str, Any]:
+    """What the labels depend on, as opposed to how fast they come."""
+    return {name: value for name, value in model.get_params().items() if name != "n_jobs"}
+
+
+@contextmanager
+def _block_errors_are_the_users() -> Iterator[None]:
+    try:
+        with library_errors_are_the_users():
+            yield
+    except (ConnectionError, RuntimeError) as error:
+        raise UserError(one_line(error)) from error
+
+
+@contextmanager
+def _on_cluster(scheduler: str | None) -> Iterator[Any]:
+    """A function that hands blocks to the workers of a scheduler, or leaves them here if there is none."""
+    if scheduler is None:
+        yield lambda rows: rows
+        return
+    try:
+        import logging
+
+        from distributed import Client
+    except ModuleNotFoundError as missing:
+        raise UserError('--scheduler needs Dask, which is not installed: pip install "evencut[dask]"') from missing
+    # What goes wrong is told in one line of our own.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    try:
+        client = Client(scheduler, timeout=_CONNECT_SECONDS, set_as_default=True)
+    except (OSError, TimeoutError, ValueError, TypeError) as error:
+        raise UserError(
+            f"no Dask scheduler answers at --scheduler {scheduler} ({one_line(error)}); start one with "
+            "'dask scheduler', and workers with 'dask worker ADDRESS'."
+        ) from error
+    try:
+        yield _to_workers(client, scheduler)
+    finally:
+        client.close(timeout=_CONNECT_SECONDS)
+
+
+def _to_workers(client: Any, scheduler: str) -> Any:
+    from evencut.landmarks.lazy import DaskBlocks
+
+    try:
+        client.wait_for_workers(1, timeout=_CONNECT_SECONDS)
+    except TimeoutError as error:
+        raise UserError(
+            f"the Dask scheduler at {scheduler} has no workers; start some with 'dask worker {scheduler}'."
+        ) from error
+    return lambda rows: DaskBlocks(rows.blocks, rows.n_features)

@@ -1,0 +1,246 @@
+"""Any table of rows as one stream of blocks with global row numbers: arrays, memory maps, sparse rows, files, Dask.
+
+A pass over the data is a function of one block; whoever calls it never sees where the blocks come from.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .choosing import RowSample
+
+__all__ = ["Block", "RowBlocks", "is_lazy", "row_blocks", "run_block", "sample"]
+
+#: A pass: from the rows of a block and the number of its first row to a result.
+Work = Callable[[Any, int], Any]
+
+_ROWS_PER_BLOCK = 2**17
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive rows, and how to get at them.
+
+    Parameters
+    ----------
+    name : str
+        What errors call it.
+    first : int
+        Number of its first row among all rows.
+    n_rows : int or None
+        None where it is not known before the block is read.
+    read : callable or Delayed
+        Gives the rows.
+    """
+
+    name: str
+    first: int
+    n_rows: int | None
+    read: Any
+
+
+class RowBlocks:
+    """A stream of blocks that one machine reads, one block a thread.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+    n_features : int
+    n_jobs : int or None
+        Blocks read at a time; -1 takes all cores.
+    """
+
+    def __init__(self, blocks: Sequence[Block], n_features: int, n_jobs: int | None = None):
+        self.blocks = tuple(blocks)
+        self.n_features = n_features
+        self.n_jobs = n_jobs
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of all blocks."""
+        return sum(block.n_rows or 0 for block in self.blocks)
+
+    def results(self, work: Work, skip: Collection[int] = ()) -> Iterator[tuple[int, Any]]:
+        """The number of each block and what `work` makes of it, in any order; blocks in `skip` are left out."""
+        todo = [i for i in range(len(self.blocks)) if i not in skip]
+        n_threads = min(effective_n_jobs(self.n_jobs), max(len(todo), 1))
+        if n_threads == 1:
+            for i in todo:
+                yield i, self._run(work, i)
+            return
+        with ThreadPoolExecutor(n_threads) as pool:
+            # A short queue: results wait for their turn without piling up.
+            waiting: deque[tuple[int, Future]] = deque()
+            try:
+                for i in todo:
+                    waiting.append((i, pool.submit(self._run, work, i)))
+                    if len(waiting) > 2 * n_threads:
+                        done, future = waiting.popleft()
+                        yield done, future.result()
+                while waiting:
+                    done, future = waiting.popleft()
+                    yield done, future.result()
+            finally:
+                for _, future in waiting:
+                    future.cancel()
+
+    def total(self, work: Work) -> Any:
+        """The sum of what `work` makes of each block. It must not depend on the order: whole numbers."""
+        total = None
+        for _, part in self.results(work):
+            total = part if total is None else total + part
+        return total
+
+    def gathered(self, work: Work) -> NDArray[Any]:
+        """What `work` makes of each block, stacked in the order of the rows."""
+        found = dict(self.results(work))
+        return np.concatenate([found[i] for i in range(len(self.blocks))])
+
+    def _run(self, work: Work, i: int) -> Any:
+        block = self.blocks[i]
+        return run_block(work, block.name, block.first, block.n_rows, self.n_features, block.read())
+
+
+def run_block(work: Work, name: str, first: int, n_rows: int | None, n_features: int, data: Any) -> Any:
+    """Check the rows of a block, then do the work on them."""
+    rows = _checked(data, name, n_features)
+    if n_rows is not None and rows.shape[0] != n_rows:
+        raise ValueError(
+            f"{name} has {rows.shape[0]} rows, but {n_rows} were announced; the data changed while they were "
+            "read, or the chunk sizes of a Dask array are wrong (X.compute_chunk_sizes() finds the right ones)."
+        )
+    return work(rows, first)
+
+
+def row_blocks(X: Any, n_jobs: int | None = None) -> RowBlocks:
+    """A table of any kind as a stream of blocks.
+
+    Parameters
+    ----------
+    X : array, memory map, sparse matrix, Dask array, Dask frame or RowBlocks
+    n_jobs : int, optional
+        Threads for what is read on this machine.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> row_blocks(np.zeros((5, 2))).n_rows
+    5
+    """
+    if isinstance(X, RowBlocks):
+        return X
+    if is_lazy(X):
+        from .lazy import dask_blocks
+
+        return dask_blocks(X)
+    rows = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
+    if rows.ndim != 2:
+        raise ValueError(f"rows must be a 2-D array (n_rows, n_features), but the array has shape {rows.shape}.")
+    blocks = []
+    for first in range(0, rows.shape[0], _ROWS_PER_BLOCK):
+        last = min(first + _ROWS_PER_BLOCK, rows.shape[0])
+        name = f"X (rows {first} to {last - 1})"
+        blocks.append(Block(name, first, last - first, _Slice(rows, first, last)))
+    return RowBlocks(blocks, rows.shape[1], n_jobs)
+
+
+def is_lazy(X: Any) -> bool:
+    """Whether `X` is a Dask collection; asked without importing Dask."""
+    return callable(getattr(X, "__dask_graph__", None)) and X.__dask_graph__() is not None
+
+
+def sample(
+    X: Any, labels: Any = None, *, n_samples: int = 5000, random_state: int = 0
+) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """About `n_samples` rows of a table of any size, with their labels, as plain arrays.
+
+    The same rows come whatever the blocks. For example, `diagnose(*sample(X, model.labels_))` looks for
+    density bias in a clustering of more points than fit in memory.
+
+    Parameters
+    ----------
+    X : array, memory map, sparse matrix, Dask array or Dask frame
+    labels : array or Dask array of shape (n_rows,), optional
+    n_samples : int
+    random_state : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = sample(np.arange(20000.0).reshape(-1, 2), np.arange(10000), n_samples=100)
+    >>> bool((X[:, 0] == 2 * y).all())
+    True
+    """
+    rows = row_blocks(X)
+    draw = RowSample.of(n_samples, rows.n_rows, random_state)
+    points = rows.gathered(draw)
+    if labels is None:
+        return points, None
+    length = len(labels) if not is_lazy(labels) else None
+    if length is not None and length != rows.n_rows:
+        raise ValueError(f"labels has {length} entries, but X has {rows.n_rows} rows; give one label a row.")
+    column = labels[:, None] if is_lazy(labels) else np.asarray(labels)[:, None]
+    return points, row_blocks(column).gathered(draw)[:, 0]
+
+
+@dataclass(frozen=True)
+class _Slice:
+    rows: Any
+    first: int
+    last: int
+
+    def __call__(self) -> Any:
+        return self.rows[self.first : self.last]
+
+
+def _checked(data: Any, name: str, n_features: int) -> Any:
+    """The rows of a block as finite numbers; an error that names the block otherwise."""
+    columns = getattr(data, "columns", None)
+    rows = data.tocsr() if sparse.issparse(data) else _numbers(data, name)
+    if rows.ndim != 2 or rows.shape[1] != n_features:
+        has = f"{rows.shape[1]} columns" if rows.ndim == 2 else f"shape {rows.shape}"
+        raise ValueError(f"{name} has {has}, but {n_features} columns are expected; give every block the same ones.")
+    if not rows.shape[0]:
+        raise ValueError(
+            f"{name} is empty; leave empty blocks out (a Dask frame: X.repartition(npartitions=...) merges them)."
+        )
+    values: Any = rows.data if sparse.issparse(rows) else rows
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ValueError(_where_not_finite(rows, name, columns))
+    return rows
+
+
+def _numbers(data: Any, name: str) -> NDArray[Any]:
+    if hasattr(data, "dtypes") and hasattr(data, "columns"):
+        for column, dtype in data.dtypes.items():
+            if getattr(dtype, "kind", "O") not in "biuf":
+                raise ValueError(_not_numbers(f"{name}: column {column!r}", dtype))
+        extended = any(not isinstance(dtype, np.dtype) for dtype in data.dtypes)
+        return data.to_numpy(dtype=np.float64, na_value=np.nan) if extended else data.to_numpy()
+    rows = np.asarray(data)
+    if rows.dtype.kind not in "biuf":
+        raise ValueError(_not_numbers(name, rows.dtype))
+    return rows
+
+
+def _not_numbers(what: str, dtype: Any) -> str:
+    return f"{what} holds {dtype}, not numbers; leave text out or turn it into numbers first."
+
+
+def _where_not_finite(rows: Any, name: str, columns: Any) -> str:
+    bad = ~np.isfinite(rows.toarray() if sparse.issparse(rows) else rows)
+    row, column = np.argwhere(bad)[0]
+    which = repr(columns[column]) if columns is not None else str(column)
+    return (
+        f"{name} contains NaN or infinity: its row {row}, column {which} ({bad.sum()} such values); "
+        "fill them in or leave those rows out first."
+    )

@@ -1,0 +1,130 @@
+"""Which landmarks: a sample of rows drawn by a hash of their numbers, then centres spread by the density law.
+
+Both depend on the data and the seed only, not on how the rows are cut into blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from ..kernels import AdaptiveGaussian
+from ..neighbors import kneighbors
+
+__all__ = ["RowSample", "choose_landmarks"]
+
+_DENSITY_NEIGHBORS = 8
+_SWEEPS = 5
+
+
+@dataclass(frozen=True)
+class RowSample:
+    """The rows whose hash is below a threshold: each of `n_rows` with probability about `n_wanted / n_rows`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.arange(1000.0)[:, None]
+    >>> draw = RowSample.of(100, 1000, seed=0)
+    >>> whole = draw(rows, 0)
+    >>> halves = np.vstack([draw(rows[:300], 0), draw(rows[300:], 300)])
+    >>> bool((whole == halves).all())
+    True
+    """
+
+    threshold: int
+    seed: int
+
+    @classmethod
+    def of(cls, n_wanted: int, n_rows: int, seed: int) -> RowSample:
+        """A sample of about `n_wanted` of `n_rows` rows, or all of them."""
+        return cls(2**64 if n_wanted >= n_rows else (n_wanted << 64) // n_rows, seed)
+
+    def __call__(self, rows: Any, first: int) -> NDArray[Any]:
+        """Those of the rows that belong to the sample; `first` is the number of the first row."""
+        kept = rows[self.places(rows.shape[0], first)]
+        return kept.toarray() if sparse.issparse(kept) else np.array(kept)
+
+    def places(self, n_rows: int, first: int) -> NDArray[np.intp]:
+        """Which of `n_rows` rows from number `first` on belong to the sample."""
+        if self.threshold >= 2**64:
+            return np.arange(n_rows)
+        return np.flatnonzero(_hash(first, n_rows, self.seed) < np.uint64(self.threshold))
+
+
+def _hash(first: int, n_rows: int, seed: int) -> NDArray[np.uint64]:
+    """A 64-bit number for each row number, even and unrelated to its neighbours' (the finaliser of splitmix64)."""
+    numbers = np.arange(first, first + n_rows, dtype=np.uint64)
+    numbers += np.uint64((seed * 0xD1342543DE82EF95 + 1) % 2**64)
+    numbers *= np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        numbers ^= numbers >> np.uint64(shift)
+        numbers *= np.uint64(factor)
+    return numbers ^ (numbers >> np.uint64(31))
+
+
+def choose_landmarks(
+    pilot: NDArray[np.floating],
+    n_landmarks: int,
+    transform: str | Callable[[NDArray[np.float64]], ArrayLike],
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    r"""Landmarks whose density follows the density law, not the data.
+
+    Points of the pilot sample are drawn, without replacement, with probability
+
+    .. math:: w_p \propto \sigma_p^2, \qquad \sigma_p \propto \sqrt[N]{\tau(\rho_p)/\rho_p}
+
+    the squared bandwidth of the density law (eq. adaptive_sigma; in one dimension not squared). For the constant
+    transform it is the squared distance to the 8th neighbour, which is also what the point adds to the error
+    of the landmarks as centres: all landmarks carry the same share of it. In the plane their density is even;
+    in higher dimensions it is tempered, as most of the volume there is empty. A few sweeps of k-means with the
+    same weights then move each landmark to the middle of what it stands for.
+
+    Parameters
+    ----------
+    pilot : ndarray of shape (n_pilot, n_features)
+    n_landmarks : int
+        Fewer are returned where the pilot has fewer distinct points.
+    transform : str or callable
+        As in :func:`evencut.equalization.density_law`; `"identity"` draws uniformly from the data.
+    rng : Generator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> pilot = np.concatenate([rng.normal(0, 1, 1900), rng.normal(20, 1, 100)])[:, None]
+    >>> even = choose_landmarks(pilot, 100, "constant", rng)
+    >>> uniform = choose_landmarks(pilot, 100, "identity", rng)
+    >>> bool((even > 10).sum() > 3 * (uniform > 10).sum())
+    True
+    """
+    points = np.ascontiguousarray(pilot, dtype=np.float64)
+    distinct = np.unique(points, axis=0)
+    if len(distinct) <= n_landmarks:
+        return distinct
+    if isinstance(transform, str) and transform == "identity":
+        weights = np.ones(len(points))
+    else:
+        sigma = AdaptiveGaussian(_DENSITY_NEIGHBORS, transform).bandwidths(points)
+        weights = (sigma / sigma.max()) ** min(2, points.shape[1])
+    # The smallest of exponential waiting times are a weighted draw without replacement.
+    waiting = rng.standard_exponential(len(points)) / np.maximum(weights, np.finfo(float).tiny)
+    centres = points[np.argsort(waiting, kind="stable")[:n_landmarks]]
+    for _ in range(_SWEEPS):
+        centres = _to_the_middle(centres, points, weights)
+    return np.unique(centres, axis=0)
+
+
+def _to_the_middle(centres: NDArray, points: NDArray, weights: NDArray) -> NDArray[np.float64]:
+    """One sweep of weighted k-means; a centre with no points stays."""
+    nearest = kneighbors(centres, 1, at=points)[1][:, 0]
+    mass = np.bincount(nearest, weights, len(centres))
+    sums = [np.bincount(nearest, weights * column, len(centres)) for column in points.T]
+    return np.where(mass[:, None] > 0, np.column_stack(sums) / np.where(mass > 0, mass, 1.0)[:, None], centres)

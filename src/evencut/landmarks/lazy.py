@@ -1,0 +1,189 @@
+"""Blocks that Dask holds: arrays and frames, on its threads or on the cluster of the current client.
+
+Nothing but samples, sums and labels leaves the workers. This file is imported only when Dask is in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import dask
+import numpy as np
+
+from .blocks import Block, RowBlocks, Work, run_block
+
+__all__ = ["DaskBlocks", "current_client", "dask_blocks", "lazy_results"]
+
+_FAN_IN = 8
+
+
+class DaskBlocks(RowBlocks):
+    """A stream of blocks read by Dask's workers; `read` of a block is a Delayed or a function."""
+
+    def __init__(self, blocks: Sequence[Block], n_features: int):
+        super().__init__(blocks, n_features)
+
+    def results(self, work: Work, skip: Collection[int] = ()) -> Iterator[tuple[int, Any]]:
+        """The number of each block and what `work` makes of it, in the order they are finished."""
+        todo = [i for i in range(len(self.blocks)) if i not in skip]
+        tasks = self._tasks(work, todo)
+        client = current_client()
+        with self._errors_explained(client):
+            if client is None:
+                yield from self._in_waves(todo, tasks)
+            else:
+                yield from _as_completed(client, todo, tasks)
+
+    def total(self, work: Work) -> Any:
+        """The sum over all blocks, added up in a tree on the workers."""
+        parts = self._tasks(work, range(len(self.blocks)))
+        while len(parts) > 1:
+            groups = (parts[i : i + _FAN_IN] for i in range(0, len(parts), _FAN_IN))
+            parts = [dask.delayed(_sum, pure=False)(group) for group in groups]
+        client = current_client()
+        with self._errors_explained(client):
+            return dask.compute(parts[0])[0] if client is None else client.compute(parts[0]).result()
+
+    def _tasks(self, work: Work, chosen: Sequence[int]) -> list[Any]:
+        # The work (landmarks and all) travels once, not with each block.
+        shared = dask.delayed(work, pure=False)
+        run = dask.delayed(_run, pure=False)
+        parts = (self.blocks[i] for i in chosen)
+        return [run(shared, b.name, b.first, b.n_rows, self.n_features, b.read) for b in parts]
+
+    def _in_waves(self, todo: Sequence[int], tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        step = 2 * (dask.system.CPU_COUNT or 1)
+        for begin in range(0, len(todo), step):
+            yield from zip(todo[begin : begin + step], dask.compute(*tasks[begin : begin + step]))
+
+    @contextmanager
+    def _errors_explained(self, client: Any) -> Iterator[None]:
+        try:
+            yield
+        except ConnectionError:
+            raise
+        except Exception as error:
+            if client is not None and _is_lost(client, error):
+                raise ConnectionError(_lost(client)) from error
+            raise self._explained(error) from error
+
+    def _explained(self, error: Exception) -> Exception:
+        """The error of a block's own check as it is; of any other, the block that causes it."""
+        if type(error).__name__ == "KilledWorker":
+            return RuntimeError(
+                f"Dask gave up on a block after its workers died several times ({error}); if they ran out of "
+                "memory, use smaller chunks (X.rechunk, X.repartition) or fewer threads a worker."
+            )
+        if isinstance(error, ValueError) and any(str(error).startswith(block.name) for block in self.blocks):
+            return error
+        for block in self.blocks:
+            try:
+                dask.compute(block.read) if not callable(block.read) or _is_delayed(block.read) else block.read()
+            except Exception as cause:
+                return ValueError(f"{block.name} cannot be read ({_one_line(cause)}); repair it or leave it out.")
+        return error
+
+
+def dask_blocks(X: Any, *, count: bool = True) -> DaskBlocks:
+    """The partitions of a Dask frame, or the row chunks of a Dask array, as blocks.
+
+    Where their lengths are not known they are counted, which reads the data once, unless `count` is false.
+    """
+    if not (hasattr(X, "ndim") and X.ndim == 2 and hasattr(X, "to_delayed")):
+        raise ValueError(f"{type(X).__name__} must be a Dask array or frame with rows and columns.")
+    if hasattr(X, "npartitions") and hasattr(X, "columns"):
+        n_features, lengths = len(X.columns), [np.nan] * X.npartitions
+        parts, word = X.to_delayed(), "partition"
+    else:
+        X = X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
+        n_features, lengths = X.shape[1], X.chunks[0]
+        parts, word = X.to_delayed().ravel(), "chunk"
+    names = [f"{word} {i}" for i in range(len(parts))]
+    if count and np.isnan(lengths).any():
+        unplaced = DaskBlocks([Block(*each) for each in zip(names, [0] * len(parts), [None] * len(parts), parts)],
+                              n_features)  # fmt: skip
+        found = dict(unplaced.results(_count))
+        lengths = [found[i] for i in range(len(parts))]
+    if np.isnan(lengths).any():
+        return DaskBlocks([Block(name, 0, None, part) for name, part in zip(names, parts)], n_features)
+    firsts = np.concatenate([[0], np.cumsum(lengths)]).astype(int).tolist()
+    blocks = [Block(name, first, int(n), part) for name, first, n, part in zip(names, firsts, lengths, parts)]
+    return DaskBlocks(blocks, n_features)
+
+
+def lazy_results(blocks: DaskBlocks, work: Work, dtype: Any) -> Any:
+    """What `work` makes of each block as one lazy, 1-D Dask array; nothing is computed."""
+    import dask.array
+
+    tasks = blocks._tasks(work, range(len(blocks.blocks)))
+    lengths = [np.nan if block.n_rows is None else block.n_rows for block in blocks.blocks]
+    parts = [dask.array.from_delayed(task, shape=(n,), dtype=dtype) for task, n in zip(tasks, lengths)]
+    return dask.array.concatenate(parts, allow_unknown_chunksizes=True)
+
+
+def current_client() -> Any:
+    """The client of the cluster in use, or None."""
+    try:
+        from distributed import default_client
+    except ModuleNotFoundError:
+        return None
+    try:
+        return default_client()
+    except ValueError:
+        return None
+
+
+def _as_completed(client: Any, todo: Sequence[int], tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    from distributed import as_completed
+
+    futures = client.compute(list(tasks))
+    number = {future.key: i for i, future in zip(todo, futures)}
+    del tasks
+    finished = as_completed(futures)
+    del futures
+    for future in finished:
+        result = future.result()
+        yield number[future.key], result
+        # Its memory on the worker is free once nobody holds it.
+        future.release()
+
+
+def _run(work: Work, name: str, first: int, n_rows: int | None, n_features: int, data: Any) -> Any:
+    return run_block(work, name, first, n_rows, n_features, data() if callable(data) else data)
+
+
+def _sum(parts: list[Any]) -> Any:
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+def _count(rows: Any, first: int) -> int:
+    return rows.shape[0]
+
+
+def _is_delayed(thing: Any) -> bool:
+    return hasattr(thing, "__dask_graph__")
+
+
+def _is_lost(client: Any, error: Exception) -> bool:
+    from asyncio import CancelledError
+    from concurrent.futures import CancelledError as FutureCancelledError
+
+    from distributed.comm import CommClosedError
+
+    return client.status != "running" or isinstance(error, CancelledError | FutureCancelledError | CommClosedError)
+
+
+def _lost(client: Any) -> str:
+    return (
+        f"the connection to the Dask scheduler at {client.scheduler.address} was lost; see whether it still runs, "
+        "and start again: blocks that were finished are not done again."
+    )
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,480 @@
+"""Landmarks: the same labels from any kind of input and any cut into blocks, and what they find and refuse."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.metrics import adjusted_rand_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import evencut
+from evencut import KernelClustering, LandmarkClustering
+from evencut.cli import main
+from evencut.cli.labelfolder import LabelFolder
+from evencut.criteria import energy
+from evencut.datasets import make_clumped_moons
+from evencut.landmarks import Block, RowBlocks, open_files, row_blocks, sample
+
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+distributed = pytest.importorskip("distributed")
+
+# Dask's own processes and threads leave sockets behind when they are killed, as they are here.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+def model(n_clusters=2, **parameters):
+    return LandmarkClustering(n_clusters, **{"n_landmarks": 150, "random_state": 3, **parameters})
+
+
+@pytest.fixture(scope="module")
+def moons():
+    X, y = make_clumped_moons(4000, clump=0.5, random_state=0)
+    order = np.random.default_rng(0).permutation(len(X))
+    return X[order].astype(np.float32), y[order]
+
+
+@pytest.fixture(scope="module")
+def fitted(moons):
+    return model().fit(moons[0])
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two worker processes on this machine."""
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as workers:
+        yield workers
+
+
+def write_parquet(folder, X, n_files=3, row_group_size=500):
+    folder.mkdir(exist_ok=True)
+    for number, rows in enumerate(np.array_split(X, n_files)):
+        table = pa.table({f"x{i}": column for i, column in enumerate(rows.T)})
+        pq.write_table(table, folder / f"{number:02d}.parquet", row_group_size=row_group_size)
+    return str(folder / "*.parquet")
+
+
+def as_memory_map(X, folder):
+    np.save(folder / "X.npy", X)
+    return np.load(folder / "X.npy", mmap_mode="r")
+
+
+INPUTS = {
+    "memory map": as_memory_map,
+    "fortran order": lambda X, folder: np.asfortranarray(X),
+    "pandas": lambda X, folder: pd.DataFrame(X, columns=["a", "b"]),
+    "sparse": lambda X, folder: sparse.csr_array(X),
+    "dask array": lambda X, folder: da.from_array(X, chunks=(700, 1)),
+    "dask array of unknown lengths": lambda X, folder: dd.from_pandas(pd.DataFrame(X), npartitions=3).values,
+    "dask frame": lambda X, folder: dd.from_pandas(pd.DataFrame(X, columns=["a", "b"]), npartitions=5),
+}
+
+
+@pytest.mark.parametrize("kind", INPUTS)
+def test_every_kind_of_input_gives_the_same_labels(kind, moons, fitted, tmp_path):
+    X = INPUTS[kind](moons[0], tmp_path)
+    other = model().fit(X)
+    np.testing.assert_array_equal(np.asarray(other.labels_), fitted.labels_)
+    np.testing.assert_array_equal(other.landmarks_, fitted.landmarks_)
+    np.testing.assert_array_equal(np.asarray(other.predict(X)), fitted.labels_)
+    assert other.energy_ == fitted.energy_
+
+
+def test_files_give_the_same_labels(moons, fitted, tmp_path):
+    rows = open_files(write_parquet(tmp_path / "data", moons[0]))
+    assert rows.n_rows == len(moons[0])
+    np.testing.assert_array_equal(model().fit(rows).predict(rows), fitted.labels_)
+    for part in (0, 1):
+        np.save(tmp_path / f"{part}.npy", moons[0][2000 * part : 2000 * (part + 1)])
+    rows = open_files([tmp_path / "0.npy", tmp_path / "1.npy"])
+    np.testing.assert_array_equal(model().fit(rows).predict(rows), fitted.labels_)
+
+
+@pytest.mark.parametrize("n_features", [2, 20])
+def test_the_cut_into_blocks_and_the_threads_change_nothing(n_features):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1500, n_features)) + 3 * rng.integers(0, 4, 1500)[:, None]
+    whole = model(4, n_landmarks=80).fit(X)
+    for cuts in ([1, 2, 700], [13, 14, 1499], list(range(100, 1500, 100))):
+        bounds = [0, *cuts, 1500]
+        blocks = [
+            Block(f"block {i}", first, last - first, lambda first=first, last=last: X[first:last])
+            for i, (first, last) in enumerate(zip(bounds, bounds[1:]))
+        ]
+        for n_jobs in (1, 3):
+            other = model(4, n_landmarks=80).fit(RowBlocks(blocks, n_features, n_jobs))
+            assert (other.landmark_affinity_ != whole.landmark_affinity_).nnz == 0
+            np.testing.assert_array_equal(other.landmark_labels_, whole.landmark_labels_)
+            np.testing.assert_array_equal(other.predict(X), whole.labels_)
+
+
+def test_the_landmark_graph_counts_every_row_once(fitted, moons):
+    graph = fitted.landmark_affinity_
+    assert abs(graph - graph.T).max() == 0
+    # Weights are rounded to multiples of 2^-15, five a row.
+    assert fitted.landmark_weights_.sum() == pytest.approx(len(moons[0]), rel=5 * 2**-15)
+    used = fitted.landmark_weights_ > 0
+    assert fitted.energy_ == pytest.approx(energy(graph[used][:, used], fitted.landmark_labels_[used]))
+
+
+def test_clumped_moons_are_found(fitted, moons):
+    assert adjusted_rand_score(moons[1], fitted.labels_) > 0.95
+
+
+@pytest.mark.parametrize("criterion", ["average_association", "normalized_cut", "average_cut"])
+def test_exact_equalisation_makes_the_criteria_one(criterion, moons):
+    labels = model(criterion=criterion, equalize="exact").fit_predict(moons[0])
+    assert adjusted_rand_score(moons[1], labels) > 0.95
+
+
+def test_sparse_clusters_survive_even_landmarks_and_are_lost_by_uniform_ones():
+    rng = np.random.default_rng(0)
+    angle = 2 * np.pi * np.arange(11) / 11
+    centres = 10 * np.column_stack([np.cos(angle), np.sin(angle)])
+    # Eight clusters of 7500 points and three of 60.
+    y = np.repeat(np.arange(11), [7500] * 8 + [60] * 3)
+    X = centres[y] + rng.normal(size=(len(y), 2))
+    for density, is_found in (("constant", True), ("identity", False)):
+        labels = model(11, n_landmarks=600, landmark_density=density).fit_predict(X)
+        for k in (8, 9, 10):
+            score = max(adjusted_rand_score(y == k, labels == found) for found in range(11))
+            assert (score > 0.9) if is_found else (score < 0.3)
+
+
+def test_predict_stays_lazy(fitted, moons):
+    reads = []
+
+    def seen(block):
+        reads.append(len(block))
+        return block
+
+    X = da.from_array(moons[0], chunks=(1000, 2)).map_blocks(seen, dtype=np.float32, meta=np.empty((0, 2), np.float32))
+    labels = fitted.predict(X)
+    assert isinstance(labels, da.Array) and labels.chunks == ((1000,) * 4,) and not reads
+    np.testing.assert_array_equal(labels[:1500].compute(), fitted.labels_[:1500])
+    assert len(reads) == 2
+
+
+def test_two_processes_give_the_labels_of_one(cluster, moons, fitted):
+    with distributed.Client(cluster):
+        for X in (INPUTS["dask array"](moons[0], None), INPUTS["dask frame"](moons[0], None)):
+            np.testing.assert_array_equal(model().fit(X).labels_.compute(), fitted.labels_)
+
+
+class KillsItsWorkerOnce:
+    """Passes blocks through; the first process that comes to the marked row is killed by SIGKILL."""
+
+    def __init__(self, mark, row):
+        self.mark, self.row = str(mark), row
+
+    def __call__(self, block):
+        if (block == self.row).all(axis=1).any():
+            try:
+                os.close(os.open(self.mark, os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                return block
+            os.kill(os.getpid(), signal.SIGKILL)
+        return block
+
+
+def test_a_killed_worker_changes_nothing(cluster, moons, fitted, tmp_path):
+    killer = KillsItsWorkerOnce(tmp_path / "killed", moons[0][2500])
+    X = da.from_array(moons[0], chunks=(500, 2)).map_blocks(killer, dtype=np.float32, meta=np.empty((0, 2), np.float32))
+    with distributed.Client(cluster):
+        np.testing.assert_array_equal(model().fit(X).labels_.compute(), fitted.labels_)
+    assert (tmp_path / "killed").exists()
+
+
+def with_bad_block(X, bad):
+    return da.concatenate([da.from_array(X, chunks=(1000, 2)), da.from_array(bad, chunks=bad.shape)])
+
+
+def text_in_the_second(frame):
+    return frame.astype(object).replace(frame.iloc[0, 0], "text") if frame.index[0] > 0 else frame
+
+
+BAD = {
+    "NaN": (lambda X: with_bad_block(X, np.full((3, 2), np.nan)), "chunk 4 contains NaN.*row 0, column 0.*fill"),
+    "infinity": (lambda X: with_bad_block(X, np.array([[0.0, 1.0], [np.inf, 0.0]])), "chunk 4.*row 1, column 0"),
+    "columns": (
+        lambda X: da.from_array(X, chunks=(2000, 2)).map_blocks(
+            lambda b, block_info=None: b[:, :1] if block_info[0]["chunk-location"][0] else b, meta=X[:0]
+        ),
+        "chunk 1 has 1 columns, but 2 columns are expected",
+    ),
+    "announced": (
+        lambda X: da.from_array(X, chunks=(2000, 2)).map_blocks(lambda b: b[1:], meta=X[:0]),
+        "chunk [01] has 1999 rows, but 2000 were announced",
+    ),
+    "empty": (
+        lambda X: dd.from_pandas(
+            pd.DataFrame(np.vstack([X, np.full((2000, 2), -10)]), columns=["a", "b"]), npartitions=3
+        ).query("a > -9"),
+        "partition 2 is empty; leave",
+    ),
+    "text": (
+        lambda X: dd.from_pandas(pd.DataFrame(X, columns=["a", "b"]), npartitions=2).map_partitions(
+            text_in_the_second, meta=pd.DataFrame(X[:0], columns=["a", "b"])
+        ),
+        "partition 1: column 'a' holds object, not numbers; leave",
+    ),
+    "unreadable": (
+        lambda X: da.from_array(X, chunks=(2000, 2)).map_blocks(
+            lambda b, block_info=None: b if block_info[0]["chunk-location"][0] == 0 else 1 // 0, meta=X[:0]
+        ),
+        "chunk 1 cannot be read .*by zero.*leave it out",
+    ),
+    "one dimension": (lambda X: da.from_array(X[:, 0]), "rows and columns"),
+}
+
+
+@pytest.mark.parametrize("fault", BAD)
+def test_bad_blocks_are_named(fault, moons):
+    make, message = BAD[fault]
+    with pytest.raises(ValueError, match=message):
+        model().fit(make(moons[0]))
+
+
+def test_bad_parameters_are_named(moons):
+    for parameters, message in [
+        ({"n_landmarks": 5000}, "n_landmarks=5000 is more than the 4000 rows given; ask for at most 4000"),
+        ({"n_landmarks": 0}, "n_landmarks=0 must be"),
+        ({"n_landmarks": "many"}, "'many' must be a whole number or 'auto'"),
+        ({"n_landmarks": 1}, "n_clusters=2 is more than the 1 landmarks"),
+        ({"n_nearest": 0}, "n_nearest=0"),
+        ({"criterion": "cut"}, "criterion='cut' is not known"),
+        ({"landmark_density": "flat"}, "'flat' is not known"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            model(**parameters).fit(moons[0])
+    with pytest.raises(ValueError, match="n_clusters=2 is more than the 1 distinct points"):
+        LandmarkClustering(2).fit(np.ones((10, 2)))
+    with pytest.raises(ValueError, match="TruncatedSVD"):
+        LandmarkClustering(2).fit(sparse.csr_array((3000, 100_000)))
+
+
+def test_new_data_must_have_the_fitted_columns(moons, fitted):
+    frame = dd.from_pandas(pd.DataFrame(moons[0], columns=["a", "b"]), npartitions=2)
+    named = model().fit(frame)
+    assert named.feature_names_in_.tolist() == ["a", "b"]
+    with pytest.raises(ValueError, match="feature names"):
+        named.predict(frame.rename(columns={"b": "c"}))
+    for wrong in (da.ones((10, 3)), np.ones((10, 3)), row_blocks(np.ones((10, 3)))):
+        with pytest.raises(ValueError, match="X has 3 features, but"):
+            fitted.predict(wrong)
+
+
+def test_in_memory_estimators_name_the_right_tool(moons, monkeypatch):
+    with pytest.raises(TypeError, match="LandmarkClustering"):
+        KernelClustering(2).fit(da.from_array(moons[0]))
+
+    def full(*_, **__):
+        raise MemoryError("8 EiB")
+
+    monkeypatch.setattr(evencut.kernels.KNN, "affinity", full)
+    with pytest.raises(MemoryError, match=r"4000 points does not fit.*8 EiB.*LandmarkClustering"):
+        KernelClustering(2).fit(moons[0])
+
+
+def test_a_sample_is_the_same_from_any_input(moons, fitted):
+    points, labels = sample(moons[0], fitted.labels_, n_samples=200, random_state=1)
+    assert 120 < len(points) < 280
+    lazy = da.from_array(moons[0], chunks=(333, 2))
+    other = sample(lazy, fitted.predict(lazy), n_samples=200, random_state=1)
+    np.testing.assert_array_equal(other[0], points)
+    np.testing.assert_array_equal(other[1], labels)
+    np.testing.assert_array_equal(fitted.predict(points), labels)
+    assert len(sample(moons[0], n_samples=10**9)[0]) == len(moons[0])
+    with pytest.raises(ValueError, match="labels has 3 entries, but X has 4000 rows"):
+        sample(moons[0], np.zeros(3))
+
+
+def test_rows_are_drawn_evenly():
+    rows = row_blocks(np.arange(200_000.0)[:, None])
+    drawn = sample(rows, n_samples=20_000)[0][:, 0]
+    per_tenth = np.bincount((drawn // 20_000).astype(int))
+    # Binomial counts: four deviations of the 2000 expected.
+    assert abs(per_tenth - 2000).max() < 4 * np.sqrt(1800)
+    assert abs(np.bincount(drawn.astype(int) % 7) - len(drawn) / 7).max() < 4 * np.sqrt(len(drawn) / 7)
+
+
+@pytest.fixture
+def evencut_command(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as left:
+            main(["cluster", *map(str, arguments)])
+        return left.value.code, capsys.readouterr().err
+
+    return run
+
+
+OPTIONS = ("-k", 2, "--landmarks", 150, "--seed", 3, "-o", "labels")
+
+
+def labels_in(folder):
+    parts = sorted(folder.glob("*.parquet"))
+    return np.concatenate([pq.ParquetFile(part).read().column("label").to_numpy() for part in parts])
+
+
+def test_command_writes_blocks_and_does_not_redo_them(evencut_command, moons, fitted, tmp_path):
+    pattern = write_parquet(tmp_path / "data", moons[0], n_files=4)
+    code, said = evencut_command(pattern, *OPTIONS)
+    assert code == 0 and "4000 rows" in said
+    np.testing.assert_array_equal(labels_in(tmp_path / "labels"), fitted.labels_)
+    first, second = sorted((tmp_path / "labels").glob("*.parquet"))[:2]
+    meta = pq.ParquetFile(second).schema_arrow.metadata
+    assert meta[b"evencut.first_row"] == b"1000" and b"01.parquet" in meta[b"evencut.source"]
+    kept = second.stat().st_mtime_ns
+    first.unlink()
+    (tmp_path / "labels" / ".part-000000.parquet.1.part").write_bytes(b"half")
+    code, said = evencut_command(pattern, *OPTIONS)
+    assert code == 0 and "3 of 4 blocks were finished before" in said
+    assert second.stat().st_mtime_ns == kept
+    np.testing.assert_array_equal(labels_in(tmp_path / "labels"), fitted.labels_)
+    assert not list((tmp_path / "labels").glob(".*"))
+
+
+def test_command_does_not_mix_runs(evencut_command, moons, tmp_path):
+    pattern = write_parquet(tmp_path / "data", moons[0])
+    assert evencut_command(pattern, *OPTIONS)[0] == 0
+    code, said = evencut_command(pattern, *OPTIONS, "--criterion", "average_cut")
+    assert code == 2 and "other criterion; choose another folder" in said
+    write_parquet(tmp_path / "data", moons[0] + 1)
+    code, said = evencut_command(pattern, *OPTIONS)
+    assert code == 2 and "other files" in said
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("x")
+    code, said = evencut_command(pattern, *OPTIONS[:-1], "mine")
+    assert code == 2 and "letter.txt" in said
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["letter.txt"]
+
+
+def test_command_writes_one_file_where_one_is_named(evencut_command, moons, fitted, tmp_path):
+    np.savetxt(tmp_path / "X.csv", moons[0], delimiter=",", fmt="%.9g")
+    assert evencut_command("X.csv", *OPTIONS[:-1], "labels.npy")[0] == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "labels.npy"), fitted.labels_)
+
+
+def damage(path):
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+def damage_inside(path):
+    content = bytearray(path.read_bytes())
+    content[4 : len(content) // 2] = os.urandom(len(content) // 2 - 4)
+    path.write_bytes(content)
+
+
+BAD_FILES = {
+    "cut off": (damage, "1.parquet cannot be read .*leave it out"),
+    "damaged inside": (damage_inside, "1.parquet .row group 0 to 2. cannot be read .*leave it out"),
+    "not Parquet": (lambda path: path.write_text("x,y\n1,2\n"), "1.parquet cannot be read"),
+    "NaN": (
+        lambda path: pq.write_table(pa.table({"x0": [0.0, None], "x1": [1.0, 2.0]}), path),
+        "1.parquet .row group 0. contains NaN.*row 1, column 0",
+    ),
+    "text": (
+        lambda path: pq.write_table(pa.table({"x0": ["a"], "x1": [1.0]}), path),
+        "1.parquet: column 'x0' holds string, not numbers",
+    ),
+    "columns": (
+        lambda path: pq.write_table(pa.table({"x0": [1.0]}), path),
+        r"1.parquet has 1 columns \(x0\), but .*00.parquet has 2",
+    ),
+    "empty": (
+        lambda path: pq.write_table(pq.read_table(path).slice(0, 0), path),
+        "1.parquet is empty; leave it out",
+    ),
+    "missing": (lambda path: [each.unlink() for each in path.parent.iterdir()], "no file matches"),
+}
+
+
+@pytest.mark.parametrize("fault", BAD_FILES)
+def test_bad_files_are_named_and_nothing_is_written(fault, evencut_command, moons, tmp_path):
+    pattern = write_parquet(tmp_path / "data", moons[0])
+    spoil, message = BAD_FILES[fault]
+    spoil(tmp_path / "data" / "01.parquet")
+    code, said = evencut_command(pattern, *OPTIONS)
+    assert code == 2 and said.count("\n") == 1
+    assert re.search(message, said), said
+    assert not (tmp_path / "labels").exists()
+
+
+def test_command_refuses_what_makes_no_sense(evencut_command, moons, tmp_path):
+    pattern = write_parquet(tmp_path / "data", moons[0])
+    for arguments, message in [
+        ((pattern, "-k", 2), "stands for several files and needs --landmarks"),
+        ((pattern, "-k", 2, "--scheduler", "tcp://x:1"), "needs --landmarks"),
+        ((pattern, *OPTIONS, "--kernel", "gaussian"), "--kernel does not go with --landmarks"),
+        ((pattern, *OPTIONS, "--landmarks", "few"), "--landmarks few is not a whole number"),
+        ((pattern, *OPTIONS, "--landmarks", "9999"), "n_landmarks=9999 is more than the 4000 rows"),
+        ((pattern, *OPTIONS, "--columns", "x9"), "no column 'x9'; it has x0, x1"),
+    ]:
+        code, said = evencut_command(*arguments)
+        assert code == 2 and message in said and said.count("\n") == 1
+    assert not (tmp_path / "labels").exists()
+
+
+SCHEDULER = """
+import time, distributed
+workers = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None,
+                                   host="127.0.0.1", protocol="tcp://")
+print(workers.scheduler_address, flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_lost_scheduler_ends_in_a_clear_error_and_finished_blocks_are_kept(
+    evencut_command, moons, fitted, tmp_path, monkeypatch
+):
+    pattern = write_parquet(tmp_path / "data", moons[0], n_files=20)
+    command = [sys.executable, "-c", SCHEDULER]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    write = LabelFolder.write
+    written = []
+
+    def write_then_kill(self, number, labels, block):
+        write(self, number, labels, block)
+        written.append(number)
+        if len(written) == 1:
+            server.kill()
+            server.wait()
+
+    monkeypatch.setattr(LabelFolder, "write", write_then_kill)
+    try:
+        address = server.stdout.readline().strip()
+        code, said = evencut_command(pattern, *OPTIONS, "--scheduler", address)
+    finally:
+        server.kill()
+        server.wait()
+        server.stdout.close()
+    assert code == 2 and f"the connection to the Dask scheduler at {address} was lost" in said
+    assert 1 <= len(written) < 20
+    assert len(list((tmp_path / "labels").glob("*.parquet"))) == len(written)
+    monkeypatch.setattr(LabelFolder, "write", write)
+    code, said = evencut_command(pattern, *OPTIONS)
+    assert code == 0 and f"{len(written)} of 20 blocks were finished before" in said
+    np.testing.assert_array_equal(labels_in(tmp_path / "labels"), fitted.labels_)
+    assert json.loads((tmp_path / "labels" / "_evencut.json").read_text())["n_clusters"] == 2
+
+
+@pytest.mark.filterwarnings("default")
+@parametrize_with_checks(
+    [LandmarkClustering(2), LandmarkClustering(2, equalize="exact", landmark_density="identity")]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
