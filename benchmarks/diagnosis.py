@@ -124,9 +124,9 @@ def main() -> None:
         "",
         f"Written by `python -m benchmarks.diagnosis --each {options.each}`; evencut {__version__}, "
         f"scikit-learn {sklearn.__version__}. 2 to 6 clusters, 2 to 20 dimensions, 200 to 5000 points. The constants "
-        "of `diagnosis/verdicts.py` were chosen on the tuning part alone; the held-out part has other shapes and seeds. "
-        "Truth is what the generator knows (components and their density), and only clear cases count: clusterings that "
-        "mix two biases, or come out good, are drawn again.",
+        "of `diagnosis/verdicts.py` were chosen on the tuning part alone; the held-out part has other shapes and "
+        "seeds. Truth is what the generator knows (components and their density), and only clear cases count: "
+        "clusterings that mix two biases, or come out good, are drawn again.",
         "",
     ]
     for name, (part, seed) in PARTS.items():
