@@ -17,8 +17,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from benchmarks.large_data import moons, write_blobs, write_with_sparse_clusters
 from sklearn.metrics import adjusted_rand_score
+
+from benchmarks.large_data import moons, write_blobs, write_with_sparse_clusters
 
 HERE = Path(__file__).parent
 PARTS = ("table", "memory", "fifty", "sparse")

@@ -13,10 +13,10 @@ import time
 
 import dask
 import numpy as np
-from benchmarks import slow_network
-from benchmarks.large_data import write_blobs
 from distributed import Client, LocalCluster
 
+from benchmarks import slow_network
+from benchmarks.large_data import write_blobs
 from evencut import LandmarkClustering
 from evencut.landmarks.attachment import Attachment
 from evencut.landmarks.blocks import row_blocks
