@@ -153,6 +153,23 @@ def test_sparse_clusters_survive_even_landmarks_and_are_lost_by_uniform_ones():
             assert (score > 0.9) if is_found else (score < 0.3)
 
 
+def test_columns_in_other_units_change_nothing(moons, tmp_path):
+    # Three columns of nothing make a table of what would be coordinates.
+    X = np.hstack([moons[0], np.random.default_rng(2).normal(scale=1e-3, size=(len(moons[0]), 3))]).astype(np.float64)
+    units = np.array([1.0, 1024.0, 1.0, 1.0, 1.0])
+    plain = model(scale="standard").fit(X)
+    other = model(scale="standard").fit(X * units)
+    np.testing.assert_array_equal(other.labels_, plain.labels_)
+    np.testing.assert_allclose(other.landmarks_, plain.landmarks_ * units)
+    assert (model(scale=None).fit(X).feature_scale_ == 1).all()
+    assert model().fit(X * units).feature_scale_.max() > 10
+
+
+def test_the_number_of_clusters_is_found(moons):
+    found = model("auto").fit(moons[0])
+    assert found.n_clusters_ == 2 == len(np.unique(found.labels_))
+
+
 def test_predict_stays_lazy(fitted, moons):
     reads = []
 
@@ -251,7 +268,8 @@ def test_bad_parameters_are_named(moons):
     for parameters, message in [
         ({"n_landmarks": 5000}, "n_landmarks=5000 is more than the 4000 rows given; ask for at most 4000"),
         ({"n_landmarks": 0}, "n_landmarks=0 must be"),
-        ({"n_landmarks": "many"}, "'many' must be a whole number or 'auto'"),
+        ({"n_landmarks": "many"}, "'many' must be a whole number of at least 1 or 'auto'"),
+        ({"scale": "log"}, "scale='log' is not known"),
         ({"n_landmarks": 1}, "n_clusters=2 is more than the 1 landmarks"),
         ({"n_nearest": 0}, "n_nearest=0"),
         ({"criterion": "cut"}, "criterion='cut' is not known"),

@@ -85,9 +85,9 @@ def cluster(
             plot=plot,
             key=key,
             header=header is not None,
-            standardize=standardize,
         )
         model = _landmark_model(estimator, landmarks, n_clusters, seed)
+        model.set_params(scale="standard" if standardize else "auto")
         labels = cluster_blocks(file, output, model, columns, scheduler)
         if labels is not None:
             _write_labels(output, labels)

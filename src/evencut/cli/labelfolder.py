@@ -54,7 +54,7 @@ class LabelFolder:
         except OSError as error:
             raise UserError(f"cannot make the folder {self.path}: {error.strerror}; choose another place.") from error
         with whole_file(self.path / _LANDMARKS) as file:
-            np.savez(file, landmarks=model.landmarks_, labels=model.landmark_labels_, n_nearest=model.n_nearest)
+            np.savez(file, **vars(model.attachment_))
         # Written last: a folder with a record has landmarks.
         with whole_file(self.path / _RECORD) as file:
             file.write(json.dumps(self.record, indent=1).encode())
@@ -62,7 +62,7 @@ class LabelFolder:
     def attachment(self) -> Attachment:
         """The landmarks of the run, with their clusters."""
         with np.load(self.path / _LANDMARKS) as kept:
-            return Attachment.to(kept["landmarks"], int(kept["n_nearest"])).labelled(kept["labels"])
+            return Attachment(**{name: kept[name] if kept[name].ndim else kept[name].item() for name in kept})
 
     def finished(self, n_blocks: int) -> list[int]:
         """Numbers of the blocks whose labels are there."""

@@ -37,8 +37,11 @@ class Attachment:
     Parameters
     ----------
     landmarks : ndarray of shape (n_landmarks, n_features)
+        In units of `feature_scale`.
     radius : ndarray of shape (n_landmarks,)
     n_nearest : int
+    feature_scale : ndarray of shape (n_features,)
+        What each column of a row is divided by.
     labels : ndarray of shape (n_landmarks,), optional
         Clusters of the landmarks, once they are known.
     """
@@ -46,13 +49,17 @@ class Attachment:
     landmarks: NDArray[np.float64]
     radius: NDArray[np.float64]
     n_nearest: int
+    feature_scale: NDArray[np.float64]
     labels: NDArray[np.int64] | None = None
 
     @classmethod
-    def to(cls, landmarks: NDArray[np.float64], n_nearest: int) -> Attachment:
+    def to(
+        cls, landmarks: NDArray[np.float64], n_nearest: int, feature_scale: NDArray[np.float64] | None = None
+    ) -> Attachment:
         """Attachment to the landmarks given, which are distinct."""
         n_nearest = min(n_nearest, len(landmarks))
-        return cls(landmarks, knn_radius(landmarks, _RADIUS_NEIGHBORS), n_nearest)
+        scale = np.ones(landmarks.shape[1]) if feature_scale is None else feature_scale
+        return cls(landmarks, knn_radius(landmarks, _RADIUS_NEIGHBORS), n_nearest, scale)
 
     def labelled(self, labels: NDArray[np.int64]) -> Attachment:
         """The same with clusters for the landmarks."""
@@ -89,7 +96,7 @@ class Attachment:
         for begin in range(0, rows.shape[0], step):
             place = slice(begin, begin + step)
             points = rows[place].toarray() if sparse.issparse(rows) else rows[place]
-            points = np.ascontiguousarray(points, dtype=np.float64)
+            points = np.ascontiguousarray(points / self.feature_scale, dtype=np.float64)
             indices = kneighbors(self.landmarks, self.n_nearest, at=points)[1].astype(np.int64, copy=False)
             units = np.empty(indices.shape, dtype=np.int64)
             weigh(points, self.landmarks, self.radius, indices, _UNIT, units)

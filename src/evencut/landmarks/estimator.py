@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..affinity import Affinity, degrees
 from ..clustering import KernelClustering
 from ..neighbors import kneighbors
+from ..scaling import SCALES, feature_scale
+from ..validation import check_choice, check_count
 from .attachment import Attachment, whole_graph
 from .blocks import RowBlocks, is_lazy, row_blocks
 from .choosing import RowSample, choose_landmarks
@@ -45,7 +46,8 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int or "auto", default=8
+        `"auto"` reads the number off the landmark graph, as in :class:`KernelClustering`.
     n_landmarks : int or "auto", default="auto"
         Number of landmarks. `"auto"`: a tenth of the rows, but between 1000 and 3000, and 20 a cluster.
     n_nearest : int, default=5
@@ -56,6 +58,9 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
     criterion : {"normalized_cut", "average_association", "average_cut"}, default="normalized_cut"
     equalize : {None, "weights", "exact"}, default=None
         Equalisation of the landmark graph, as in :class:`KernelClustering`.
+    scale : {"auto", "standard", None}, default="auto"
+        Scaling of the columns by their deviations in a sample, as in :func:`evencut.scaling.feature_scale`:
+        `"auto"` where they are plainly in different units.
     solver : str, default="auto"
     n_init : int, default=4
     max_iter : int, default=100
@@ -69,6 +74,8 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
     ----------
     labels_ : ndarray or Dask array of shape (n_samples,)
         Clusters of the rows; lazy where the data are, missing where they are files.
+    n_clusters_ : int
+        Number of clusters.
     landmarks_ : ndarray of shape (n_landmarks, n_features)
     landmark_labels_ : ndarray of shape (n_landmarks,)
         Clusters of the landmarks.
@@ -76,10 +83,14 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         How many rows each landmark stands for.
     landmark_affinity_ : CSR array of shape (n_landmarks, n_landmarks)
         The landmark graph.
+    attachment_ : Attachment
+        What labels a row: landmarks, their clusters, and the weights between.
     energy_ : float
         Value of the criterion on the landmark graph; lower is better.
     n_iter_ : int
         Sweeps of refinement on the landmark graph.
+    feature_scale_ : ndarray of shape (n_features,)
+        What each column was divided by.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only where the columns have names.
@@ -105,13 +116,14 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
         n_landmarks: int | str = "auto",
         n_nearest: int = 5,
         landmark_density: str | Callable[[NDArray[np.float64]], ArrayLike] = "constant",
         criterion: str = "normalized_cut",
         equalize: str | None = None,
+        scale: str | None = "auto",
         solver: str = "auto",
         n_init: int = 4,
         max_iter: int = 100,
@@ -124,6 +136,7 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         self.landmark_density = landmark_density
         self.criterion = criterion
         self.equalize = equalize
+        self.scale = scale
         self.solver = solver
         self.n_init = n_init
         self.max_iter = max_iter
@@ -149,19 +162,21 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         n_landmarks = self._count_landmarks(rows.n_rows, rows.n_features)
         n_pilot = max(_PILOT_ROWS * n_landmarks, _LEAST_PILOT_ROWS)
         pilot = rows.gathered(RowSample.of(n_pilot, rows.n_rows, seed))
+        self.feature_scale_ = feature_scale(pilot, self.scale)
+        pilot = pilot / self.feature_scale_
         landmarks = choose_landmarks(pilot, n_landmarks, self.landmark_density, np.random.default_rng(seed))
-        if len(landmarks) < self.n_clusters:
+        if not isinstance(self.n_clusters, str) and len(landmarks) < self.n_clusters:
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than the {len(landmarks)} distinct points found for "
                 f"landmarks; ask for at most {len(landmarks)} clusters."
             )
-        attachment = Attachment.to(landmarks, self.n_nearest)
+        attachment = Attachment.to(landmarks, self.n_nearest, self.feature_scale_)
         graph = whole_graph(rows.total(attachment.graph))
         self._solve(attachment, graph, seed)
         if is_lazy(X):
             self.labels_ = self._lazy_labels(rows)
         elif not isinstance(X, RowBlocks):
-            self.labels_ = rows.gathered(self._attachment.predict)
+            self.labels_ = rows.gathered(self.attachment_.predict)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -178,33 +193,25 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         if is_lazy(X):
             return self._lazy_labels(self._rows(X, reset=False, count=False))
-        return self._rows(X, reset=False).gathered(self._attachment.predict)
+        return self._rows(X, reset=False).gathered(self.attachment_.predict)
 
     def predict_blocks(self, X: Any, skip: Collection[int] = ()) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """Number and labels of each block of rows, as they are finished; blocks in `skip` are left out."""
         check_is_fitted(self)
-        return self._rows(X, reset=False).results(self._attachment.predict, skip)
+        return self._rows(X, reset=False).results(self.attachment_.predict, skip)
 
     def _solve(self, attachment: Attachment, graph: Affinity, seed: int) -> None:
         """Cluster the landmarks that points hang on; the others, if any, go with the nearest of those."""
         weights = degrees(graph)
         used = np.flatnonzero(weights > 0)
-        solved = KernelClustering(
-            self.n_clusters,
-            kernel="precomputed",
-            criterion=self.criterion,
-            equalize=self.equalize,
-            solver=self.solver,
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            random_state=seed,
-        ).fit(graph[used][:, used])
+        solved = self._solver().set_params(random_state=seed).fit(graph[used][:, used])
         landmarks = attachment.landmarks
         nearest = kneighbors(landmarks[used], 1, at=landmarks)[1][:, 0]
         labels = solved.labels_[nearest]
         labels[used] = solved.labels_
-        self._attachment = attachment.labelled(labels)
-        self.landmarks_ = landmarks
+        self.attachment_ = attachment.labelled(labels)
+        self.landmarks_ = landmarks * self.feature_scale_
+        self.n_clusters_ = solved.n_clusters_
         self.landmark_labels_ = labels
         self.landmark_weights_ = weights
         self.landmark_affinity_ = graph
@@ -214,7 +221,7 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
     def _lazy_labels(self, rows: Any) -> Any:
         from .lazy import lazy_results
 
-        return lazy_results(rows, self._attachment.predict, np.int64)
+        return lazy_results(rows, self.attachment_.predict, np.int64)
 
     def _rows(self, X: Any, *, reset: bool, count: bool = True) -> RowBlocks:
         """The data as blocks, once their columns are those expected; the values are checked block by block."""
@@ -241,21 +248,27 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         )
         return row_blocks(X, self.n_jobs)
 
+    def _solver(self) -> KernelClustering:
+        """What clusters the landmark graph."""
+        names = ("criterion", "equalize", "solver", "n_init", "max_iter")
+        return KernelClustering(
+            self.n_clusters, kernel="precomputed", **{name: getattr(self, name) for name in names}
+        )
+
     def _count_landmarks(self, n_rows: int, n_features: int) -> int:
-        if isinstance(self.n_landmarks, str):
-            usual = max(min(max(n_rows // 10, 1000), _MOST_LANDMARKS), 20 * self.n_clusters)
-            n_landmarks = min(usual, n_rows)
-        else:
-            n_landmarks = int(self.n_landmarks)
+        is_auto = isinstance(self.n_landmarks, str)
+        n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
+        usual = max(min(max(n_rows // 10, 1000), _MOST_LANDMARKS), 20 * n_clusters)
+        n_landmarks = min(usual, n_rows) if is_auto else int(self.n_landmarks)
         if n_landmarks > n_rows:
             raise ValueError(
                 f"n_landmarks={n_landmarks} is more than the {n_rows} rows given; ask for at most {n_rows}, "
                 "or leave it to 'auto'."
             )
-        if n_landmarks < self.n_clusters:
+        if n_landmarks < n_clusters:
             raise ValueError(
-                f"n_clusters={self.n_clusters} is more than the {n_landmarks} landmarks; ask for fewer clusters"
-                f"{'' if isinstance(self.n_landmarks, str) else ' or more landmarks'}."
+                f"n_clusters={n_clusters} is more than the {n_landmarks} landmarks; ask for fewer clusters"
+                f"{'' if is_auto else ' or more landmarks'}."
             )
         if n_landmarks * n_features > _MOST_LANDMARK_ENTRIES:
             raise ValueError(
@@ -265,26 +278,11 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         return n_landmarks
 
     def _check_parameters(self) -> None:
-        counts = ["n_clusters", "n_nearest"]
-        if isinstance(self.n_landmarks, str):
-            if self.n_landmarks != "auto":
-                raise ValueError(f"n_landmarks={self.n_landmarks!r} must be a whole number or 'auto'.")
-        else:
-            counts.append("n_landmarks")
-        for name in counts:
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
+        check_count("n_nearest", self.n_nearest)
+        check_count("n_landmarks", self.n_landmarks, auto=True)
+        check_choice("scale", self.scale, SCALES)
         # The others are checked by the estimator that solves the landmark graph, before any data are read.
-        KernelClustering(
-            self.n_clusters,
-            kernel="precomputed",
-            criterion=self.criterion,
-            equalize=self.equalize,
-            solver=self.solver,
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-        )._check_parameters()
+        self._solver()._check_parameters()
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
