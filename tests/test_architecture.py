@@ -13,11 +13,12 @@ import evencut
 PACKAGE = Path(evencut.__file__).parent
 
 # Each room and the rooms it may import, top of the table first. A new room needs a line here.
-_KERNEL_PARTS = {"affinity", "neighbors", "density", "equalization"}
+_KERNEL_PARTS = {"affinity", "neighbors", "lazy", "density", "equalization"}
 _CORE = {*_KERNEL_PARTS, "kernels", "criteria", "solvers", "assignment", "clustering"}
 MAY_IMPORT = {
     "affinity": set(),
     "neighbors": set(),
+    "lazy": set(),
     "density": {"neighbors"},
     "equalization": {"affinity", "density"},
     "kernels": _KERNEL_PARTS,
