@@ -12,6 +12,7 @@ from ..criteria import RatioProblem
 from .lloyd import improve_by_lloyd
 from .moves import improve_by_moves
 from .multilevel import multilevel
+from .sampling import sample_problem, spread_labels
 from .starts import random_starts, spectral_starts
 
 __all__ = ["SOLVERS", "Solution", "solve"]
@@ -96,13 +97,23 @@ def solve(
         return Solution(_heaviest_first(labels, problem.weights), path[-1], len(path), tuple(path), converged)
     best: Solution | None = None
     can_move = sparse.issparse(problem.matrix) or isinstance(problem.matrix, np.ndarray)
-    starts = spectral_starts if can_move else random_starts
-    for start in starts(problem, n_clusters, n_init, rng):
+    for start in _starts(problem, n_clusters, n_init, max_iter, can_move, rng):
         found = _refine(problem, start, n_clusters, can_move and solver != "lloyd", max_iter, rng)
         if best is None or found.energy < best.energy:
             best = found
     assert best is not None
     return best
+
+
+def _starts(problem, n_clusters, n_init, max_iter, can_move, rng):
+    """Spectral starts where the matrix is at hand, one start from a sample where parts of it can be had."""
+    if can_move:
+        return spectral_starts(problem, n_clusters, n_init, rng)
+    if not hasattr(problem.matrix, "part"):
+        return random_starts(problem, n_clusters, n_init, rng)
+    rows, sample = sample_problem(problem, n_clusters, rng)
+    found = solve(sample, n_clusters, n_init=n_init, max_iter=max_iter, random_state=rng)
+    return [spread_labels(problem, rows, sample, found.labels, n_clusters)]
 
 
 def _is_large_graph(problem: RatioProblem) -> bool:
