@@ -1,17 +1,20 @@
-"""A start for affinities that do not fit in memory: solve for a sample of points, then label the others by it."""
+"""A start for large dense affinities, in memory or not: solve for a sample, then label the other points by it."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..affinity import Affinity
 from ..criteria import RatioProblem, link_table
 from .lloyd import bound_costs
 from .starts import fill_empty
 
 __all__ = ["sample_problem", "spread_labels"]
 
-_SAMPLE = 2000
+_SAMPLE = 1500
 _SAMPLE_PER_CLUSTER = 40
 _ENTRIES_PER_BLOCK = 4_000_000
 
@@ -24,7 +27,7 @@ def sample_problem(
     Parameters
     ----------
     problem : RatioProblem
-        Its matrix has a method `part(rows, columns)`, as :class:`evencut.lazy.LazyAffinity` has.
+        With a dense matrix, or one with a method `part(rows, columns)` as :class:`evencut.lazy.LazyAffinity`.
     n_clusters : int
     rng : Generator
     """
@@ -34,7 +37,7 @@ def sample_problem(
     # Degrees count all points; among the sample they are smaller by its share.
     share = size / n_points
     diagonal = None if problem.diagonal is None else share * problem.diagonal[rows]
-    return rows, RatioProblem(problem.matrix.part(rows, rows), share * problem.weights[rows], diagonal)
+    return rows, RatioProblem(_part(problem.matrix, rows, rows), share * problem.weights[rows], diagonal)
 
 
 def spread_labels(
@@ -47,7 +50,11 @@ def spread_labels(
     step = max(1, _ENTRIES_PER_BLOCK // len(rows))
     for first in range(0, problem.n_points, step):
         block = slice(first, first + step)
-        links = link_table(problem.matrix.part(block, rows), labels, n_clusters)
+        links = link_table(_part(problem.matrix, block, rows), labels, n_clusters)
         spread[block] = bound_costs(links, share * problem.weights[block], inside, weight).argmin(axis=1)
     spread[rows] = labels
     return fill_empty(spread, n_clusters)
+
+
+def _part(matrix: Affinity, rows: Any, columns: NDArray[np.intp]) -> NDArray[np.floating]:
+    return matrix[rows][:, columns] if isinstance(matrix, np.ndarray) else matrix.part(rows, columns)
