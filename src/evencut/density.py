@@ -20,6 +20,7 @@ __all__ = [
 ]
 
 _BLOCK_ENTRIES = 4_000_000
+_CACHE_ENTRIES = 32_000
 _MEDIAN_SAMPLE = 2000
 
 
@@ -182,9 +183,13 @@ def squared_distances(X: NDArray[np.floating], Y: NDArray[np.floating] | None = 
     norms = np.einsum("ij,ij->i", X, X)
     other = norms if Y is None else np.einsum("ij,ij->i", Y_, Y_)
     squared = X @ Y_.T
-    squared *= -2
-    squared += norms[:, None] + other
-    np.maximum(squared, 0, out=squared)
+    # A few rows at a time stay in the cache through all steps.
+    step = max(1, _CACHE_ENTRIES // max(1, len(other)))
+    for first in range(0, len(norms), step):
+        rows = squared[first : first + step]
+        rows *= -2
+        rows += norms[first : first + step, None] + other
+        np.maximum(rows, 0, out=rows)
     if Y is None:
         np.fill_diagonal(squared, 0)
     return squared

@@ -18,6 +18,7 @@ from .affinity import Affinity, check_affinity
 from .density import knn_density, knn_radius, squared_distances, whiten
 from .equalization import density_law
 from .kernel import Extension, Kernel, Points
+from .lazy import GaussianBlocks, LazyAffinity, fits_in_memory
 from .neighbors import NeighborSearch, kneighbors, neighbor_graph
 from .shared_neighbors import Auto, SharedNeighbors
 
@@ -44,6 +45,8 @@ class Gaussian(Kernel):
     ----------
     bandwidth : float, array or {"scott", "silverman", "median"}, default="scott"
         One sigma, one sigma a feature, a full matrix Sigma, or a rule.
+    memory : float, optional
+        Bytes the affinity may take, by default a quarter of the free memory; above, rows are computed when needed.
 
     Examples
     --------
@@ -53,12 +56,16 @@ class Gaussian(Kernel):
            [0.607, 1.   ]])
     """
 
-    def __init__(self, bandwidth: float | str | ArrayLike = "scott"):
+    def __init__(self, bandwidth: float | str | ArrayLike = "scott", memory: float | None = None):
         self.bandwidth = bandwidth
+        self.memory = memory
 
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> Affinity:
-        """The dense affinity of all pairs."""
-        return _exp_half(squared_distances(whiten(X, self.bandwidth)[0].astype(X.dtype, copy=False)))
+        """The affinity of all pairs."""
+        points = whiten(X, self.bandwidth)[0].astype(X.dtype, copy=False)
+        if fits_in_memory(len(X), X.dtype, self.memory):
+            return _exp_half(squared_distances(points))
+        return LazyAffinity(GaussianBlocks(points), len(X), X.dtype, n_jobs=n_jobs)
 
     def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
         """Affinities of new points, at the bandwidth of `X`."""
@@ -85,6 +92,8 @@ class AdaptiveGaussian(Kernel):
         Of the `"log"` transform.
     covariances : array of shape (n_samples, n_features, n_features), optional
         A matrix :math:`\Sigma_p` for each point, instead of the density law.
+    memory : float, optional
+        Bytes the affinity may take, by default a quarter of the free memory; above, rows are computed when needed.
 
     Examples
     --------
@@ -101,11 +110,13 @@ class AdaptiveGaussian(Kernel):
         transform: str | Callable[[NDArray[np.float64]], ArrayLike] = "constant",
         alpha: float = 1.0,
         covariances: ArrayLike | None = None,
+        memory: float | None = None,
     ):
         self.n_neighbors = n_neighbors
         self.transform = transform
         self.alpha = alpha
         self.covariances = covariances
+        self.memory = memory
 
     def bandwidths(self, X: Points, n_jobs: int | None = None) -> NDArray[np.float64]:
         """The bandwidth of each point, in the mean (of logarithms) its distance to the K-th neighbour."""
@@ -117,7 +128,10 @@ class AdaptiveGaussian(Kernel):
         return law * np.exp(np.mean(np.log(radius)) - np.mean(np.log(law)))
 
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> Affinity:
-        """The dense affinity of all pairs."""
+        """The affinity of all pairs; a matrix for each point needs all of it in memory."""
+        if self.covariances is None and not fits_in_memory(len(X), X.dtype, self.memory):
+            blocks = GaussianBlocks(X, self.bandwidths(X, n_jobs), "mean")
+            return LazyAffinity(blocks, len(X), X.dtype, n_jobs=n_jobs)
         one_way = self._from_centres(X, X, n_jobs)
         one_way += one_way.T.copy()
         one_way *= 0.5
@@ -149,6 +163,8 @@ class LocalScaling(Kernel):
     ----------
     n_neighbors : int, default=7
         K: the bandwidth is the distance to the K-th nearest other point.
+    memory : float, optional
+        Bytes the affinity may take, by default a quarter of the free memory; above, rows are computed when needed.
 
     Examples
     --------
@@ -158,12 +174,15 @@ class LocalScaling(Kernel):
            [0.607, 1.   ]])
     """
 
-    def __init__(self, n_neighbors: int = 7):
+    def __init__(self, n_neighbors: int = 7, memory: float | None = None):
         self.n_neighbors = n_neighbors
+        self.memory = memory
 
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> Affinity:
-        """The dense affinity of all pairs."""
+        """The affinity of all pairs."""
         sigma = knn_radius(X, self.n_neighbors, n_jobs=n_jobs).astype(X.dtype, copy=False)
+        if not fits_in_memory(len(X), X.dtype, self.memory):
+            return LazyAffinity(GaussianBlocks(X, sigma, "product"), len(X), X.dtype, n_jobs=n_jobs)
         squared = squared_distances(X)
         squared /= sigma[:, None] * sigma
         return _exp_half(squared)

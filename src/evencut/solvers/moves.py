@@ -51,21 +51,34 @@ def improve_by_moves(
     diagonal = np.zeros(n_points) if problem.diagonal is None else problem.diagonal
     count = np.bincount(labels, minlength=n_clusters)
     trace: list[float] = []
+    is_sparse = sparse.issparse(matrix)
+    # Links of all points to all clusters, which a dense sweep keeps up to date.
+    table = None if is_sparse else np.ascontiguousarray(link_table(matrix, labels, n_clusters).T)
     for _ in range(max_iter):
         order = np.arange(n_points) if rng is None else rng.permutation(n_points)
         # Sums are taken afresh in every sweep, so that rounding does not pile up.
-        inside, weight = problem.associations(labels, n_clusters)
-        if sparse.issparse(matrix):
+        inside, weight = _sums(problem, labels, n_clusters, table)
+        if is_sparse:
             entries = (matrix.indptr, matrix.indices, matrix.data)
             moved = _move_loops.sweep_csr(
                 *entries, diagonal, problem.weights, labels, inside, weight, count, order
             )
         else:
-            table = np.ascontiguousarray(link_table(matrix, labels, n_clusters).T)
             moved = _move_loops.sweep_dense(
                 matrix, diagonal, problem.weights, labels, inside, weight, count, order, table
             )
         if not moved:
             return labels, trace, True
-        trace.append(problem.energy(labels))
+        inside, weight = _sums(problem, labels, n_clusters, table)
+        trace.append(float(-np.sum(inside / weight)))
     return labels, trace, False
+
+
+def _sums(problem: RatioProblem, labels: NDArray[np.int64], n_clusters: int, table: NDArray | None):
+    """Association and weight of each cluster; from the table of links where there is one."""
+    if table is None:
+        return problem.associations(labels, n_clusters)
+    inside = np.bincount(labels, table[labels, np.arange(len(labels))], n_clusters)
+    if problem.diagonal is not None:
+        inside += np.bincount(labels, problem.diagonal, n_clusters)
+    return inside, np.bincount(labels, problem.weights, n_clusters).astype(float)

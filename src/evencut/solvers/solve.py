@@ -12,6 +12,7 @@ from ..criteria import RatioProblem
 from .lloyd import improve_by_lloyd
 from .moves import improve_by_moves
 from .multilevel import multilevel
+from .sampling import sample_problem, spread_labels
 from .starts import random_starts, spectral_starts
 
 __all__ = ["SOLVERS", "Solution", "refine", "solve"]
@@ -20,6 +21,7 @@ __all__ = ["SOLVERS", "Solution", "refine", "solve"]
 SOLVERS = ("auto", "spectral", "multilevel", "lloyd")
 
 # Larger sparse graphs go to the multilevel solver, which is faster there by far and finds lower energies.
+# Larger dense problems start from samples, whose spectrum costs less.
 _MANY_POINTS = 3000
 
 
@@ -96,13 +98,26 @@ def solve(
         return Solution(_heaviest_first(labels, problem.weights), path[-1], len(path), tuple(path), converged)
     best: Solution | None = None
     can_move = sparse.issparse(problem.matrix) or isinstance(problem.matrix, np.ndarray)
-    starts = spectral_starts if can_move else random_starts
-    for start in starts(problem, n_clusters, n_init, rng):
+    for start in _starts(problem, n_clusters, n_init, max_iter, solver, rng):
         found = refine(problem, start, n_clusters, can_move and solver != "lloyd", max_iter, rng)
         if best is None or found.energy < best.energy:
             best = found
     assert best is not None
     return best
+
+
+def _starts(problem, n_clusters, n_init, max_iter, solver, rng):
+    """Spectral starts of small or sparse problems; of large dense ones, the start from a solved sample."""
+    matrix = problem.matrix
+    is_dense = isinstance(matrix, np.ndarray)
+    if sparse.issparse(matrix) or (is_dense and (solver == "spectral" or problem.n_points <= _MANY_POINTS)):
+        yield from spectral_starts(problem, n_clusters, n_init, rng)
+    elif is_dense or hasattr(matrix, "part"):
+        rows, sample = sample_problem(problem, n_clusters, rng)
+        found = solve(sample, n_clusters, n_init=n_init, max_iter=max_iter, random_state=rng)
+        yield spread_labels(problem, rows, sample, found.labels, n_clusters)
+    else:
+        yield from random_starts(problem, n_clusters, n_init, rng)
 
 
 def _is_large_graph(problem: RatioProblem) -> bool:

@@ -1,0 +1,60 @@
+"""A start for large dense affinities, in memory or not: solve for a sample, then label the other points by it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..affinity import Affinity
+from ..criteria import RatioProblem, link_table
+from .lloyd import bound_costs
+from .starts import fill_empty
+
+__all__ = ["sample_problem", "spread_labels"]
+
+_SAMPLE = 1500
+_SAMPLE_PER_CLUSTER = 40
+_ENTRIES_PER_BLOCK = 4_000_000
+
+
+def sample_problem(
+    problem: RatioProblem, n_clusters: int, rng: np.random.Generator
+) -> tuple[NDArray[np.intp], RatioProblem]:
+    """Rows of a random sample, and the problem among them, dense.
+
+    Parameters
+    ----------
+    problem : RatioProblem
+        With a dense matrix, or one with a method `part(rows, columns)` as :class:`evencut.lazy.LazyAffinity`.
+    n_clusters : int
+    rng : Generator
+    """
+    n_points = problem.n_points
+    size = min(n_points, max(_SAMPLE, _SAMPLE_PER_CLUSTER * n_clusters))
+    rows = np.sort(rng.choice(n_points, size, replace=False))
+    # Degrees count all points; among the sample they are smaller by its share.
+    share = size / n_points
+    diagonal = None if problem.diagonal is None else share * problem.diagonal[rows]
+    return rows, RatioProblem(_part(problem.matrix, rows, rows), share * problem.weights[rows], diagonal)
+
+
+def spread_labels(
+    problem: RatioProblem, rows: NDArray[np.intp], sample: RatioProblem, labels: NDArray[np.int64], n_clusters: int
+) -> NDArray[np.int64]:
+    """Labels of all points: each goes to the cluster of the sample that the bound of the Lloyd step makes cheapest."""
+    share = len(rows) / problem.n_points
+    inside, weight = sample.associations(labels, n_clusters)
+    spread = np.empty(problem.n_points, dtype=np.int64)
+    step = max(1, _ENTRIES_PER_BLOCK // len(rows))
+    for first in range(0, problem.n_points, step):
+        block = slice(first, first + step)
+        links = link_table(_part(problem.matrix, block, rows), labels, n_clusters)
+        spread[block] = bound_costs(links, share * problem.weights[block], inside, weight).argmin(axis=1)
+    spread[rows] = labels
+    return fill_empty(spread, n_clusters)
+
+
+def _part(matrix: Affinity, rows: Any, columns: NDArray[np.intp]) -> NDArray[np.floating]:
+    return matrix[rows][:, columns] if isinstance(matrix, np.ndarray) else matrix.part(rows, columns)
