@@ -10,7 +10,7 @@ import numpy as np
 __all__ = ["grid_blobs", "worms"]
 
 
-def worms(n_samples=105_000, n_clusters=35, n_features=2, thickness=0.013, random_state=0):
+def worms(n_samples=105_000, n_clusters=35, n_features=2, thickness=0.008, random_state=0):
     """Random-walk curves that keep apart at birth, each with its own density that also varies along the curve.
 
     A worm turns slowly, thickens as it grows, and may run close to another: worms are seldom separated by a gap.

@@ -80,12 +80,13 @@ def fill_union(table, starts, sources, one_sided, lone, indptr, columns, data):
 
 
 @njit(cache=True, nogil=True)
-def expand_ties(inverse, near, distances, n_neighbors):
-    """Tables of neighbours from those of the distinct points: equal points first, in a ring from each point on.
+def expand_ties(inverse, near, distances, reach, indices):
+    """Fill tables of neighbours from those of the distinct points: equal points first, in a ring from each on.
 
     `inverse` gives the distinct point of each point; rows of `near` begin with the point itself.
     """
-    n, n_distinct = len(inverse), len(near)
+    n, n_neighbors = indices.shape
+    n_distinct = len(near)
     starts = np.zeros(n_distinct + 1, dtype=np.int64)
     for u in inverse:
         starts[u + 1] += 1
@@ -99,8 +100,6 @@ def expand_ties(inverse, near, distances, n_neighbors):
         rank[p] = fill[u] - starts[u]
         members[fill[u]] = p
         fill[u] += 1
-    indices = np.empty((n, n_neighbors), dtype=np.int32 if n < 2**31 else np.int64)
-    reach = np.empty((n, n_neighbors))
     for p in range(n):
         found = 0
         for i in range(near.shape[1]):
@@ -112,4 +111,3 @@ def expand_ties(inverse, near, distances, n_neighbors):
                 found += 1
             if found == n_neighbors:
                 break
-    return reach, indices

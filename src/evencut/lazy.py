@@ -149,6 +149,7 @@ class GaussianBlocks:
         self._pairing = pairing
 
     def __call__(self, p: Any, q: Any) -> NDArray[np.floating]:
+        """The block of the kernel between the points at p and those at q."""
         exponent = self._left[p] @ self._right[q].T
         if self._sigma is None:
             return _exp(exponent)

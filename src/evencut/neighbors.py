@@ -125,7 +125,10 @@ class NeighborSearch:
         distinct, inverse = np.unique(self.X, axis=0, return_inverse=True)
         search = NeighborSearch(distinct, n_jobs=self.n_jobs, method="exact")
         distances, near = search.query(distinct, min(n_neighbors, len(distinct)))
-        return expand_ties(inverse.ravel().astype(np.int64), near.astype(np.int64), distances, n_neighbors)
+        reach = np.empty((len(self.X), n_neighbors))
+        indices = np.empty(reach.shape, dtype=_index_type(len(self.X)))
+        expand_ties(inverse.ravel().astype(np.int64), near.astype(np.int64), distances, reach, indices)
+        return reach, indices
 
 
 def kneighbors(

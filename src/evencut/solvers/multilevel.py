@@ -24,10 +24,13 @@ _GROWTH = 20.0
 _SWEEPS = 2
 # Of the nodes, at most this share is merged between two looks at the costs.
 _MERGED_SHARE = 0.25
+# Runs of all cycles, fewer where they have more than so many points together.
+_RUNS = 4
+_RUN_POINTS = 40_000
 # Every so many cycles, one begins at the points themselves.
 _FINE_CYCLE = 8
 # Entries looked at by all exchanges of one cycle, at most.
-_EXCHANGE_WORK = 200_000_000
+_EXCHANGE_WORK = 20_000_000
 
 
 class _Level(NamedTuple):
@@ -88,12 +91,10 @@ def multilevel(
     if not 1 <= n_clusters <= finest.n_nodes:
         raise ValueError(f"n_clusters={n_clusters} must be between 1 and the number of points, {finest.n_nodes}.")
     down, parents, _ = _coarsen(finest, None, _MIDDLE * n_clusters, state)
-    middle = down[-1]
-    trace: list[float] = []
-    labels = None
-    for _ in range(n_init):
-        labels = _cycle(middle, labels, n_clusters, max_iter, state, trace)
-    assert labels is not None
+    # On small graphs whole runs are cheap, and the best of several is steadier.
+    n_runs = max(1, min(_RUNS, _RUN_POINTS // finest.n_nodes))
+    runs = (_cycles(down[-1], n_clusters, n_init, max_iter, state) for _ in range(n_runs))
+    labels, trace = min(runs, key=lambda run: run[1][-1])
     labels, converged = _climb(down, parents, labels, n_clusters, max_iter, trace)
     for _ in range(n_init // _FINE_CYCLE):
         labels = _cycle(finest, labels, n_clusters, max_iter, state, trace)
@@ -158,6 +159,14 @@ def _climb(levels, parents, labels, n_clusters, max_iter, trace):
         energy, _, settled = refine(*level, labels, n_clusters, max_iter * level.n_nodes)
         trace.append(float(energy))
     return labels, settled
+
+
+def _cycles(level, n_clusters, n_init, max_iter, state):
+    """Labels and energies after cycles that each start from the labels of the one before."""
+    labels, trace = None, []
+    for _ in range(n_init):
+        labels = _cycle(level, labels, n_clusters, max_iter, state, trace)
+    return labels, trace
 
 
 def _cycle(level, labels, n_clusters, max_iter, state, trace):

@@ -1,0 +1,133 @@
+"""`python -m benchmarks`: measures evencut and its peers on the same data in one run and writes RESULTS.md."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics import adjusted_rand_score
+
+from .data import grid_blobs, worms
+from .peers import GAUSSIAN_BANDWIDTH, graph_of
+from .report import write_report
+
+_ALL = (
+    "evencut NormalizedCut",
+    "evencut NormalizedCut, equalised",
+    "scikit-learn SpectralClustering amg",
+    "scikit-learn SpectralClustering arpack",
+    "scikit-learn KMeans",
+    "genieclust Genie",
+    "lumbermark",
+    "scikit-learn HDBSCAN",
+)
+_ON_GRAPH = ("evencut multilevel, solve alone", "pymetis, partition alone", "scikit-learn amg, solve alone")
+_FAST = ("evencut NormalizedCut", "scikit-learn KMeans", "genieclust Genie", "lumbermark")
+_GAUSSIAN = ("evencut KernelKMeans, Gaussian", "tslearn KernelKMeans, rbf")
+
+#: Data set, its generator, methods, threads.
+TASKS = (
+    ("worms 2-D, 10 000 points, 35 clusters", lambda: worms(10_000, 35), _ALL, 1),
+    ("worms 2-D, 100 000 points, 35 clusters", lambda: worms(100_000, 35), (*_ALL[:-1], *_ON_GRAPH), 1),
+    ("worms 8-D, 100 000 points, 35 clusters", lambda: worms(100_000, 35, 8), _FAST, 1),
+    ("worms 64-D, 20 000 points, 35 clusters", lambda: worms(20_000, 35, 64), _FAST, 1),
+    ("blobs 2-D, 100 000 points, 100 clusters", lambda: grid_blobs(100_000), (*_FAST, *_ON_GRAPH), 1),
+    ("worms 2-D, 100 000 points, 20 clusters", lambda: worms(100_000, 20), _FAST, 2),
+    ("worms 2-D, 1 000 000 points, 20 clusters", lambda: worms(1_000_000, 20), _FAST, 2),
+    ("worms 2-D, 5 000 points, 10 clusters, all pairs", lambda: worms(5_000, 10), _GAUSSIAN, 1),
+    (
+        "worms 2-D, 50 000 points, 10 clusters, all pairs",
+        lambda: worms(50_000, 10),
+        ("evencut KernelKMeans, Gaussian by blocks",),
+        2,
+    ),
+)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--only", default="", help="run only data sets whose name contains this")
+    parser.add_argument("--timeout", type=float, default=300.0, help="seconds a measurement may take")
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("RESULTS.md"))
+    options = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number, (name, make, methods, n_jobs) in enumerate(TASKS):
+            if options.only in name:
+                rows += run_task(Path(folder), number, name, make, methods, n_jobs, options.timeout)
+        cold = measure_cold_start(Path(folder), options.timeout)
+    write_report(options.out, rows, cold)
+    print(f"wrote {options.out}")
+
+
+def run_task(folder, number, name, make, methods, n_jobs, timeout):
+    X, truth = make()
+    n_clusters = int(truth.max()) + 1
+    source = folder / f"data{number}.npz"
+    np.savez(source, X=X)
+    problem = _judge(X, "all pairs" in name)
+    if sparse.issparse(problem.matrix):
+        sparse.save_npz(f"{source}.graph.npz", problem.matrix, compressed=False)
+    rows = []
+    for method in methods:
+        found = measure(method, source, n_clusters, n_jobs, timeout)
+        row = {"data": name, "threads": n_jobs, "method": method}
+        if found is not None:
+            labels = found.pop("labels")
+            row |= found | {"ari": adjusted_rand_score(truth, labels)}
+            if len(np.unique(labels)) == n_clusters:
+                row["energy"] = problem.energy(labels) + (0 if "all pairs" in name else n_clusters)
+        rows.append(row)
+        print({key: round(value, 4) if isinstance(value, float) else value for key, value in row.items()}, flush=True)
+    return rows
+
+
+def _judge(X, all_pairs):
+    """The problem on which the labels of all methods are valued."""
+    from evencut.criteria import average_association, normalized_cut
+    from evencut.kernels import Gaussian
+
+    return average_association(Gaussian(GAUSSIAN_BANDWIDTH).affinity(X)) if all_pairs else normalized_cut(graph_of(X))
+
+
+def measure(method, source, n_clusters, n_jobs, timeout, *, cold=False, **environment):
+    """Seconds, memory and labels of one method in a fresh process; None where it did not finish."""
+    target = source.with_name("result.npz")
+    target.unlink(missing_ok=True)
+    threads = {key: str(n_jobs) for key in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")}
+    command = [sys.executable, "-m", "benchmarks.measure", method, str(source), str(n_clusters), str(n_jobs)]
+    try:
+        subprocess.run(
+            [*command, str(target), *(["cold"] if cold else [])],
+            env={**os.environ, **threads, **environment},
+            cwd=Path(__file__).parent.parent,
+            timeout=timeout,
+            check=True,
+            stderr=subprocess.PIPE,
+        )
+    except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
+        print(f"{method}: {str(getattr(error, 'stderr', b'') or error)[-300:]}", file=sys.stderr)
+        return None
+    with np.load(target) as found:
+        return {"labels": found["labels"], **{key: float(found[key]) for key in ("cpu", "wall", "peak")}}
+
+
+def measure_cold_start(folder, timeout):
+    """The first fit ever, which compiles, and the first fit of the next process, which loads what was compiled."""
+    source = folder / "cold.npz"
+    np.savez(source, X=worms(5_000, 10)[0])
+    cache = {"NUMBA_CACHE_DIR": str(folder / "cache")}
+    runs = [
+        measure("evencut NormalizedCut", source, 10, 1, timeout, cold=cold, **cache) for cold in (True, True, False)
+    ]
+    return [None if run is None else {key: run[key] for key in ("cpu", "wall")} for run in runs]
+
+
+if __name__ == "__main__":
+    main()
