@@ -16,8 +16,9 @@ from ..criteria import RatioProblem
 
 __all__ = ["multilevel"]
 
-# Nodes a cluster of the graph that cycles start from, and of the smallest graph.
+# Nodes a cluster of the graph that cycles start from, and so many at least; nodes a cluster of the smallest graph.
 _MIDDLE = 150
+_MIDDLE_AT_LEAST = 8000
 _SMALLEST = 6
 # A group may weigh so many times the mean node; sweeps of grouping.
 _GROWTH = 20.0
@@ -90,7 +91,7 @@ def multilevel(
     finest = _finest(problem)
     if not 1 <= n_clusters <= finest.n_nodes:
         raise ValueError(f"n_clusters={n_clusters} must be between 1 and the number of points, {finest.n_nodes}.")
-    down, parents, _ = _coarsen(finest, None, _MIDDLE * n_clusters, state)
+    down, parents, _ = _coarsen(finest, None, max(_MIDDLE * n_clusters, _MIDDLE_AT_LEAST), state)
     # On small graphs whole runs are cheap, and the best of several is steadier.
     n_runs = max(1, min(_RUNS, _RUN_POINTS // finest.n_nodes))
     runs = (_cycles(down[-1], n_clusters, n_init, max_iter, state) for _ in range(n_runs))
