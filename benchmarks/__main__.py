@@ -19,6 +19,7 @@ from .report import write_report
 
 _ALL = (
     "evencut NormalizedCut",
+    "evencut KernelClustering, default kernel",
     "evencut NormalizedCut, equalised",
     "scikit-learn SpectralClustering amg",
     "scikit-learn SpectralClustering arpack",
@@ -28,7 +29,13 @@ _ALL = (
     "scikit-learn HDBSCAN",
 )
 _ON_GRAPH = ("evencut multilevel, solve alone", "pymetis, partition alone", "scikit-learn amg, solve alone")
-_FAST = ("evencut NormalizedCut", "scikit-learn KMeans", "genieclust Genie", "lumbermark")
+_FAST = (
+    "evencut NormalizedCut",
+    "evencut KernelClustering, default kernel",
+    "scikit-learn KMeans",
+    "genieclust Genie",
+    "lumbermark",
+)
 _GAUSSIAN = ("evencut KernelKMeans, Gaussian", "tslearn KernelKMeans, rbf")
 
 #: Data set, its generator, methods, threads.

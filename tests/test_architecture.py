@@ -15,12 +15,13 @@ PACKAGE = Path(evencut.__file__).parent
 # Each room and the rooms it may import, top of the table first. A new room needs a line here.
 _KERNEL_PARTS = {"affinity", "neighbors", "lazy", "density", "equalization"}
 _KERNELS = {"kernel", "shared_neighbors", "kernels"}
-_JUDGES = {"cluster_number", "selection", "scaling", "validation"}
+_JUDGES = {"progress", "cluster_number", "selection", "scaling", "validation"}
 _CORE = {*_KERNEL_PARTS, *_KERNELS, *_JUDGES, "criteria", "solvers", "assignment", "clustering", "named"}
 MAY_IMPORT = {
     "affinity": set(),
     "neighbors": set(),
     "lazy": set(),
+    "progress": set(),
     "density": {"neighbors"},
     "equalization": {"affinity", "density"},
     "kernel": {"affinity"},

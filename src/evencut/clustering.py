@@ -17,9 +17,10 @@ from .assignment import Assignment
 from .criteria import CRITERIA, RatioProblem
 from .equalization import density_law, equalizing_scale
 from .kernels import KERNELS, Auto, Kernel, Precomputed
-from .neighbors import kneighbors
+from .neighbors import NeighborSearch
+from .progress import step, whole_or_nothing
 from .scaling import SCALES, feature_scale
-from .selection import Selection, select, select_number
+from .selection import select, select_number
 from .solvers import SOLVERS, refine, solve
 from .validation import check_choice, check_count, check_n_clusters, subset
 
@@ -70,7 +71,9 @@ class KernelClustering(ClusterMixin, BaseEstimator):
     random_state : int, RandomState or None, default=None
         The same seed gives the same labels, whatever `n_jobs`.
     n_jobs : int or None, default=None
-        Threads of the neighbour search; -1 takes all cores.
+        Threads of the neighbour search and of affinities computed by blocks; -1 takes all cores.
+    verbose : int, default=0
+        1 tells the progress of the fit on stderr, as a bar on a terminal.
 
     Attributes
     ----------
@@ -134,6 +137,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         max_iter: int = 100,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         self.n_clusters = n_clusters
         self.kernel = kernel
@@ -145,7 +149,9 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
+    @whole_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> KernelClustering:
         """Cluster the points.
 
@@ -171,6 +177,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         self.feature_scale_ = self._feature_scale(points, kernel)
         points = self._scaled(points)
 
+        step("neighbours and affinity", 1, 3)
         how: dict[str, Any] = {name: getattr(self, name) for name in ("solver", "n_init", "max_iter")}
         how["random_state"] = check_random_state(self.random_state).randint(2**31 - 1)
         selection = None
@@ -185,6 +192,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
                 self.n_clusters_ = selection.numbers[0].n_clusters if selection.numbers else 1
             else:
                 self.n_clusters_ = self.n_clusters
+        step("clusters", 2, 3)
         problem, weights, scale = self._pose(affinity, all_weights[kept])
         if selection is None or not selection.candidates:
             solution = solve(problem, self.n_clusters_, **how)
@@ -200,12 +208,14 @@ class KernelClustering(ClusterMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=2,
             )
+        step("summary", 3, 3)
         own_weight = "even" if self.equalize == "exact" else "one"
         if self.criterion == "normalized_cut" and own_weight == "one":
             own_weight = "degree"
         self._assignment = Assignment.from_problem(problem, solution.labels, weights * scale, own_weight)
         self._extension_parts = kernel, points, kept
-        self._remember(selection)
+        if selection is not None:
+            self.selection_ = selection
         self.affinity_ = affinity
         self.weights_ = weights
         self.scale_ = scale
@@ -259,13 +269,6 @@ class KernelClustering(ClusterMixin, BaseEstimator):
                 "fit with kernel='auto' or n_clusters='auto' first."
             )
         return plot_selection(self.selection_, ax)
-
-    def _remember(self, selection: Selection | None) -> None:
-        """Keep the selection of this fit, and none of an earlier one."""
-        if selection is not None:
-            self.selection_ = selection
-        elif hasattr(self, "selection_"):
-            del self.selection_
 
     def _feature_scale(self, points: Any, kernel: Kernel) -> NDArray[np.float64]:
         unasked = self.scale == "auto" and not isinstance(kernel, Auto)
@@ -328,10 +331,8 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         if isinstance(kernel, Precomputed):
             return self._assignment.predict(X[:, kept], extension)
 
-        def nearest(Y: NDArray) -> NDArray[np.integer]:
-            return kneighbors(points, 1, at=Y, n_jobs=self.n_jobs)[1][:, 0]
-
-        return self._assignment.predict(X, extension, nearest)
+        search = NeighborSearch(points, n_jobs=self.n_jobs)
+        return self._assignment.predict(X, extension, lambda Y: search.query(Y, 1)[1][:, 0])
 
     def _pose(
         self, affinity: Affinity, weights: NDArray[np.float64]

@@ -37,6 +37,7 @@ class KernelKMeans(KernelClustering):
         max_iter: int = 100,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         super().__init__(
             n_clusters,
@@ -49,6 +50,7 @@ class KernelKMeans(KernelClustering):
             max_iter=max_iter,
             random_state=random_state,
             n_jobs=n_jobs,
+            verbose=verbose,
         )
 
 
@@ -78,6 +80,7 @@ class NormalizedCut(KernelClustering):
         max_iter: int = 100,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         super().__init__(
             n_clusters,
@@ -90,4 +93,5 @@ class NormalizedCut(KernelClustering):
             max_iter=max_iter,
             random_state=random_state,
             n_jobs=n_jobs,
+            verbose=verbose,
         )

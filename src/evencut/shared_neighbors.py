@@ -14,7 +14,7 @@ from scipy import sparse
 
 from .affinity import Affinity
 from .kernel import Extension, Kernel, Points
-from .neighbors import NeighborSearch, kneighbors
+from .neighbors import NeighborSearch, kneighbors, neighbor_graph
 
 __all__ = ["Auto", "SharedNeighbors", "shared_neighbor_affinity"]
 
@@ -148,18 +148,10 @@ def shared_neighbor_affinity(
     """
     from ._shared_neighbors_loops import pair_affinities
 
-    n_points, n_near = indices.shape
     indices = np.ascontiguousarray(indices)
-    one_way = sparse.csr_array(
-        (np.ones(indices.size, dtype=np.int8), indices.ravel(), np.arange(0, indices.size + 1, n_near)),
-        shape=(n_points, n_points),
-    )
-    pattern = sparse.csr_array(one_way + one_way.T)
-    pattern.sort_indices()
-    data = np.empty(pattern.nnz, dtype=X.dtype)
+    affinity = neighbor_graph(indices, "union", X.dtype)
     side = (np.ascontiguousarray(X), _radius(distances), indices)
-    pair_affinities(*side, *side, pattern.indptr, pattern.indices, float(sharpness), float(power), data)
-    affinity = sparse.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
+    pair_affinities(*side, *side, affinity.indptr, affinity.indices, float(sharpness), float(power), affinity.data)
     affinity.setdiag(_ALONE)
     return affinity
 

@@ -164,7 +164,7 @@ def _climb(levels, parents, labels, n_clusters, max_iter, trace):
 
 def _cycles(level, n_clusters, n_init, max_iter, state):
     """Labels and energies after cycles that each start from the labels of the one before."""
-    labels, trace = None, []
+    labels, trace = None, list[float]()
     for _ in range(n_init):
         labels = _cycle(level, labels, n_clusters, max_iter, state, trace)
     return labels, trace
