@@ -8,16 +8,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .grid import LENGTHS, neighbor_pairs
+from .grid import LENGTHS, Slices, neighbor_pairs
 
-__all__ = ["REGULARIZERS", "boundary_weights"]
+__all__ = ["REGULARIZERS", "boundary_weights", "contrast_scale"]
 
 #: The boundary terms by name; None stands for no term.
 REGULARIZERS = ("contrast", "length", None)
 
 
 def boundary_weights(
-    image: NDArray[np.floating], regularizer: str | None = "contrast", *, sharpness: float = 3.0, floor: float = 0.05
+    image: NDArray[np.floating],
+    regularizer: str | None = "contrast",
+    *,
+    scale: float | None = None,
+    sharpness: float = 3.0,
+    floor: float = 0.05,
 ) -> NDArray[np.float64]:
     r"""Weights of the edges of the 8-connected grid, of shape (height, width, 8).
 
@@ -27,8 +32,10 @@ def boundary_weights(
     regularizer : {"contrast", "length", None}
         `"contrast"` makes edges of the image cheap to cut; `"length"` counts the Euclidean length of the
         boundary; None is no term.
+    scale : float, optional
+        :math:`\sigma^2`; by default the :func:`contrast_scale` of the image.
     sharpness : float
-        :math:`\beta`; :math:`\sigma^2` is the mean of :math:`|I_p - I_q|^2` over neighbouring pairs.
+        :math:`\beta`.
     floor : float
         :math:`\phi`, what is left of the weight at the strongest edge.
 
@@ -44,22 +51,36 @@ def boundary_weights(
     weights = np.zeros((*shape, 8))
     if regularizer is None:
         return weights
-    squared = _squared_differences(image) if regularizer == "contrast" else weights
-    pairs = sum(squared[here][..., d].size for d, here, _ in neighbor_pairs(shape))
-    scale = float(squared.sum()) / max(pairs, 1)
-    for d, here, _ in neighbor_pairs(shape):
-        if regularizer == "length" or scale == 0:
-            weights[(*here, d)] = 1 / LENGTHS[d]
+    if regularizer == "contrast" and scale is None:
+        scale = contrast_scale(image)
+    for d, here, there in neighbor_pairs(shape, forward=True):
+        if regularizer == "length" or not scale:
+            weight = 1 / LENGTHS[d]
         else:
-            fall = np.exp(-sharpness / (2 * scale) * squared[(*here, d)])
-            weights[(*here, d)] = (floor + (1 - floor) * fall) / LENGTHS[d]
+            fall = np.exp(-sharpness / (2 * scale) * _squared_difference(image, here, there))
+            weight = (floor + (1 - floor) * fall) / LENGTHS[d]
+        weights[(*here, d)] = weight
+        weights[(*there, 7 - d)] = weight
     return weights
 
 
-def _squared_differences(image: NDArray[np.floating]) -> NDArray[np.floating]:
-    squared = np.zeros((*image.shape[:2], 8), dtype=image.dtype)
-    for d, here, there in neighbor_pairs(image.shape[:2], forward=True):
-        difference = ((image[here] - image[there]) ** 2).sum(axis=-1)
-        squared[(*here, d)] = difference
-        squared[(*there, 7 - d)] = difference
-    return squared
+def contrast_scale(image: NDArray[np.floating]) -> float:
+    r"""Mean of :math:`|I_p - I_q|^2` over the neighbouring pairs; zero for a single pixel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> contrast_scale(np.array([[[0.0], [2.0]]]))
+    4.0
+    """
+    total, n_pairs = 0.0, 0
+    for _, here, there in neighbor_pairs(image.shape[:2], forward=True):
+        squared = _squared_difference(image, here, there)
+        total += float(squared.sum(dtype=np.float64))
+        n_pairs += squared.size
+    return total / max(n_pairs, 1)
+
+
+def _squared_difference(image: NDArray[np.floating], here: Slices, there: Slices) -> NDArray[np.floating]:
+    difference = image[here] - image[there]
+    return np.einsum("yxc,yxc->yx", difference, difference)

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial import cKDTree
+from sklearn.base import BaseEstimator
 
-__all__ = ["PixelGraph", "pixel_graph"]
+__all__ = ["PixelGraph", "SampledKNN"]
 
 
 class PixelGraph:
@@ -64,41 +65,44 @@ class PixelGraph:
         return both
 
 
-def pixel_graph(
-    features: NDArray[np.floating],
-    random_state: np.random.Generator,
-    *,
-    share: float = 0.01,
-    keep: int = 40,
-) -> PixelGraph:
-    """Graph of `keep` random pixels among the nearest `share` of all pixels.
+class SampledKNN(BaseEstimator):
+    """Kernel of `keep` random pixels among the nearest `share` of all pixels, symmetrised by the mean.
 
     Parameters
     ----------
-    features : ndarray of shape (n_pixels, n_features)
-    random_state : numpy.random.Generator
-    share : float
+    share : float, default=0.01
         The neighbourhood as a share of all pixels.
-    keep : int
-        Neighbours kept.
+    keep : int, default=40
+        Neighbours kept of each pixel.
 
     Examples
     --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
-    >>> pixel_graph(rng.normal(size=(500, 3)), rng, share=0.1, keep=10).neighbors.shape
+    >>> SampledKNN(share=0.1, keep=10).affinity(rng.normal(size=(500, 3)), rng).neighbors.shape
     (500, 10)
     """
-    n_pixels = len(features)
-    keep = min(keep, n_pixels)
-    # An odd number of parts: a ring of an even number would be a bipartite graph.
-    n_parts = max(1, min(round(share * n_pixels / keep), n_pixels // keep)) // 2 * 2 + 1
-    if n_pixels < n_parts * keep:
-        n_parts = 1
-    parts = np.array_split(random_state.permutation(n_pixels), n_parts)
-    trees = [cKDTree(features[part], compact_nodes=False, balanced_tree=False) for part in parts]
-    neighbors = np.empty((n_pixels, keep), dtype=np.int32)
-    for part, tree, other in zip(parts, trees[1:] + trees[:1], parts[1:] + parts[:1]):
-        _, nearest = tree.query(features[part], keep)
-        neighbors[part] = other[nearest].reshape(len(part), keep)
-    return PixelGraph(neighbors)
+
+    def __init__(self, share: float = 0.01, keep: int = 40):
+        self.share = share
+        self.keep = keep
+
+    def affinity(self, X: NDArray[np.floating], random_state: np.random.Generator) -> PixelGraph:
+        """The graph of the points `X` of shape (n_pixels, n_features)."""
+        if not 0 < self.share <= 1:
+            raise ValueError(f"share={self.share} must be above 0 and at most 1.")
+        if self.keep < 1:
+            raise ValueError(f"keep={self.keep} must be at least 1.")
+        n_pixels = len(X)
+        keep = min(self.keep, n_pixels)
+        # An odd number of parts: a ring of an even number would be a bipartite graph.
+        n_parts = max(1, round(self.share * n_pixels / keep)) // 2 * 2 + 1
+        if n_pixels < n_parts * keep:
+            n_parts = 1
+        parts = np.array_split(random_state.permutation(n_pixels), n_parts)
+        trees = [cKDTree(X[part], compact_nodes=False, balanced_tree=False) for part in parts]
+        neighbors = np.empty((n_pixels, keep), dtype=np.int32)
+        for part, tree, other in zip(parts, trees[1:] + trees[:1], parts[1:] + parts[:1]):
+            _, nearest = tree.query(X[part], keep)
+            neighbors[part] = other[nearest].reshape(len(part), keep)
+        return PixelGraph(neighbors)

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DIRECTIONS", "LENGTHS", "boundary_energy", "neighbor_pairs", "window_of"]
+__all__ = ["DIRECTIONS", "LENGTHS", "Slices", "boundary_energy", "neighbor_pairs", "window_of"]
 
+#: A window of the grid: rows and columns.
 Slices = tuple[slice, slice]
 
 #: Row and column step of each direction.

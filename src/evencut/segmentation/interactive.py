@@ -1,0 +1,294 @@
+"""Cutting objects out of photos from a box, strokes or a first guess: the front door `segment`."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .boundary import REGULARIZERS
+from .constraints import check_box, check_mask, check_scribbles, outside_of
+from .engine import Answer, Engine, Settings
+from .features import Features
+from .images import as_image, halve
+from .result import Segmentation
+from .starts import follow_strokes, start_from_box, start_from_strokes
+
+__all__ = ["segment"]
+
+Labels = NDArray[np.int64]
+
+_FULL = 0.98
+
+
+def segment(
+    image: ArrayLike,
+    *,
+    box: ArrayLike | None = None,
+    scribbles: ArrayLike | None = None,
+    mask: ArrayLike | None = None,
+    kernel: Any = "knn",
+    criterion: str = "entropy",
+    equalize: str | None = None,
+    regularizer: str | None = "contrast",
+    smoothness: float | str = "auto",
+    hard: bool = True,
+    features: Features = "lab",
+    start: str = "barrier",
+    maxflow: str = "grid",
+    max_iter: int | None = None,
+    working_pixels: int | None = None,
+    random_state: int | np.random.Generator | None = None,
+) -> Segmentation:
+    r"""Cut an object out of an image from a box, or divide the image along a few strokes.
+
+    Minimises a kernel criterion on the colours plus a boundary term,
+
+    .. math:: E(S) = E_A(S) + \gamma \sum_{pq} c_{pq} [S_p \ne S_q]
+
+    by bounding the criterion :math:`E_A` with costs of single pixels at the current labels and solving for the labels
+    of least bound by max-flow, until nothing changes (kernel cut).
+
+    Parameters
+    ----------
+    image : array of shape (M, N) or (M, N, C)
+        Grey, RGB, RGBA (alpha ignored) or any channels, of any integer or float type.
+    box : (x0, y0, x1, y1), optional
+        Box around the object in pixels; x1 and y1 are not inside.
+    scribbles : array of int of shape (M, N), optional
+        Strokes: 0 where nothing is drawn. With a box or mask 1 means background and 2 object; without, any two or more
+        positive labels.
+    mask : array of shape (M, N), optional
+        First guess of the object, in place of the one that is found inside the box.
+    kernel : {"knn", "gaussian"} or object
+        `"knn"` is :class:`~evencut.segmentation.SampledKNN`; `"gaussian"` has Scott's bandwidth and shows the density
+        bias that the paper is about. Objects: `SampledKNN`, or a kernel of `evencut.kernels`.
+    criterion : {"entropy", "average_association", "normalized_cut", "average_cut"}
+        The entropy criterion (eq. pkm_energy on kernel densities), eq. AA, eq. NC or the average cut.
+    equalize : {None, "weights", "exact"}
+        Even out the density of the colours first: by weights (eq. wDensity), or exactly.
+    regularizer : {"contrast", "length", None}
+        Boundary term: cheap along edges of the image, its plain length, or none.
+    smoothness : "auto" or float
+        :math:`\gamma`. For the entropy criterion in nats; for the others in units of the mean affinity over the square
+        root of the number of pixels.
+    hard : bool
+        Whether nothing outside the box can be object.
+    features : {"lab", "xy"}, array of shape (M, N, F), callable, or a list of these
+        What the kernel compares. A list puts features side by side, such as ``["lab", 0.5 * depth]``; arrays are used
+        as given, so their scale is their weight.
+    start : {"barrier", "box"}
+        First guess from a box: what no even path joins to the outside, or all of the box as in the paper.
+    maxflow : {"grid", "ortools", "scipy", "pymaxflow"}
+        The max-flow program: our own, or one of three libraries.
+    max_iter : int, optional
+        Most rounds; 15 by default.
+    working_pixels : int, optional
+        The rounds work on the image halved until it has at most this many pixels (100 000 by default); the contour is
+        then found anew at each larger size.
+    random_state : int or numpy.random.Generator, optional
+        For the noise and the choice of neighbours. None means 0, so that the same call gives the same mask.
+
+    Returns
+    -------
+    Segmentation
+        With `mask`, `labels`, energy trace, timings, and `refine` for more strokes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evencut.segmentation import segment
+    >>> rng = np.random.default_rng(0)
+    >>> image = rng.normal(0.3, 0.05, size=(40, 40, 3))
+    >>> image[12:28, 10:30] += 0.4
+    >>> result = segment(np.clip(image, 0, 1), box=(6, 8, 34, 32))
+    >>> int(result.mask.sum()), bool(result.mask[12:28, 10:30].all())
+    (320, True)
+    """
+    pixels = as_image(image)
+    shape = pixels.shape[:2]
+    if shape[0] * shape[1] < 2:
+        raise ValueError("image has one pixel; there is nothing to divide.")
+    if np.ptp(pixels.reshape(-1, pixels.shape[2]), axis=0).max() == 0:
+        raise ValueError("image has the same color everywhere; there is nothing to tell an object by.")
+    _check_choices(regularizer, start)
+    names, known, outside = _what_is_known(shape, box, scribbles, mask, hard)
+    guess = None if mask is None else check_mask(mask, shape)
+    settings = _settings(max_iter, working_pixels)
+    surcharge = (0.0,) * len(names) if box is None else (0.0, settings.surcharge)
+    engine = Engine(
+        pixels,
+        len(names),
+        kernel=kernel,
+        criterion=criterion,
+        equalize=equalize,
+        regularizer=regularizer,
+        smoothness=smoothness,
+        features=features,
+        surcharge=surcharge,
+        maxflow=maxflow,
+        random_state=np.random.default_rng(0 if random_state is None else random_state),
+        settings=settings,
+    )
+    session = _Session(engine, names, outside if hard else None)
+    return session.first_answer(known, guess, outside, start)
+
+
+class _Session:
+    """One image with one user: remembers what is known and the last labels, so that strokes can be added."""
+
+    def __init__(self, engine: Engine, names: Labels, outside: NDArray[np.bool_] | None):
+        self.engine = engine
+        self.names = names
+        self.outside = outside
+
+    def first_answer(self, known: Labels, guess, outside, start: str) -> Segmentation:
+        """Find a start, then solve."""
+        engine = self.engine
+        levels = engine.coarsen(known, self.outside)
+        with engine.timed("start"):
+            labels = self._start(levels[-1], guess, outside, start)
+        return self._solve(known, levels, labels)
+
+    def _start(self, known: Labels, guess, outside, start: str) -> Labels:
+        engine = self.engine
+        coarse = engine.channels.shape[:2]
+        if guess is not None:
+            labels = (_shrink(guess, len(engine.images)) >= 0.5).astype(np.int64)
+        elif outside is not None:
+            # A soft box is no constraint, but its outside is still where the start takes the background from.
+            around = _shrink(outside, len(engine.images)) >= 0.5
+            box_known = np.where(around, 0, -1)
+            if start == "box":
+                labels = (~around).astype(np.int64)
+            else:
+                labels = start_from_box(engine.channels, box_known, engine.settings.strictness)
+        else:
+            return start_from_strokes(engine.channels, known, engine.n_labels)
+        labels = labels.reshape(coarse)
+        return follow_strokes(engine.channels, labels, known, engine.n_labels)
+
+    def _solve(self, known: Labels, levels: list[Labels], labels: Labels) -> Segmentation:
+        engine = self.engine
+        free = levels[-1] < 0
+        missing = np.flatnonzero(np.bincount(labels.ravel(), minlength=engine.n_labels) == 0)
+        if missing.size:
+            raise ValueError(
+                f"no pixel is left for label {self.names[missing[0]]}: the box, mask and scribbles rule it out; "
+                "draw less over it."
+            )
+
+        def trivial(found: Labels) -> bool:
+            # The raw box, given back as if it were an answer.
+            shares = np.bincount(found[free], minlength=engine.n_labels) / max(free.sum(), 1)
+            return engine.n_labels == 2 and free.mean() < 1 and self.outside is not None and shares[1] > _FULL
+
+        answer = engine.solve(levels, labels, trivial)
+        _warn_if_trivial(answer, trivial(answer.coarse))
+        return self._result(answer, known)
+
+    def _result(self, answer: Answer, known: Labels) -> Segmentation:
+        outcome = answer.outcome
+
+        def refine(scribbles: ArrayLike) -> Segmentation:
+            return self._add(answer, known, scribbles)
+
+        return Segmentation(
+            labels=self.names[answer.labels],
+            energy=min(outcome.trace),
+            trace=outcome.trace,
+            n_iter=len(outcome.trace) - 1,
+            converged=outcome.converged,
+            smoothness=answer.smoothness,
+            timings=dict(self.engine.timings),
+            _names=self.names,
+            _refine=refine,
+        )
+
+    def _add(self, answer: Answer, known: Labels, scribbles: ArrayLike) -> Segmentation:
+        """Solve again from the last labels with more strokes."""
+        engine = self.engine
+        engine.timings = {}
+        strokes = check_scribbles(scribbles, known.shape)
+        codes = _codes(strokes, self.names)
+        if (codes < 0).all():
+            raise ValueError("scribbles are empty: every pixel is 0.")
+        known = np.where(codes < 0, known, codes)
+        levels = engine.coarsen(known, self.outside)
+        with engine.timed("start"):
+            labels = follow_strokes(engine.channels, answer.coarse, levels[-1], engine.n_labels)
+        return self._solve(known, levels, labels)
+
+
+def _what_is_known(
+    shape: tuple[int, int], box, scribbles, mask, hard: bool
+) -> tuple[Labels, Labels, NDArray[np.bool_] | None]:
+    """Names of the labels, known labels as codes (-1: unknown), and the outside of the box."""
+    if box is None and scribbles is None and mask is None:
+        raise ValueError("give a box, scribbles or a mask; for regions without any, use partition().")
+    known = np.full(shape, -1, dtype=np.int64)
+    outside = None if box is None else outside_of(check_box(box, shape), shape)
+    strokes = None if scribbles is None else check_scribbles(scribbles, shape)
+    if box is not None or mask is not None:
+        names = np.array([1, 2])
+    else:
+        names = np.unique(strokes[strokes > 0])  # type: ignore[index]
+        if len(names) < 2:
+            raise ValueError(
+                f"scribbles show {len(names)} label{'s' if len(names) != 1 else ''}; draw at least two, or add a box."
+            )
+    if outside is not None and hard:
+        known[outside] = 0
+    if strokes is not None:
+        codes = _codes(strokes, names)
+        known = np.where(codes < 0, known, codes)
+    return names, known, outside
+
+
+def _codes(strokes: Labels, names: Labels) -> Labels:
+    """Strokes as positions in `names`, -1 where nothing is drawn."""
+    drawn = np.unique(strokes[strokes > 0])
+    strange = np.setdiff1d(drawn, names)
+    if strange.size:
+        raise ValueError(
+            f"scribbles contain the label {strange[0]}; the labels in use are {', '.join(map(str, names))}"
+            f"{' (1 background, 2 object)' if list(names) == [1, 2] else ''}."
+        )
+    return np.where(strokes > 0, np.searchsorted(names, strokes), -1)
+
+
+def _shrink(values: NDArray[np.bool_], n_levels: int) -> NDArray[np.float32]:
+    small = values.astype(np.float32)
+    for _ in range(n_levels - 1):
+        small = halve(small)
+    return small
+
+
+def _check_choices(regularizer: str | None, start: str) -> None:
+    if regularizer not in REGULARIZERS:
+        raise ValueError(f"regularizer={regularizer!r} is not known; choose one of {REGULARIZERS}.")
+    if start not in ("barrier", "box"):
+        raise ValueError(f"start={start!r} is not known; choose 'barrier' or 'box'.")
+
+
+def _settings(max_iter: int | None, working_pixels: int | None) -> Settings:
+    changes = {}
+    for name, value in (("max_iter", max_iter), ("working_pixels", working_pixels)):
+        if value is None:
+            continue
+        if value < 1:
+            raise ValueError(f"{name}={value} must be at least 1.")
+        changes[name] = int(value)
+    return Settings(**changes)
+
+
+def _warn_if_trivial(answer: Answer, full: bool) -> None:
+    if full or answer.outcome.lost_label:
+        found = "the whole box" if full else "nothing that lasts"
+        warnings.warn(
+            f"the energy prefers {found} as object even with a weak boundary term: the colors inside and outside do "
+            "not tell them apart; add scribbles.",
+            stacklevel=5,
+        )
