@@ -121,9 +121,9 @@ class Engine:
                 self.images.append(halve(self.images[-1]))
                 features = shrink_features(features, halve)
             self.channels = lab_channels(self.images[-1])
-            points = pixel_features(self.images[-1], features, random_state)
+            self.points = pixel_features(self.images[-1], features, random_state)
         with self.timed("affinity"):
-            affinity = pixel_affinity(points, kernel, random_state)
+            affinity = pixel_affinity(self.points, kernel, random_state)
             self.term = pose_term(affinity, criterion, equalize, surcharge)
         with self.timed("boundary"):
             self.scales = [contrast_scale(level) if regularizer == "contrast" else 0.0 for level in self.images]
