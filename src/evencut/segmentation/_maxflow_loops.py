@@ -223,7 +223,7 @@ def _distance_to_root(node, clock, offsets, parent, stamp, depth):
             stamp[node] = clock
             depth[node] = 1
             break
-        if d == _ORPHAN or d == _NO_PARENT:
+        if d < 0 or d > _TERMINAL:
             return _FAR
         node += offsets[d]
     node = start

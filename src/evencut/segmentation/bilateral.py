@@ -1,4 +1,4 @@
-r"""A Gaussian kernel on all pixels that never looks at pairs: values are put on a grid over feature space, blurred, read.
+r"""A Gaussian kernel on all pixels that never looks at pairs: values go on a grid over feature space and are blurred.
 
 .. math:: A \approx W B W', \qquad A_{pq} = e^{-|f_p - f_q|^2 / 2}
 
@@ -39,9 +39,9 @@ class BilateralGaussian:
     --------
     >>> import numpy as np
     >>> affinity = bilateral_gaussian(np.array([[0.0], [1.0]]), bandwidth=1.0)
-    >>> (affinity @ np.eye(2)).round(2)
-    array([[1.  , 0.61],
-           [0.61, 1.  ]])
+    >>> (affinity @ np.eye(2)).round(1)
+    array([[1. , 0.6],
+           [0.6, 1. ]])
     """
 
     dtype = np.dtype(np.float64)

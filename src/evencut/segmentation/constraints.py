@@ -1,4 +1,4 @@
-"""What the user knows: a box, strokes, a first guess; checked and turned into an image of known labels (-1: unknown)."""
+"""What the user knows: a box, strokes, a first guess; checked, and turned into known labels (-1 where unknown)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine behind `segment`: sizes of the image, affinity and boundary weights, made once and used for every answer."""
+"""The machine behind `segment`: sizes of the image, affinity and boundary weights, made once for every answer."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -183,7 +184,7 @@ class Engine:
 
     def _sharpen(self, known: list[Labels], outcome: Outcome, smoothness: float) -> Labels:
         labels = outcome.labels
-        costs = outcome.state.costs.reshape(*labels.shape, self.n_labels)
+        costs: NDArray[np.floating] = outcome.state.costs.reshape(*labels.shape, self.n_labels)
         weight = smoothness
         for level in range(len(self.images) - 2, -1, -1):
             weight *= self.settings.band_weight
@@ -193,11 +194,13 @@ class Engine:
                 costs,
                 known[level],
                 radius=self.settings.band_radius,
-                weigh=lambda part, level=level, weight=weight: weight
-                * boundary_weights(part, self.regularizer, scale=self.scales[level]),
+                weigh=partial(self._weigh, level=level, weight=weight),
                 maxflow=self.maxflow,
             )
         return labels
+
+    def _weigh(self, part: NDArray[np.floating], *, level: int, weight: float) -> NDArray[np.float64]:
+        return weight * boundary_weights(part, self.regularizer, scale=self.scales[level])
 
     def _smoothness(self, smoothness: float | str, criterion: str) -> float:
         if self.regularizer is None:

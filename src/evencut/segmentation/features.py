@@ -92,7 +92,7 @@ def _channels(image: NDArray[np.float32], part: Any, rng: np.random.Generator) -
             noise = rng.standard_normal(image.shape, dtype=np.float32) * np.float32(np.sqrt(NOISE_VARIANCE))
             return even_channels(lab_channels(np.clip(image + noise, 0, 1)))
         if part == "xy":
-            return even_channels(np.stack(np.indices(image.shape[:2])[::-1], axis=-1))
+            return even_channels(np.moveaxis(np.indices(image.shape[:2])[::-1], 0, -1).astype(np.float64))
         raise ValueError(f"features={part!r} is not known; choose 'lab' or 'xy', or give an array or a function.")
     given = np.asarray(part(image) if callable(part) else part, dtype=np.float32)
     if given.ndim == 2:

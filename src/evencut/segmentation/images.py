@@ -98,7 +98,7 @@ def halve(values: NDArray[Any]) -> NDArray[np.float32]:
     total = even[::2, ::2].astype(np.float32)
     for y, x in ((0, 1), (1, 0), (1, 1)):
         total += even[y::2, x::2]
-    return total / 4
+    return np.asarray(total / 4, dtype=np.float32)
 
 
 def enlarge(values: NDArray[Any], shape: tuple[int, int]) -> NDArray[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -226,19 +227,19 @@ def _what_is_known(
     shape: tuple[int, int], box, scribbles, mask, hard: bool
 ) -> tuple[Labels, Labels, NDArray[np.bool_] | None]:
     """Names of the labels, known labels as codes (-1: unknown), and the outside of the box."""
-    if box is None and scribbles is None and mask is None:
-        raise ValueError("give a box, scribbles or a mask; for regions without any, use partition().")
     known = np.full(shape, -1, dtype=np.int64)
     outside = None if box is None else outside_of(check_box(box, shape), shape)
     strokes = None if scribbles is None else check_scribbles(scribbles, shape)
     if box is not None or mask is not None:
         names = np.array([1, 2])
-    else:
-        names = np.unique(strokes[strokes > 0])  # type: ignore[index]
+    elif strokes is not None:
+        names = np.unique(strokes[strokes > 0])
         if len(names) < 2:
             raise ValueError(
                 f"scribbles show {len(names)} label{'s' if len(names) != 1 else ''}; draw at least two, or add a box."
             )
+    else:
+        raise ValueError("give a box, scribbles or a mask; for regions without any, use partition().")
     if outside is not None and hard:
         known[outside] = 0
     if strokes is not None:
@@ -274,14 +275,14 @@ def _check_choices(regularizer: str | None, start: str) -> None:
 
 
 def _settings(max_iter: int | None, working_pixels: int | None) -> Settings:
-    changes = {}
+    settings = Settings()
     for name, value in (("max_iter", max_iter), ("working_pixels", working_pixels)):
         if value is None:
             continue
         if value < 1:
             raise ValueError(f"{name}={value} must be at least 1.")
-        changes[name] = int(value)
-    return Settings(**changes)
+        settings = replace(settings, **{name: int(value)})  # type: ignore[arg-type]
+    return settings
 
 
 def _warn_if_trivial(answer: Answer, full: bool) -> None:

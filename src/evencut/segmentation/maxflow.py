@@ -36,7 +36,7 @@ class GridCut:
     --------
     >>> import numpy as np
     >>> cut = GridCut(np.full((1, 3, 8), 2.0))
-    >>> cut.minimize(np.array([[-5.0, 1.0, 4.0]]))
+    >>> cut.minimize(np.array([[-5.0, -1.0, 4.0]]))
     array([[ True,  True, False]])
     """
 
@@ -79,7 +79,7 @@ class _CompiledFlow:
             residual[self._inside][(*here, d)] = capacities[(*here, d)]
         self._residual = residual.reshape(-1, 8)
         self._excess = np.zeros((height + 2, width + 2))
-        self._unary = np.zeros((height, width))
+        self._unary: Floats = np.zeros((height, width))
         self._offsets = np.array([dy * (width + 2) + dx for dy, dx in DIRECTIONS])
         self._tree = np.zeros((height + 2, width + 2), dtype=np.int8)
 

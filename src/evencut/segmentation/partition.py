@@ -1,4 +1,4 @@
-"""A whole photo divided into regions without any box or stroke: clusters of colours, held together by a boundary term."""
+"""A whole photo divided into regions without any box or stroke: clusters of colours with short boundaries."""
 
 from __future__ import annotations
 

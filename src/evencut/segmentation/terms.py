@@ -1,4 +1,4 @@
-r"""The kernel criterion as costs of single pixels at the current labelling: the half of the energy that max-flow can take.
+r"""The kernel criterion as costs of single pixels at the current labelling: the half of the energy fit for max-flow.
 
 Average association, normalised cut and average cut go through their `RatioProblem`; the entropy criterion is the
 probabilistic k-means of eq. pkm_energy on kernel densities.
@@ -79,8 +79,8 @@ class RatioTerm:
         links = link_table(problem.matrix, labels, n_labels)
         if problem.diagonal is not None:
             links[rows, labels] += problem.diagonal
-        inside = np.bincount(labels, links[rows, labels], n_labels)
-        weight = np.bincount(labels, problem.weights, n_labels)
+        inside = np.bincount(labels, links[rows, labels], n_labels).astype(np.float64)
+        weight = np.bincount(labels, problem.weights, n_labels).astype(np.float64)
         shift = np.divide.outer(problem.weights, weight)
         shift[rows, labels] *= -1
         costs = bound_costs(links, problem.weights, inside, weight)
