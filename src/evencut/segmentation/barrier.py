@@ -81,6 +81,8 @@ def otsu_threshold(values: NDArray[np.floating], n_bins: int = 256) -> float:
     >>> 1 < otsu_threshold(np.array([0.0, 1.0, 9.0, 10.0])) < 9
     True
     """
+    if values.min() == values.max():
+        return float(values.min())
     counts, edges = np.histogram(values, n_bins)
     centres = (edges[:-1] + edges[1:]) / 2
     below = np.cumsum(counts)

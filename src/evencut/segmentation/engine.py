@@ -27,7 +27,8 @@ __all__ = ["Answer", "Engine", "Settings"]
 
 Labels = NDArray[np.int64]
 
-_ATTEMPTS = 6
+_ATTEMPTS = 4
+_SMALL = 25_000
 
 
 @dataclass(frozen=True)
@@ -207,7 +208,10 @@ class Engine:
             return 0.0
         if smoothness == "auto":
             family = "entropy" if criterion == "entropy" else "ratio"
-            return self.settings.smoothness[family, self.regularizer]
+            weight = self.settings.smoothness[family, self.regularizer]
+            # The entropy grows with the area and the boundary with its root: small images need less of it.
+            small = np.sqrt(min(1.0, self.channels[..., 0].size / _SMALL)) if family == "entropy" else 1.0
+            return weight * float(small)
         if isinstance(smoothness, str) or not (np.isfinite(smoothness) and smoothness >= 0):
             raise ValueError(f"smoothness={smoothness!r} must be 'auto' or a number of at least 0.")
         return float(smoothness)

@@ -21,7 +21,7 @@ __all__ = ["segment"]
 
 Labels = NDArray[np.int64]
 
-_FULL = 0.98
+_FULL, _EMPTY = 0.98, 0.002
 
 
 def segment(
@@ -182,12 +182,15 @@ class _Session:
             )
 
         def trivial(found: Labels) -> bool:
-            # The raw box, given back as if it were an answer.
-            shares = np.bincount(found[free], minlength=engine.n_labels) / max(free.sum(), 1)
-            return engine.n_labels == 2 and free.mean() < 1 and self.outside is not None and shares[1] > _FULL
+            # The raw box, or a speck of it, given back as if it were an answer.
+            if self.outside is None or not free.any():
+                return False
+            share = float((found[free] == 1).mean())
+            return share > _FULL or share < _EMPTY
 
         answer = engine.solve(levels, labels, trivial)
-        _warn_if_trivial(answer, trivial(answer.coarse))
+        if answer.outcome.lost_label or trivial(answer.coarse):
+            _warn_of_trivial(float((answer.coarse[free] == 1).mean()))
         return self._result(answer, known)
 
     def _result(self, answer: Answer, known: Labels) -> Segmentation:
@@ -204,7 +207,7 @@ class _Session:
             converged=outcome.converged,
             smoothness=answer.smoothness,
             timings=dict(self.engine.timings),
-            _names=self.names,
+            label_names=self.names,
             _refine=refine,
         )
 
@@ -285,11 +288,9 @@ def _settings(max_iter: int | None, working_pixels: int | None) -> Settings:
     return settings
 
 
-def _warn_if_trivial(answer: Answer, full: bool) -> None:
-    if full or answer.outcome.lost_label:
-        found = "the whole box" if full else "nothing that lasts"
-        warnings.warn(
-            f"the energy prefers {found} as object even with a weak boundary term: the colors inside and outside do "
-            "not tell them apart; add scribbles.",
-            stacklevel=5,
-        )
+def _warn_of_trivial(share: float) -> None:
+    warnings.warn(
+        f"{share:.1%} of what was undecided came out as object even with a weak boundary term: the colors do not tell "
+        "object and background apart; add scribbles.",
+        stacklevel=5,
+    )

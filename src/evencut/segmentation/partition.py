@@ -100,7 +100,7 @@ def partition(
         converged=answer.outcome.converged,
         smoothness=answer.smoothness,
         timings=dict(engine.timings),
-        _names=np.sort(names),
+        label_names=np.sort(names),
     )
 
 

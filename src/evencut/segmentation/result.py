@@ -32,6 +32,8 @@ class Segmentation:
         Weight of the boundary term that was used; less than asked for where that would have left one label only.
     timings : dict of str to float
         Seconds of CPU time of each step.
+    label_names : ndarray of int
+        The labels that `labels` can hold, sorted.
     """
 
     labels: NDArray[np.int64]
@@ -41,15 +43,15 @@ class Segmentation:
     converged: bool
     smoothness: float
     timings: dict[str, float]
-    _names: NDArray[np.int64] = field(repr=False)
+    label_names: NDArray[np.int64]
     _refine: Callable[[ArrayLike], Segmentation] | None = field(default=None, repr=False)
 
     @property
     def mask(self) -> NDArray[np.bool_]:
         """The object: where the larger of two labels is."""
-        if len(self._names) != 2:
-            raise ValueError(f"there are {len(self._names)} labels, not two; use labels instead of mask.")
-        return self.labels == self._names[1]
+        if len(self.label_names) != 2:
+            raise ValueError(f"there are {len(self.label_names)} labels, not two; use labels instead of mask.")
+        return self.labels == self.label_names[1]
 
     def refine(self, scribbles: ArrayLike) -> Segmentation:
         """The segmentation with more strokes, in a fraction of the time of the first.

@@ -68,9 +68,9 @@ def _descend(term: Term, labeler: GridLabeler, labels, state, max_iter: int) -> 
     total = state.energy + labeler.boundary(labels)
     trace = [total]
     for _ in range(max_iter):
-        shift, unit = 0.0, max(abs(state.energy) / labeler.n_labels, np.finfo(float).tiny)
+        shift = 0.0
         while True:
-            proposal = labeler.improve(state.costs + shift * unit * state.shift, labels)
+            proposal = labeler.improve(state.costs + shift * state.shift, labels)
             if (proposal == labels).all():
                 return Outcome(labels, state, tuple(trace), True)
             lost = _loses_label(proposal, labeler.n_labels)
@@ -81,7 +81,7 @@ def _descend(term: Term, labeler: GridLabeler, labels, state, max_iter: int) -> 
                     break
             shift = 2 * shift if shift else 1 / 16
             if shift > _LARGEST_SHIFT:
-                return Outcome(labels, state, tuple(trace), True, lost)
+                return Outcome(labels, state, tuple(trace), True, lost and len(trace) == 1)
         labels, state, total = proposal, next_state, next_total
         trace.append(total)
     return Outcome(labels, state, tuple(trace), False)

@@ -32,7 +32,7 @@ class TermState:
     costs : ndarray of shape (n_pixels, n_labels)
         Cost of each pixel for each label.
     shift : ndarray of shape (n_pixels, n_labels) or None
-        What one unit of a diagonal shift adds to the costs; None where no shift is needed.
+        What a diagonal shift of the mean association adds to the costs; None where no shift is needed.
     """
 
     energy: float
@@ -68,9 +68,9 @@ class RatioTerm:
 
     def __init__(self, problem: RatioProblem):
         self.problem = problem
-        # The association of everything: degrees for AA, one for NC, so that one smoothness fits both.
-        everything = degrees(problem.matrix)
-        self.unit = float(everything.sum() / problem.weights.sum()) / np.sqrt(problem.n_points)
+        # Of everything: the mean degree for AA, one for NC, so that one smoothness fits both.
+        self._association = float(degrees(problem.matrix).sum() / problem.weights.sum())
+        self.unit = self._association / np.sqrt(problem.n_points)
 
     def at(self, labels: NDArray[np.integer], n_labels: int) -> TermState:
         """Energy, bound and diagonal shift."""
@@ -81,7 +81,7 @@ class RatioTerm:
             links[rows, labels] += problem.diagonal
         inside = np.bincount(labels, links[rows, labels], n_labels).astype(np.float64)
         weight = np.bincount(labels, problem.weights, n_labels).astype(np.float64)
-        shift = np.divide.outer(problem.weights, weight)
+        shift = np.divide.outer(self._association * problem.weights, weight)
         shift[rows, labels] *= -1
         costs = bound_costs(links, problem.weights, inside, weight)
         return TermState(float(-np.sum(inside / weight)), costs, shift)
