@@ -1,4 +1,4 @@
-"""The start from a box: pixels that no path of even colour joins to the outside are the object.
+"""How well a pixel is fenced off from the known background: no path of even colour leads there.
 
 The minimum barrier distance of a pixel is the largest minus the smallest value along the best path to a seed
 (Strand et al., 2013), computed by raster scans (Zhang et al., 2015).
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
-__all__ = ["barrier_distance", "barrier_start", "otsu_threshold"]
+__all__ = ["barrier_distance", "otsu_threshold"]
 
 _PASSES = 6
 
@@ -43,33 +43,6 @@ def barrier_distance(
         channel = gaussian_filter(channels[..., c].astype(np.float64), smoothing)
         total += barrier_scan(channel, seeds, _PASSES)
     return total
-
-
-def barrier_start(
-    channels: NDArray[np.floating], outside: NDArray[np.bool_], *, strictness: float = 0.5
-) -> NDArray[np.bool_]:
-    """First guess of the object: barrier distance to the outside above `strictness` times Otsu's threshold.
-
-    Parameters
-    ----------
-    channels : ndarray of shape (height, width, n_channels)
-    outside : ndarray of bool of shape (height, width)
-        Known background.
-    strictness : float
-        Share of Otsu's threshold inside the box.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> image = np.zeros((9, 9, 1))
-    >>> image[3:6, 3:6] = 1
-    >>> outside = np.ones((9, 9), dtype=bool)
-    >>> outside[1:8, 1:8] = False
-    >>> int(barrier_start(image, outside)[4, 4])
-    1
-    """
-    distance = barrier_distance(channels, outside)
-    return (distance > strictness * otsu_threshold(distance[~outside])) & ~outside
 
 
 def otsu_threshold(values: NDArray[np.floating], n_bins: int = 256) -> float:

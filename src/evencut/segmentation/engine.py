@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -39,8 +39,11 @@ class Settings:
     ----------
     working_pixels : int
         Images are halved until they have at most this many pixels.
-    strictness : float
-        Share of Otsu's threshold above which a barrier distance means object.
+    strictness : tuple of float
+        Share of Otsu's threshold above which a barrier distance means object; the later ones are tried where the
+        object found leaves too much of the box empty.
+    slack : float
+        How much of the box may be empty along a side, as a share of its size.
     surcharge : float
         What an object pixel pays in the entropy criterion: doubt goes to the background.
     smoothness : dict
@@ -55,7 +58,8 @@ class Settings:
     """
 
     working_pixels: int = 100_000
-    strictness: float = 0.5
+    strictness: tuple[float, ...] = (0.5, 0.4, 0.25)
+    slack: float = 0.2
     surcharge: float = 0.25
     smoothness: dict[tuple[str, str | None], float] = field(
         default_factory=lambda: {
@@ -75,9 +79,13 @@ class Answer:
     """Labels at full size, and the rounds that led to them."""
 
     labels: Labels
-    coarse: Labels
     outcome: Outcome
     smoothness: float
+
+    @property
+    def coarse(self) -> Labels:
+        """The labels at the working size."""
+        return self.outcome.labels
 
 
 class Engine:
@@ -147,24 +155,49 @@ class Engine:
             outside = None if outside is None else halve(outside.astype(np.float32)) >= 0.5
         return levels
 
-    def solve(self, known: list[Labels], start: Labels, trivial: Callable[[Labels], bool]) -> Answer:
+    def solve(
+        self,
+        known: list[Labels],
+        starts: Iterable[Labels],
+        *,
+        trivial: Callable[[Labels], bool] = lambda labels: False,
+        flaw: Callable[[Labels], float] = lambda labels: 0.0,
+    ) -> Answer:
         """Rounds at the working size, then the contour at every larger size.
 
         Parameters
         ----------
         known : list of ndarray
             Known labels at every size.
-        start : ndarray
-            First labels at the working size.
+        starts : iterable of ndarray
+            First labels at the working size; the next is tried while the result has a flaw.
         trivial : callable
             Whether labels at the working size say nothing; the boundary term is then weakened and the rounds
             repeated.
+        flaw : callable
+            What is wrong with labels at the working size: the least decides, zero at once.
         """
-        with self.timed("rounds"):
-            outcome, smoothness = self._rounds(known[-1], start, trivial)
+        best: tuple[float, Outcome, float] | None = None
+        for start in starts:
+            with self.timed("rounds"):
+                outcome, smoothness = self._rounds(known[-1], start, trivial)
+                wrong = flaw(outcome.labels)
+            if best is None or wrong < best[0]:
+                best = (wrong, outcome, smoothness)
+            if wrong == 0:
+                break
+        if best is None:
+            raise ValueError("there is no start to begin from.")
+        _, outcome, smoothness = best
+        if not outcome.converged:
+            warnings.warn(
+                f"the rounds stopped after max_iter={self.settings.max_iter} before they came to rest.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
         with self.timed("contour"):
             labels = self._sharpen(known, outcome, smoothness)
-        return Answer(labels, outcome.labels, outcome, smoothness / self.term.unit)
+        return Answer(labels, outcome, smoothness / self.term.unit)
 
     def _rounds(self, known: Labels, start: Labels, trivial: Callable[[Labels], bool]) -> tuple[Outcome, float]:
         smoothness = self.smoothness
@@ -175,12 +208,6 @@ class Engine:
                 break
             if attempt < _ATTEMPTS - 1:
                 smoothness /= 2
-        if not outcome.converged:
-            warnings.warn(
-                f"the rounds stopped after max_iter={self.settings.max_iter} before they came to rest.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
         return outcome, smoothness
 
     def _sharpen(self, known: list[Labels], outcome: Outcome, smoothness: float) -> Labels:

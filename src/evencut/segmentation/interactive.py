@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,9 +14,11 @@ from .boundary import REGULARIZERS
 from .constraints import check_box, check_mask, check_scribbles, outside_of
 from .engine import Answer, Engine, Settings
 from .features import Features
+from .grid import Slices, window_of
 from .images import as_image, halve
 from .result import Segmentation
-from .starts import follow_strokes, start_from_box, start_from_strokes
+from .starts import follow_strokes, start_from_strokes, starts_from_box
+from .tightness import largest_gap
 
 __all__ = ["segment"]
 
@@ -108,78 +111,102 @@ def segment(
     >>> int(result.mask.sum()), bool(result.mask[12:28, 10:30].all())
     (320, True)
     """
-    pixels = as_image(image)
-    shape = pixels.shape[:2]
-    if shape[0] * shape[1] < 2:
-        raise ValueError("image has one pixel; there is nothing to divide.")
-    if np.ptp(pixels.reshape(-1, pixels.shape[2]), axis=0).max() == 0:
-        raise ValueError("image has the same color everywhere; there is nothing to tell an object by.")
-    _check_choices(regularizer, start)
-    names, known, outside = _what_is_known(shape, box, scribbles, mask, hard)
-    guess = None if mask is None else check_mask(mask, shape)
-    settings = _settings(max_iter, working_pixels)
-    surcharge = (0.0,) * len(names) if box is None else (0.0, settings.surcharge)
-    engine = Engine(
-        pixels,
-        len(names),
+    session = begin(
+        image,
+        box=box,
+        scribbles=scribbles,
+        mask=mask,
+        hard=hard,
+        start=start,
+        settings=_settings(max_iter, working_pixels),
         kernel=kernel,
         criterion=criterion,
         equalize=equalize,
         regularizer=regularizer,
         smoothness=smoothness,
         features=features,
-        surcharge=surcharge,
         maxflow=maxflow,
         random_state=np.random.default_rng(0 if random_state is None else random_state),
-        settings=settings,
     )
-    session = _Session(engine, names, outside if hard else None)
-    return session.first_answer(known, guess, outside, start)
+    return session.answer()
 
 
-class _Session:
-    """One image with one user: remembers what is known and the last labels, so that strokes can be added."""
+def begin(image: ArrayLike, *, box, scribbles, mask, hard: bool, start: str, settings: Settings, **options) -> Session:
+    """Check what is given and build the graph; the options not named here are those of :class:`Engine`."""
+    pixels = as_image(image)
+    shape = pixels.shape[:2]
+    if shape[0] * shape[1] < 2:
+        raise ValueError("image has one pixel; there is nothing to divide.")
+    if np.ptp(pixels.reshape(-1, pixels.shape[2]), axis=0).max() == 0:
+        raise ValueError("image has the same color everywhere; there is nothing to tell an object by.")
+    if options["regularizer"] not in REGULARIZERS:
+        raise ValueError(f"regularizer={options['regularizer']!r} is not known; choose one of {REGULARIZERS}.")
+    if start not in ("barrier", "box"):
+        raise ValueError(f"start={start!r} is not known; choose 'barrier' or 'box'.")
+    names, known, outside = _what_is_known(shape, box, scribbles, mask, hard)
+    guess = None if mask is None else check_mask(mask, shape)
+    surcharge = (0.0,) * len(names) if box is None else (0.0, settings.surcharge)
+    engine = Engine(pixels, len(names), surcharge=surcharge, settings=settings, **options)
+    return Session(engine, names, known, outside, guess, hard, start)
 
-    def __init__(self, engine: Engine, names: Labels, outside: NDArray[np.bool_] | None):
+
+class Session:
+    """One image with one user: what is known, and the machine that answers."""
+
+    def __init__(self, engine: Engine, names: Labels, known: Labels, outside, guess, hard: bool, start: str):
         self.engine = engine
         self.names = names
-        self.outside = outside
+        self.known = known
+        self.outside = outside if hard else None
+        self._around = outside
+        self._guess = guess
+        self._start = start
 
-    def first_answer(self, known: Labels, guess, outside, start: str) -> Segmentation:
-        """Find a start, then solve."""
+    def answer(self) -> Segmentation:
+        """Find a start, then solve; a start too strict for the object to fill its box gives way to the next."""
+        levels = self.engine.coarsen(self.known, self.outside)
+        around = None if self._around is None else _shrink(self._around, len(self.engine.images)) >= 0.5
+        starts = self._starts(levels[-1], around)
+        flaw = None if around is None or self._guess is not None else self._emptiness(window_of(~around))
+        return self._solve(self.known, levels, starts, flaw)
+
+    def _starts(self, known: Labels, around: NDArray[np.bool_] | None) -> Iterator[Labels]:
         engine = self.engine
-        levels = engine.coarsen(known, self.outside)
         with engine.timed("start"):
-            labels = self._start(levels[-1], guess, outside, start)
-        return self._solve(known, levels, labels)
-
-    def _start(self, known: Labels, guess, outside, start: str) -> Labels:
-        engine = self.engine
-        coarse = engine.channels.shape[:2]
-        if guess is not None:
-            labels = (_shrink(guess, len(engine.images)) >= 0.5).astype(np.int64)
-        elif outside is not None:
-            # A soft box is no constraint, but its outside is still where the start takes the background from.
-            around = _shrink(outside, len(engine.images)) >= 0.5
-            box_known = np.where(around, 0, -1)
-            if start == "box":
-                labels = (~around).astype(np.int64)
+            if self._guess is not None:
+                rough = [(_shrink(self._guess, len(engine.images)) >= 0.5).astype(np.int64)]
+            elif around is None:
+                rough = [start_from_strokes(engine.channels, known, engine.n_labels)]
+            elif self._start == "box":
+                rough = [(~around).astype(np.int64)]
             else:
-                labels = start_from_box(engine.channels, box_known, engine.settings.strictness)
-        else:
-            return start_from_strokes(engine.channels, known, engine.n_labels)
-        labels = labels.reshape(coarse)
-        return follow_strokes(engine.channels, labels, known, engine.n_labels)
+                # A soft box is no constraint, but its outside is still where the start takes the background from.
+                rough = starts_from_box(engine.channels, around, engine.settings.strictness)
+        for labels in rough:
+            yield follow_strokes(engine.channels, labels, known, engine.n_labels)
 
-    def _solve(self, known: Labels, levels: list[Labels], labels: Labels) -> Segmentation:
+    def _emptiness(self, box: Slices) -> Callable[[Labels], float]:
+        slack = self.engine.settings.slack
+        return lambda labels: max(0.0, largest_gap(labels == 1, box) - slack)
+
+    def _solve(
+        self,
+        known: Labels,
+        levels: list[Labels],
+        starts: Iterable[Labels],
+        flaw: Callable[[Labels], float] | None = None,
+    ) -> Segmentation:
         engine = self.engine
         free = levels[-1] < 0
-        missing = np.flatnonzero(np.bincount(labels.ravel(), minlength=engine.n_labels) == 0)
-        if missing.size:
-            raise ValueError(
-                f"no pixel is left for label {self.names[missing[0]]}: the box, mask and scribbles rule it out; "
-                "draw less over it."
-            )
+
+        def checked(labels: Labels) -> Labels:
+            missing = np.flatnonzero(np.bincount(labels.ravel(), minlength=engine.n_labels) == 0)
+            if missing.size:
+                raise ValueError(
+                    f"no pixel is left for label {self.names[missing[0]]}: the box, mask and scribbles rule it out; "
+                    "draw less over it."
+                )
+            return labels
 
         def trivial(found: Labels) -> bool:
             # The raw box, or a speck of it, given back as if it were an answer.
@@ -188,7 +215,7 @@ class _Session:
             share = float((found[free] == 1).mean())
             return share > _FULL or share < _EMPTY
 
-        answer = engine.solve(levels, labels, trivial)
+        answer = engine.solve(levels, map(checked, starts), trivial=trivial, flaw=flaw or (lambda labels: 0.0))
         if answer.outcome.lost_label or trivial(answer.coarse):
             _warn_of_trivial(float((answer.coarse[free] == 1).mean()))
         return self._result(answer, known)
@@ -223,7 +250,7 @@ class _Session:
         levels = engine.coarsen(known, self.outside)
         with engine.timed("start"):
             labels = follow_strokes(engine.channels, answer.coarse, levels[-1], engine.n_labels)
-        return self._solve(known, levels, labels)
+        return self._solve(known, levels, [labels])
 
 
 def _what_is_known(
@@ -268,13 +295,6 @@ def _shrink(values: NDArray[np.bool_], n_levels: int) -> NDArray[np.float32]:
     for _ in range(n_levels - 1):
         small = halve(small)
     return small
-
-
-def _check_choices(regularizer: str | None, start: str) -> None:
-    if regularizer not in REGULARIZERS:
-        raise ValueError(f"regularizer={regularizer!r} is not known; choose one of {REGULARIZERS}.")
-    if start not in ("barrier", "box"):
-        raise ValueError(f"start={start!r} is not known; choose 'barrier' or 'box'.")
 
 
 def _settings(max_iter: int | None, working_pixels: int | None) -> Settings:

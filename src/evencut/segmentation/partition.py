@@ -88,7 +88,7 @@ def partition(
     with engine.timed("start"):
         start = _start(engine.points, n_regions, rng).reshape(engine.channels.shape[:2])
     free = [np.full(level.shape[:2], -1, dtype=np.int64) for level in engine.images]
-    answer = engine.solve(free, start, lambda labels: False)
+    answer = engine.solve(free, [start])
     order = np.argsort(-np.bincount(answer.labels.ravel(), minlength=n_regions), kind="stable")
     names = np.empty(n_regions, dtype=np.int64)
     names[order] = np.arange(1, n_regions + 1)

@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import label as connected_parts
 
-from .barrier import barrier_distance, barrier_start
+from .barrier import barrier_distance, otsu_threshold
 
-__all__ = ["follow_strokes", "start_from_box", "start_from_strokes"]
+__all__ = ["follow_strokes", "start_from_strokes", "starts_from_box"]
 
 Labels = NDArray[np.int64]
 
 
-def start_from_box(
-    channels: NDArray[np.floating], known: Labels, strictness: float
-) -> Labels:
-    """Object (1) where the barrier to the known background is high, or the whole box where that says nothing.
+def starts_from_box(
+    channels: NDArray[np.floating], outside: NDArray[np.bool_], strictness: Sequence[float]
+) -> list[Labels]:
+    """Object (1) where the barrier to the outside exceeds each share of Otsu's threshold inside the box.
+
+    Where that says nothing, the whole box.
 
     Examples
     --------
     >>> import numpy as np
     >>> image = np.zeros((5, 5, 1))
     >>> image[2, 2] = 1
-    >>> known = np.where(np.pad(np.zeros((3, 3), dtype=bool), 1, constant_values=True), 0, -1)
-    >>> int(start_from_box(image, known, 0.5)[2, 2])
-    1
+    >>> outside = np.pad(np.zeros((3, 3), dtype=bool), 1, constant_values=True)
+    >>> [int(start[2, 2]) for start in starts_from_box(image, outside, (0.5, 0.4))]
+    [1, 1]
     """
-    start = barrier_start(channels, known == 0, strictness=strictness).astype(np.int64)
-    free = known < 0
-    if not start[free].any() or start[free].all():
-        start = free.astype(np.int64)
-    return np.where(free, start, known)
+    distance = barrier_distance(channels, outside)
+    threshold = otsu_threshold(distance[~outside])
+    starts = []
+    for share in strictness:
+        inside = (distance > share * threshold) & ~outside
+        if not inside.any() or inside[~outside].all():
+            inside = ~outside
+        starts.append(inside.astype(np.int64))
+    return starts
 
 
 def start_from_strokes(channels: NDArray[np.floating], known: Labels, n_labels: int) -> Labels:
