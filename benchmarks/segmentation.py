@@ -152,7 +152,8 @@ def cross_tuned(errors: np.ndarray) -> list[tuple[str, str, float, float, float]
     mean = errors.mean(axis=2)
     default = GRID.index(Settings())
     rows = []
-    for test, train, where in ((slice(0, None, 2), slice(1, None, 2), "even"), (slice(1, None, 2), slice(0, None, 2), "odd")):
+    even, odd = slice(0, None, 2), slice(1, None, 2)
+    for where, test, train in (("even", even, odd), ("odd", odd, even)):
         chosen = int(mean[train].mean(axis=0).argmin())
         here = mean[test].mean(axis=0)
         rows.append((where, describe(GRID[chosen]), here[chosen], here[default], here.min()))
@@ -170,8 +171,8 @@ def report(names: list[str], found: list[dict], memory: float, tuned: np.ndarray
     lines = [
         "# Interactive segmentation",
         "",
-        "Made by `python -m benchmarks.segmentation`: the GrabCut photos, error in percent of the pixels in the box, one",
-        "setting for all photos; CPU seconds on one thread.",
+        "Made by `python -m benchmarks.segmentation`: the GrabCut photos, error in percent of the pixels in the box,",
+        "one setting for all photos; CPU seconds on one thread.",
         f"evencut beside OpenCV {version('opencv-python-headless')} grabCut (5 iterations), Python "
         f"{platform.python_version()}, {len(names)} photos.",
         "",

@@ -42,7 +42,7 @@ def read_photo(data: Path, name: str) -> Photo:
     image = read_image(next((folder / "images").glob(f"{name}.*")))
     truth = read_image(folder / "masks" / f"{name}.png")
     x0, y0, x1, y1 = (int(row[corner]) for corner in ("x0", "y0", "x1", "y1"))
-    return Photo(name, image[..., :3], truth, (x0, y0, x1, y1))
+    return Photo(name, image[..., :3].astype(np.uint8), truth.astype(np.uint8), (x0, y0, x1, y1))
 
 
 def error_rate(mask: NDArray[np.bool_], truth: NDArray[np.uint8], box: Box) -> float:

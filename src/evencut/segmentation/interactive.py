@@ -250,6 +250,9 @@ class Session:
         levels = engine.coarsen(known, self.outside)
         with engine.timed("start"):
             labels = follow_strokes(engine.channels, answer.coarse, levels[-1], engine.n_labels)
+            if not np.bincount(labels.ravel(), minlength=engine.n_labels).all():
+                # The stroke is like all of a label: it speaks for itself only.
+                labels = np.where(levels[-1] < 0, answer.coarse, levels[-1])
         return self._solve(known, levels, [labels])
 
 

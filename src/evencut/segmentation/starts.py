@@ -14,6 +14,8 @@ __all__ = ["follow_strokes", "start_from_strokes", "starts_from_box"]
 
 Labels = NDArray[np.int64]
 
+_NEAR = 0.5
+
 
 def starts_from_box(
     channels: NDArray[np.floating], outside: NDArray[np.bool_], strictness: Sequence[float]
@@ -59,28 +61,28 @@ def start_from_strokes(channels: NDArray[np.floating], known: Labels, n_labels: 
 def follow_strokes(channels: NDArray[np.floating], labels: Labels, known: Labels, n_labels: int) -> Labels:
     """The labels corrected by strokes that contradict them.
 
-    In each region that a stroke says is wrong, the pixels nearer to that stroke than to anything known of the
-    region's own label, in barrier distance, change over.
+    In each region that a stroke says is wrong, the pixels with a low barrier to the stroke change over, unless they
+    are nearer to something known of the region's own label.
 
     Examples
     --------
     >>> import numpy as np
-    >>> row = np.array([[0.0, 0.1, 0.9, 1.0]])[..., None]
-    >>> follow_strokes(row, np.array([[0, 0, 0, 0]]), np.array([[0, -1, -1, 1]]), 2)
-    array([[0, 0, 1, 1]])
+    >>> row = np.repeat([0.0, 1.0], 10)[None, :, None]
+    >>> known = np.full((1, 20), -1)
+    >>> known[0, [0, 19]] = 0, 1
+    >>> follow_strokes(row, np.zeros((1, 20), dtype=int), known, 2).sum()
+    np.int64(9)
     """
     corrected = labels.copy()
     for wrong in range(n_labels):
-        parts, _ = connected_parts(labels == wrong)
         for right in range(n_labels):
             stroke = (known == right) & (labels == wrong)
             if right == wrong or not stroke.any():
                 continue
-            region = np.isin(parts, np.unique(parts[stroke]))
-            nearer = barrier_distance(channels, known == right)
+            parts, _ = connected_parts(labels == wrong)
+            distance = barrier_distance(channels, stroke)
+            near = distance < _NEAR * otsu_threshold(distance)
             if (known == wrong).any():
-                changes = nearer < barrier_distance(channels, known == wrong)
-            else:
-                changes = np.ones(labels.shape, dtype=bool)
-            corrected[region & changes] = right
+                near &= distance < barrier_distance(channels, known == wrong)
+            corrected[near & np.isin(parts, np.unique(parts[stroke]))] = right
     return np.where(known < 0, corrected, known)
