@@ -49,7 +49,11 @@ def save_sheet(strips: list[Path], path: Path, columns: int = 2) -> None:
     """All strips on one page, in columns; photos whose strip is missing are left out."""
     from PIL import Image
 
-    pictures: list[Any] = [Image.open(strip) for strip in strips if strip.exists()]
+    pictures: list[Any] = []
+    for strip in strips:
+        if strip.exists():
+            with Image.open(strip) as picture:
+                pictures.append(picture.copy())
     if not pictures:
         return
     width, height = max(picture.width for picture in pictures) + 16, pictures[0].height
