@@ -33,7 +33,6 @@ from evencut.segmentation.interactive import begin
 BOXES = {
     "given": lambda photo: photo.box,
     "given, grown 0-15 % a side": lambda photo: grown_box(photo, photo.box, seed=0),
-    "given, grown, other seed": lambda photo: grown_box(photo, photo.box, seed=1),
     "tight, grown 0-15 % a side": lambda photo: grown_box(photo, tight_box(photo), seed=0),
 }
 GRID = [
@@ -43,7 +42,7 @@ GRID = [
         smoothness={**Settings().smoothness, ("entropy", "contrast"): smooth},
     )
     for strictness, surcharge, smooth in itertools.product(
-        [(0.6, 0.4, 0.25), (0.5, 0.4, 0.25), (0.4, 0.25)], [0.15, 0.25, 0.35], [11.0, 16.0, 22.0]
+        [(0.6, 0.4, 0.25), (0.5, 0.4, 0.25), (0.4, 0.25)], [0.15, 0.25, 0.35], [11.0, 16.0]
     )
 ]
 DEFAULTS = {

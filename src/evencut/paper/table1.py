@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..segmentation import SampledKNN, segment
+from ..segmentation.graph import PixelGraph
 from .contact_sheet import save_sheet, save_strip
 from .grabcut import Photo, error_rate, find_photos, opencv_mask, read_photo
 
@@ -162,11 +163,11 @@ def _each(data: Path, out: Path, names: list[str], jobs: int) -> Iterable[list[d
 def _measure(data: Path, out: Path, name: str) -> list[dict[str, Any]]:
     """All methods on one photo; its strip of the contact sheet is written last."""
     photo = read_photo(data, name)
-    rows, masks = [], {}
+    rows, masks, knn = [], {}, _OneGraph()
     for method in (*CELLS, OURS, PEER):
         if method == PEER and find_spec("cv2") is None:
             continue
-        row, mask = _apply(photo, method)
+        row, mask = _apply(photo, method, knn)
         rows.append(row)
         masks[method] = mask
     (out / "strips").mkdir(exist_ok=True)
@@ -176,7 +177,17 @@ def _measure(data: Path, out: Path, name: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _apply(photo: Photo, method: tuple[str, str, str]) -> tuple[dict[str, Any], NDArray[np.bool_]]:
+class _OneGraph(SampledKNN):
+    """The KNN kernel of one photo: the cells that share its features share its graph."""
+
+    def affinity(self, X: NDArray[np.floating], random_state: np.random.Generator) -> PixelGraph:
+        """The graph, built at the first call."""
+        if not hasattr(self, "_graph"):
+            self._graph = super().affinity(X, random_state)
+        return self._graph
+
+
+def _apply(photo: Photo, method: tuple[str, str, str], knn: SampledKNN) -> tuple[dict[str, Any], NDArray[np.bool_]]:
     kernel, criterion, regularizer = method
     row: dict[str, Any] = dict.fromkeys(_COLUMNS, "")
     row.update(name=photo.name, kernel=kernel, criterion=criterion, regularizer=regularizer)
@@ -187,7 +198,7 @@ def _apply(photo: Photo, method: tuple[str, str, str]) -> tuple[dict[str, Any], 
         with warnings.catch_warnings():
             # Trivial cuts and early stops are in the table: as errors, and in the columns on convergence.
             warnings.simplefilter("ignore")
-            result = segment(photo.image, box=photo.box, **_options(method))
+            result = segment(photo.image, box=photo.box, **_options(method, knn))
         mask = result.mask
         row.update(rounds=result.n_iter, converged=result.converged, smoothness=f"{result.smoothness:.4g}")
     row["cpu_seconds"] = f"{time.process_time() - begin:.3f}"
@@ -195,13 +206,13 @@ def _apply(photo: Photo, method: tuple[str, str, str]) -> tuple[dict[str, Any], 
     return row, mask
 
 
-def _options(method: tuple[str, str, str]) -> dict[str, Any]:
+def _options(method: tuple[str, str, str], knn: SampledKNN) -> dict[str, Any]:
     """Our defaults for our method; for the paper's, its start from the box."""
     kernel, criterion, regularizer = method
     if method == OURS:
         return {}
     return {
-        "kernel": SampledKNN() if kernel == "knn" else kernel,
+        "kernel": knn if kernel == "knn" else kernel,
         "criterion": criterion,
         "regularizer": None if regularizer == "none" else regularizer,
         "smoothness": _SMOOTHNESS.get(method, 0.0),

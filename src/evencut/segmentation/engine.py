@@ -228,7 +228,9 @@ class Engine:
         return labels
 
     def _weigh(self, part: NDArray[np.floating], *, level: int, weight: float) -> NDArray[np.float64]:
-        return weight * boundary_weights(part, self.regularizer, scale=self.scales[level])
+        weights = boundary_weights(part, self.regularizer, scale=self.scales[level])
+        weights *= weight
+        return weights
 
     def _smoothness(self, smoothness: float | str, criterion: str) -> float:
         if self.regularizer is None:

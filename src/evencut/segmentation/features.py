@@ -14,7 +14,7 @@ __all__ = ["Features", "even_channels", "lab_channels", "pixel_features", "shrin
 Features = str | ArrayLike | Callable[[NDArray[np.float32]], ArrayLike] | Sequence[Any]
 
 #: Variance, in units of the full range, of the noise that keeps equal 8-bit colours from forming a degenerate graph.
-NOISE_VARIANCE = 2e-4
+NOISE_VARIANCE = 1e-4
 
 
 def lab_channels(image: NDArray[np.float32]) -> NDArray[np.float32]:
