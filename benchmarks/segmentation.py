@@ -1,10 +1,10 @@
 """Kernel cut beside OpenCV's grabCut on the GrabCut photos: errors, CPU time, memory, strokes, and honest tuning.
 
-    python -m benchmarks.segmentation --data DIR [--jobs 2] [--subset N] [--no-tuning]
+    python -m benchmarks.segmentation --data DIR [--jobs 2] [--subset N] [--part errors|tuning]
 
-Writes SEGMENTATION.md. Boxes: those of the literature, the same grown by 0 to 15 % a side at random, and the object's
-own tight box grown likewise. Every constant is the same for all photos; to see what tuning on these very photos is
-worth, the constants are also chosen on one half and judged on the other.
+Writes SEGMENTATION.md; one part alone replaces its own section there. Boxes: those of the literature, the same grown by
+0 to 15 % a side at random, and the object's own tight box grown likewise. Every constant is the same for all photos; to
+see what tuning on these very photos is worth, the constants are also chosen on one half and judged on the other.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import argparse
 import itertools
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -26,6 +27,7 @@ import numpy as np
 from scipy.ndimage import binary_erosion, distance_transform_edt, label
 
 from evencut.paper.grabcut import error_rate, find_photos, grown_box, opencv_mask, read_photo, tight_box
+from evencut.paper.table1 import OneGraph
 from evencut.segmentation import segment
 from evencut.segmentation.engine import Settings
 from evencut.segmentation.interactive import begin
@@ -35,22 +37,25 @@ BOXES = {
     "given, grown 0-15 % a side": lambda photo: grown_box(photo, photo.box, seed=0),
     "tight, grown 0-15 % a side": lambda photo: grown_box(photo, tight_box(photo), seed=0),
 }
+
+
+def settings_of(strictness: tuple[float, ...], surcharge: float, smoothness: float) -> Settings:
+    weights = {**Settings().smoothness, ("entropy", "contrast"): smoothness}
+    return Settings(strictness=strictness, surcharge=surcharge, smoothness=weights)
+
+
+#: The three constants that matter most: all pairs of the first two, and the third around its default.
 GRID = [
-    Settings(
-        strictness=strictness,
-        surcharge=surcharge,
-        smoothness={**Settings().smoothness, ("entropy", "contrast"): smooth},
+    settings_of(strictness, surcharge, 16.0)
+    for strictness, surcharge in itertools.product(
+        [(0.6, 0.4, 0.25), (0.5, 0.4, 0.25), (0.4, 0.25)], [0.15, 0.25, 0.35]
     )
-    for strictness, surcharge, smooth in itertools.product(
-        [(0.6, 0.4, 0.25), (0.5, 0.4, 0.25), (0.4, 0.25)], [0.15, 0.25, 0.35], [11.0, 16.0]
-    )
-]
+] + [settings_of((0.5, 0.4, 0.25), 0.25, smoothness) for smoothness in (8.0, 11.0, 23.0)]
 DEFAULTS = {
     "scribbles": None,
     "mask": None,
     "hard": True,
     "start": "barrier",
-    "kernel": "knn",
     "criterion": "entropy",
     "equalize": None,
     "regularizer": "contrast",
@@ -115,9 +120,11 @@ def tune(data: Path, name: str) -> np.ndarray:
     photo = read_photo(data, name)
     warnings.simplefilter("ignore")
     errors = np.zeros((len(GRID), len(TUNING_BOXES)))
+    kernel = OneGraph()
     for j, kind in enumerate(TUNING_BOXES):
         box = BOXES[kind](photo)
-        session = begin(photo.image, box=box, settings=Settings(), **DEFAULTS, random_state=np.random.default_rng(0))
+        rng = np.random.default_rng(0)
+        session = begin(photo.image, box=box, settings=Settings(), kernel=kernel, random_state=rng, **DEFAULTS)
         for i, settings in enumerate(GRID):
             session.engine.settings = settings
             session.engine.term.surcharge = np.array([0.0, settings.surcharge])
@@ -166,10 +173,9 @@ def describe(settings: Settings) -> str:
     )
 
 
-def report(names: list[str], found: list[dict], memory: float, tuned: np.ndarray | None) -> str:
+def errors_section(names: list[str], found: list[dict], memory: float) -> str:
     lines = [
-        "# Interactive segmentation",
-        "",
+        "## Errors, time and memory",
         "Made by `python -m benchmarks.segmentation`: the GrabCut photos, error in percent of the pixels in the box,",
         "one setting for all photos; CPU seconds on one thread.",
         f"evencut beside OpenCV {version('opencv-python-headless')} grabCut (5 iterations), Python "
@@ -200,17 +206,33 @@ def report(names: list[str], found: list[dict], memory: float, tuned: np.ndarray
         )
         + ".",
     ]
-    if tuned is not None:
-        lines += [
-            "",
-            "## Tuning on one half, judging on the other",
-            f"{len(GRID)} settings on boxes grown at random ({' and '.join(TUNING_BOXES)}); mean error.",
-            "",
-            "| judged on | chosen on the other half | its error | the default's error | best in hindsight |",
-            "|---|---|---|---|---|",
-        ]
-        lines += [f"| {w} photos | {c} | {e:.2f} | {d:.2f} | {b:.2f} |" for w, c, e, d, b in cross_tuned(tuned)]
     return "\n".join(lines) + "\n"
+
+
+def tuning_section(tuned: np.ndarray) -> str:
+    lines = [
+        "## Tuning on one half, judging on the other",
+        f"{len(GRID)} settings on boxes grown at random ({' and '.join(TUNING_BOXES)}), {len(tuned)} photos;",
+        "mean error.",
+        "",
+        "| judged on | chosen on the other half | its error | the default's error | best in hindsight |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [f"| {w} photos | {c} | {e:.2f} | {d:.2f} | {b:.2f} |" for w, c, e, d, b in cross_tuned(tuned)]
+    mean = tuned.mean(axis=(0, 2))
+    lines += ["", "All photos: " + "; ".join(f"{describe(s)}: {e:.2f}" for s, e in zip(GRID, mean)) + "."]
+    return "\n".join(lines) + "\n"
+
+
+def write_sections(path: Path, sections: dict[str, str]) -> str:
+    """The page with the given sections; those not given stay as they were."""
+    old = path.read_text(encoding="utf-8") if path.exists() else ""
+    kept = {part.splitlines()[0]: part.strip() + "\n" for part in re.split(r"^(?=## )", old, flags=re.M)[1:]}
+    for text in sections.values():
+        kept[text.splitlines()[0]] = text
+    text = "# Interactive segmentation\n\n" + "\n".join(kept[title] for title in sorted(kept))
+    path.write_text(text, encoding="utf-8")
+    return text
 
 
 def main() -> None:
@@ -219,19 +241,21 @@ def main() -> None:
     parser.add_argument("--out", default=str(Path(__file__).with_name("SEGMENTATION.md")))
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--subset", type=int, help="only every n-th photo, for a quick look")
-    parser.add_argument("--no-tuning", action="store_true", help="leave out the cross-tuning")
+    parser.add_argument("--part", choices=("all", "errors", "tuning"), default="all")
     options = parser.parse_args()
     if not options.data:
         parser.error("name the folder that holds grabcut/ with --data or EVENCUT_DATA")
     data = Path(options.data)
     names = find_photos(data)[:: options.subset or 1]
+    sections = {}
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
-        found = list(pool.map(measure, itertools.repeat(data), names))
-        tuned = None if options.no_tuning else np.array(list(pool.map(tune, itertools.repeat(data), names)))
-    largest = sorted(names, key=lambda name: -read_photo(data, name).truth.size)[:3]
-    text = report(names, found, peak_memory(data, largest), tuned)
-    Path(options.out).write_text(text, encoding="utf-8")
-    print(text)
+        if options.part != "tuning":
+            found = list(pool.map(measure, itertools.repeat(data), names))
+            largest = sorted(names, key=lambda name: -read_photo(data, name).truth.size)[:3]
+            sections["errors"] = errors_section(names, found, peak_memory(data, largest))
+        if options.part != "errors":
+            sections["tuning"] = tuning_section(np.array(list(pool.map(tune, itertools.repeat(data), names))))
+    print(write_sections(Path(options.out), sections))
 
 
 if __name__ == "__main__":

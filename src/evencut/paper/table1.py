@@ -24,7 +24,7 @@ from ..segmentation.graph import PixelGraph
 from .contact_sheet import save_sheet, save_strip
 from .grabcut import Photo, error_rate, find_photos, opencv_mask, read_photo
 
-__all__ = ["CELLS", "OURS", "PEER", "format_table", "run"]
+__all__ = ["CELLS", "OURS", "PEER", "OneGraph", "format_table", "run"]
 
 #: Mean error in percent that the paper reports, by kernel, criterion and boundary term.
 CELLS: dict[tuple[str, str, str], float] = {
@@ -163,7 +163,7 @@ def _each(data: Path, out: Path, names: list[str], jobs: int) -> Iterable[list[d
 def _measure(data: Path, out: Path, name: str) -> list[dict[str, Any]]:
     """All methods on one photo; its strip of the contact sheet is written last."""
     photo = read_photo(data, name)
-    rows, masks, knn = [], {}, _OneGraph()
+    rows, masks, knn = [], {}, OneGraph()
     for method in (*CELLS, OURS, PEER):
         if method == PEER and find_spec("cv2") is None:
             continue
@@ -177,7 +177,7 @@ def _measure(data: Path, out: Path, name: str) -> list[dict[str, Any]]:
     return rows
 
 
-class _OneGraph(SampledKNN):
+class OneGraph(SampledKNN):
     """The KNN kernel of one photo: the cells that share its features share its graph."""
 
     def affinity(self, X: NDArray[np.floating], random_state: np.random.Generator) -> PixelGraph:

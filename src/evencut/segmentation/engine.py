@@ -212,7 +212,7 @@ class Engine:
 
     def _sharpen(self, known: list[Labels], outcome: Outcome, smoothness: float) -> Labels:
         labels = outcome.labels
-        costs: NDArray[np.floating] = outcome.state.costs.reshape(*labels.shape, self.n_labels)
+        costs: NDArray[np.floating] = outcome.state.costs.astype(np.float32).reshape(*labels.shape, self.n_labels)
         weight = smoothness
         for level in range(len(self.images) - 2, -1, -1):
             weight *= self.settings.band_weight

@@ -80,7 +80,7 @@ def read_image(path: str | Path) -> NDArray[np.uint8] | NDArray[np.uint16]:
             if turned.mode not in ("L", "RGB", "RGBA", "I;16", "I", "F", "LA"):
                 turned = turned.convert("RGBA" if "transparency" in turned.info else "RGB")
             return np.array(turned)
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
+    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError, ValueError) as error:
         raise ValueError(f"{path} is damaged or is not an image that can be read ({error}).") from error
 
 
