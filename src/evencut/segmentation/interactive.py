@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .boundary import REGULARIZERS
 from .constraints import check_box, check_mask, check_scribbles, outside_of
 from .engine import Answer, Engine, Settings
-from .features import Features
+from .features import Features, shrink_features
 from .grid import Slices, window_of
 from .images import as_image, halve
 from .result import Segmentation
@@ -25,6 +26,7 @@ __all__ = ["segment"]
 Labels = NDArray[np.int64]
 
 _FULL, _EMPTY = 0.98, 0.002
+_SURROUNDINGS = 2
 
 
 def segment(
@@ -137,24 +139,30 @@ def begin(image: ArrayLike, *, box, scribbles, mask, hard: bool, start: str, set
     shape = pixels.shape[:2]
     if shape[0] * shape[1] < 2:
         raise ValueError("image has one pixel; there is nothing to divide.")
-    if np.ptp(pixels.reshape(-1, pixels.shape[2]), axis=0).max() == 0:
-        raise ValueError("image has the same color everywhere; there is nothing to tell an object by.")
     if options["regularizer"] not in REGULARIZERS:
         raise ValueError(f"regularizer={options['regularizer']!r} is not known; choose one of {REGULARIZERS}.")
     if start not in ("barrier", "box"):
         raise ValueError(f"start={start!r} is not known; choose 'barrier' or 'box'.")
     names, known, outside = _what_is_known(shape, box, scribbles, mask, hard)
     guess = None if mask is None else check_mask(mask, shape)
+    frame = _frame(known, outside if hard else None, guess)
+    pixels, known = pixels[frame], known[frame]
+    if np.ptp(pixels.reshape(-1, pixels.shape[2]), axis=0).max() == 0:
+        raise ValueError("image has the same color everywhere; there is nothing to tell an object by.")
+    outside, guess = (None if part is None else part[frame] for part in (outside, guess))
+    options["features"] = shrink_features(options["features"], partial(_crop, frame=frame, shape=shape))
     surcharge = (0.0,) * len(names) if box is None else (0.0, settings.surcharge)
     engine = Engine(pixels, len(names), surcharge=surcharge, settings=settings, **options)
-    return Session(engine, names, known, outside, guess, hard, start)
+    return Session(engine, names, known, outside, guess, hard=hard, start=start, frame=frame, shape=shape)
 
 
 class Session:
-    """One image with one user: what is known, and the machine that answers."""
+    """One image with one user: what is known inside its frame, and the machine that answers."""
 
-    def __init__(self, engine: Engine, names: Labels, known: Labels, outside, guess, hard: bool, start: str):
+    def __init__(self, engine: Engine, names: Labels, known: Labels, outside, guess, *, hard, start, frame, shape):
         self.engine = engine
+        self.frame = frame
+        self.shape = shape
         self.names = names
         self.known = known
         self.outside = outside if hard else None
@@ -166,6 +174,10 @@ class Session:
         """Find a start, then solve; a start too strict for the object to fill its box gives way to the next."""
         levels = self.engine.coarsen(self.known, self.outside)
         around = None if self._around is None else _shrink(self._around, len(self.engine.images)) >= 0.5
+        if around is not None and around.all():
+            raise ValueError(
+                "the box is too small to be seen at the working size; use hard=True or more working_pixels."
+            )
         starts = self._starts(levels[-1], around)
         flaw = None if around is None or self._guess is not None else self._emptiness(window_of(~around))
         return self._solve(self.known, levels, starts, flaw)
@@ -226,8 +238,10 @@ class Session:
         def refine(scribbles: ArrayLike) -> Segmentation:
             return self._add(answer, known, scribbles)
 
+        labels = np.zeros(self.shape, dtype=np.int64)
+        labels[self.frame] = answer.labels
         return Segmentation(
-            labels=self.names[answer.labels],
+            labels=self.names[labels],
             energy=min(outcome.trace),
             trace=outcome.trace,
             n_iter=len(outcome.trace) - 1,
@@ -242,10 +256,12 @@ class Session:
         """Solve again from the last labels with more strokes."""
         engine = self.engine
         engine.timings = {}
-        strokes = check_scribbles(scribbles, known.shape)
-        codes = _codes(strokes, self.names)
+        codes = _codes(check_scribbles(scribbles, self.shape), self.names)
         if (codes < 0).all():
             raise ValueError("scribbles are empty: every pixel is 0.")
+        if (codes > 0).sum() > (codes[self.frame] > 0).sum():
+            raise ValueError("scribbles mark object far outside the box; draw a larger box and begin anew.")
+        codes = codes[self.frame]
         known = np.where(codes < 0, known, codes)
         levels = engine.coarsen(known, self.outside)
         with engine.timed("start"):
@@ -279,6 +295,26 @@ def _what_is_known(
         codes = _codes(strokes, names)
         known = np.where(codes < 0, known, codes)
     return names, known, outside
+
+
+def _frame(known: Labels, outside: NDArray[np.bool_] | None, guess: NDArray[np.bool_] | None) -> Slices:
+    """The part of the image worth looking at: around a small hard box its surroundings, else everything."""
+    everything = (slice(0, known.shape[0]), slice(0, known.shape[1]))
+    if outside is None:
+        return everything
+    wanted = ~outside | (known > 0) | (False if guess is None else guess)
+    rows, columns = window_of(wanted)
+    height, width = rows.stop - rows.start, columns.stop - columns.start
+    frame = (
+        slice(max(0, rows.start - _SURROUNDINGS * height), min(rows.stop + _SURROUNDINGS * height, known.shape[0])),
+        slice(max(0, columns.start - _SURROUNDINGS * width), min(columns.stop + _SURROUNDINGS * width, known.shape[1])),
+    )
+    return frame if known[frame].size < known.size / 4 else everything
+
+
+def _crop(channels: NDArray[np.float32], frame: Slices, shape: tuple[int, int]) -> NDArray[np.float32]:
+    # Features of a wrong shape stay as they are: the complaint comes where they are used.
+    return channels[frame] if channels.shape[:2] == shape else channels
 
 
 def _codes(strokes: Labels, names: Labels) -> Labels:
