@@ -41,7 +41,7 @@ MAY_IMPORT = {
     "dominant_sets": {*_KERNEL_PARTS, "kernels", "diagnosis"},
     "embedding": {*_CORE, "landmarks"},
     "theory": {*_CORE, "landmarks", "diagnosis"},
-    "segmentation": {"affinity", "criteria", "solvers", "kernels"},
+    "segmentation": {*_KERNEL_PARTS, "kernels", "criteria", "solvers"},
     "datasets": set(),
     "plotting": set(),
 }

@@ -22,6 +22,7 @@ COMMANDS = (
     "demo",
     "cluster",
     "diagnose",
+    "segment",
 )
 
 _USER_ERROR = 2

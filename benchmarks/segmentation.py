@@ -1,0 +1,262 @@
+"""Kernel cut beside OpenCV's grabCut on the GrabCut photos: errors, CPU time, memory, strokes, and honest tuning.
+
+    python -m benchmarks.segmentation --data DIR [--jobs 2] [--subset N] [--part errors|tuning]
+
+Writes SEGMENTATION.md; one part alone replaces its own section there. Boxes: those of the literature, the same grown by
+0 to 15 % a side at random, and the object's own tight box grown likewise. Every constant is the same for all photos; to
+see what tuning on these very photos is worth, the constants are also chosen on one half and judged on the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from importlib.metadata import version
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+from scipy.ndimage import binary_erosion, distance_transform_edt, label
+
+from evencut.paper.grabcut import error_rate, find_photos, grown_box, opencv_mask, read_photo, tight_box
+from evencut.paper.table1 import OneGraph
+from evencut.segmentation import segment
+from evencut.segmentation.engine import Settings
+from evencut.segmentation.interactive import begin
+
+BOXES = {
+    "given": lambda photo: photo.box,
+    "given, grown 0-15 % a side": lambda photo: grown_box(photo, photo.box, seed=0),
+    "tight, grown 0-15 % a side": lambda photo: grown_box(photo, tight_box(photo), seed=0),
+}
+
+
+def settings_of(strictness: tuple[float, ...], surcharge: float, smoothness: float) -> Settings:
+    weights = {**Settings().smoothness, ("entropy", "contrast"): smoothness}
+    return Settings(strictness=strictness, surcharge=surcharge, smoothness=weights)
+
+
+#: The three constants that matter most: all pairs of the first two, and the third around its default.
+GRID = [
+    settings_of(strictness, surcharge, 16.0)
+    for strictness, surcharge in itertools.product(
+        [(0.6, 0.4, 0.25), (0.5, 0.4, 0.25), (0.4, 0.25)], [0.15, 0.25, 0.35]
+    )
+] + [settings_of((0.5, 0.4, 0.25), 0.25, smoothness) for smoothness in (8.0, 11.0, 23.0)]
+DEFAULTS = {
+    "scribbles": None,
+    "mask": None,
+    "hard": True,
+    "start": "barrier",
+    "criterion": "entropy",
+    "equalize": None,
+    "regularizer": "contrast",
+    "smoothness": "auto",
+    "features": "lab",
+    "maxflow": "grid",
+}
+TUNING_BOXES = ("given, grown 0-15 % a side", "tight, grown 0-15 % a side")
+
+
+def measure(data: Path, name: str) -> dict:
+    """Errors and CPU seconds of both methods on every box of one photo, and of a corrected first answer."""
+    photo = read_photo(data, name)
+    warnings.simplefilter("ignore")
+    found: dict = {}
+    for kind, choose in BOXES.items():
+        box = choose(photo)
+        start = time.process_time()
+        result = segment(photo.image, box=box)
+        middle = time.process_time()
+        peer = opencv_mask(photo.image, box)
+        end = time.process_time()
+        found[kind] = {
+            "ours": error_rate(result.mask, photo.truth, box),
+            "opencv": error_rate(peer, photo.truth, box),
+            "ours_s": middle - start,
+            "opencv_s": end - middle,
+        }
+        if kind == "given":
+            stroke = stroke_on_worst_part(result.mask, photo.truth)
+            if stroke.any():
+                start = time.process_time()
+                refined = result.refine(stroke)
+                found["refine_s"] = time.process_time() - start
+                found["refined"] = error_rate(refined.mask, photo.truth, box)
+            else:
+                found["refine_s"], found["refined"] = 0.0, found[kind]["ours"]
+    return found
+
+
+def stroke_on_worst_part(mask: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """What a user would draw next: a short stroke in the middle of the largest wrong part (1 background, 2 object)."""
+    wrong = (mask != (truth == 255)) & (truth != 128)
+    parts, _ = label(wrong)
+    sizes = np.bincount(parts.ravel())
+    sizes[0] = 0
+    stroke = np.zeros(mask.shape, dtype=int)
+    if sizes.max() < 20:
+        return stroke
+    worst = parts == sizes.argmax()
+    depth = distance_transform_edt(worst)
+    y, x = np.unravel_index(int(depth.argmax()), depth.shape)
+    near = np.zeros(mask.shape, dtype=bool)
+    near[max(0, y - 2) : y + 3, max(0, x - 12) : x + 13] = True
+    core = binary_erosion(worst) if binary_erosion(worst).any() else worst
+    stroke[near & core] = 2 if truth[y, x] == 255 else 1
+    return stroke
+
+
+def tune(data: Path, name: str) -> np.ndarray:
+    """Errors of every setting of the grid on the tuning boxes; the graph is built once."""
+    photo = read_photo(data, name)
+    warnings.simplefilter("ignore")
+    errors = np.zeros((len(GRID), len(TUNING_BOXES)))
+    kernel = OneGraph()
+    for j, kind in enumerate(TUNING_BOXES):
+        box = BOXES[kind](photo)
+        rng = np.random.default_rng(0)
+        session = begin(photo.image, box=box, settings=Settings(), kernel=kernel, random_state=rng, **DEFAULTS)
+        for i, settings in enumerate(GRID):
+            session.engine.settings = settings
+            session.engine.term.surcharge = np.array([0.0, settings.surcharge])
+            session.engine.smoothness = settings.smoothness["entropy", "contrast"]
+            errors[i, j] = error_rate(session.answer().mask, photo.truth, box)
+    return errors
+
+
+def peak_memory(data: Path, names: list[str]) -> float:
+    """Peak resident memory in MB of a fresh process that segments the largest photos."""
+    code = (
+        "import sys, resource, warnings\nfrom pathlib import Path\nwarnings.simplefilter('ignore')\n"
+        "from evencut.paper.grabcut import read_photo\nfrom evencut.segmentation import segment\n"
+        "for name in sys.argv[2:]:\n    photo = read_photo(Path(sys.argv[1]), name)\n"
+        "    segment(photo.image, box=photo.box)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(data), *names], capture_output=True, text=True, check=True, env=os.environ
+    )
+    return int(done.stdout) / 1024
+
+
+def cross_tuned(errors: np.ndarray) -> list[tuple[str, str, float, float, float]]:
+    """For each half: the setting chosen on the other half, its error here, the default's, and the best possible here.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n_photos, n_settings, n_boxes)
+    """
+    mean = errors.mean(axis=2)
+    default = GRID.index(Settings())
+    rows = []
+    even, odd = slice(0, None, 2), slice(1, None, 2)
+    for where, test, train in (("even", even, odd), ("odd", odd, even)):
+        chosen = int(mean[train].mean(axis=0).argmin())
+        here = mean[test].mean(axis=0)
+        rows.append((where, describe(GRID[chosen]), here[chosen], here[default], here.min()))
+    return rows
+
+
+def describe(settings: Settings) -> str:
+    return (
+        f"strictness {settings.strictness[0]:g}, surcharge {settings.surcharge:g}, "
+        f"smoothness {settings.smoothness['entropy', 'contrast']:g}"
+    )
+
+
+def errors_section(names: list[str], found: list[dict], memory: float) -> str:
+    lines = [
+        "## Errors, time and memory",
+        "Made by `python -m benchmarks.segmentation`: the GrabCut photos, error in percent of the pixels in the box,",
+        "one setting for all photos; CPU seconds on one thread.",
+        f"evencut beside OpenCV {version('opencv-python-headless')} grabCut (5 iterations), Python "
+        f"{platform.python_version()}, {len(names)} photos.",
+        "",
+        "| boxes | evencut mean | median | OpenCV mean | median | mean error ratio | evencut CPU s | OpenCV CPU s |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for kind in BOXES:
+        column = {key: np.array([row[kind][key] for row in found]) for key in found[0][kind]}
+        ours, peer = column["ours"], column["opencv"]
+        lines.append(
+            f"| {kind} | {ours.mean():.2f} | {np.median(ours):.2f} | {peer.mean():.2f} | {np.median(peer):.2f} | "
+            f"{ours.mean() / peer.mean():.2f} | {column['ours_s'].mean():.2f} | {column['opencv_s'].mean():.2f} |"
+        )
+    refine = np.array([row["refine_s"] for row in found])
+    refined = np.array([row["refined"] for row in found])
+    lines += [
+        "",
+        f"One stroke on the largest wrong part (`refine`, given boxes): mean error {refined.mean():.2f}, median "
+        f"{np.median(refined):.2f}; {refine.mean():.3f} CPU s, at most {refine.max():.3f}.",
+        f"Peak memory of a process that segments the three largest photos: {memory:.0f} MB.",
+        "",
+        "Hardest photos (given boxes): "
+        + ", ".join(
+            f"{names[i]} {found[i]['given']['ours']:.1f}"
+            for i in np.argsort([-row["given"]["ours"] for row in found])[:8]
+        )
+        + ".",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def tuning_section(tuned: np.ndarray) -> str:
+    lines = [
+        "## Tuning on one half, judging on the other",
+        f"{len(GRID)} settings on boxes grown at random ({' and '.join(TUNING_BOXES)}), {len(tuned)} photos;",
+        "mean error.",
+        "",
+        "| judged on | chosen on the other half | its error | the default's error | best in hindsight |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [f"| {w} photos | {c} | {e:.2f} | {d:.2f} | {b:.2f} |" for w, c, e, d, b in cross_tuned(tuned)]
+    mean = tuned.mean(axis=(0, 2))
+    lines += ["", "All photos: " + "; ".join(f"{describe(s)}: {e:.2f}" for s, e in zip(GRID, mean)) + "."]
+    return "\n".join(lines) + "\n"
+
+
+def write_sections(path: Path, sections: dict[str, str]) -> str:
+    """The page with the given sections; those not given stay as they were."""
+    old = path.read_text(encoding="utf-8") if path.exists() else ""
+    kept = {part.splitlines()[0]: part.strip() + "\n" for part in re.split(r"^(?=## )", old, flags=re.M)[1:]}
+    for text in sections.values():
+        kept[text.splitlines()[0]] = text
+    text = "# Interactive segmentation\n\n" + "\n".join(kept[title] for title in sorted(kept))
+    path.write_text(text, encoding="utf-8")
+    return text
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", default=os.environ.get("EVENCUT_DATA"), help="folder that holds grabcut/")
+    parser.add_argument("--out", default=str(Path(__file__).with_name("SEGMENTATION.md")))
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--subset", type=int, help="only every n-th photo, for a quick look")
+    parser.add_argument("--part", choices=("all", "errors", "tuning"), default="all")
+    options = parser.parse_args()
+    if not options.data:
+        parser.error("name the folder that holds grabcut/ with --data or EVENCUT_DATA")
+    data = Path(options.data)
+    names = find_photos(data)[:: options.subset or 1]
+    sections = {}
+    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
+        if options.part != "tuning":
+            found = list(pool.map(measure, itertools.repeat(data), names))
+            largest = sorted(names, key=lambda name: -read_photo(data, name).truth.size)[:3]
+            sections["errors"] = errors_section(names, found, peak_memory(data, largest))
+        if options.part != "errors":
+            sections["tuning"] = tuning_section(np.array(list(pool.map(tune, itertools.repeat(data), names))))
+    print(write_sections(Path(options.out), sections))
+
+
+if __name__ == "__main__":
+    main()

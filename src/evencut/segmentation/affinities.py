@@ -1,0 +1,97 @@
+"""From pixel features to the affinity and the criterion: kernels that suit hundreds of thousands of points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..affinity import Affinity, degrees, scale_affinity
+from ..criteria import CRITERIA, RatioProblem
+from ..equalization import density_law, equalizing_scale
+from ..kernels import KNN, Gaussian
+from .bilateral import bilateral_gaussian
+from .graph import SampledKNN
+from .terms import EntropyTerm, RatioTerm, Term
+
+__all__ = ["PIXEL_CRITERIA", "pixel_affinity", "pose_term"]
+
+#: The criteria that :func:`evencut.segmentation.segment` knows.
+PIXEL_CRITERIA = ("entropy", *CRITERIA)
+
+_MOST_DENSE = 12_000
+
+
+def pixel_affinity(features: NDArray[np.floating], kernel: Any, random_state: np.random.Generator) -> Affinity:
+    """Affinity of the pixels, sparse or lazy.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_pixels, n_features)
+    kernel : {"knn", "gaussian"}, SampledKNN or a kernel of `evencut.kernels`
+        `"knn"` keeps a random part of the nearest colours (:class:`SampledKNN`); `"gaussian"` goes through a grid
+        over feature space, at Scott's rule. A `Gaussian` object does the same at its own bandwidth.
+    random_state : numpy.random.Generator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> pixel_affinity(rng.normal(size=(30, 3)), "knn", rng).shape
+    (30, 30)
+    """
+    if isinstance(kernel, str):
+        named = {"knn": SampledKNN(), "gaussian": Gaussian()}
+        if kernel not in named:
+            raise ValueError(f"kernel={kernel!r} is not known; choose one of {sorted(named)} or give an object.")
+        kernel = named[kernel]
+    if isinstance(kernel, SampledKNN):
+        return kernel.affinity(features, random_state)
+    if isinstance(kernel, Gaussian):
+        return bilateral_gaussian(features, kernel.bandwidth)
+    if not hasattr(kernel, "affinity"):
+        raise ValueError(f"kernel={kernel!r} is not a kernel; choose 'knn', 'gaussian' or one of evencut.kernels.")
+    if len(features) > _MOST_DENSE and not isinstance(kernel, KNN):
+        raise ValueError(
+            f"kernel={kernel!r} fills a matrix of {len(features)} by {len(features)} pixels, more than {_MOST_DENSE} "
+            "a side; shrink the image or use kernel='knn' or 'gaussian'."
+        )
+    return kernel.affinity(np.asarray(features, dtype=np.float64))
+
+
+def pose_term(affinity: Affinity, criterion: str, equalize: str | None, surcharge: tuple[float, ...]) -> Term:
+    """The criterion to minimise, on the affinity as it is or equalised.
+
+    Parameters
+    ----------
+    affinity : Affinity
+    criterion : {"entropy", "average_association", "normalized_cut", "average_cut"}
+    equalize : {None, "weights", "exact"}
+        Adaptive weights (eq. wDensity) or exactly equal degrees.
+    surcharge : tuple of float
+        What a pixel of each label pays in the entropy criterion.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> term = pose_term(np.ones((4, 4)), "normalized_cut", None, (0.0, 0.0))
+    >>> term.at(np.array([0, 0, 1, 1]), 2).energy
+    -1.0
+    """
+    if criterion not in PIXEL_CRITERIA:
+        raise ValueError(f"criterion={criterion!r} is not known; choose one of {PIXEL_CRITERIA}.")
+    if equalize not in (None, "weights", "exact"):
+        raise ValueError(f"equalize={equalize!r} is not known; choose None, 'weights' or 'exact'.")
+    if equalize == "exact":
+        affinity = scale_affinity(affinity, equalizing_scale(affinity, tol=1e-6))
+    if criterion == "entropy":
+        if equalize == "weights":
+            raise ValueError("equalize='weights' has no meaning for criterion='entropy'; use 'exact' or None.")
+        return EntropyTerm(affinity, surcharge)
+    weights = None
+    if equalize == "weights":
+        law = density_law(degrees(affinity), "constant")
+        weights = law / law.mean()
+    problem: RatioProblem = CRITERIA[criterion](affinity, weights)
+    return RatioTerm(problem)

@@ -1,0 +1,119 @@
+"""What a pixel is to the kernel: its colour in LAB, its place, or channels of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Features", "even_channels", "lab_channels", "pixel_features", "shrink_features"]
+
+#: A name, an array of channels, a function of the image, or several of these side by side.
+Features = str | ArrayLike | Callable[[NDArray[np.float32]], ArrayLike] | Sequence[Any]
+
+#: Variance, in units of the full range, of the noise that keeps equal 8-bit colours from forming a degenerate graph.
+NOISE_VARIANCE = 1e-4
+
+
+def lab_channels(image: NDArray[np.float32]) -> NDArray[np.float32]:
+    """CIE LAB of an RGB image; images of another number of channels are left as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> lab_channels(np.ones((1, 1, 3), dtype=np.float32)).round(1)[0, 0, 0]
+    np.float32(100.0)
+    """
+    if image.shape[2] != 3:
+        return image
+    linear = np.where(image > 0.04045, ((image + 0.055) / 1.055) ** 2.4, image / 12.92)
+    xyz = linear @ _RGB_TO_XYZ.T
+    root = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    x, y, z = root[..., 0], root[..., 1], root[..., 2]
+    return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=-1).astype(np.float32)
+
+
+#: sRGB to XYZ, each row divided by the white point D65.
+_RGB_TO_XYZ = (
+    np.array([[0.412453, 0.357580, 0.180423], [0.212671, 0.715160, 0.072169], [0.019334, 0.119193, 0.950227]])
+    / np.array([[0.95047], [1.0], [1.08883]])
+).astype(np.float32)
+
+
+def even_channels(channels: NDArray[np.floating]) -> NDArray[np.float32]:
+    """Channels at unit deviation; constant ones become zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> even_channels(np.array([[[0.0, 7.0], [2.0, 7.0]]])).tolist()
+    [[[-1.0, 0.0], [1.0, 0.0]]]
+    """
+    flat = channels.reshape(-1, channels.shape[-1]).astype(np.float64)
+    deviation = flat.std(axis=0)
+    centred = channels - flat.mean(axis=0)
+    constant = deviation <= 1e-9 * np.abs(flat).max(axis=0, initial=1e-300)
+    return np.where(constant, 0, centred / np.where(constant, 1, deviation)).astype(np.float32)
+
+
+def pixel_features(
+    image: NDArray[np.float32], features: Features, random_state: np.random.Generator
+) -> NDArray[np.float32]:
+    """Features of the pixels, of shape (height * width, n_features).
+
+    Parameters
+    ----------
+    image : ndarray of shape (height, width, n_channels)
+        Values in [0, 1].
+    features : {"lab", "xy"}, array of shape (height, width[, n]), callable or a list of these
+        `"lab"` is the colour in CIE LAB (other channels as they are), each at unit deviation, after a little noise;
+        `"xy"` the place at unit deviation. A function is called with the image. Arrays are used as given: their
+        scale is their weight.
+    random_state : numpy.random.Generator
+        For the noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> image = np.random.default_rng(0).random((4, 5, 3), dtype=np.float32)
+    >>> pixel_features(image, ["lab", "xy"], np.random.default_rng(0)).shape
+    (20, 5)
+    """
+    parts = features if isinstance(features, (list, tuple)) else [features]
+    channels = [_channels(image, part, random_state) for part in parts]
+    return np.concatenate(channels, axis=-1).reshape(image.shape[0] * image.shape[1], -1)
+
+
+def _channels(image: NDArray[np.float32], part: Any, rng: np.random.Generator) -> NDArray[np.float32]:
+    if isinstance(part, str):
+        if part == "lab":
+            noise = rng.standard_normal(image.shape, dtype=np.float32) * np.float32(np.sqrt(NOISE_VARIANCE))
+            return even_channels(lab_channels(np.clip(image + noise, 0, 1)))
+        if part == "xy":
+            return even_channels(np.moveaxis(np.indices(image.shape[:2])[::-1], 0, -1).astype(np.float64))
+        raise ValueError(f"features={part!r} is not known; choose 'lab' or 'xy', or give an array or a function.")
+    given = np.asarray(part(image) if callable(part) else part, dtype=np.float32)
+    if given.ndim == 2:
+        given = given[..., None]
+    if given.ndim != 3 or given.shape[:2] != image.shape[:2]:
+        raise ValueError(f"features have shape {given.shape}; they must be {image.shape[:2]} and one axis of channels.")
+    if not np.isfinite(given).all():
+        raise ValueError("features contain NaN or infinity; fill them first.")
+    return given
+
+
+def shrink_features(features: Features, shrink: Callable[[NDArray[Any]], NDArray[Any]]) -> Features:
+    """The same features for a smaller image: arrays are shrunk, names and functions stay.
+
+    Examples
+    --------
+    >>> shrink_features("lab", lambda channels: channels[::2])
+    'lab'
+    """
+    if isinstance(features, (list, tuple)):
+        return [shrink_features(part, shrink) for part in features]
+    if isinstance(features, str) or callable(features):
+        return features
+    return shrink(np.asarray(features, dtype=np.float32))

@@ -1,0 +1,108 @@
+"""The neighbour graph of the pixels: a random part of each pixel's nearest colours, found block by block.
+
+A share of all neighbours kept at random serves as well as all of them, and costs a tenth: the pixels are split at
+random into parts, and each part is asked for the neighbours in one other part only.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.spatial import cKDTree
+from sklearn.base import BaseEstimator
+
+__all__ = ["PixelGraph", "SampledKNN"]
+
+
+class PixelGraph:
+    """Symmetric affinity (G + G')/2 of a list of neighbours, multiplied without being built.
+
+    Parameters
+    ----------
+    neighbors : ndarray of int32 of shape (n_pixels, n_kept)
+        The neighbours of each pixel.
+    scale : ndarray of shape (n_pixels,), optional
+        The affinity is multiplied by ``scale[p] * scale[q]``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> graph = PixelGraph(np.array([[1], [0], [1]], dtype=np.int32))
+    >>> graph @ np.ones(3)
+    array([1. , 1.5, 0.5])
+    """
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, neighbors: NDArray[np.int32], scale: NDArray[np.floating] | None = None):
+        self.neighbors = neighbors
+        self.scale = scale
+        self.shape = (len(neighbors), len(neighbors))
+
+    def __matmul__(self, other: NDArray[np.floating]) -> NDArray[np.float64]:
+        from ._graph_loops import add_product, add_products
+
+        other = np.asarray(other, dtype=np.float64)
+        scale = self.scale if other.ndim == 1 or self.scale is None else self.scale[:, None]
+        scaled = np.ascontiguousarray(other if scale is None else other * scale)
+        out = np.zeros(other.shape)
+        (add_product if other.ndim == 1 else add_products)(self.neighbors, scaled, out)
+        return out if scale is None else out * scale
+
+    def rescaled(self, scale: NDArray[np.floating]) -> PixelGraph:
+        """The affinity multiplied by ``scale[p] * scale[q]``."""
+        return PixelGraph(self.neighbors, scale if self.scale is None else scale * self.scale)
+
+    def tocsr(self) -> sparse.csr_array:
+        """The affinity as a matrix; it needs far more memory than the list of neighbours."""
+        n_points, n_kept = self.neighbors.shape
+        starts = np.arange(0, n_points * n_kept + 1, n_kept)
+        one_way = sparse.csr_array((np.full(n_points * n_kept, 0.5), self.neighbors.ravel(), starts), self.shape)
+        both = sparse.csr_array(one_way + one_way.T)
+        if self.scale is not None:
+            both = sparse.csr_array(both.multiply(self.scale).multiply(self.scale[:, None]))
+        return both
+
+
+class SampledKNN(BaseEstimator):
+    """Kernel of `keep` random pixels among the nearest `share` of all pixels, symmetrised by the mean.
+
+    Parameters
+    ----------
+    share : float, default=0.01
+        The neighbourhood as a share of all pixels.
+    keep : int, default=40
+        Neighbours kept of each pixel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> SampledKNN(share=0.1, keep=10).affinity(rng.normal(size=(500, 3)), rng).neighbors.shape
+    (500, 10)
+    """
+
+    def __init__(self, share: float = 0.01, keep: int = 40):
+        self.share = share
+        self.keep = keep
+
+    def affinity(self, X: NDArray[np.floating], random_state: np.random.Generator) -> PixelGraph:
+        """The graph of the points `X` of shape (n_pixels, n_features)."""
+        if not 0 < self.share <= 1:
+            raise ValueError(f"share={self.share} must be above 0 and at most 1.")
+        if self.keep < 1:
+            raise ValueError(f"keep={self.keep} must be at least 1.")
+        n_pixels = len(X)
+        keep = min(self.keep, n_pixels)
+        # An odd number of parts: a ring of an even number would be a bipartite graph.
+        n_parts = max(1, round(self.share * n_pixels / keep)) // 2 * 2 + 1
+        if n_pixels < n_parts * keep:
+            n_parts = 1
+        parts = np.array_split(random_state.permutation(n_pixels), n_parts)
+        trees = [cKDTree(X[part], compact_nodes=False, balanced_tree=False) for part in parts]
+        neighbors = np.empty((n_pixels, keep), dtype=np.int32)
+        for part, tree, other in zip(parts, trees[1:] + trees[:1], parts[1:] + parts[:1]):
+            _, nearest = tree.query(X[part], keep)
+            neighbors[part] = other[nearest].reshape(len(part), keep)
+        return PixelGraph(neighbors)

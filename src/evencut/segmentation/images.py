@@ -1,0 +1,113 @@
+"""Images as the segmentation wants them: checked, scaled to [0, 1], halved and doubled."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["as_image", "enlarge", "halve", "read_image"]
+
+
+def as_image(image: ArrayLike) -> NDArray[np.float32]:
+    """A float image of shape (height, width, n_channels) with values in [0, 1].
+
+    Parameters
+    ----------
+    image : array of shape (M, N) or (M, N, C)
+        Grey (one channel), grey and alpha (two), RGB (three), RGBA (four; alpha is ignored, with a warning) or any
+        other number of channels, of any integer, boolean or float type.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_image(np.array([[0, 255]], dtype=np.uint8)).tolist()
+    [[[0.0], [1.0]]]
+    """
+    pixels = np.asarray(image)
+    if pixels.ndim not in (2, 3) or 0 in pixels.shape:
+        raise ValueError(f"image has shape {pixels.shape}; it must be (M, N) or (M, N, C) with at least one pixel.")
+    if pixels.dtype.kind not in "buif":
+        raise ValueError(f"image has values of type {pixels.dtype}; they must be integers or floats.")
+    if pixels.ndim == 2:
+        pixels = pixels[..., None]
+    if pixels.shape[2] in (2, 4):
+        warnings.warn("the alpha channel of the image is ignored; composite it first if it matters.", stacklevel=3)
+        pixels = pixels[..., :-1]
+    if pixels.dtype.kind == "f" and not np.isfinite(pixels).all():
+        bad = int((~np.isfinite(pixels)).any(axis=2).sum())
+        raise ValueError(f"image contains NaN or infinity at {bad} pixels; fill them first.")
+    return _to_unit_range(pixels)
+
+
+def _to_unit_range(pixels: NDArray[Any]) -> NDArray[np.float32]:
+    """Divide by the full scale of the type; numbers that fit no type's scale are stretched."""
+    if pixels.dtype == bool:
+        return pixels.astype(np.float32)
+    low, high = float(pixels.min()), float(pixels.max())
+    if low < 0:
+        return ((pixels.astype(np.float64) - low) / max(high - low, 1e-300)).astype(np.float32)
+    if pixels.dtype.kind == "f":
+        top = 1.0 if high <= 1 else 255.0 if high <= 255 else high
+    else:
+        # The next full scale: 8 bits, then the bits that are used (12-bit cameras store in 16).
+        top = 255.0 if high <= 255 else 2.0 ** np.ceil(np.log2(high + 1)) - 1
+    return (pixels / np.float64(top)).astype(np.float32)
+
+
+def read_image(path: str | Path) -> NDArray[np.uint8] | NDArray[np.uint16]:
+    """The pixels of an image file as an array; damaged files and files of other kinds are refused in plain words.
+
+    Examples
+    --------
+    >>> read_image("no-such-photo.jpg")
+    Traceback (most recent call last):
+    ...
+    ValueError: no-such-photo.jpg does not exist.
+    """
+    try:
+        from PIL import Image, ImageOps, UnidentifiedImageError
+    except ImportError as error:
+        raise ImportError('reading image files needs Pillow: pip install "evencut[vision]"') from error
+    if not Path(path).exists():
+        raise ValueError(f"{path} does not exist.")
+    try:
+        with Image.open(path) as file:
+            turned = ImageOps.exif_transpose(file)
+            if turned.mode not in ("L", "RGB", "RGBA", "I;16", "I", "F", "LA"):
+                turned = turned.convert("RGBA" if "transparency" in turned.info else "RGB")
+            return np.array(turned)
+    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError, ValueError) as error:
+        raise ValueError(f"{path} is damaged or is not an image that can be read ({error}).") from error
+
+
+def halve(values: NDArray[Any]) -> NDArray[np.float32]:
+    """Means of 2 by 2 pixels; an odd last row or column counts twice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> halve(np.array([[0.0, 4.0, 5.0]]))
+    array([[2., 5.]], dtype=float32)
+    """
+    odd = [(0, size % 2) for size in values.shape[:2]] + [(0, 0)] * (values.ndim - 2)
+    even = np.pad(values, odd, mode="edge") if any(after for _, after in odd) else values
+    total = even[::2, ::2].astype(np.float32)
+    for y, x in ((0, 1), (1, 0), (1, 1)):
+        total += even[y::2, x::2]
+    return np.asarray(total / 4, dtype=np.float32)
+
+
+def enlarge(values: NDArray[Any], shape: tuple[int, int]) -> NDArray[Any]:
+    """Every pixel twice in each direction, cut to `shape`: what undoes the size of :func:`halve`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> enlarge(np.array([[1, 2]]), (1, 3))
+    array([[1, 1, 2]])
+    """
+    return np.repeat(np.repeat(values, 2, axis=0), 2, axis=1)[: shape[0], : shape[1]]

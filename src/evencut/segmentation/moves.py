@@ -1,0 +1,130 @@
+r"""Labellings of least bound: one minimum cut for two labels, expansion moves for more (Boykov, Veksler, Zabih, 2001).
+
+Minimises :math:`\sum_p c_{p, l_p} + \sum_{pq} w_{pq} [l_p \ne l_q]`; pixels whose label is known keep it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .grid import boundary_energy, neighbor_pairs, window_of
+from .maxflow import GridCut
+
+__all__ = ["GridLabeler"]
+
+Labels = NDArray[np.integer]
+
+
+class GridLabeler:
+    """Minimiser of unary costs plus a Potts boundary term on a grid.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (height, width, 8)
+        Cost of separating neighbours, smoothness included.
+    known : ndarray of int of shape (height, width)
+        The label of pixels that must keep it, -1 elsewhere.
+    n_labels : int
+    maxflow : str
+        Name of the max-flow program.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labeler = GridLabeler(np.full((1, 3, 8), 2.0), np.array([[-1, -1, 0]]), 2)
+    >>> labeler.improve(np.array([[5.0, 0.0], [1.0, 0.0], [0.0, 9.0]]), np.array([[0, 0, 0]]))
+    array([[1, 1, 0]])
+    """
+
+    def __init__(self, weights: NDArray[np.floating], known: Labels, n_labels: int, maxflow: str = "grid"):
+        self.weights = weights
+        self.known = known
+        self.n_labels = n_labels
+        self._maxflow = maxflow
+        self._window = window_of(known < 0) if (known < 0).any() else None
+        self._cut: GridCut | None = None
+        if self._window is not None:
+            self._inner = weights[self._window]
+            self._inner_known = known[self._window]
+
+    def boundary(self, labels: Labels) -> float:
+        """The boundary term of a labelling."""
+        return boundary_energy(self.weights, labels)
+
+    def improve(self, costs: NDArray[np.floating], labels: Labels) -> Labels:
+        """A labelling that costs at most as much as `labels` (the best one of all, for two labels).
+
+        Parameters
+        ----------
+        costs : ndarray of shape (height * width, n_labels)
+        labels : ndarray of shape (height, width)
+            Where to start; its known pixels are right.
+        """
+        if self._window is None:
+            return labels.copy()
+        inner_costs = costs.reshape(*labels.shape, self.n_labels)[self._window]
+        improved = labels.copy()
+        if self.n_labels == 2:
+            improved[self._window] = self._best_of_two(inner_costs)
+        else:
+            for label in range(self.n_labels):
+                self._expand(label, inner_costs, improved)
+        return improved
+
+    def _best_of_two(self, costs: NDArray[np.floating]) -> Labels:
+        unary = costs[..., 1] - costs[..., 0] + self._pull_of_rim()
+        if self._cut is None:
+            self._cut = GridCut(self._inner, self._maxflow)
+        known = self._inner_known
+        force = self._force(unary)
+        unary = np.where(known < 0, unary, np.where(known == 1, -force, force))
+        return self._cut.minimize(unary).astype(known.dtype)
+
+    def _pull_of_rim(self) -> NDArray[np.float64]:
+        """What the known labels around the window add to the cost of label 1 at its rim."""
+        rows, columns = self._window  # type: ignore[misc]
+        inside = np.zeros(self.known.shape, dtype=bool)
+        inside[self._window] = True
+        grown = window_of(inside, margin=1)
+        pull = np.zeros(self.known[grown].shape)
+        inside, known, weights = inside[grown], self.known[grown], self.weights[grown]
+        for d, here, there in neighbor_pairs(known.shape):
+            leaves = inside[here] & ~inside[there]
+            pull[here] += np.where(leaves, weights[(*here, d)] * np.where(known[there] == 1, -1.0, 1.0), 0.0)
+        top, left = rows.start - grown[0].start, columns.start - grown[1].start
+        return pull[top : top + rows.stop - rows.start, left : left + columns.stop - columns.start]
+
+    def _expand(self, label: int, costs: NDArray[np.floating], labels: Labels) -> None:
+        """Let `label` take any pixels of the window it pays to take; changes `labels`."""
+        grown = window_of(self._window_mask(), margin=1)
+        current, known, weights = labels[grown], self.known[grown], self.weights[grown]
+        unary = np.zeros(current.shape)
+        place = tuple(
+            slice(w.start - g.start, w.stop - g.start) for w, g in zip(self._window, grown)  # type: ignore[arg-type]
+        )
+        kept = np.take_along_axis(costs, current[place][..., None].astype(np.intp), axis=2)[..., 0]
+        unary[place] = costs[..., label] - kept
+        capacities = np.zeros((*current.shape, 8))
+        for d, here, there in neighbor_pairs(current.shape, forward=True):
+            w = weights[(*here, d)]
+            both_keep = w * (current[here] != current[there])
+            there_takes = w * (current[here] != label)
+            here_takes = w * (current[there] != label)
+            unary[here] += here_takes - both_keep
+            unary[there] -= here_takes
+            capacities[(*there, 7 - d)] += there_takes + here_takes - both_keep
+        force = self._force(unary)
+        fixed = known >= 0
+        unary[fixed] = force
+        takes = GridCut(capacities, self._maxflow).minimize(unary) & ~fixed
+        labels[grown][takes] = label
+
+    def _window_mask(self) -> NDArray[np.bool_]:
+        mask = np.zeros(self.known.shape, dtype=bool)
+        mask[self._window] = True
+        return mask
+
+    def _force(self, unary: NDArray[np.floating]) -> float:
+        """A cost that no boundary can outweigh."""
+        return 1.0 + float(np.abs(unary).max(initial=0)) + 32.0 * float(self.weights.max(initial=0))
