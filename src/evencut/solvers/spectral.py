@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import connected_components, dijkstra
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 from threadpoolctl import ThreadpoolController
 
@@ -26,6 +26,10 @@ _DENSE_FULL = 3000
 # ARPACK misses copies of repeated eigenvalues unless asked for a few more.
 _SPARE_VECTORS = 4
 _SHIFT = 1e-6
+# Up to this size a factorisation is quick whatever the graph.
+_SMALL_GRAPH = 3000
+_FEW_HOPS = 9
+_FEW_RESTARTS = 50
 
 
 def spectral_embedding(
@@ -140,12 +144,32 @@ def _leading(normalized: Affinity, n_vectors: int, rng: np.random.Generator):
         full = normalized.toarray() if is_sparse else normalized
         values, vectors = leading_of_dense(full.astype(np.float64, copy=False), n_vectors)
     elif is_sparse:
-        values, vectors = _shift_invert(normalized.astype(np.float64), n_asked, rng)
+        # One thread: the vectors are too short to share out, and waiting threads burn more than they give.
+        with _thread_control().limit(limits=1):
+            values, vectors = _leading_of_graph(normalized.astype(np.float64), n_asked, rng)
     else:
         operator = LinearOperator(normalized.shape, matvec=lambda x: normalized @ x, dtype=np.float64)
         values, vectors = eigsh(operator, n_asked, which="LA", v0=rng.uniform(-1, 1, n_points), tol=1e-8)
     order = np.argsort(-values, kind="stable")[:n_vectors]
     return values[order], vectors[:, order]
+
+
+def _leading_of_graph(normalized, n_asked, rng):
+    """By plain Lanczos where the graph is wide, by shift-invert where it is long or the first does not converge.
+
+    A graph of high-dimensional points has a factor as full as a dense matrix, but is crossed in a few hops, and then
+    its eigenvalues lie far apart. A graph of points on a plane is the other way round.
+    """
+    n_points = normalized.shape[0]
+    if n_points > _SMALL_GRAPH:
+        hops = dijkstra(normalized, indices=int(rng.integers(n_points)), unweighted=True)
+        if np.median(hops) <= _FEW_HOPS:
+            start, basis = rng.uniform(-1, 1, n_points), max(3 * n_asked, 60)
+            try:
+                return eigsh(normalized, n_asked, which="LA", v0=start, tol=1e-8, ncv=basis, maxiter=_FEW_RESTARTS)
+            except ArpackNoConvergence:
+                pass
+    return _shift_invert(normalized, n_asked, rng)
 
 
 def _shift_invert(normalized, n_asked, rng):
