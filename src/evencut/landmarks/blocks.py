@@ -105,6 +105,13 @@ class RowBlocks:
         found = dict(self.results(work))
         return np.concatenate([found[i] for i in range(len(self.blocks))])
 
+    def filled(self, work: Work) -> NDArray[np.int64]:
+        """One number a row from `work`, put in place as the blocks are finished."""
+        numbers = np.empty(self.n_rows, dtype=np.int64)
+        for i, part in self.results(work):
+            numbers[self.blocks[i].first : self.blocks[i].first + len(part)] = part
+        return numbers
+
     def _run(self, work: Work, i: int) -> Any:
         block = self.blocks[i]
         return run_block(work, block.name, block.first, block.n_rows, self.n_features, block.read())
