@@ -63,7 +63,7 @@ def measure_passes(X, n_landmarks):
     attachment = Attachment.to(model.landmarks_, 5)
     graph = _cpu(lambda: rows.total(attachment.graph)) * per_million
     labels = _cpu(lambda: rows.gathered(attachment.labelled(model.landmark_labels_).predict)) * per_million
-    part = attachment.graph(X[: len(X) // 16])
+    part = attachment.graph(X)
     return {
         "sampling": sampling,
         "graph": graph,

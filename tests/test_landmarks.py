@@ -15,7 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import evencut
-from evencut import KernelClustering, LandmarkClustering
+from evencut import KernelClustering, LandmarkClustering, diagnose
 from evencut.cli import main
 from evencut.cli.labelfolder import LabelFolder
 from evencut.criteria import energy
@@ -319,6 +319,18 @@ def test_a_sample_is_the_same_from_any_input(moons, fitted):
         sample(moons[0], np.zeros(3))
 
 
+def test_what_does_not_fit_in_memory_is_diagnosed_on_a_sample(moons, fitted, tmp_path):
+    clump = np.linalg.norm(moons[0] - np.median(moons[0], axis=0), axis=1)
+    spoilt = clump < np.quantile(clump, 0.1)
+    few = sample(moons[0], spoilt, n_samples=1500, random_state=0)
+    expected = diagnose(*few, max_points=1500).to_dict()
+    lazy = da.from_array(moons[0], chunks=(333, 2))
+    assert diagnose(lazy, da.from_array(spoilt), max_points=1500).to_dict() == expected
+    assert diagnose(as_memory_map(moons[0], tmp_path), spoilt, max_points=1500).to_dict() == expected
+    words = np.where(fitted.labels_ == 0, "left", "right")
+    assert not diagnose(lazy, words, max_points=2000).biased
+
+
 def test_rows_are_drawn_evenly():
     rows = row_blocks(np.arange(200_000.0)[:, None])
     drawn = sample(rows, n_samples=20_000)[0][:, 0]
@@ -352,6 +364,9 @@ def test_command_writes_blocks_and_does_not_redo_them(evencut_command, moons, fi
     pattern = write_parquet(tmp_path / "data", moons[0], n_files=4)
     code, said = evencut_command(pattern, *OPTIONS)
     assert code == 0 and "4000 rows" in said
+    with pytest.raises(SystemExit) as left:
+        main(["diagnose", pattern, "labels"])
+    assert left.value.code == 0
     np.testing.assert_array_equal(labels_in(tmp_path / "labels"), fitted.labels_)
     first, second = sorted((tmp_path / "labels").glob("*.parquet"))[:2]
     meta = pq.ParquetFile(second).schema_arrow.metadata

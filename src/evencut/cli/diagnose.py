@@ -18,15 +18,19 @@ from evencut.cli.errors import UserError, library_errors_are_the_users, one_line
 from evencut.cli.outputs import check_distinct, check_writable, whole_file
 from evencut.cli.tables import check_readable, read_table
 from evencut.diagnosis import diagnose as diagnose_labels
+from evencut.landmarks import open_files, sample
 
 __all__ = ["diagnose"]
 
 _BIASED = 1
+_SAMPLED = 20_000
 
 
 def diagnose(
     data: Annotated[str, typer.Argument(help="Points: CSV, Parquet, NPY or NPZ, one row a point; - reads CSV.")],
-    labels: Annotated[str, typer.Argument(help="Clusters: one label a point, numbers or words; -1 is noise.")],
+    labels: Annotated[
+        str, typer.Argument(help="Clusters: one label a point, numbers or words, -1 is noise; or a folder of them.")
+    ],
     html: Annotated[str | None, typer.Option(help="Also write the report, with pictures, to one HTML file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON instead of a table.")] = False,
     columns: Annotated[str | None, typer.Option(help="Columns of the points to use: names, or numbers from 1.")] = None,
@@ -39,8 +43,10 @@ def diagnose(
     key: Annotated[str | None, typer.Option(help="Array of an NPZ file of points to use.")] = None,
 ) -> int:
     """Say whether a clustering is biased by density, how, and what cures it."""
-    check_readable(data)
-    check_readable(labels)
+    in_blocks = Path(labels).is_dir()
+    if not in_blocks:
+        check_readable(data)
+        check_readable(labels)
     if data == "-" and labels == "-":
         raise UserError("points and labels cannot both come from standard input; give one of them as a file.")
     check_distinct(points=data, labels=labels, html=html)
@@ -48,11 +54,15 @@ def diagnose(
         check_writable(html)
     with progress() as step:
         step(f"reading {data} and {labels}")
-        table = read_table(data, columns=None if columns is None else columns.split(","), header=header, key=key)
-        names = _read_labels(labels, label_column, len(table.values))
-        step(f"diagnosing {len(names)} points in {table.values.shape[1]} dimensions")
+        asked = None if columns is None else columns.split(",")
+        if in_blocks:
+            points, names = _sampled(data, labels, asked)
+        else:
+            points = read_table(data, columns=asked, header=header, key=key).values
+            names = _read_labels(labels, label_column, len(points))
+        step(f"diagnosing {len(names)} points in {points.shape[1]} dimensions")
         with library_errors_are_the_users():
-            report = diagnose_labels(table.values, names)
+            report = diagnose_labels(points, names)
         if html is not None:
             from evencut.diagnosis.html import page
 
@@ -62,6 +72,12 @@ def diagnose(
     if html is not None:
         say(f"wrote {html}")
     return _BIASED if report.biased else 0
+
+
+def _sampled(data: str, folder: str, columns: list[str] | None) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Points and labels of a sample of files too big for memory, labelled block by block by `evencut cluster`."""
+    with library_errors_are_the_users():
+        return sample(open_files(data, columns=columns), open_files(f"{folder}/part-*.parquet"), n_samples=_SAMPLED)
 
 
 def _read_labels(source: str, column: str | None, n_points: int) -> NDArray[Any]:

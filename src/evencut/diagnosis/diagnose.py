@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 from ..affinity import Affinity, check_affinity, degrees
 from ..criteria import average_association, normalized_cut
 from ..kernels import KERNELS, KNN, Kernel
+from ..landmarks.blocks import RowBlocks, is_lazy, sample
 from .advice import advise
 from .connectivity import joining_neighbors
 from .evidence import GRAPH_NEIGHBORS, Evidence, gather
@@ -46,8 +47,8 @@ def diagnose(
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features)
-        The points that were clustered.
+    X : array of shape (n_samples, n_features), memory map, Dask array or frame, or RowBlocks
+        The points that were clustered. Of what is not in memory, only about `max_points` rows are looked at.
     labels : array of shape (n_samples,)
         Their clusters: numbers or strings. The number -1 marks noise, which is left out.
     kernel : str or kernel object, optional
@@ -79,6 +80,8 @@ def diagnose(
     >>> diagnose(two, np.repeat(["left", "right"], 400)).biased
     False
     """
+    if is_lazy(X) or is_lazy(labels) or isinstance(X, np.memmap | RowBlocks):
+        X, labels = sample(X, labels, n_samples=max_points, random_state=random_state)
     given, all_names = _check(X, labels, max_points)
     kept = np.flatnonzero(_is_no_noise(all_names))
     names, codes = np.unique(all_names[kept], return_inverse=True)

@@ -105,6 +105,13 @@ class RowBlocks:
         found = dict(self.results(work))
         return np.concatenate([found[i] for i in range(len(self.blocks))])
 
+    def filled(self, work: Work) -> NDArray[np.int64]:
+        """One number a row from `work`, put in place as the blocks are finished."""
+        numbers = np.empty(self.n_rows, dtype=np.int64)
+        for i, part in self.results(work):
+            numbers[self.blocks[i].first : self.blocks[i].first + len(part)] = part
+        return numbers
+
     def _run(self, work: Work, i: int) -> Any:
         block = self.blocks[i]
         return run_block(work, block.name, block.first, block.n_rows, self.n_features, block.read())
@@ -160,7 +167,7 @@ def is_lazy(X: Any) -> bool:
 
 def sample(
     X: Any, labels: Any = None, *, n_samples: int = 5000, random_state: int = 0
-) -> tuple[NDArray[Any], NDArray[Any] | None]:
+) -> tuple[NDArray[Any], Any]:
     """About `n_samples` rows of a table of any size, with their labels, as plain arrays.
 
     The same rows come whatever the blocks. For example, `diagnose(*sample(X, model.labels_))` looks for
@@ -168,8 +175,8 @@ def sample(
 
     Parameters
     ----------
-    X : array, memory map, sparse matrix, Dask array or Dask frame
-    labels : array or Dask array of shape (n_rows,), optional
+    X : array, memory map, sparse matrix, Dask array or frame, or RowBlocks
+    labels : array or Dask array of shape (n_rows,), or RowBlocks of one column, optional
     n_samples : int
     random_state : int
 
@@ -185,11 +192,14 @@ def sample(
     points = rows.gathered(draw)
     if labels is None:
         return points, None
-    length = len(labels) if not is_lazy(labels) else None
-    if length is not None and length != rows.n_rows:
-        raise ValueError(f"labels has {length} entries, but X has {rows.n_rows} rows; give one label a row.")
-    column = labels[:, None] if is_lazy(labels) else np.asarray(labels)[:, None]
-    return points, row_blocks(column).gathered(draw)[:, 0]
+    if is_lazy(labels):
+        labels = row_blocks(labels[:, None])
+    n_labels = labels.n_rows if isinstance(labels, RowBlocks) else len(labels)
+    if n_labels != rows.n_rows:
+        raise ValueError(f"labels has {n_labels} entries, but X has {rows.n_rows} rows; give one label a row.")
+    if isinstance(labels, RowBlocks):
+        return points, labels.gathered(draw)[:, 0]
+    return points, np.asarray(labels)[draw.places(n_labels, 0)]
 
 
 @dataclass(frozen=True)

@@ -176,7 +176,7 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         if is_lazy(X):
             self.labels_ = self._lazy_labels(rows)
         elif not isinstance(X, RowBlocks):
-            self.labels_ = rows.gathered(self.attachment_.predict)
+            self.labels_ = rows.filled(self.attachment_.predict)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -193,7 +193,7 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         if is_lazy(X):
             return self._lazy_labels(self._rows(X, reset=False, count=False))
-        return self._rows(X, reset=False).gathered(self.attachment_.predict)
+        return self._rows(X, reset=False).filled(self.attachment_.predict)
 
     def predict_blocks(self, X: Any, skip: Collection[int] = ()) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """Number and labels of each block of rows, as they are finished; blocks in `skip` are left out."""
