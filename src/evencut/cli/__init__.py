@@ -22,6 +22,7 @@ COMMANDS = (
     "demo",
     "cluster",
     "diagnose",
+    "reproduce",
 )
 
 _USER_ERROR = 2
