@@ -1,0 +1,58 @@
+"""How the documentation is built: `make docs`. What can be read off the package or the benchmarks is, in _ext/."""
+
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+sys.path.insert(0, str(HERE.parent / "src"))
+# Examples must look the same whoever builds them.
+os.environ.setdefault("MPLBACKEND", "agg")
+
+import evencut
+
+project = "evencut"
+author = "the evencut developers"
+copyright = author
+version = release = evencut.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+    "public_names",
+    "measured_pages",
+    "inner_links",
+]
+
+exclude_patterns = ["_build", "examples", "gallery/*.md5", "gallery/**/*.ipynb"]
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
+myst_heading_anchors = 3
+autosummary_generate = True
+templates_path = ["_templates"]
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+html_theme = "furo"
+html_title = f"evencut {release}"
+html_static_path = []
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0072B2", "color-brand-content": "#0072B2"},
+    "dark_css_variables": {"color-brand-primary": "#56B4E9", "color-brand-content": "#56B4E9"},
+}
+
+sphinx_gallery_conf = {
+    "examples_dirs": "examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"plot_",
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_signature": False,
+    "min_reported_time": 1e9,
+    "abort_on_example_error": True,
+}
