@@ -53,6 +53,6 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_signature": False,
-    "min_reported_time": 1e9,
+    "write_computation_times": False,
     "abort_on_example_error": True,
 }

@@ -99,6 +99,16 @@ def test_the_command_makes_one_figure(run, tmp_path):
     assert {path.name for path in (tmp_path / "pictures").iterdir()} == {"degrees.png", "degrees.svg", "degrees.json"}
 
 
+def test_the_command_makes_all_and_skips_what_lacks_data(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(evencut.paper, "FIGURES", ("degrees", "labelme"))
+    done = run("reproduce", "all")
+    assert done.code == 0
+    assert "skipped labelme: needs labelme/features.npz" in done.err
+    html = (tmp_path / "out/paper/index.html").read_text(encoding="utf-8")
+    assert "degrees.png" in html
+    assert "labelme: needs" in html
+
+
 def test_a_claim_that_fails_fails_the_command(run, monkeypatch):
     empty = make("degrees", small=True)
     bad = Figure("degrees", "t", "c", empty.picture, [Claim.judge("a", "b", False)])
@@ -110,6 +120,7 @@ def test_a_claim_that_fails_fails_the_command(run, monkeypatch):
     ("arguments", "said"),
     [
         (["figg1"], "did you mean fig1?"),
+        (["labelme"], "needs labelme/features.npz"),
         (["degrees", "--data", "nowhere"], "--data nowhere is not a folder"),
         (["degrees", "--out", "/dev/null/x"], "cannot make the folder"),
     ],

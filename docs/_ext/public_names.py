@@ -9,13 +9,16 @@ from pathlib import Path
 MODULES = (
     ("evencut", "Estimators and diagnosis"),
     ("evencut.kernels", "Kernels"),
+    ("evencut.shared_neighbors", "Shared neighbours"),
     ("evencut.criteria", "Criteria"),
     ("evencut.equalization", "Equalisation"),
     ("evencut.density", "Density"),
     ("evencut.neighbors", "Neighbours"),
     ("evencut.affinity", "Affinities"),
     ("evencut.solvers", "Solvers"),
-    ("evencut.selection", "Selection"),
+    ("evencut.selection", "Choosing a kernel"),
+    ("evencut.cluster_number", "Choosing the number of clusters"),
+    ("evencut.scaling", "Scaling of columns"),
     ("evencut.diagnosis", "Diagnosis"),
     ("evencut.theory", "Theory"),
     ("evencut.embedding", "Embeddings"),
@@ -38,8 +41,9 @@ def write_reference(app, config):
     """Write api/index.rst."""
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
+    shown = []
     text = "API reference\n=============\n\n" + "\n".join(
-        section(name, title) for name, title in MODULES if find_spec(name) is not None
+        section(name, title, shown) for name, title in MODULES if find_spec(name) is not None
     )
     target = folder / "index.rst"
     if not target.exists() or target.read_text(encoding="utf-8") != text:
@@ -51,15 +55,17 @@ def quote_trailing_underscores(app, what, name, obj, options, lines):
     lines[:] = [line.replace("(n_features_in_,)", "(`n_features_in_`,)") for line in lines]
 
 
-def section(name, title):
-    """The section of one module: its docstring, and a table of its functions and classes."""
+def section(name, title, shown):
+    """The section of one module: its docstring, and a table of its functions and classes not shown before."""
     module = import_module(name)
-    shown = [n for n in module.__all__ if inspect.isclass(getattr(module, n)) or inspect.isfunction(getattr(module, n))]
-    if name != "evencut":
-        # A name that evencut itself offers is documented there.
-        shown = [n for n in shown if n not in import_module("evencut").__all__]
+    names = []
+    for one in module.__all__:
+        thing = getattr(module, one)
+        if (inspect.isclass(thing) or inspect.isfunction(thing)) and thing not in shown:
+            shown.append(thing)
+            names.append(one)
     lines = [title, "-" * len(title), "", f".. automodule:: {name}", "   :no-members:", ""]
-    if shown:
+    if names:
         lines += [f".. currentmodule:: {name}", "", ".. autosummary::", "   :toctree: .", ""]
-        lines += [*(f"   {n}" for n in shown), ""]
+        lines += [*(f"   {one}" for one in names), ""]
     return "\n".join(lines)

@@ -17,9 +17,15 @@ __all__ = ["FIGURES", "Claim", "DataMissing", "Figure", "make"]
 FIGURES = (
     "fig1",
     "fig2",
+    "breiman",
+    "labelme",
+    "weights",
     "sigma",
+    "riemann",
     "nash",
+    "mds",
     "ncut",
+    "inversion",
     "degrees",
     "equivalence",
 )
