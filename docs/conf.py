@@ -20,10 +20,10 @@ version = release = evencut.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
+    "built_in_math",
     "public_names",
     "measured_pages",
     "inner_links",
@@ -32,12 +32,14 @@ extensions = [
 exclude_patterns = ["_build", "examples", "gallery/*.md5", "gallery/**/*.ipynb"]
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
 myst_heading_anchors = 3
+default_role = "literal"
 autosummary_generate = True
 templates_path = ["_templates"]
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = f"evencut {release}"
 html_static_path = []
@@ -50,6 +52,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_",
+    "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_signature": False,

@@ -5,6 +5,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+from sphinx.ext import autosummary
+
 #: The modules in the order of the page; those not there (yet) are left out.
 MODULES = (
     ("evencut", "Estimators and diagnosis"),
@@ -32,6 +34,8 @@ MODULES = (
 
 def setup(app):
     """Write the page before Sphinx reads the sources."""
+    # A summary does not end at the name of an equation, "(eq. NC)".
+    autosummary.WELL_KNOWN_ABBREVIATIONS += ("eq.", "eqs.")
     app.connect("config-inited", write_reference)
     app.connect("autodoc-process-docstring", quote_trailing_underscores, priority=100)
     return {"parallel_read_safe": True}
