@@ -2,14 +2,13 @@
 
 import ast
 import runpy
-import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = sorted(page for page in [*DOCS.glob("*.md"), *DOCS.glob("how_to/*.md")] if "```python\n" in page.read_text())
+# Going further works on files too large to bring along.
+PAGES = sorted({*DOCS.glob("*.md"), *DOCS.glob("how_to/*.md")} - {DOCS / "going_further.md"})
 EXAMPLES = sorted(DOCS.glob("examples/plot_*.py"))
 
 
@@ -31,7 +30,7 @@ def _no_window(monkeypatch):
     plt.close("all")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [page for page in PAGES if "```python\n" in page.read_text()], ids=lambda p: p.stem)
 def test_the_code_of_a_page_prints_what_it_says(page, capsys):
     names = {"__name__": "__main__"}
     for code, printed in steps(page.read_text(encoding="utf-8")):
@@ -43,22 +42,6 @@ def test_the_code_of_a_page_prints_what_it_says(page, capsys):
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
 def test_an_example_of_the_gallery_runs(example):
     runpy.run_path(str(example), run_name="__main__")
-
-
-def test_the_reference_has_every_public_module():
-    """A module with an `__all__` that the API page leaves out would be public in secret."""
-    sys.path.insert(0, str(DOCS / "_ext"))
-    try:
-        from public_names import MODULES
-    finally:
-        sys.path.remove(str(DOCS / "_ext"))
-    import evencut
-
-    package = Path(evencut.__file__).parent
-    inner = {"assignment", "clustering", "cli", "dominant_sets", "kernel", "validation"}  # shown elsewhere, or tools
-    rooms = {path.stem if path.is_file() else path.name for path in package.iterdir() if not path.name.startswith("_")}
-    rooms = {room for room in rooms if find_spec(f"evencut.{room}") is not None} - inner
-    assert rooms <= {name.removeprefix("evencut.") for name, _ in MODULES}
 
 
 def test_pages_are_written_for_a_reader_in_a_hurry():

@@ -14,6 +14,7 @@ timed in the same run.
 def setup(app):
     """Copy the pages before Sphinx reads the sources."""
     app.connect("config-inited", copy_pages)
+    app.connect("source-read", lead_to_copies)
     return {"parallel_read_safe": True}
 
 
@@ -32,6 +33,17 @@ def copy_pages(app, config):
         stale.unlink()
     listing = "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```\n"
     write(folder / "index.md", _HEAD + (listing if names else "No results are kept here yet.\n"))
+
+
+def lead_to_copies(app, docname, source):
+    """A link to a file of results leads to its page here; its words stay where there is none yet."""
+
+    def page(match):
+        name = match[2].lower()
+        found = (Path(app.srcdir) / "results" / f"{name}.md").exists()
+        return f"[{match[1]}](/results/{name}.md)" if found else match[1]
+
+    source[0] = re.sub(r"\[([^\]]+)\]\((?:\.\./)+benchmarks/(\w+)\.md\)", page, source[0])
 
 
 def without_outer_links(text):
