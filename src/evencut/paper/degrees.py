@@ -1,4 +1,4 @@
-"""The inset of Section 6.2: node degrees of a Gaussian kernel follow the density, from 1 up to the number of points."""
+"""The inset of Section 5.2: node degrees of a Gaussian kernel follow the density, from 1 up to the number of points."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
     _draw(ax, rho[first], {s: d[first] for s, d in found.items()}, {s: d[first] for s, d in ideal.items()}, n_samples)
     return Figure(
         "degrees",
-        "Section 6.2: node degree against density",
+        "Section 5.2: node degree against density",
         "Points on a line, 200 times denser in the middle than at the ends. Node degrees for three bandwidths beside "
         "the degree a locally even density would give (thin lines).",
         picture,
@@ -49,7 +49,7 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
             Claim.judge(
                 "A degree is at least 1 (an isolated point) and at most N (a dense graph).",
                 f"all within [{min(map(np.min, found.values())):.3f}, {max(map(np.max, found.values())):.0f}], N = "
-                f"{n_samples}; {alone:.2f} for every point at σ = 1e-6, {together:.0f} at σ = 1e3",
+                f"{n_samples}; at most {alone:.2f} at σ = 1e-6, at least {together:.0f} at σ = 1e3",
                 min(map(np.min, found.values())) >= 1 and together > n_samples - 1 and alone < 2.01,
             ),
             Claim.judge(

@@ -1,4 +1,4 @@
-"""Section 7: equalised densities make average association, normalised cut and average cut one criterion."""
+"""Section 6: equalised densities make average association, normalised cut and average cut one criterion."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
     near = ("adaptive weights", "KNN kernel")
     return Figure(
         "equivalence",
-        "Section 7: one criterion",
+        "Section 6: one criterion",
         "Moons with a clump, split in two in many ways. Values of the criteria per unit of mean degree, so that on "
         "equal degrees all three would be equal: AA/d̄, NC, and AC/d̄ − 2.",
         picture,

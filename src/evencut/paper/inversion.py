@@ -1,4 +1,4 @@
-"""Figures 11 and 12: normalisation turns densities upside down where points are sparse."""
+"""Figures 10 and 11: normalisation turns densities upside down where points are sparse."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
     picture = _draw(X, rho, embedded, minima)
     return Figure(
         "inversion",
-        "Figures 11 and 12: density inversion",
+        "Figures 10 and 11: density inversion",
         "(a, b) The density that normalised cut sees, as a function of the true one, for an embedding of 20 "
         "dimensions. (c) Points on a line, ever denser, and (d) their embedding by the modified distances, scaled to "
         "three dimensions.",

@@ -1,4 +1,4 @@
-"""Figure 4: categories of scenes, lost by Scott's Gaussian kernel and found by nearest neighbours."""
+"""Figure 3: categories of scenes, lost by Scott's Gaussian kernel and found by nearest neighbours."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
         )
     return Figure(
         "labelme",
-        "Figure 4: scene categories",
+        "Figure 3: scene categories",
         "Images of "
         + ", ".join(CHOICES[0]).replace("_", " ")
         + ": network features (EfficientNet-Lite0 here, AlexNet in "

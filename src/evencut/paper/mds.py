@@ -1,4 +1,4 @@
-"""The picture of Section 5.3: the moons with a clump, embedded by their adaptive kernel, in three dimensions."""
+"""The picture of Section 4.3: the moons with a clump, embedded by their adaptive kernel, in three dimensions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
     view.set_box_aspect(None, zoom=1.15)
     return Figure(
         "mds",
-        "Section 5.3: the equalised moons in three dimensions",
+        "Section 4.3: the equalised moons in three dimensions",
         "Moons with a clump (a), and three dimensions of the embedding in which their adaptive kernel is a fixed one "
         "(b): the clump has spread out. Colours: kernel k-means with one bandwidth, in each space. The picture scales "
         "the square roots of distances, which keeps the long ones from hiding the short ones.",

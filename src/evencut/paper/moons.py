@@ -1,4 +1,4 @@
-"""The two moons of Figures 1, 4 and 10, and kernel k-means or normalised cut on them over a range of bandwidths."""
+"""The two moons of Figures 1, 5 and 9, and kernel k-means or normalised cut on them over a range of bandwidths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figure 8: a photo's colours cut in two by a fixed and by an adaptive kernel, which evens their density."""
+"""Figure 7: a photo's colours cut in two by a fixed and by an adaptive kernel, which evens their density."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
     spreads = {name: float(rho.std() / rho.mean()) for name, rho in (("data", before), ("embedding", after))}
     return Figure(
         "nash",
-        "Figure 8: an adaptive kernel evens the density of colours",
+        "Figure 7: an adaptive kernel evens the density of colours",
         "A stained tissue section (bundled with scikit-image; the paper's photo is not to be had), its colours, and "
         "its cuts in two by kernel k-means with Scott's bandwidth and with bandwidths from the density law. (e) "
         "Density at each sampled pixel, in colour space and in the adaptive kernel's embedding, each over its mean.",

@@ -1,4 +1,4 @@
-"""Figure 10: normalised cut splits off sparse points at smaller bandwidths and loses the moons at larger ones."""
+"""Figure 9: normalised cut splits off sparse points at smaller bandwidths and loses the moons at larger ones."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
     smallest = int(np.bincount(below[1]).min())
     return Figure(
         "ncut",
-        "Figure 10: sparse subsets stolen by normalised cut",
+        "Figure 9: sparse subsets stolen by normalised cut",
         "Two moons, one with a thin tail. Panels (a) and (b) stand right below and right above the bandwidth at which "
         "the optimum changes; values are those of Shi and Malik's normalised cut.",
         picture,

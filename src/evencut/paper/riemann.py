@@ -1,4 +1,4 @@
-"""Figure 3: unit balls of a metric tensor become balls, and how well geodesic distances are approximated.
+"""Figure 6: unit balls of a metric tensor become balls, and how well geodesic distances are approximated.
 
 The tensor is that of a known map of the plane, so the exact geodesic distances are known too.
 """
@@ -46,7 +46,7 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
     near, far = errors["Mahalanobis"][0], errors["Mahalanobis"][-1]
     return Figure(
         "riemann",
-        "Figure 3: a metric tensor as an embedding",
+        "Figure 6: a metric tensor as an embedding",
         f"Balls of radius {_BALL} under a metric tensor (a) are round after the embedding (b). (c) Median relative "
         "error of two approximations of the geodesic distance, by distance.",
         picture,

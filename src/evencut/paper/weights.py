@@ -1,4 +1,4 @@
-"""Figures 6 and 7: the density transforms, and an even density by replicating points or by moving them apart."""
+"""Figure 4: the density transforms, and an even density by replicating points or by moving them apart."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
     _draw_embedding(axes[2], X[:, 0], moved[:, 0], rho, after_kernel)
     return Figure(
         "weights",
-        "Figures 6 and 7: density transforms and equalisation",
+        "Figure 4: density transforms and equalisation",
         "(a) Three transforms τ. Points on a line that grow 20 times denser are made even by copies of the sparse ones "
         "(b) or by an adaptive kernel's embedding that moves them apart (c).",
         picture,
