@@ -46,7 +46,7 @@ dist: $(READY)test ## sdist and wheel, in dist/
 	$(BIN)/python -m build --no-isolation
 
 clean: ## remove everything that make made
-	rm -rf $(VENV) out build dist docs/_build docs/gallery docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) out build dist docs/_build docs/gallery docs/api docs/results .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

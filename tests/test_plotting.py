@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
 
-from evencut.datasets import make_rings
-from evencut.plotting import PALETTE, ClusterDisplay, make_figure
+from evencut import KernelClustering
+from evencut.datasets import make_clumped_moons, make_rings
+from evencut.plotting import PALETTE, BorderDisplay, ClusterDisplay, DensityDisplay, EnergyDisplay, make_figure
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -94,3 +95,38 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ModuleNotFoundError, match=r'pip install "evencut\[plot\]"'):
         ClusterDisplay.from_labels(np.zeros((4, 2)), [0, 1, 0, 1])
+
+
+def test_density_lies_under_the_points_and_is_highest_in_the_clump(ax):
+    X, y = make_clumped_moons(300, clump=0.8, random_state=0)
+    display = DensityDisplay.from_labels(X, y, ax=ax, legend=False)
+    assert display.ax_ is ax
+    assert len(display.clusters.collections_) == 2
+    assert all(display.contours_.get_zorder() < drawn.get_zorder() for drawn in display.clusters.collections_)
+    inner = [path for path in display.contours_.get_paths() if len(path.vertices)][-1]
+    np.testing.assert_allclose(inner.vertices.mean(axis=0), [0, 1], atol=0.15)
+    with pytest.raises(ValueError, match="do not lie on a line"):
+        DensityDisplay.from_labels([[0.0, 0], [1, 1], [2, 2]], [0, 0, 1], ax=ax)
+
+
+def test_borders_are_those_of_predict(ax):
+    X, _ = make_rings(200, random_state=0)
+    model = KernelClustering(2, random_state=0).fit(X)
+    display = BorderDisplay.from_estimator(model, X, ax=ax, resolution=30, legend=False)
+    left, right, bottom, top = display.regions_.get_extent()
+    shown = display.regions_.get_array()
+    for p in model.predict([[0.0, 0.0]]):
+        middle = shown[round(-bottom / (top - bottom) * 29), round(-left / (right - left) * 29), :3]
+        np.testing.assert_allclose(middle, matplotlib.colors.to_rgb(PALETTE[p]))
+    with pytest.raises(ValueError, match="two features"):
+        BorderDisplay.from_estimator(model, np.ones((5, 3)), ax=ax)
+
+
+def test_energies_of_the_solver_are_drawn_as_they_are(ax):
+    X, _ = make_rings(200, random_state=0)
+    model = KernelClustering(2, random_state=0)
+    with pytest.raises(ValueError, match="not fitted"):
+        EnergyDisplay.from_estimator(model, ax=ax)
+    display = EnergyDisplay.from_estimator(model.fit(X), ax=ax, color="black")
+    np.testing.assert_array_equal(display.line_.get_ydata(), model.energy_trace_)
+    assert display.line_.get_color() == "black"

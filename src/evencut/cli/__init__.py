@@ -23,6 +23,7 @@ COMMANDS = (
     "cluster",
     "diagnose",
     "segment",
+    "reproduce",
 )
 
 _USER_ERROR = 2

@@ -9,9 +9,8 @@ import numpy as np
 import typer
 
 from evencut.cli.console import progress, say
-from evencut.cli.errors import UserError
 from evencut.cli.options import Seed
-from evencut.cli.outputs import whole_file
+from evencut.cli.outputs import make_folder, whole_file
 from evencut.cli.pictures import check_picture, save_figure
 from evencut.cli.tables import write_table
 
@@ -27,7 +26,7 @@ def demo(
 
     from evencut.datasets import make_clumped_moons
 
-    folder = _folder(out)
+    folder = make_folder(out)
     picture, labels_file = folder / "demo.png", folder / "labels.csv"
     check_picture(picture)
     with progress() as step:
@@ -44,17 +43,6 @@ def demo(
             write_table(file, str(labels_file), columns | {_as_column(name): found[name] for name in found})
     _print_table(found, scores)
     say(f"wrote {picture} and {labels_file}")
-
-
-def _folder(out: str) -> Path:
-    folder = Path(out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(
-            f"cannot make the folder {out}: {error.strerror}; choose another with --out."
-        ) from error
-    return folder
 
 
 def _methods(seed: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import IO
 
 from evencut.cli.errors import UserError
 
-__all__ = ["check_distinct", "check_writable", "whole_file"]
+__all__ = ["check_distinct", "check_writable", "make_folder", "whole_file"]
 
 
 def check_writable(path: str | Path) -> None:
@@ -33,6 +33,17 @@ def check_writable(path: str | Path) -> None:
         raise UserError(f"cannot write {path}: {error.strerror}; choose another place.") from error
     finally:
         trial.unlink(missing_ok=True)
+
+
+def make_folder(out: str) -> Path:
+    """The folder given with --out, made if need be; a `UserError` unless files can be written into it."""
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"cannot make the folder {out}: {error.strerror}; choose another with --out.") from error
+    check_writable(folder / "a file")
+    return folder
 
 
 def check_distinct(**files: str | Path | None) -> None:

@@ -1,7 +1,6 @@
-"""Displays of clusterings, in the style of scikit-learn's Display classes.
+"""Points in the colours of their clusters, and the palette and figures that all displays share.
 
-Colours come from a palette that people with colour-blindness can tell apart; matplotlib is imported only when something
-is drawn.
+Colours come from a palette that people with colour-blindness can tell apart.
 """
 
 from __future__ import annotations

@@ -1,0 +1,24 @@
+"""
+Density, borders, energy: three displays
+========================================
+
+Is a cluster merely the densest spot? Where would a new point go? Did the solver settle? Each display makes its own
+figure in a notebook, or draws on axes you give it.
+"""
+
+import matplotlib.pyplot as plt
+
+from evencut import KernelKMeans
+from evencut.datasets import make_clumped_moons
+from evencut.kernels import KNN, Gaussian
+from evencut.plotting import BorderDisplay, DensityDisplay, EnergyDisplay
+
+X, _ = make_clumped_moons(600, clump=0.5, random_state=0)
+biased = KernelKMeans(2, kernel=Gaussian(0.1), random_state=0).fit(X)
+even = KernelKMeans(2, kernel=KNN(10), random_state=0).fit(X)
+
+figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
+DensityDisplay.from_estimator(biased, X, ax=axes[0], title="a cluster that is the mode", legend=False, s=8)
+BorderDisplay.from_estimator(even, X, ax=axes[1], title="borders of an even clustering", legend=False, s=8)
+EnergyDisplay.from_estimator(biased, ax=axes[2])
+axes[2].set_title("energy of the solver")

@@ -1,0 +1,75 @@
+"""`evencut reproduce`: the figures and tables of the paper, each with a verdict for every claim."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from evencut.cli.console import progress, say
+from evencut.cli.errors import UserError, check_name
+from evencut.cli.outputs import make_folder, whole_file
+
+__all__ = ["reproduce"]
+
+
+def reproduce(
+    name: Annotated[str, typer.Argument(help="A figure or table, or all; a wrong name lists the right ones.")],
+    data: Annotated[
+        str | None, typer.Option(help="Folder with the real data; EVENCUT_DATA by default.", show_default=False)
+    ] = None,
+    out: Annotated[str, typer.Option(help="Folder for the pictures and numbers; made if need be.")] = "out/paper",
+) -> None:
+    """Make figures and tables of the paper again and judge its claims."""
+    from evencut.paper import FIGURES, DataMissing, make
+    from evencut.plotting import require_matplotlib
+
+    check_name("figure", name, [*FIGURES, "all"])
+    require_matplotlib()
+    source, folder = _data_folder(data), make_folder(out)
+    made, skipped = [], []
+    with progress() as step:
+        for one in FIGURES if name == "all" else (name,):
+            step(f"making {one}")
+            try:
+                figure = make(one, data=source)
+            except DataMissing as reason:
+                if name != "all":
+                    raise UserError(f"{one} {reason}") from reason
+                skipped.append((one, str(reason)))
+                say(f"skipped {one}: {reason}")
+                continue
+            figure.save(folder)
+            made.append(figure)
+            _print(figure)
+        if name == "all":
+            _write_page(folder, made, skipped)
+    say(f"wrote {folder / 'index.html'}" if name == "all" else f"wrote {folder / name}.png, .svg and .json")
+    if any(figure.verdict == "fail" for figure in made):
+        raise typer.Exit(1)
+
+
+def _data_folder(data: str | None) -> Path | None:
+    named = data or os.environ.get("EVENCUT_DATA")
+    if not named:
+        return None
+    folder = Path(named)
+    if not folder.is_dir():
+        source = "--data" if data else "EVENCUT_DATA"
+        raise UserError(f"{source} {named} is not a folder; name the folder that holds labelme/ and grabcut/.")
+    return folder
+
+
+def _print(figure: Any) -> None:
+    print(f"{figure.name}: {figure.title}")
+    for claim in figure.claims:
+        print(f"  {claim.verdict:9}  {claim.says}  [{claim.measured}]")
+
+
+def _write_page(folder: Path, made: list[Any], skipped: list[tuple[str, str]]) -> None:
+    from evencut.paper.report import page
+
+    with whole_file(folder / "index.html") as file:
+        file.write(page(made, skipped).encode())

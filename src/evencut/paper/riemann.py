@@ -1,0 +1,161 @@
+"""Figure 6: unit balls of a metric tensor become balls, and how well geodesic distances are approximated.
+
+The tensor is that of a known map of the plane, so the exact geodesic distances are known too.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from ..density import knn_density
+from ..embedding import embedded_profile, euclidean_embedding
+from ..kernels import Geodesic
+from ..plotting import PALETTE, make_figure
+from ..theory import transformed_density
+from .draw import BLUE, GREY, ORANGE, heading
+from .frame import Claim, Figure
+
+__all__ = ["make"]
+
+_BALL = 0.09
+_CENTRES = np.array([[0.15, 0.2], [0.5, 0.5], [0.85, 0.25], [0.2, 0.85], [0.8, 0.8]])
+
+
+def make(data: Path | None = None, small: bool = False) -> Figure:
+    """Make the figure; no data needed."""
+    X = _points(500 if small else 1500)
+    tensor, image = _tensor(X), _map(X)
+    exact = cdist(image, image)
+    paths = Geodesic(n_neighbors=24, metric=tensor).distances(X)
+    straight = _mahalanobis(X, tensor)
+    edges = np.linspace(0, np.quantile(exact, 0.99), 13)
+    errors = {name: _errors(exact, found, edges) for name, found in (("Mahalanobis", straight), ("Dijkstra", paths))}
+    theorem, shift = _theorem_error(paths[:200, :200])
+    law = np.corrcoef(np.log(transformed_density(knn_density(X, 30), tensor)), np.log(knn_density(image, 30)))[0, 1]
+    roundness = [_roundness(centre) for centre in _CENTRES]
+
+    picture, axes = make_figure(1, 3, size=(12, 4))
+    _draw_balls(axes[0], X, axes[1], image)
+    _draw_errors(axes[2], edges, errors)
+    middle = 0.5 * (edges[1:] + edges[:-1])
+    near, far = errors["Mahalanobis"][0], errors["Mahalanobis"][-1]
+    return Figure(
+        "riemann",
+        "Figure 6: a metric tensor as an embedding",
+        f"Balls of radius {_BALL} under a metric tensor (a) are round after the embedding (b). (c) Median relative "
+        "error of two approximations of the geodesic distance, by distance.",
+        picture,
+        [
+            Claim.judge(
+                "The embedding maps the ellipsoids of the tensor to balls.",
+                f"largest over smallest radius of the mapped ellipses: {min(roundness):.2f} to {max(roundness):.2f} "
+                "(they are small, not infinitely small)",
+                max(roundness) < 1.35,
+            ),
+            Claim.judge(
+                "The Mahalanobis distance approximates the geodesic one only nearby.",
+                f"median error {near:.1%} at distance {middle[0]:.2f}, {far:.0%} at {middle[-1]:.2f}",
+                near < 0.05 and far > 3 * near,
+            ),
+            Claim.judge(
+                "Shortest paths (Dijkstra) approximate it further away.",
+                f"median error {errors['Dijkstra'][-1]:.1%} at distance {middle[-1]:.2f}",
+                errors["Dijkstra"][-1] < 0.5 * far,
+            ),
+            Claim.judge(
+                "Theorem 3: the geodesic kernel is a fixed radial kernel of Euclidean points.",
+                f"largest difference of the two kernels {theorem:.1e} (200 points, h² = {shift:.3f})",
+                theorem < 1e-6,
+            ),
+            Claim.judge(
+                "Density law: the new density is the old one times |det g|^(-1/2).",
+                f"correlation {law:.3f} of log densities, estimated in both spaces from 30 neighbours",
+                law > 0.9,
+            ),
+        ],
+        {"distance": middle, "median_error": errors, "theorem_3_error": theorem, "density_law_correlation": law},
+    )
+
+
+def _points(n_samples: int) -> NDArray[np.float64]:
+    """Points of the unit square, not uniform: denser to the upper right."""
+    return np.random.default_rng(0).uniform(size=(n_samples, 2)) ** 0.8
+
+
+def _map(X: NDArray) -> NDArray[np.float64]:
+    """A smooth map of the unit square onto a convex region, so that straight lines there are geodesics here."""
+    x, y = X.T
+    return np.column_stack([x + 0.6 * x**2, y * (0.45 + 0.55 * y) + 0.5 * x])
+
+
+def _tensor(X: NDArray) -> NDArray[np.float64]:
+    """The metric the map pulls back: J'J with J its matrix of derivatives."""
+    x, y = X.T
+    jacobian = np.zeros((len(X), 2, 2))
+    jacobian[:, 0, 0] = 1 + 1.2 * x
+    jacobian[:, 1, 0] = 0.5
+    jacobian[:, 1, 1] = 0.45 + 1.1 * y
+    return np.transpose(jacobian, (0, 2, 1)) @ jacobian
+
+
+def _mahalanobis(X: NDArray, tensor: NDArray) -> NDArray[np.float64]:
+    offsets = X[None] - X[:, None]
+    return np.sqrt(np.einsum("pqi,pij,pqj->pq", offsets, tensor, offsets))
+
+
+def _errors(exact: NDArray, found: NDArray, edges: NDArray) -> NDArray[np.float64]:
+    """Median relative error in each range of distances."""
+    off = ~np.eye(len(exact), dtype=bool)
+    error = np.abs(found[off] / exact[off] - 1)
+    place = np.digitize(exact[off], edges) - 1
+    return np.array([np.median(error[place == i]) for i in range(len(edges) - 1)])
+
+
+def _theorem_error(distances: NDArray) -> tuple[float, float]:
+    """Largest difference between the geodesic kernel and the fixed kernel of the embedded points, and h²."""
+
+    def psi(t):
+        return np.exp(-(t**2) / (2 * 0.3**2))
+
+    embedded, shift = euclidean_embedding(distances**2)
+    kernel = embedded_profile(psi, shift)(cdist(embedded, embedded))
+    return float(np.abs(kernel - psi(distances)).max()), shift
+
+
+def _ellipse(centre: NDArray) -> NDArray[np.float64]:
+    """The points at distance _BALL of the centre under the tensor there."""
+    angle = np.linspace(0, 2 * np.pi, 100)
+    circle = _BALL * np.column_stack([np.cos(angle), np.sin(angle)])
+    root = np.linalg.cholesky(_tensor(centre[None])[0])
+    return centre + np.linalg.solve(root.T, circle.T).T
+
+
+def _roundness(centre: NDArray) -> float:
+    radius = np.linalg.norm(_map(_ellipse(centre)) - _map(centre[None]), axis=1)
+    return float(radius.max() / radius.min())
+
+
+def _draw_balls(left: Any, X: NDArray, right: Any, image: NDArray) -> None:
+    for ax, points in ((left, X), (right, image)):
+        ax.scatter(*points.T, s=2, color=GREY, alpha=0.5, linewidths=0)
+        ax.set(aspect="equal", xticks=[], yticks=[])
+    for centre, color in zip(_CENTRES, PALETTE):
+        for ax, ball in ((left, _ellipse(centre)), (right, _map(_ellipse(centre)))):
+            ax.fill(*ball.T, color=color, alpha=0.35, lw=0)
+            ax.plot(*ball.T, color=color, lw=1.5)
+    heading(left, "(a) balls of the metric tensor")
+    heading(right, "(b) the same, embedded")
+
+
+def _draw_errors(ax: Any, edges: NDArray, errors: dict[str, NDArray]) -> None:
+    middle = 0.5 * (edges[1:] + edges[:-1])
+    for (name, error), color, style in zip(errors.items(), (BLUE, ORANGE), ("o-", "s--")):
+        ax.plot(middle, 100 * error, style, ms=4, color=color, label=name)
+    ax.set(xlabel="geodesic distance", ylabel="median relative error, %", ylim=(0, None))
+    ax.legend(fontsize=9)
+    heading(ax, "(c) approximations of the distance")

@@ -1,0 +1,194 @@
+"""What explains a clustering: the density under it, the borders between clusters, the energy of the solver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from .clusters import PALETTE, ClusterDisplay, _pyplot
+
+__all__ = ["BorderDisplay", "DensityDisplay", "EnergyDisplay"]
+
+
+class DensityDisplay:
+    """Clusters over the density of the points: is a cluster where the data are dense, or where they differ?
+
+    Make one with `from_labels` or `from_estimator`. The density is a Gaussian Parzen estimate with Scott's bandwidth,
+    of the two coordinates drawn (principal components where the data have more).
+
+    Parameters
+    ----------
+    clusters : ClusterDisplay
+        The points and their clusters.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where the display was drawn.
+    contours_ : matplotlib QuadContourSet
+        The density.
+
+    Examples
+    --------
+    >>> from evencut.datasets import make_clumped_moons
+    >>> X, y = make_clumped_moons(200, random_state=0)
+    >>> display = DensityDisplay.from_labels(X, y)
+    >>> len(display.clusters.collections_)
+    2
+    """
+
+    ax_: Any
+    figure_: Any
+    contours_: Any
+
+    def __init__(self, clusters: ClusterDisplay) -> None:
+        self.clusters = clusters
+
+    @classmethod
+    def from_labels(cls, X: ArrayLike, labels: ArrayLike, *, ax: Any = None, **style: Any) -> DensityDisplay:
+        """Draw the density of the points and the points over it; parameters as in `ClusterDisplay.from_labels`."""
+        return cls(ClusterDisplay.from_labels(X, labels, ax=ax, **style))._over_density()
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: ArrayLike, *, ax: Any = None, **style: Any) -> DensityDisplay:
+        """The same for the labels of a fitted clustering."""
+        return cls(ClusterDisplay.from_estimator(estimator, X, ax=ax, **style))._over_density()
+
+    def _over_density(self) -> DensityDisplay:
+        from scipy.stats import gaussian_kde
+
+        points, ax = self.clusters.points, self.clusters.ax_
+        if len(points) < 3 or np.linalg.matrix_rank(points - points[0]) < 2:
+            raise ValueError("a density in the plane needs at least 3 points that do not lie on a line.")
+        x, y = _grid(ax)
+        density = gaussian_kde(points.T)(np.vstack([x.ravel(), y.ravel()])).reshape(x.shape)
+        self.contours_ = ax.contourf(x, y, density, levels=12, cmap="Greys", alpha=0.6, zorder=0)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+class BorderDisplay:
+    """Clusters and the borders between them: where `predict` changes its mind.
+
+    Make one with `from_estimator`, for points in the plane.
+
+    Parameters
+    ----------
+    clusters : ClusterDisplay
+        The points and their clusters.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where the display was drawn.
+    regions_ : matplotlib AxesImage
+        The plane in the colours of the clusters.
+
+    Examples
+    --------
+    >>> from evencut import KernelClustering
+    >>> from evencut.datasets import make_rings
+    >>> X, _ = make_rings(200, random_state=0)
+    >>> model = KernelClustering(2, random_state=0).fit(X)
+    >>> BorderDisplay.from_estimator(model, X, resolution=20).regions_.get_array().shape
+    (20, 20, 4)
+    """
+
+    ax_: Any
+    figure_: Any
+    regions_: Any
+
+    def __init__(self, clusters: ClusterDisplay) -> None:
+        self.clusters = clusters
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: ArrayLike, *, ax: Any = None, resolution: int = 150, **style: Any
+    ) -> BorderDisplay:
+        """Draw the points and colour the plane by the cluster a new point there would join.
+
+        Parameters
+        ----------
+        estimator : fitted clusterer with `predict`
+        X : array-like of shape (n_samples, 2)
+            The points it was fitted on.
+        ax : matplotlib Axes, optional
+        resolution : int, default=150
+            Points of the grid along each side.
+        **style
+            As in `ClusterDisplay.from_labels`.
+        """
+        if np.ndim(X) != 2 or np.shape(X)[1] != 2:
+            raise ValueError(f"borders are drawn in the plane, but X has shape {np.shape(X)}; give two features.")
+        display = cls(ClusterDisplay.from_estimator(estimator, X, ax=ax, **style))
+        axes = display.clusters.ax_
+        x, y = _grid(axes, resolution)
+        found = estimator.predict(np.column_stack([x.ravel(), y.ravel()]))
+        where = np.searchsorted(np.unique(estimator.labels_), found)
+        shades = np.array([[*_rgb(PALETTE[place % len(PALETTE)]), 0.25] for place in range(where.max() + 1)])
+        extent = (*axes.get_xlim(), *axes.get_ylim())
+        display.regions_ = axes.imshow(
+            shades[where].reshape(*x.shape, 4), origin="lower", extent=extent, aspect="auto", zorder=0
+        )
+        display.ax_, display.figure_ = axes, axes.figure
+        return display
+
+
+class EnergyDisplay:
+    """Energy of a clustering after each sweep of its solver; it never rises.
+
+    Parameters
+    ----------
+    trace : array of shape (n_sweeps + 1,)
+        Energies, the start first.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where the display was drawn.
+    line_ : matplotlib Line2D
+
+    Examples
+    --------
+    >>> EnergyDisplay([-1.0, -1.5, -1.5]).plot().line_.get_ydata().tolist()
+    [-1.0, -1.5, -1.5]
+    """
+
+    ax_: Any
+    figure_: Any
+    line_: Any
+
+    def __init__(self, trace: ArrayLike) -> None:
+        self.trace = np.asarray(trace, dtype=np.float64)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, **style: Any) -> EnergyDisplay:
+        """Draw the `energy_trace_` of a fitted clustering."""
+        check_is_fitted(estimator, "energy_trace_")
+        return cls(estimator.energy_trace_).plot(ax=ax, **style)
+
+    def plot(self, *, ax: Any = None, **style: Any) -> EnergyDisplay:
+        """Draw on `ax`, or on a new figure; `style` goes to `Axes.plot`."""
+        if ax is None:
+            _, ax = _pyplot().subplots(layout="constrained")
+        look = {"color": PALETTE[0], "marker": "o"} | style
+        (self.line_,) = ax.plot(np.arange(len(self.trace)), self.trace, **look)
+        ax.set(xlabel="sweep", ylabel="energy")
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _grid(ax: Any, resolution: int = 100) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """A grid over what the axes show, which then stays as it is."""
+    limits = ax.get_xlim(), ax.get_ylim()
+    ax.set(xlim=limits[0], ylim=limits[1])
+    x, y = np.meshgrid(*(np.linspace(low, high, resolution) for low, high in limits))
+    return x, y
+
+
+def _rgb(color: str) -> tuple[float, ...]:
+    return tuple(int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))

@@ -1,0 +1,51 @@
+"""What the documentation shows is true: the code of its pages prints what they say, and its examples run."""
+
+import ast
+import runpy
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[1] / "docs"
+# Going further works on files too large to bring along.
+PAGES = sorted({*DOCS.glob("*.md"), *DOCS.glob("how_to/*.md")} - {DOCS / "going_further.md"})
+EXAMPLES = sorted(DOCS.glob("examples/plot_*.py"))
+
+
+def steps(text):
+    """The python blocks of a page in order, each with the text block that follows it, if any."""
+    parts = text.split("```")[1::2]
+    for block, after in zip(parts, [*parts[1:], ""]):
+        if block.startswith("python\n"):
+            yield block.removeprefix("python\n"), after.removeprefix("text\n") if after.startswith("text\n") else None
+
+
+@pytest.fixture(autouse=True)
+def _no_window(monkeypatch):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "```python\n" in page.read_text()], ids=lambda p: p.stem)
+def test_the_code_of_a_page_prints_what_it_says(page, capsys):
+    names = {"__name__": "__main__"}
+    for code, printed in steps(page.read_text(encoding="utf-8")):
+        exec(compile(code, str(page), "exec"), names)
+        out = capsys.readouterr().out
+        assert out == (printed or ""), code
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
+def test_an_example_of_the_gallery_runs(example):
+    runpy.run_path(str(example), run_name="__main__")
+
+
+def test_pages_are_written_for_a_reader_in_a_hurry():
+    for page in PAGES:
+        assert len(page.read_text(encoding="utf-8").split()) < 1500, page
+    for example in EXAMPLES:
+        assert ast.get_docstring(ast.parse(example.read_text(encoding="utf-8"))), example

@@ -1,0 +1,132 @@
+"""The paper's claims hold in small versions; what is written can be read again; the command says what it did."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+import evencut.paper
+from evencut.cli import main
+from evencut.paper import FIGURES, Claim, DataMissing, Figure, make
+from evencut.paper.frame import find_data
+from evencut.paper.report import page
+
+NEEDS_DATA = {"labelme", "grabcut", "table1"}
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("EVENCUT_DATA", raising=False)
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as left:
+            main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return SimpleNamespace(code=left.value.code, out=captured.out, err=captured.err)
+
+    return run
+
+
+def check(figure, name):
+    assert figure.name == name
+    assert figure.claims
+    assert [claim for claim in figure.claims if claim.verdict == "fail"] == []
+    assert all(claim.why for claim in figure.claims if claim.verdict == "explained")
+
+
+@pytest.mark.parametrize("name", [name for name in FIGURES if name not in NEEDS_DATA])
+def test_the_claims_hold(name):
+    check(make(name, small=True), name)
+
+
+@pytest.mark.parametrize("name", [name for name in FIGURES if name in NEEDS_DATA])
+def test_the_claims_on_real_data_hold(name, data_folder):
+    check(make(name, data=data_folder, small=True), name)
+
+
+@pytest.mark.parametrize("name", [name for name in FIGURES if name in NEEDS_DATA])
+def test_absent_data_is_named(name, tmp_path):
+    for folder in (None, tmp_path):
+        with pytest.raises(DataMissing, match="--data"):
+            make(name, data=folder)
+
+
+def test_a_figure_is_written_whole_and_the_same_each_time(tmp_path):
+    first = make("degrees", small=True).save(tmp_path / "one")
+    second = make("degrees", small=True).save(tmp_path / "two")
+    assert [path.name for path in first] == ["degrees.png", "degrees.svg", "degrees.json"]
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+    told = json.loads(first[2].read_text(encoding="utf-8"))
+    assert told["verdict"] == "pass"
+    assert {"says", "measured", "verdict", "why"} == set(told["claims"][0])
+
+
+def test_a_claim_that_does_not_hold_fails_unless_it_is_explained():
+    assert Claim.judge("a", "b", True, why="not needed") == Claim("a", "b", "pass")
+    assert Claim.judge("a", "b", False).verdict == "fail"
+    assert Claim.judge("a", "b", False, why="because").verdict == "explained"
+    one = [Claim.judge("a", "b", True), Claim.judge("a", "b", False, why="because")]
+    assert Figure("x", "", "", None, one).verdict == "explained"
+    assert Figure("x", "", "", None, [*one, Claim.judge("a", "b", False)]).verdict == "fail"
+    assert Figure("x", "", "", None, one[:1]).verdict == "pass"
+
+
+def test_the_page_tells_every_claim_and_escapes_it():
+    claims = [Claim.judge("a < b", "1 & 2", True), Claim.judge("c", "d", False)]
+    html = page([Figure("fig1", "Title", "Caption", None, claims)], [("labelme", "needs data")])
+    assert "a &lt; b" in html
+    assert "1 &amp; 2" in html
+    assert "2 claims: 1 reproduced, 0 explained, 1 failed" in html
+    assert 'src="fig1.png"' in html
+    assert "labelme: needs data" in html
+
+
+def test_an_unknown_figure_is_named():
+    with pytest.raises(ValueError, match="fig99"):
+        make("fig99")
+
+
+def test_find_data_gives_the_path(tmp_path):
+    (tmp_path / "labelme").mkdir()
+    assert find_data(tmp_path, "labelme") == tmp_path / "labelme"
+
+
+def test_the_command_makes_one_figure(run, tmp_path):
+    done = run("reproduce", "degrees", "--out", "pictures")
+    assert done.code == 0
+    assert "pass" in done.out
+    assert {path.name for path in (tmp_path / "pictures").iterdir()} == {"degrees.png", "degrees.svg", "degrees.json"}
+
+
+def test_the_command_makes_all_and_skips_what_lacks_data(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(evencut.paper, "FIGURES", ("degrees", "labelme"))
+    done = run("reproduce", "all")
+    assert done.code == 0
+    assert "skipped labelme: needs labelme/features.npz" in done.err
+    html = (tmp_path / "out/paper/index.html").read_text(encoding="utf-8")
+    assert "degrees.png" in html
+    assert "labelme: needs" in html
+
+
+def test_a_claim_that_fails_fails_the_command(run, monkeypatch):
+    empty = make("degrees", small=True)
+    bad = Figure("degrees", "t", "c", empty.picture, [Claim.judge("a", "b", False)])
+    monkeypatch.setattr(evencut.paper, "make", lambda *_, **__: bad)
+    assert run("reproduce", "degrees").code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["figg1"], "did you mean fig1?"),
+        (["labelme"], "needs labelme/features.npz"),
+        (["degrees", "--data", "nowhere"], "--data nowhere is not a folder"),
+        (["degrees", "--out", "/dev/null/x"], "cannot make the folder"),
+    ],
+)
+def test_a_mistake_costs_one_line(run, arguments, said):
+    done = run("reproduce", *arguments)
+    assert done.code == 2
+    assert said in done.err
+    assert len(done.err.strip().splitlines()) == 1
