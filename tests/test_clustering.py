@@ -247,6 +247,7 @@ NEGATIVE = np.eye(4) - 1
         (KernelClustering(2.5), BLOBS, "n_clusters=2.5 must be"),
         (KernelClustering(2, n_init=0), BLOBS, "n_init=0 must be"),
         (KernelClustering(2, max_iter=-1), BLOBS, "max_iter=-1 must be"),
+        (KernelClustering(2, n_jobs=0), BLOBS, "n_jobs=0 must be"),
         (KernelClustering(2), [["a", "b"], ["c", "d"]], "could not convert string|dtype"),
         (KernelClustering(2), sparse.csr_array(BLOBS), "[Ss]parse"),
     ],
@@ -257,6 +258,16 @@ def test_bad_input_is_named_and_changes_nothing(model, X, message):
         model.fit(X)
     assert str(model.get_params()) == str(before)
     assert not hasattr(model, "labels_")
+
+
+def test_bad_input_after_a_fit_loses_nothing():
+    model = KernelClustering(3, random_state=0).fit(BLOBS)
+    labels, known = model.labels_.copy(), set(vars(model))
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.full((50, 5), np.nan))
+    assert set(vars(model)) == known
+    np.testing.assert_array_equal(model.labels_, labels)
+    assert model.predict(BLOBS).shape == labels.shape
 
 
 @pytest.mark.parametrize("weight", [np.ones(3), -np.ones(120), np.full(120, np.nan), np.zeros(120)])

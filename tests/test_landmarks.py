@@ -302,8 +302,10 @@ def test_in_memory_estimators_name_the_right_tool(moons, monkeypatch):
         raise MemoryError("8 EiB")
 
     monkeypatch.setattr(evencut.kernels.KNN, "affinity", full)
-    with pytest.raises(MemoryError, match=r"4000 points does not fit.*8 EiB.*LandmarkClustering"):
-        KernelClustering(2).fit(moons[0])
+    monkeypatch.setattr(evencut.clustering, "select", full)
+    for kernel in ("knn", "auto"):
+        with pytest.raises(MemoryError, match=r"4000 points does not fit.*8 EiB.*LandmarkClustering"):
+            KernelClustering(2, kernel=kernel).fit(moons[0])
 
 
 def test_a_sample_is_the_same_from_any_input(moons, fitted):

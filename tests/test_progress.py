@@ -29,14 +29,14 @@ def test_an_interrupted_fit_leaves_nothing_behind(estimator):
         check_is_fitted(model)
     with pytest.raises(NotFittedError):
         model.predict(X)
-    assert set(vars(model)) == set(estimator().get_params()) | (set(vars(estimator())))
+    assert not [name for name in vars(model) if name.endswith("_")]
     assert model.set_params(kernel=parameters["kernel"]).fit(X).labels_.shape == (120,)
 
 
 def test_a_failed_fit_leaves_nothing_behind():
-    model = KernelClustering(3, kernel=KNN(5), random_state=0).fit(X)
+    model = KernelClustering(1000, kernel=KNN(5), random_state=0)
     with pytest.raises(ValueError, match="n_clusters"):
-        model.set_params(n_clusters=1000).fit(X)
+        model.fit(X)
     with pytest.raises(NotFittedError):
         check_is_fitted(model)
 

@@ -22,7 +22,7 @@ from .progress import step, whole_or_nothing
 from .scaling import SCALES, feature_scale
 from .selection import select, select_number
 from .solvers import SOLVERS, refine, solve
-from .validation import check_choice, check_count, check_n_clusters, subset
+from .validation import check_choice, check_count, check_n_clusters, memory_advice, subset
 
 if TYPE_CHECKING:
     from .diagnosis import BiasReport
@@ -181,17 +181,18 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         how: dict[str, Any] = {name: getattr(self, name) for name in ("solver", "n_init", "max_iter")}
         how["random_state"] = check_random_state(self.random_state).randint(2**31 - 1)
         selection = None
-        if isinstance(kernel, Auto):
-            selection = select(points, self.n_clusters, weights=all_weights[kept], n_jobs=self.n_jobs, **how)
-            kernel, affinity = selection.kernel, selection.affinity
-            self.n_clusters_ = selection.best.n_clusters
-        else:
-            affinity = self._affinity(kernel, points)
-            if isinstance(self.n_clusters, str):
-                selection = select_number(affinity, all_weights[kept], how["random_state"])
-                self.n_clusters_ = selection.numbers[0].n_clusters if selection.numbers else 1
+        with memory_advice(points.shape[0]):
+            if isinstance(kernel, Auto):
+                selection = select(points, self.n_clusters, weights=all_weights[kept], n_jobs=self.n_jobs, **how)
+                kernel, affinity = selection.kernel, selection.affinity
+                self.n_clusters_ = selection.best.n_clusters
             else:
-                self.n_clusters_ = self.n_clusters
+                affinity = kernel.affinity(points, n_jobs=self.n_jobs)
+        if selection is None and not isinstance(self.n_clusters, str):
+            self.n_clusters_ = self.n_clusters
+        elif selection is None:
+            selection = select_number(affinity, all_weights[kept], how["random_state"])
+            self.n_clusters_ = selection.numbers[0].n_clusters if selection.numbers else 1
         step("clusters", 2, 3)
         problem, weights, scale = self._pose(affinity, all_weights[kept])
         if selection is None or not selection.candidates:
@@ -316,15 +317,6 @@ class KernelClustering(ClusterMixin, BaseEstimator):
             options.setdefault("affinity", self.affinity_)
         return diagnose(points, labels, **options)
 
-    def _affinity(self, kernel: Kernel, points: Any) -> Affinity:
-        try:
-            return kernel.affinity(points, n_jobs=self.n_jobs)
-        except MemoryError as error:
-            raise MemoryError(
-                f"the affinity of {points.shape[0]} points does not fit in memory ({error}); use kernel='knn', or "
-                "LandmarkClustering, which never holds it."
-            ) from error
-
     def _label(self, X: Any) -> NDArray[np.int64]:
         kernel, points, kept = self._extension_parts
         extension = kernel.extend(points, n_jobs=self.n_jobs)
@@ -365,6 +357,8 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         check_choice("scale", self.scale, SCALES)
         for name in ("n_clusters", "n_init", "max_iter"):
             check_count(name, getattr(self, name), auto=name == "n_clusters")
+        if self.n_jobs == 0:
+            raise ValueError("n_jobs=0 must be None, a number of threads, or -1 for all cores.")
         if isinstance(self.kernel, str):
             check_choice("kernel", self.kernel, KERNELS)
             return KERNELS[self.kernel]()

@@ -61,13 +61,15 @@ def step(name: str, number: int, total: int) -> None:
 
 
 def whole_or_nothing(fit: _Fit) -> _Fit:
-    """Make `fit` leave a fitted estimator or an unfitted one, also on Ctrl-C; with `verbose` it tells its progress.
+    """Make `fit` all or nothing; with `verbose` it tells its progress.
 
-    What an earlier fit has left is forgotten first.
+    Where it fails, the estimator is again what it was before: unfitted, or as an earlier fit has left it. Stopped
+    by Ctrl-C it is unfitted. Nothing of an earlier fit is left after a new one.
     """
 
     @functools.wraps(fit)
     def guarded(self, *args, **options):
+        before = dict(vars(self))
         _forget(self)
         report = _Report() if getattr(self, "verbose", 0) else _SILENCE
         token = _report.set(report)
@@ -75,6 +77,10 @@ def whole_or_nothing(fit: _Fit) -> _Fit:
             fitted = fit(self, *args, **options)
             report.close()
             return fitted
+        except Exception:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
         except BaseException:
             _forget(self)
             raise
@@ -85,8 +91,6 @@ def whole_or_nothing(fit: _Fit) -> _Fit:
 
 
 def _forget(estimator: Any) -> None:
-    """Drop all that a fit sets: names that end with an underscore, and private ones that are no parameters."""
-    parameters = set(estimator.get_params(deep=False))
-    for name in set(vars(estimator)) - parameters:
-        if name.endswith("_") or name.startswith("_"):
-            delattr(estimator, name)
+    """Drop what an earlier fit has set: names that end with an underscore."""
+    for name in [name for name in vars(estimator) if name.endswith("_")]:
+        delattr(estimator, name)

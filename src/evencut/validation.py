@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral
 from typing import Any
 
@@ -9,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["check_choice", "check_count", "check_n_clusters", "subset"]
+__all__ = ["check_choice", "check_count", "check_n_clusters", "memory_advice", "subset"]
 
 
 def check_choice(name: str, value: Any, choices: Any) -> None:
@@ -50,3 +52,15 @@ def subset(X: Any, kept: NDArray[np.intp], pairwise: bool) -> Any:
     if sparse.issparse(X):
         return sparse.csr_array(X)[kept][:, kept]
     return X[np.ix_(kept, kept)] if pairwise else X[kept]
+
+
+@contextmanager
+def memory_advice(n_points: int) -> Iterator[None]:
+    """Name the right tool where an affinity does not fit in memory."""
+    try:
+        yield
+    except MemoryError as error:
+        raise MemoryError(
+            f"the affinity of {n_points} points does not fit in memory ({error}); use kernel='knn', or "
+            "LandmarkClustering, which never holds it."
+        ) from error
