@@ -85,8 +85,7 @@ def whole_or_nothing(fit: _Fit) -> _Fit:
 
 
 def _forget(estimator: Any) -> None:
-    """Drop all that a fit sets: names that end with an underscore, and private ones that are no parameters."""
-    parameters = set(estimator.get_params(deep=False))
-    for name in set(vars(estimator)) - parameters:
-        if name.endswith("_") or name.startswith("_"):
+    """Drop what tells a fitted estimator: public names that end with an underscore."""
+    for name in list(vars(estimator)):
+        if name.endswith("_") and not name.startswith("_"):
             delattr(estimator, name)
