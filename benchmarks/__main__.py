@@ -28,6 +28,8 @@ _ALL = (
     "lumbermark",
     "scikit-learn HDBSCAN",
 )
+# Neither arpack nor HDBSCAN is asked for more: they take minutes.
+_UP_TO_100_000 = tuple(name for name in _ALL if "arpack" not in name and "HDBSCAN" not in name)
 _ON_GRAPH = ("evencut multilevel, solve alone", "pymetis, partition alone", "scikit-learn amg, solve alone")
 _FAST = (
     "evencut NormalizedCut",
@@ -41,7 +43,7 @@ _GAUSSIAN = ("evencut KernelKMeans, Gaussian", "tslearn KernelKMeans, rbf")
 #: Data set, its generator, methods, threads.
 TASKS = (
     ("worms 2-D, 10 000 points, 35 clusters", lambda: worms(10_000, 35), _ALL, 1),
-    ("worms 2-D, 100 000 points, 35 clusters", lambda: worms(100_000, 35), (*_ALL[:-1], *_ON_GRAPH), 1),
+    ("worms 2-D, 100 000 points, 35 clusters", lambda: worms(100_000, 35), (*_UP_TO_100_000, *_ON_GRAPH), 1),
     ("worms 8-D, 100 000 points, 35 clusters", lambda: worms(100_000, 35, 8), _FAST, 1),
     ("worms 64-D, 20 000 points, 35 clusters", lambda: worms(20_000, 35, 64), _FAST, 1),
     ("blobs 2-D, 100 000 points, 100 clusters", lambda: grid_blobs(100_000), (*_FAST, *_ON_GRAPH), 1),
@@ -65,11 +67,12 @@ def main():
     options = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
+        cold = measure_cold_start(Path(folder), options.timeout)
         for number, (name, make, methods, n_jobs) in enumerate(TASKS):
             if options.only in name:
                 rows += run_task(Path(folder), number, name, make, methods, n_jobs, options.timeout)
-        cold = measure_cold_start(Path(folder), options.timeout)
-    write_report(options.out, rows, cold)
+                # What was measured is kept if a later row is interrupted.
+                write_report(options.out, rows, cold)
     print(f"wrote {options.out}")
 
 

@@ -54,6 +54,12 @@ def test_scaling_equalisation_and_energies_agree(kernel):
         assert criterion(rows, scale).energy(TRUTH) == pytest.approx(criterion(stored, scale).energy(TRUTH))
 
 
+def test_single_precision_is_equalised_as_far_as_it_carries():
+    rows = both(Gaussian(0.5), np.float32)[1]
+    scale = equalizing_scale(rows)
+    np.testing.assert_allclose(scale * (rows @ scale), 1, atol=2e-5)
+
+
 def test_threads_do_not_change_a_bit():
     vectors = np.random.default_rng(0).normal(size=(len(X), 3))
     one, two = (both(Gaussian(0.5), n_jobs=n)[1] @ vectors for n in (1, 2))

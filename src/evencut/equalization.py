@@ -113,7 +113,7 @@ def equalizing_scale(
     weights : array of shape (n,), optional
         The degrees wanted; one by default.
     tol : float
-        Largest relative error of a degree.
+        Largest relative error of a degree; of a lazy affinity in float32, 1e-5 at least.
     start : array of shape (n,), optional
         A first guess, such as the scale of a similar affinity.
 
@@ -129,6 +129,9 @@ def equalizing_scale(
     array([0.5, 0.5])
     """
     _check_scalable(affinity)
+    if not (sparse.issparse(affinity) or isinstance(affinity, np.ndarray)):
+        # Rows computed on the fly are summed in their own precision, which sets a floor.
+        tol = max(tol, 100 * float(np.finfo(affinity.dtype).eps))
     target = np.ones(affinity.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
     scale = np.sqrt(target / degrees(affinity)) if start is None else np.array(start, dtype=np.float64)
     for _ in range(_SWEEPS):
