@@ -1,4 +1,4 @@
-"""Merging takes the pair that costs the criterion least, keeps its books right, and finds what k-means halves."""
+"""Merging takes the pair that costs the criterion least, keeps its books right, and puts blocks together again."""
 
 import numpy as np
 import pytest
