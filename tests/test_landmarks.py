@@ -303,7 +303,7 @@ def test_in_memory_estimators_name_the_right_tool(moons, monkeypatch):
 
     monkeypatch.setattr(evencut.kernels.KNN, "affinity", full)
     with pytest.raises(MemoryError, match=r"4000 points does not fit.*8 EiB.*LandmarkClustering"):
-        KernelClustering(2).fit(moons[0])
+        KernelClustering(2, kernel="knn").fit(moons[0])
 
 
 def test_a_sample_is_the_same_from_any_input(moons, fitted):
