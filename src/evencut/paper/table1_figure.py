@@ -85,8 +85,8 @@ def _claims(means: dict[tuple[str, str, str], float], few: bool) -> list[Claim]:
             f"ours differ from the paper's by {min(close.values()):+.1f} to {max(close.values()):+.1f} points",
             max(map(abs, close.values())) <= 1.5,
             why
-            or "the paper does not tell its Gaussian bandwidth, number of neighbours and boundary weights; the order of the "
-            "methods, which is its point, is judged above",
+            or "the paper does not tell its Gaussian bandwidth, number of neighbours and boundary weights; the order of "
+            "the methods, which is its point, is judged above",
         ),
     ]
 
@@ -103,16 +103,17 @@ def _named(numbers: dict) -> dict[str, float]:
 
 def _draw(means: dict) -> Any:
     picture, axes = make_figure(1, 3, size=(11, 3.8))
+    highest = 1.1 * max(*CELLS.values(), *(means[cell] for cell in CELLS))
     for ax, (term, name) in zip(axes, _TERMS.items()):
         values = [means[*pair, term] for pair in _COLUMNS.values()]
         ax.bar(range(4), values, color=[GREY, GREY, BLUE, BLUE], label="evencut")
         ax.plot(range(4), [CELLS[*pair, term] for pair in _COLUMNS.values()], "D", color=ORANGE, label="the paper")
         for place, value in enumerate(values):
-            ax.text(place, value / 2, f"{value:.1f}", ha="center", color="white", fontsize=9)
+            ax.text(place, 0.3, f"{value:.1f}", ha="center", va="bottom", color="white", fontsize=9)
         ax.axhline(means[OURS], color=GREEN, ls="--", label="evencut's default")
         if PEER in means:
             ax.axhline(means[PEER], color="black", ls=":", label="OpenCV grabCut")
-        ax.set(ylim=(0, 1.15 * max([*CELLS.values(), *values])), ylabel="mean error, %" if term == "none" else "")
+        ax.set(ylim=(0, highest), ylabel="mean error, %" if term == "none" else "")
         ax.set_xticks(range(4), [column.replace(" ", "\n") for column in _COLUMNS], fontsize=9)
         heading(ax, name)
     axes[2].legend(fontsize=8, loc="upper right")
