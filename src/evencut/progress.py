@@ -69,13 +69,16 @@ def whole_or_nothing(fit: _Fit) -> _Fit:
     @functools.wraps(fit)
     def guarded(self, *args, **options):
         _forget(self)
+        before = set(vars(self))
         report = _Report() if getattr(self, "verbose", 0) else _SILENCE
         token = _report.set(report)
         try:
             fitted = fit(self, *args, **options)
+            self._left_by_fit = set(vars(self)) - before
             report.close()
             return fitted
         except BaseException:
+            self._left_by_fit = set(vars(self)) - before
             _forget(self)
             raise
         finally:
@@ -85,8 +88,6 @@ def whole_or_nothing(fit: _Fit) -> _Fit:
 
 
 def _forget(estimator: Any) -> None:
-    """Drop all that a fit sets: names that end with an underscore, and private ones that are no parameters."""
-    parameters = set(estimator.get_params(deep=False))
-    for name in set(vars(estimator)) - parameters:
-        if name.endswith("_") or name.startswith("_"):
-            delattr(estimator, name)
+    """Drop all that a fit has set; what pipelines and callbacks of scikit-learn keep on the estimator stays."""
+    for name in vars(estimator).pop("_left_by_fit", ()):
+        vars(estimator).pop(name, None)

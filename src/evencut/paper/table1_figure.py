@@ -85,8 +85,8 @@ def _claims(means: dict[tuple[str, str, str], float], few: bool) -> list[Claim]:
             f"ours differ from the paper's by {min(close.values()):+.1f} to {max(close.values()):+.1f} points",
             max(map(abs, close.values())) <= 1.5,
             why
-            or "the paper does not tell its Gaussian bandwidth, number of neighbours and boundary weights; the order of "
-            "the methods, which is its point, is judged above",
+            or "the paper does not tell its Gaussian bandwidth, number of neighbours and boundary weights; the order "
+            "of the methods, which is its point, is judged above",
         ),
     ]
 
