@@ -1,5 +1,6 @@
 """scikit-learn's own suite of estimator checks, on every estimator and on each way through it."""
 
+import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -31,3 +32,13 @@ def marked(estimator):
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=marked)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+def test_works_as_the_last_step_of_a_pipeline_also_when_fitted_again():
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X = np.vstack([np.random.default_rng(0).normal(size=(30, 2)), np.random.default_rng(1).normal(9, 1, size=(30, 2))])
+    model = make_pipeline(StandardScaler(), KernelClustering(2, kernel="knn", random_state=0))
+    first = model.fit_predict(X)
+    np.testing.assert_array_equal(model.fit(X).predict(X), first)

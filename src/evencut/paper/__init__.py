@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from .frame import Claim, DataMissing, Figure
 
@@ -24,14 +25,19 @@ FIGURES = (
     "riemann",
     "nash",
     "mds",
+    "grabcut",
+    "table1",
     "ncut",
     "inversion",
     "degrees",
     "equivalence",
 )
 
+# Where the figure is not the module of its name.
+_MODULES = {"grabcut": "grabcut_figure", "table1": "table1_figure"}
 
-def make(name: str, *, data: Path | None = None, small: bool = False) -> Figure:
+
+def make(name: str, *, data: Path | None = None, small: bool = False, **options: Any) -> Figure:
     """Make a figure or table of the paper.
 
     Parameters
@@ -42,6 +48,8 @@ def make(name: str, *, data: Path | None = None, small: bool = False) -> Figure:
         Folder with the real data some need; they raise `DataMissing` without it.
     small : bool, default=False
         Fewer points and coarser sweeps: the same claims in a fraction of the time.
+    **options
+        Of `table1` only: `folder`, where finished photos are kept, and `subset`, how many photos to take.
 
     Returns
     -------
@@ -55,4 +63,4 @@ def make(name: str, *, data: Path | None = None, small: bool = False) -> Figure:
     """
     if name not in FIGURES:
         raise ValueError(f"figure {name!r} is not known; choose one of {', '.join(FIGURES)}.")
-    return import_module(f".{name}", __name__).make(data=data, small=small)
+    return import_module(f".{_MODULES.get(name, name)}", __name__).make(data=data, small=small, **options)
