@@ -24,7 +24,7 @@ __all__ = [
     "normalized_cut",
 ]
 
-_ENTRIES_PER_BLOCK = 4_000_000
+_ENTRIES_PER_BLOCK = 100_000
 
 
 @dataclass(frozen=True, eq=False)

@@ -96,7 +96,7 @@ class NeighborSearch:
         from scipy.spatial import cKDTree
 
         if self._index is None:
-            self._index = cKDTree(self.X)
+            self._index = cKDTree(self.X, leafsize=20)
         distances = np.empty((len(at), n_neighbors))
         indices = np.empty((len(at), n_neighbors), dtype=_index_type(len(self.X)))
         # Points in the order of the tree's leaves find their neighbours in the cache.
