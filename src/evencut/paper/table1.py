@@ -44,16 +44,16 @@ CELLS: dict[tuple[str, str, str], float] = {
 OURS = ("knn", "entropy", "contrast")
 PEER = ("opencv", "grabCut", "contrast")
 
-#: Weights of the boundary terms; like the paper's they are the best of a few over all the photos.
+#: Weights of the boundary terms; like the paper's they are the best of a few on (some of) these photos.
 _SMOOTHNESS = {
-    ("gaussian", "average_association", "length"): 0.04,
-    ("gaussian", "normalized_cut", "length"): 0.04,
+    ("gaussian", "average_association", "length"): 0.02,
+    ("gaussian", "normalized_cut", "length"): 0.01,
     ("knn", "average_association", "length"): 0.04,
     ("knn", "normalized_cut", "length"): 0.04,
-    ("gaussian", "average_association", "contrast"): 0.08,
-    ("gaussian", "normalized_cut", "contrast"): 0.08,
-    ("knn", "average_association", "contrast"): 0.08,
-    ("knn", "normalized_cut", "contrast"): 0.08,
+    ("gaussian", "average_association", "contrast"): 0.16,
+    ("gaussian", "normalized_cut", "contrast"): 0.16,
+    ("knn", "average_association", "contrast"): 0.16,
+    ("knn", "normalized_cut", "contrast"): 0.16,
 }
 _MAX_ITER = 100
 _COLUMNS = ("name", "kernel", "criterion", "regularizer", "error", "cpu_seconds", "rounds", "converged", "smoothness")
