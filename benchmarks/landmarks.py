@@ -163,7 +163,7 @@ def report(results):
             *_lines((one, ten)),
             "",
             f"Ten times the rows take {ten['cpu_s'] / one['cpu_s']:.1f} times the CPU time "
-            f"({ten['wall_s'] / one['wall_s']:.1f} times the wall time, which other work on the machine stretches). Peak "
+            f"({ten['wall_s'] / one['wall_s']:.1f} times the wall time, which other work stretches). Peak "
             "memory counts the pages of the file that the system keeps mapped.",
             "",
         ]
