@@ -20,6 +20,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.large_data import moons, write_blobs, write_with_sparse_clusters
+from evencut import __version__
 
 HERE = Path(__file__).parent
 PARTS = ("table", "memory", "fifty", "sparse")
@@ -55,7 +56,8 @@ def measure_table(folder, share):
     for method in _METHODS:
         rows.append(_measure(method=method, data=folder / "X.npy", n_clusters=12, truth=y))
     (folder / "X.npy").unlink()
-    return {"n_rows": len(X), "rows": rows, "versions": {name: version(name) for name in ("scikit-learn", "dask-ml")}}
+    versions = {"evencut": __version__, **{name: version(name) for name in ("scikit-learn", "dask-ml")}}
+    return {"n_rows": len(X), "rows": rows, "versions": versions}
 
 
 def measure_memory(folder, share):
@@ -161,8 +163,8 @@ def report(results):
             *_lines((one, ten)),
             "",
             f"Ten times the rows take {ten['cpu_s'] / one['cpu_s']:.1f} times the CPU time "
-            f"({ten['wall_s'] / one['wall_s']:.1f} times the wall time). Peak memory counts the pages of the file that "
-            "the system keeps mapped.",
+            f"({ten['wall_s'] / one['wall_s']:.1f} times the wall time, which other work stretches). Peak "
+            "memory counts the pages of the file that the system keeps mapped.",
             "",
         ]
     if "fifty" in results:

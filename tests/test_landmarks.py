@@ -264,6 +264,14 @@ def test_bad_blocks_are_named(fault, moons):
         model().fit(make(moons[0]))
 
 
+def test_bad_blocks_are_named_by_a_cluster_too(cluster, moons):
+    with distributed.Client(cluster):
+        for fault in ("NaN", "unreadable"):
+            make, message = BAD[fault]
+            with pytest.raises(ValueError, match=message):
+                model().fit(make(moons[0]))
+
+
 def test_bad_parameters_are_named(moons):
     for parameters, message in [
         ({"n_landmarks": 5000}, "n_landmarks=5000 is more than the 4000 rows given; ask for at most 4000"),

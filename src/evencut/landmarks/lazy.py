@@ -34,7 +34,7 @@ class DaskBlocks(RowBlocks):
             if client is None:
                 yield from self._in_waves(todo, tasks)
             else:
-                yield from _as_completed(client, todo, tasks)
+                yield from self._as_completed(client, todo, tasks)
 
     def total(self, work: Work) -> Any:
         """The sum over all blocks, added up in a tree on the workers."""
@@ -56,34 +56,56 @@ class DaskBlocks(RowBlocks):
     def _in_waves(self, todo: Sequence[int], tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         step = 2 * (dask.system.CPU_COUNT or 1)
         for begin in range(0, len(todo), step):
-            yield from zip(todo[begin : begin + step], dask.compute(*tasks[begin : begin + step]))
+            wave = todo[begin : begin + step]
+            try:
+                results = dask.compute(*tasks[begin : begin + step])
+            except Exception as error:
+                raise self._named(error, wave) from error
+            yield from zip(wave, results)
+
+    def _as_completed(self, client: Any, todo: Sequence[int], tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        from distributed import as_completed
+
+        futures = client.compute(list(tasks))
+        number = {future.key: i for i, future in zip(todo, futures)}
+        finished = as_completed(futures)
+        del futures
+        for future in finished:
+            try:
+                result = future.result()
+            except Exception as error:
+                if _is_lost(client, error) or type(error).__name__ == "KilledWorker":
+                    raise
+                raise _unreadable(self.blocks[number[future.key]], error) from error
+            yield number[future.key], result
+            # Its memory on the worker is free once nobody holds it.
+            future.release()
+
+    def _named(self, error: Exception, wave: Sequence[int]) -> Exception:
+        """The error of one of several blocks, with the name of the block: found by reading them one by one."""
+        for i in wave:
+            if str(error).startswith(self.blocks[i].name):
+                return error
+        for i in wave:
+            try:
+                dask.compute(self._tasks(_count, [i])[0])
+            except Exception as cause:
+                return _unreadable(self.blocks[i], cause)
+        return error
 
     @contextmanager
     def _errors_explained(self, client: Any) -> Iterator[None]:
         try:
             yield
-        except ConnectionError:
-            raise
         except Exception as error:
             if client is not None and _is_lost(client, error):
                 raise ConnectionError(_lost(client)) from error
-            raise self._explained(error) from error
-
-    def _explained(self, error: Exception) -> Exception:
-        """The error of a block's own check as it is; of any other, the block that causes it."""
-        if type(error).__name__ == "KilledWorker":
-            return RuntimeError(
-                f"Dask gave up on a block after its workers died several times ({error}); if they ran out of "
-                "memory, use smaller chunks (X.rechunk, X.repartition) or fewer threads a worker."
-            )
-        if isinstance(error, ValueError) and any(str(error).startswith(block.name) for block in self.blocks):
-            return error
-        for block in self.blocks:
-            try:
-                dask.compute(block.read) if not callable(block.read) or _is_delayed(block.read) else block.read()
-            except Exception as cause:
-                return ValueError(f"{block.name} cannot be read ({_one_line(cause)}); repair it or leave it out.")
-        return error
+            if type(error).__name__ == "KilledWorker":
+                raise RuntimeError(
+                    f"Dask gave up on a block after its workers died several times ({_one_line(error)}); if they ran "
+                    "out of memory, use smaller chunks (X.rechunk, X.repartition) or fewer threads a worker."
+                ) from error
+            raise
 
 
 def dask_blocks(X: Any, *, count: bool = True) -> DaskBlocks:
@@ -135,21 +157,6 @@ def current_client() -> Any:
         return None
 
 
-def _as_completed(client: Any, todo: Sequence[int], tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-    from distributed import as_completed
-
-    futures = client.compute(list(tasks))
-    number = {future.key: i for i, future in zip(todo, futures)}
-    del tasks
-    finished = as_completed(futures)
-    del futures
-    for future in finished:
-        result = future.result()
-        yield number[future.key], result
-        # Its memory on the worker is free once nobody holds it.
-        future.release()
-
-
 def _run(work: Work, name: str, first: int, n_rows: int | None, n_features: int, data: Any) -> Any:
     return run_block(work, name, first, n_rows, n_features, data() if callable(data) else data)
 
@@ -165,8 +172,11 @@ def _count(rows: Any, first: int) -> int:
     return rows.shape[0]
 
 
-def _is_delayed(thing: Any) -> bool:
-    return hasattr(thing, "__dask_graph__")
+def _unreadable(block: Block, error: Exception) -> Exception:
+    """The error of a block with its name, unless it has it already or is not about the block."""
+    if str(error).startswith(block.name) or isinstance(error, ModuleNotFoundError):
+        return error
+    return ValueError(f"{block.name} cannot be read ({_one_line(error)}); repair it or leave it out.")
 
 
 def _is_lost(client: Any, error: Exception) -> bool:
