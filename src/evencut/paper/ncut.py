@@ -72,7 +72,7 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
                 "All this on the data of Figure 1.",
                 f"best ARI of NC over fixed bandwidths {on_fig1.best:.2f} on our moons with a clump",
                 on_fig1.best < 0.9,
-                "our moons with a clump have no weakly linked points to split off, so NC parts them at many bandwidths; "
+                "our moons with a clump have no weakly linked points to split, so NC parts them at many a bandwidth; "
                 "the bias needs a sparse subset, and the moons above have one",
             ),
         ],
