@@ -12,6 +12,11 @@ from evencut.paper.frame import find_data
 from evencut.paper.report import page
 
 NEEDS_DATA = {"labelme", "grabcut", "table1"}
+# Claims that do not come out as in the paper, for the reason the figure gives; a few photos cannot fill a table.
+EXPLAINED = {
+    "ncut": {"All this on the data of Figure 1."},
+    "table1": {"Without a boundary term: 12.2 and 12.4 % for the KNN kernel.", "All twelve numbers of the table."},
+}
 
 
 @pytest.fixture
@@ -32,7 +37,9 @@ def check(figure, name):
     assert figure.name == name
     assert figure.claims
     assert [claim for claim in figure.claims if claim.verdict == "fail"] == []
-    assert all(claim.why for claim in figure.claims if claim.verdict == "explained")
+    explained = [claim for claim in figure.claims if claim.verdict == "explained"]
+    assert all(claim.why for claim in explained)
+    assert {claim.says for claim in explained} <= EXPLAINED.get(name, set())
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name not in NEEDS_DATA])
