@@ -28,7 +28,7 @@ from evencut.landmarks.lazy import DaskBlocks
 _FITTED = ((8, 0.0), (40, 0.0), (8, 0.1), (40, 0.1))
 _PREDICTED = (24, 0.05)
 _ROWS_PER_BLOCK = 500
-# Dask's own measure of its scheduler: some hundred microseconds to a millisecond a task.
+# An assumption on the safe side: Dask's documentation speaks of some hundred microseconds a task.
 _SCHEDULER_S_PER_TASK = 1e-3
 
 
