@@ -226,9 +226,9 @@ def main(arguments: list[str] | None = None) -> None:
         "Intervals by bootstrap over data sets; one thread; CPU seconds after compilation.",
         "Made by `make leaderboard`, that is `python -m benchmarks.leaderboard --data DIR`. The default of evencut was "
         f"chosen on draws of the generated families below number {FRESH} (shown here: from {FRESH} on), on breast "
-        "cancer and digits of scikit-learn and on LabelMe scenes. The reference sets were looked at once on the way: "
-        "sets with few points did badly, so thinned draws were added to the families, and neighbourhoods that shrink "
-        "with the clusters came of these.",
+        "cancer and digits of scikit-learn and on LabelMe scenes. The reference sets were looked at three times: "
+        "once on the way, when sets with few points did badly, so that thinned draws were added to the families and "
+        "neighbourhoods that shrink with the clusters came of these; and twice when all was fixed.",
         "",
         f"Versions: {', '.join(versions)}.",
         "",

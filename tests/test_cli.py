@@ -155,6 +155,16 @@ def test_columns_by_name_or_number_and_arrays_by_key(run, tmp_path, moons, expec
     np.testing.assert_array_equal(read_labels("again.csv"), expected)
 
 
+def test_the_number_of_clusters_can_be_found(run, moons):
+    np.save("points.npy", moons[0])
+    assert run("cluster", "points.npy", "-k", "auto", "-o", "labels.csv").code == 0
+    found = KernelClustering("auto", random_state=0).fit_predict(moons[0])
+    np.testing.assert_array_equal(read_labels("labels.csv"), found)
+    done = run("cluster", "points.npy", "-k", "some", "-o", "labels.csv")
+    assert done.code == 2
+    assert "-k some is not a whole number; give one of at least 1" in done.err
+
+
 def test_standardize_makes_the_units_irrelevant(run, moons):
     X, _ = moons
     np.save("a.npy", X)

@@ -90,7 +90,7 @@ def test_wide_gaussian_is_k_means():
 @pytest.mark.parametrize("criterion", ["average_association", "normalized_cut", "average_cut"])
 def test_attributes_tell_the_energy(criterion, equalize):
     model = KernelClustering(3, kernel=Gaussian(1.0), criterion=criterion, equalize=equalize, random_state=0).fit(BLOBS)
-    scaled = model.affinity_ * np.outer(model.scale_, model.scale_)
+    scaled = model.affinity_ * np.outer(model.equalizing_scale_, model.equalizing_scale_)
     assert model.energy_ == pytest.approx(energy(scaled, model.labels_, criterion, model.weights_), abs=1e-8)
     np.testing.assert_allclose(model.degrees_, model.affinity_.sum(axis=1))
     assert (np.diff(model.energy_trace_) <= 1e-9).all()

@@ -90,7 +90,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         The affinity of the kernel, before equalisation.
     weights_ : ndarray of shape (n_samples,)
         Point weights: sample weights times adaptive weights.
-    scale_ : ndarray of shape (n_samples,)
+    equalizing_scale_ : ndarray of shape (n_samples,)
         The scale :math:`s_p` of exact equalisation, ones without it.
     degrees_ : ndarray of shape (n_samples,)
         Node degrees of `affinity_`.
@@ -219,7 +219,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
             self.selection_ = selection
         self.affinity_ = affinity
         self.weights_ = weights
-        self.scale_ = scale
+        self.equalizing_scale_ = scale
         self.degrees_ = degrees(affinity)
         self.energy_ = solution.energy
         self.energy_trace_ = np.array(solution.trace)

@@ -11,7 +11,7 @@ import typer
 from evencut.cli.blockwise import cluster_blocks, is_pattern
 from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
-from evencut.cli.options import Seed, names, number_or_name, whole_number
+from evencut.cli.options import Seed, names, number_or_name, whole_number, whole_number_or_auto
 from evencut.cli.outputs import check_distinct, check_writable, whole_file
 from evencut.cli.pictures import check_picture, save_figure
 from evencut.cli.tables import Table, check_output_format, check_readable, read_table, write_table
@@ -36,7 +36,14 @@ def cluster(
         ),
     ],
     n_clusters: Annotated[
-        int, typer.Option("--n-clusters", "-k", parser=whole_number("-k", 1), metavar="K", help="Number of clusters.")
+        Any,
+        typer.Option(
+            "--n-clusters",
+            "-k",
+            parser=whole_number_or_auto("-k", 1),
+            metavar="K",
+            help="Number of clusters; auto finds it.",
+        ),
     ],
     output: Annotated[
         str,
@@ -137,10 +144,10 @@ def _check_unused(**given: Any) -> None:
             raise UserError(f"--{name.replace('_', '-')} does not go with --landmarks; leave one of them out.")
 
 
-def _landmark_model(estimator: KernelClustering, landmarks: str, n_clusters: int, seed: int) -> LandmarkClustering:
+def _landmark_model(estimator: KernelClustering, landmarks: str, n_clusters: int | str, seed: int) -> LandmarkClustering:
     return LandmarkClustering(
         n_clusters,
-        n_landmarks=landmarks if landmarks == "auto" else whole_number("--landmarks", 1)(landmarks),
+        n_landmarks=whole_number_or_auto("--landmarks", 1)(landmarks),
         criterion=estimator.criterion,
         equalize=estimator.equalize,
         solver=estimator.solver,

@@ -9,7 +9,7 @@ import typer
 
 from evencut.cli.errors import UserError
 
-__all__ = ["Seed", "names", "number_or_name", "whole_number"]
+__all__ = ["Seed", "names", "number_or_name", "whole_number", "whole_number_or_auto"]
 
 
 def whole_number(option: str, smallest: int, largest: int | None = None) -> Callable[[str], int]:
@@ -35,6 +35,18 @@ def whole_number(option: str, smallest: int, largest: int | None = None) -> Call
         return number
 
     return parse
+
+
+def whole_number_or_auto(option: str, smallest: int) -> Callable[[str], int | str]:
+    """A parser of whole numbers for `option` that also takes the word auto.
+
+    Examples
+    --------
+    >>> whole_number_or_auto("-k", 1)("auto"), whole_number_or_auto("-k", 1)("3")
+    ('auto', 3)
+    """
+    number = whole_number(option, smallest)
+    return lambda text: text if text == "auto" else number(text)
 
 
 def number_or_name(text: str) -> float | str:
