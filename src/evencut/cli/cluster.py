@@ -144,7 +144,9 @@ def _check_unused(**given: Any) -> None:
             raise UserError(f"--{name.replace('_', '-')} does not go with --landmarks; leave one of them out.")
 
 
-def _landmark_model(estimator: KernelClustering, landmarks: str, n_clusters: int | str, seed: int) -> LandmarkClustering:
+def _landmark_model(
+    estimator: KernelClustering, landmarks: str, n_clusters: int | str, seed: int
+) -> LandmarkClustering:
     return LandmarkClustering(
         n_clusters,
         n_landmarks=whole_number_or_auto("--landmarks", 1)(landmarks),
