@@ -84,8 +84,8 @@ def _draw(ax: Any, rho: Any, found: dict, ideal: dict, n_samples: int) -> None:
         ax.plot(rho, degree, ".", ms=3, color=color, label=f"σ = {sigma}")
         order = np.argsort(rho)
         ax.plot(rho[order], ideal[sigma][order], "-", lw=0.8, color=color)
-    for level, name, va in ((0.9, "1: an isolated point", "top"), (1.1 * n_samples, f"N = {n_samples}", "bottom")):
-        ax.text(rho.min() * 1.05, level, name, fontsize=9, color=GREY, va=va)
+    for level, name, va in ((0.8, "1: an isolated point", "top"), (1.1 * n_samples, f"N = {n_samples}", "bottom")):
+        ax.text(rho.min() * 1.6, level, name, fontsize=9, color=GREY, va=va)
     for level in (1, n_samples):
         ax.axhline(level, color=GREY, ls="--", lw=1)
     ax.set(xscale="log", yscale="log", xlabel="density ρ", ylabel="node degree d", ylim=(0.3, n_samples * 4))
