@@ -33,7 +33,7 @@ def _heading():
         "*NC* is the normalised cut, as a sum of cuts, on the same graph of 15 nearest neighbours for all methods; on",
         "*all pairs*, the energy of kernel k-means. *Ratio* is CPU time over that of the first row of its data set.",
         "",
-        "The worms were shaped after the public sets of that name, and their thickness (.008) was settled while looking",
+        "The worms were shaped after the public sets of that name, and their thickness (.008) was settled looking",
         "at results: at .013, where worms run into each other more often, lumbermark's ARI is further ahead. The",
         "constants of the multilevel solver were chosen on this set of blobs and on thicker worms (.022).",
         "",
