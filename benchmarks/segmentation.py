@@ -48,9 +48,9 @@ def settings_of(strictness: tuple[float, ...], surcharge: float, smoothness: flo
 GRID = [
     settings_of(strictness, surcharge, 16.0)
     for strictness, surcharge in itertools.product(
-        [(0.6, 0.4, 0.25), (0.5, 0.4, 0.25), (0.4, 0.25)], [0.15, 0.25, 0.35]
+        [(0.6, 0.4, 0.25), (0.5, 0.4, 0.25), (0.4, 0.25)], [0.2, 0.3, 0.4]
     )
-] + [settings_of((0.5, 0.4, 0.25), 0.25, smoothness) for smoothness in (8.0, 11.0, 23.0)]
+] + [settings_of((0.5, 0.4, 0.25), 0.3, smoothness) for smoothness in (8.0, 11.0, 23.0)]
 DEFAULTS = {
     "scribbles": None,
     "mask": None,

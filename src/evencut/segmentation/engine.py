@@ -60,7 +60,7 @@ class Settings:
     working_pixels: int = 100_000
     strictness: tuple[float, ...] = (0.5, 0.4, 0.25)
     slack: float = 0.2
-    surcharge: float = 0.25
+    surcharge: float = 0.3
     smoothness: dict[tuple[str, str | None], float] = field(
         default_factory=lambda: {
             ("entropy", "contrast"): 16.0,
