@@ -68,7 +68,7 @@ def _value(row):
 
 def _cold(cold):
     names = ("first call after installation", "first call of the next process", "later calls")
-    yield "| cold start, 5 000 points | CPU s | wall s |"
+    yield "| cold start, 5 000 points, after `import evencut` | CPU s | wall s |"
     yield "|---|---|---|"
     for name, run in zip(names, cold):
         yield f"| {name} | {run['cpu']:.2f} | {run['wall']:.2f} |" if run else f"| {name} | not finished | |"
