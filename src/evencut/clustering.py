@@ -207,7 +207,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
             warnings.warn(
                 f"points still moved after max_iter={self.max_iter} sweeps of refinement; raise max_iter.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         step("summary", 3, 3)
         own_weight = "even" if self.equalize == "exact" else "one"
