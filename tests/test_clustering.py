@@ -13,7 +13,7 @@ from sklearn.model_selection import ParameterGrid
 from evencut import KernelClustering, KernelKMeans, NormalizedCut
 from evencut.criteria import energy
 from evencut.datasets import make_clumped_moons
-from evencut.kernels import KNN, Gaussian, LocalScaling
+from evencut.kernels import KERNELS, KNN, Gaussian, LocalScaling, SharedNeighbors
 
 RNG = np.random.default_rng(0)
 BLOBS = np.r_[RNG.normal(size=(40, 2)), RNG.normal(size=(40, 2)) + 5, RNG.normal(size=(40, 2)) + [10, 0]]
@@ -282,3 +282,31 @@ def test_average_association_takes_negative_affinities():
         model = KernelClustering(2, kernel="precomputed", criterion=criterion, random_state=0).fit(A)
         np.testing.assert_array_equal(np.sort(np.bincount(model.labels_)), [5, 5])
         assert model.labels_[0] != model.labels_[-1]
+
+
+@pytest.mark.parametrize("kernel", ["auto", "knn", "shared_neighbors"])
+@pytest.mark.parametrize("equalize", [None, "exact"])
+def test_the_order_that_many_points_are_kept_in_does_not_show(monkeypatch, kernel, equalize):
+    monkeypatch.setattr("evencut.clustering._MANY_POINTS", 50)
+    X, y = make_clumped_moons(300, clump=0.5, random_state=3)
+    weight = RNG.uniform(0.5, 2, 300)
+    weight[::7] = 0
+    model = KernelClustering(2, kernel=kernel, equalize=equalize, random_state=0).fit(X, sample_weight=weight)
+    kept = weight > 0
+    chosen = KERNELS[kernel]() if kernel != "auto" else SharedNeighbors(model.selection_.best.n_neighbors)
+    assert abs(model.affinity_ - chosen.affinity(X[kept])).max() == 0
+    np.testing.assert_allclose(model.degrees_, np.asarray(model.affinity_.sum(axis=1)).ravel())
+    np.testing.assert_allclose(model.weights_, weight[kept])
+    if equalize:
+        even = model.equalizing_scale_ * (model.affinity_ @ (model.weights_ * model.equalizing_scale_))
+        np.testing.assert_allclose(even, 1, atol=1e-8)
+    assert adjusted_rand_score(y, model.labels_) > 0.95
+    assert (model.predict(X) == model.labels_).mean() > 0.99
+    assert model.diagnose().verdict == "ok"
+
+
+def test_a_point_has_one_label_wherever_it_stands_among_many(monkeypatch):
+    monkeypatch.setattr("evencut.clustering._MANY_POINTS", 50)
+    shuffled = RNG.permutation(len(BLOBS))
+    model = NormalizedCut(3, kernel="knn", random_state=0)
+    assert adjusted_rand_score(model.fit_predict(BLOBS)[shuffled], model.fit_predict(BLOBS[shuffled])) == 1

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from evencut.criteria import RatioProblem, average_association, average_cut, energy, normalized_cut
+from evencut.criteria import RatioProblem, average_association, average_cut, energy, link_table, normalized_cut
 from evencut.equalization import equalize
 
 
@@ -108,3 +108,9 @@ def test_errors_name_the_value_and_the_cure():
 
 def test_problem_counts_its_points():
     assert RatioProblem(np.eye(3), np.ones(3)).n_points == 3
+
+
+def test_links_of_sparse_rows_are_those_of_dense_ones():
+    rows = sparse.random_array((7, 30), density=0.3, rng=np.random.default_rng(0)).tocsr()
+    labels = np.arange(30) % 4
+    np.testing.assert_allclose(link_table(rows, labels, 5), link_table(rows.toarray(), labels, 5))

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 
 from evencut import neighbors
-from evencut.neighbors import NeighborSearch, kneighbors, neighbor_graph, neighbor_recall
+from evencut.neighbors import NeighborSearch, kneighbors, near_order, neighbor_graph, neighbor_recall
 
 
 def points(n_samples=700, n_features=3, seed=0, dtype=np.float64):
@@ -168,3 +168,18 @@ def test_wrong_values_are_named(options, message):
 def test_wrong_symmetry_is_named():
     with pytest.raises(ValueError, match="symmetrize='both' is not known"):
         neighbor_graph(np.zeros((1, 1), dtype=int), "both")
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 3, 70])
+def test_points_in_near_order_follow_their_neighbours(n_features):
+    X = np.random.default_rng(0).normal(size=(2000, n_features))
+    X[0] = 1e9  # one far outlier must not put all others into one cell
+    order = near_order(X)
+    assert sorted(order) == list(range(2000))
+    step = np.linalg.norm(np.diff(X[order], axis=0), axis=1)
+    by_chance = np.linalg.norm(np.diff(X, axis=0), axis=1)
+    assert np.median(step) < (0.3 if n_features < 4 else 1.0) * np.median(by_chance)
+
+
+def test_near_order_takes_constant_columns():
+    assert (near_order(np.ones((5, 2))) == np.arange(5)).all()

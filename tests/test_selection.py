@@ -57,7 +57,7 @@ def test_wrong_kernel_parameters_are_named(parameters):
 
 
 def test_candidates_are_sorted_and_their_numbers_are_true():
-    selection = select(MOONS, 2, random_state=0)
+    selection = select(MOONS, 2, random_state=0).selection
     scores = [candidate.score for candidate in selection.candidates]
     assert scores == sorted(scores)
     assert len(scores) == 3 * len(neighborhood_sizes(400, 2))
@@ -72,7 +72,7 @@ def test_candidates_are_sorted_and_their_numbers_are_true():
 
 
 def test_mixing_is_the_next_rate_of_the_graph():
-    candidate = select(MOONS, 2, random_state=0).best
+    candidate = select(MOONS, 2, random_state=0).selection.best
     A = SharedNeighbors(candidate.n_neighbors).affinity(MOONS).toarray()
     d = A.sum(axis=1)
     third = np.sort(np.linalg.eigvalsh(A / np.sqrt(d * d[:, None])))[-3]
@@ -134,13 +134,47 @@ def test_overlapping_blobs_and_thin_rings_both_work():
     assert adjusted_rand_score(y, KernelClustering(2, random_state=0).fit_predict(X)) > 0.99
 
 
-def test_many_points_take_one_scale_unjudged(monkeypatch):
-    monkeypatch.setattr(evencut.selection, "MAX_JUDGED_POINTS", 399)
-    model = KernelClustering(2, random_state=0).fit(MOONS)
+def test_a_solver_without_starts_takes_one_scale_unjudged():
+    model = KernelClustering(2, solver="multilevel", random_state=0).fit(MOONS)
     assert [candidate.start for candidate in model.selection_.candidates] == ["solver"]
-    assert model.selection_.kernel.n_neighbors == 15
+    assert model.selection_.best.n_neighbors == 25
     assert np.isnan(model.selection_.best.score)
     assert adjusted_rand_score(MOONS_OF, model.labels_) > 0.95
+
+
+def test_many_points_are_judged_on_a_sample_and_refined_together(monkeypatch):
+    monkeypatch.setattr(evencut.selection, "MAX_JUDGED_POINTS", 250)
+    model = KernelClustering(2, random_state=0).fit(MOONS)
+    assert model.selection_.n_judged == 250
+    assert all(len(candidate.solution.labels) == 250 for candidate in model.selection_.candidates)
+    assert abs(model.affinity_ - SharedNeighbors(15).affinity(MOONS)).max() == 0
+    assert model.energy_ == pytest.approx(normalized_cut(model.affinity_).energy(model.labels_))
+    assert (np.diff(model.energy_trace_) <= 1e-12).all()
+    assert adjusted_rand_score(MOONS_OF, model.labels_) > 0.95
+
+
+def test_a_sample_that_cannot_hold_all_clusters_is_not_judged(monkeypatch):
+    monkeypatch.setattr(evencut.selection, "MAX_JUDGED_POINTS", 250)
+    few = np.repeat(RNG.normal(size=(4, 2)), 100, axis=0)
+    for X, k in ((MOONS, 60), (few, 4)):
+        model = KernelClustering(k, random_state=0).fit(X)
+        assert len(np.unique(model.labels_)) == k
+    # A sample with fewer distinct points than clusters cannot be judged.
+    rare = np.r_[np.zeros((360, 2)), RNG.normal(size=(40, 2))]
+    model = KernelClustering(40, random_state=0).fit(rare)
+    assert len(np.unique(model.labels_)) == 40
+    assert model.selection_.best.start == "solver"
+
+
+def test_noise_between_curves_does_not_mislead_a_fine_graph():
+    # At this many points the lowest cut on the graph of all of them goes through the arcs, not between them.
+    rng = np.random.default_rng(0)
+    place = np.array([(i % 3, i // 3) for i in range(9)])
+    label = rng.integers(9, size=40_000)
+    turn = rng.uniform(0, 1.2 * np.pi, 40_000) + label
+    spread = np.where(rng.random(40_000) < 0.1, 0.1, 0.03)[:, None]
+    X = place[label] + 0.42 * np.c_[np.cos(turn), np.sin(turn)] + spread * rng.standard_normal((40_000, 2))
+    assert adjusted_rand_score(label, KernelClustering(9, random_state=0).fit_predict(X)) > 0.97
 
 
 def test_the_number_of_many_points_is_judged_on_a_sample(monkeypatch):

@@ -4,15 +4,29 @@ import numpy as np
 from numba import njit
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def pair_affinities(
-    queries, query_radius, query_lists, points, radius, lists, indptr, indices, sharpness, power, affinities
+    first,
+    last,
+    queries,
+    query_radius,
+    query_lists,
+    points,
+    radius,
+    lists,
+    indptr,
+    indices,
+    affinities,
+    sharpness,
+    power,
 ):
-    """Fill in the affinity of query p with point q for each entry (p, q) of a CSR pattern."""
+    """Fill in the affinity of query p with point q for the entries (p, q) of rows first to last of a CSR pattern."""
     n_near = lists.shape[1]
+    # By the number of common neighbours: a power costs as much as all the rest.
+    share = (np.arange(n_near + 1) / n_near) ** power
     # Which query last had a point among its neighbours: common ones are then counted by one look each.
-    owner = np.full(len(points), -1, dtype=np.int64)
-    for p in range(len(queries)):
+    owner = np.full(len(points), -1, dtype=lists.dtype)
+    for p in range(first, last):
         for neighbor in query_lists[p]:
             owner[neighbor] = p
         for entry in range(indptr[p], indptr[p + 1]):
@@ -24,4 +38,4 @@ def pair_affinities(
             for i in range(queries.shape[1]):
                 squared += (queries[p, i] - points[q, i]) ** 2
             scaled = squared / (query_radius[p] * radius[q])
-            affinities[entry] = np.exp(-sharpness * scaled) * (common / n_near) ** power
+            affinities[entry] = np.exp(-sharpness * scaled) * share[common]

@@ -17,7 +17,7 @@ from .assignment import Assignment
 from .criteria import CRITERIA, RatioProblem
 from .equalization import density_law, equalizing_scale
 from .kernels import KERNELS, Auto, Kernel, Precomputed
-from .neighbors import NeighborSearch
+from .neighbors import NeighborSearch, near_order
 from .progress import step, whole_or_nothing
 from .scaling import SCALES, feature_scale
 from .selection import select, select_number
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from .diagnosis import BiasReport
 
 __all__ = ["KernelClustering"]
+
+# More points are put in an order that keeps neighbours near each other in memory.
+_MANY_POINTS = 20_000
 
 
 class KernelClustering(ClusterMixin, BaseEstimator):
@@ -48,7 +51,9 @@ class KernelClustering(ClusterMixin, BaseEstimator):
     kernel : str or kernel object, default="auto"
         `"auto"`: :class:`evencut.kernels.SharedNeighbors` at a scale of 0.6, 1 or 1.6 times a sixth of an average
         cluster (kept within 10 and 25 neighbours), whichever :func:`evencut.selection.select` judges best by its
-        normalised cut; above 20000 points, or with `solver="lloyd"` or `"multilevel"`, 15 neighbours unjudged. Or
+        normalised cut. Of more than 20000 points a random sample of so many is judged; clusters with fewer than
+        about 20 points in it are missed. For more than 50 clusters of so many points, and with `solver="lloyd"` or
+        `"multilevel"`, 25 neighbours unjudged. Or
         `"shared_neighbors"`, `"knn"`, `"gaussian"`, `"adaptive_gaussian"`, `"local_scaling"`, `"geodesic"`,
         `"precomputed"`, or an object of :mod:`evencut.kernels` with parameters of its own.
     criterion : {"normalized_cut", "average_association", "average_cut"}, default="normalized_cut"
@@ -87,7 +92,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
     feature_scale_ : ndarray of shape (n_features_in_,)
         What the columns were divided by.
     affinity_ : ndarray or CSR array of shape (n_samples, n_samples)
-        The affinity of the kernel, before equalisation.
+        The affinity of the kernel, before equalisation; of a sparse graph of more than 20000 points, a copy.
     weights_ : ndarray of shape (n_samples,)
         Point weights: sample weights times adaptive weights.
     equalizing_scale_ : ndarray of shape (n_samples,)
@@ -171,6 +176,8 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         X = self._check_points(X, kernel, reset=True)
         all_weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         kept = np.flatnonzero(all_weights > 0)
+        if kernel.is_graph and len(kept) > _MANY_POINTS:
+            kept = kept[near_order(X[kept])]
         points = subset(X, kept, isinstance(kernel, Precomputed))
         if not isinstance(self.n_clusters, str):
             check_n_clusters(self.n_clusters, points, pairwise=isinstance(kernel, Precomputed))
@@ -183,8 +190,8 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         selection = None
         with memory_advice(points.shape[0]):
             if isinstance(kernel, Auto):
-                selection = select(points, self.n_clusters, weights=all_weights[kept], n_jobs=self.n_jobs, **how)
-                kernel, affinity = selection.kernel, selection.affinity
+                selected = select(points, self.n_clusters, weights=all_weights[kept], n_jobs=self.n_jobs, **how)
+                kernel, affinity, solution, selection = selected
                 self.n_clusters_ = selection.best.n_clusters
             else:
                 affinity = kernel.affinity(points, n_jobs=self.n_jobs)
@@ -197,12 +204,9 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         problem, weights, scale = self._pose(affinity, all_weights[kept])
         if selection is None or not selection.candidates:
             solution = solve(problem, self.n_clusters_, **how)
-        elif self.criterion == "normalized_cut" and self.equalize is None:
-            solution = selection.best.solution
-        else:
-            start = selection.best.solution.labels
+        elif self.criterion != "normalized_cut" or self.equalize is not None:
             by_moves = self.solver != "lloyd"
-            solution = refine(problem, start, self.n_clusters_, by_moves=by_moves, max_iter=self.max_iter)
+            solution = refine(problem, solution.labels, self.n_clusters_, by_moves=by_moves, max_iter=self.max_iter)
         if not solution.converged:
             warnings.warn(
                 f"points still moved after max_iter={self.max_iter} sweeps of refinement; raise max_iter.",
@@ -215,20 +219,27 @@ class KernelClustering(ClusterMixin, BaseEstimator):
             own_weight = "degree"
         self._assignment = Assignment.from_problem(problem, solution.labels, weights * scale, own_weight)
         self._extension_parts = kernel, points, kept
+        self._affinity = affinity
         if selection is not None:
             self.selection_ = selection
-        self.affinity_ = affinity
-        self.weights_ = weights
-        self.equalizing_scale_ = scale
-        self.degrees_ = degrees(affinity)
+        given = np.argsort(kept)
+        self.weights_ = weights[given]
+        self.equalizing_scale_ = scale[given]
+        self.degrees_ = degrees(affinity)[given]
         self.energy_ = solution.energy
         self.energy_trace_ = np.array(solution.trace)
         self.n_iter_ = solution.n_iter
-        self.labels_ = solution.labels
-        if len(kept) < X.shape[0]:
-            self.labels_ = self._label(self._scaled(X))
-            self.labels_[kept] = solution.labels
+        self.labels_ = solution.labels[given] if len(kept) == X.shape[0] else self._label(self._scaled(X))
+        self.labels_[kept] = solution.labels
         return self
+
+    @property
+    def affinity_(self) -> Affinity:
+        """The affinity of the kernel, before equalisation."""
+        check_is_fitted(self)
+        kept = self._extension_parts[2]
+        # Many points are kept in an order of their own; the affinity is brought back from it when asked for.
+        return subset(self._affinity, np.argsort(kept), pairwise=True)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int64]:
         """Cluster the points and return their labels; parameters as in :meth:`fit`."""
@@ -314,7 +325,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         points = points if X is None else np.asarray(X)
         labels = self.labels_[kept] if X is None else self.labels_
         if len(labels) == len(kept):
-            options.setdefault("affinity", self.affinity_)
+            options.setdefault("affinity", self._affinity if X is None else self.affinity_)
         return diagnose(points, labels, **options)
 
     def _label(self, X: Any) -> NDArray[np.int64]:

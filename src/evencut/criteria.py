@@ -171,6 +171,13 @@ def link_table(matrix: Affinity, labels: NDArray[np.integer], n_clusters: int) -
            [2., 1.],
            [2., 1.]])
     """
+    if sparse.issparse(matrix):
+        # Entry by entry: a table of all members would cost as much for a few rows as for all.
+        matrix = sparse.csr_array(matrix)
+        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        cells = rows * n_clusters + labels[matrix.indices]
+        links = np.bincount(cells, matrix.data, matrix.shape[0] * n_clusters).astype(np.float64, copy=False)
+        return links.reshape(-1, n_clusters)
     members = np.zeros((matrix.shape[1], n_clusters), dtype=matrix.dtype)
     members[np.arange(len(labels)), labels] = 1
     return np.asarray(matrix @ members, dtype=np.float64)

@@ -20,6 +20,9 @@ Extension = Callable[[Points], Affinity]
 class Kernel(BaseEstimator):
     """A map from points to a symmetric affinity."""
 
+    #: Whether only neighbours have an affinity, so that it is a sparse graph.
+    is_graph = False
+
     @abstractmethod
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> Affinity:
         """The symmetric affinity of the points with each other."""

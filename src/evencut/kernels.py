@@ -223,6 +223,8 @@ class KNN(Kernel):
            [0. , 0.5, 1. ]])
     """
 
+    is_graph = True
+
     def __init__(self, n_neighbors: int = 10, symmetrize: str = "mean", neighbors: Any = "auto"):
         self.n_neighbors = n_neighbors
         self.symmetrize = symmetrize

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
@@ -76,7 +77,7 @@ class LazyAffinity:
             product[rows] = self._compute(rows, slice(None)) @ right
 
         # Threads take whole blocks, each multiplied by one thread alone, so that sums do not depend on them.
-        with threadpool_limits(1), ThreadPoolExecutor(_n_threads(self._n_jobs)) as pool:
+        with threadpool_limits(1), ThreadPoolExecutor(effective_n_jobs(self._n_jobs)) as pool:
             list(pool.map(fill, self._blocks()))
         return product if self._scale is None else (product.T * self._scale.astype(self.dtype)).T
 
@@ -136,9 +137,7 @@ class GaussianBlocks:
     array([[1.   , 0.607, 0.011]])
     """
 
-    def __init__(
-        self, points: NDArray[np.floating], sigma: NDArray[np.floating] | None = None, pairing: str = "mean"
-    ):
+    def __init__(self, points: NDArray[np.floating], sigma: NDArray[np.floating] | None = None, pairing: str = "mean"):
         # About the mean, |x|^2 + |y|^2 - 2xy cancels least; as one product it needs no second pass.
         centred = points - points.mean(axis=0)
         half_norm = -0.5 * np.einsum("ij,ij->i", centred, centred)[:, None]
@@ -221,9 +220,3 @@ def _number(path: Path) -> int | None:
         return int(path.read_text())
     except (OSError, ValueError):
         return None
-
-
-def _n_threads(n_jobs: int | None) -> int:
-    if n_jobs is None:
-        return 1
-    return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)

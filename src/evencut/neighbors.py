@@ -4,24 +4,28 @@ search above. One search chooses among them, so that no other room needs to know
 
 from __future__ import annotations
 
-import os
 import warnings
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-__all__ = ["NeighborSearch", "kneighbors", "neighbor_graph", "neighbor_recall"]
+__all__ = ["NeighborSearch", "kneighbors", "near_order", "neighbor_graph", "neighbor_recall"]
 
 # Beyond this many features a KD-tree visits most of its leaves and brute force wins.
 _MAX_TREE_FEATURES = 15
 # Beyond this many points in high dimension all pairs take minutes, and an approximate search pays.
 _MAX_BRUTE_POINTS = 100_000
 _QUERIES_PER_BLOCK = 1 << 16
+# An order of points along a curve looks at so many features, at so many bits of each, and at their range in a sample.
+_ORDERED_FEATURES = 8
+_ORDERED_BITS = 16
+_ORDER_SAMPLE = 4096
 _METHODS = ("auto", "exact", "approximate")
 _SYMMETRIZE = ("mean", "union", "mutual")
 
@@ -51,7 +55,7 @@ class NeighborSearch:
 
     def __init__(self, X: NDArray[np.floating], *, n_jobs: int | None = None, method: Any = "auto"):
         self.X = X
-        self.n_jobs = _n_threads(n_jobs)
+        self.n_jobs = effective_n_jobs(n_jobs)
         self.method = _choose(method, X)
         self._warn = isinstance(method, str) and method == "auto" and self.method == "approximate"
         self._index: Any = None
@@ -171,9 +175,7 @@ def kneighbors(
     return search.query_self(n_neighbors) if at is None else search.query(at, n_neighbors)
 
 
-def neighbor_graph(
-    indices: NDArray[np.integer], symmetrize: str = "mean", dtype: Any = np.float64
-) -> sparse.csr_array:
+def neighbor_graph(indices: NDArray[np.integer], symmetrize: str = "mean", dtype: Any = np.float64) -> sparse.csr_array:
     r"""The symmetric graph of nearest neighbours, rows sorted, built in one pass over the neighbour table.
 
     .. math:: A_{pq} = \tfrac12 [q \in KNN(p)] + \tfrac12 [p \in KNN(q)]
@@ -208,6 +210,31 @@ def neighbor_graph(
     data = np.ones(indptr[-1], dtype=dtype)
     fill_union(table, starts, sources, one_sided, 0.5 if symmetrize == "mean" else 1.0, indptr, columns, data)
     return sparse.csr_array((data, columns, indptr.astype(_index_type(len(data)))), shape=(n_samples,) * 2)
+
+
+def near_order(X: NDArray[np.floating]) -> NDArray[np.intp]:
+    """An order of the points in which those near each other mostly follow one another (the Z-order curve).
+
+    Loops over a large graph of points in this order find their neighbours in the cache and take half the time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> near_order(np.array([[0.0, 0.0], [9.0, 9.0], [1.0, 0.0], [8.0, 9.0]]))
+    array([0, 2, 3, 1])
+    """
+    # Far outliers share the outermost cells rather than squeeze all others into one.
+    low, high = np.quantile(X[:: -(-len(X) // _ORDER_SAMPLE)], (0.01, 0.99), axis=0)
+    widest = np.argsort(low - high, kind="stable")[:_ORDERED_FEATURES]
+    n_bits = min(_ORDERED_BITS, 62 // len(widest))
+    code = np.zeros(len(X), dtype=np.uint64)
+    for place, feature in enumerate(widest):
+        reach = high[feature] - low[feature] or 1.0
+        cells = np.clip((X[:, feature] - low[feature]) / reach, 0, 1) * (2**n_bits - 1)
+        column = cells.astype(np.uint64)
+        for bit in range(n_bits):
+            code |= (column >> np.uint64(bit) & np.uint64(1)) << np.uint64(bit * len(widest) + place)
+    return np.argsort(code, kind="stable")
 
 
 def neighbor_recall(
@@ -293,13 +320,6 @@ def _check_count(n_neighbors: int, X: NDArray) -> int:
     if n_neighbors < 1:
         raise ValueError(f"n_neighbors={n_neighbors} must be at least 1.")
     return min(int(n_neighbors), len(X))
-
-
-def _n_threads(n_jobs: int | None) -> int:
-    """Threads asked for, as in scikit-learn: negative numbers count down from all cores."""
-    if n_jobs is None:
-        return 1
-    return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
 
 
 def _index_type(largest: int) -> type[np.integer]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +32,24 @@ from .solvers.merging import merge_clusters
 from .solvers.spectral import cut_embedding, spectral_embedding, unit_rows
 from .solvers.starts import fill_empty
 
-__all__ = ["MAX_JUDGED_POINTS", "Candidate", "Selection", "neighborhood_sizes", "quality", "select", "select_number"]
+__all__ = [
+    "MAX_JUDGED_POINTS",
+    "Candidate",
+    "Selected",
+    "Selection",
+    "neighborhood_sizes",
+    "quality",
+    "select",
+    "select_number",
+]
 
-#: Above this many points one sharp scale is taken unjudged, so that a fit stays a matter of seconds.
+#: Above this many points a random sample of so many is judged, so that a fit stays a matter of seconds.
 MAX_JUDGED_POINTS = 20_000
 
-_UNJUDGED_NEIGHBORS = 15
+# With more clusters a sample has too few points of each, and judging it takes longer than solving all points.
+_MAX_SAMPLED_CLUSTERS = 50
+# Neighbours on the graph of all points on which the labels of a sample are refined: borders need no more.
+_REFINING_NEIGHBORS = 15
 # A neighbourhood is a sixth of an average cluster, within limits: fewer are noise, more add only cost.
 _CLUSTERS_PER_NEIGHBORHOOD = 6
 _FEWEST, _MOST = 10, 25
@@ -80,30 +93,35 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The candidates, best first, and the affinity of the best.
+    """What was compared.
 
     Parameters
     ----------
     candidates : tuple of Candidate
-    affinity : CSR array
-        At the scale of the best candidate.
+        Best first.
     numbers : tuple of NumberCandidate
         The numbers of clusters compared, best first; empty where the number was given.
+    n_judged : int
+        How many points were judged: all, or those of a random sample.
     """
 
     candidates: tuple[Candidate, ...]
-    affinity: sparse.csr_array | None = field(repr=False)
-    numbers: tuple[NumberCandidate, ...] = ()
+    numbers: tuple[NumberCandidate, ...]
+    n_judged: int
 
     @property
     def best(self) -> Candidate:
         """The candidate of lowest score."""
         return self.candidates[0]
 
-    @property
-    def kernel(self) -> SharedNeighbors:
-        """The kernel at the scale chosen."""
-        return SharedNeighbors(n_neighbors=self.best.n_neighbors)
+
+class Selected(NamedTuple):
+    """What was chosen for all points: the kernel, its affinity, and the labels; and how."""
+
+    kernel: SharedNeighbors
+    affinity: sparse.csr_array
+    solution: Solution
+    selection: Selection
 
 
 def quality(leak: float, mixing: float, entropy: float, n_neighbors: int) -> float:
@@ -146,19 +164,24 @@ def select(
     max_iter: int = 100,
     random_state: int | None = None,
     n_jobs: int | None = None,
-) -> Selection:
-    """Partitions of the points at every scale, judged and sorted.
+) -> Selected:
+    """The best partition of the points over several scales.
 
     At each scale there are three: the spectral embedding cut into k parts, and two where it is cut into 3k + 5 parts,
-    in k + 2 and in k + 10 vectors, which are merged down to k. All are refined by single-point moves. Above
-    `MAX_JUDGED_POINTS` points, or with a solver that takes no starts, one scale (K = 15) is solved unjudged.
+    in k + 2 and in k + 10 vectors, which are merged down to k. All are refined by single-point moves.
+
+    Of more than `MAX_JUDGED_POINTS` points a random sample is judged, at the two broader scales. The others then
+    join the cluster of the nearest point of the sample, and all are refined on the graph of all points (K = 15). The
+    graph of all points alone would mislead: its neighbourhoods are so small that a thin place inside a cluster is a
+    cheaper cut than the noise between two. For more than 50 clusters of so many points, or by a solver that takes no
+    starts, the kernel's own scale (K = 25) is solved unjudged.
 
     Parameters
     ----------
     X : ndarray of shape (n, n_features)
     n_clusters : int or "auto"
         With `"auto"`, the number that :func:`evencut.cluster_number.rank_numbers` puts first over the scales
-        15, 25 and 40, judged on a random sample where there are more than `MAX_JUDGED_POINTS` points.
+        15, 25 and 40.
     weights : ndarray of shape (n,), optional
         How many points each stands for.
     solver, n_init, max_iter
@@ -168,33 +191,51 @@ def select(
 
     Returns
     -------
-    Selection
+    Selected
 
     Examples
     --------
     >>> from evencut.datasets import make_rings
     >>> X, y = make_rings(random_state=0)
-    >>> select(X, 2, random_state=0).best.n_clusters
+    >>> select(X, 2, random_state=0).selection.best.n_clusters
     2
     """
+    sample: Any = slice(None)
+    if len(X) > MAX_JUDGED_POINTS:
+        sample = np.random.default_rng(random_state).choice(len(X), MAX_JUDGED_POINTS, replace=False)
+    judged, judged_weights = X[sample], None if weights is None else weights[sample]
     numbers: tuple[NumberCandidate, ...] = ()
     if isinstance(n_clusters, str):
-        numbers = _numbers(X, weights, random_state, n_jobs)
+        graphs = _graphs(judged, neighborhood_sizes(len(judged), 1), n_jobs)
+        problems = ((size, normalized_cut(graph, judged_weights)) for size, graph in graphs)
+        numbers = rank_numbers(problems, random_state)
         n_clusters = numbers[0].n_clusters if numbers else 1
-    if n_clusters == 1 or len(X) > MAX_JUDGED_POINTS or solver not in ("auto", "spectral"):
-        only, affinity = _unjudged(X, n_clusters, weights, solver, n_init, max_iter, random_state, n_jobs)
-        return Selection((only,), affinity, numbers)
-    sizes = neighborhood_sizes(len(X), n_clusters)
-    distances, indices = kneighbors(X, sizes[-1] + 1, n_jobs=n_jobs)
+    sampled = len(judged) < len(X)
+    too_many = sampled and (n_clusters > _MAX_SAMPLED_CLUSTERS or n_clusters > len(np.unique(judged, axis=0)))
+    if n_clusters == 1 or too_many or solver not in ("auto", "spectral"):
+        kernel, affinity, problem = _all_points(X, SharedNeighbors().n_neighbors, weights, n_jobs)
+        how: dict[str, Any] = {"solver": solver, "n_init": n_init, "max_iter": max_iter, "random_state": random_state}
+        solution = solve(problem, n_clusters, **how)
+        only = _judge(solution, n_clusters, kernel.n_neighbors, "solver", float("nan"))
+        return Selected(kernel, affinity, solution, Selection((only,), numbers, len(X)))
     found: list[Candidate] = []
     affinities = {}
-    for size in sizes:
-        affinities[size] = shared_neighbor_affinity(X, distances[:, : size + 1], indices[:, : size + 1])
-        problem = normalized_cut(affinities[size], weights)
+    sizes = neighborhood_sizes(len(judged), n_clusters)
+    for size, graph in _graphs(judged, sizes[1:] if sampled else sizes, n_jobs):
+        affinities[size] = graph
         rng = np.random.default_rng(random_state)
-        found.extend(_candidates(problem, n_clusters, size, n_init, max_iter, rng))
+        found.extend(_candidates(normalized_cut(graph, judged_weights), n_clusters, size, n_init, max_iter, rng))
     found.sort(key=lambda candidate: candidate.score)
-    return Selection(tuple(found), affinities[found[0].n_neighbors], numbers)
+    best, selection = found[0], Selection(tuple(found), numbers, len(judged))
+    if not sampled:
+        kernel = SharedNeighbors(n_neighbors=best.n_neighbors)
+        return Selected(kernel, affinities[best.n_neighbors], best.solution, selection)
+    kernel, affinity, problem = _all_points(X, _REFINING_NEIGHBORS, weights, n_jobs)
+    start = best.solution.labels[kneighbors(judged, 1, at=X, n_jobs=n_jobs)[1][:, 0]]
+    # Of equal points the nearest may be another one; with its own labels the sample keeps all clusters in use.
+    start[sample] = best.solution.labels
+    solution = refine(problem, start, n_clusters, max_iter=max_iter)
+    return Selected(kernel, affinity, solution, selection)
 
 
 def select_number(affinity: Affinity, weights: NDArray[np.float64], random_state: int | None = None) -> Selection:
@@ -207,19 +248,16 @@ def select_number(affinity: Affinity, weights: NDArray[np.float64], random_state
     >>> select_number(three, np.ones(60), random_state=0).numbers[0].n_clusters
     3
     """
-    return Selection((), None, rank_numbers([(None, normalized_cut(affinity, weights))], random_state))
+    numbers = rank_numbers([(None, normalized_cut(affinity, weights))], random_state)
+    return Selection((), numbers, affinity.shape[0])
 
 
-def _numbers(X, weights, random_state, n_jobs) -> tuple[NumberCandidate, ...]:
-    if len(X) > MAX_JUDGED_POINTS:
-        sample = np.random.default_rng(random_state).choice(len(X), MAX_JUDGED_POINTS, replace=False)
-        X, weights = X[sample], None if weights is None else weights[sample]
-    sizes = neighborhood_sizes(len(X), 1)
+def _graphs(X, sizes, n_jobs) -> Iterator[tuple[int, sparse.csr_array]]:
+    """The affinity at each scale, from one search for neighbours."""
     distances, indices = kneighbors(X, sizes[-1] + 1, n_jobs=n_jobs)
-    graphs = (
-        (size, shared_neighbor_affinity(X, distances[:, : size + 1], indices[:, : size + 1])) for size in sizes
-    )
-    return rank_numbers(((size, normalized_cut(graph, weights)) for size, graph in graphs), random_state)
+    for size in sizes:
+        near = slice(size + 1)
+        yield size, shared_neighbor_affinity(X, distances[:, near], indices[:, near], n_jobs=n_jobs)
 
 
 def _candidates(
@@ -229,10 +267,14 @@ def _candidates(
     mixing = 1.0 - max(float(values[n_clusters]), 0.0) if len(values) > n_clusters else 1.0
     for start, labels in _starts(problem, vectors, n_clusters, n_init, rng):
         solution = refine(problem, labels, n_clusters, max_iter=max_iter, rng=rng)
-        leak = 1.0 + solution.energy / n_clusters
-        entropy = _entropy(solution.labels)
-        score = quality(leak, mixing, entropy, size)
-        yield Candidate(n_clusters, size, start, leak, mixing, entropy, score, solution)
+        yield _judge(solution, n_clusters, size, start, mixing)
+
+
+def _judge(solution: Solution, n_clusters: int, size: int, start: str, mixing: float) -> Candidate:
+    leak = 1.0 + solution.energy / n_clusters
+    entropy = _entropy(solution.labels)
+    score = quality(leak, mixing, entropy, size)
+    return Candidate(n_clusters, size, start, leak, mixing, entropy, score, solution)
 
 
 def _starts(
@@ -256,14 +298,8 @@ def _entropy(labels: NDArray[np.int64]) -> float:
     return float(-np.sum(share * np.log(share)))
 
 
-def _unjudged(X, n_clusters, weights, solver, n_init, max_iter, random_state, n_jobs):
-    size = min(_UNJUDGED_NEIGHBORS, len(X) - 1)
-    affinity = SharedNeighbors(n_neighbors=size).affinity(X, n_jobs=n_jobs)
-    problem = normalized_cut(affinity, weights)
-    solution = solve(
-        problem, n_clusters, solver=solver, n_init=n_init, max_iter=max_iter, random_state=random_state
-    )
-    leak = 1.0 + solution.energy / n_clusters
-    entropy = _entropy(solution.labels)
-    unknown = float("nan")
-    return Candidate(n_clusters, size, "solver", leak, unknown, entropy, unknown, solution), affinity
+def _all_points(X, n_neighbors, weights, n_jobs):
+    """The kernel at one scale, its affinity of all points, and the normalised cut on it."""
+    kernel = SharedNeighbors(n_neighbors=min(n_neighbors, len(X) - 1))
+    affinity = kernel.affinity(X, n_jobs=n_jobs)
+    return kernel, affinity, normalized_cut(affinity, weights)

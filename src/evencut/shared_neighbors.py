@@ -6,9 +6,12 @@ noise weigh little.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral
+from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -55,6 +58,8 @@ class SharedNeighbors(Kernel):
     0.0
     """
 
+    is_graph = True
+
     def __init__(self, n_neighbors: int = 25, sharpness: float = 0.5, power: float = 6.0):
         self.n_neighbors = n_neighbors
         self.sharpness = sharpness
@@ -64,7 +69,8 @@ class SharedNeighbors(Kernel):
         """The sparse affinity of the union of all neighbourhoods."""
         self._check()
         distances, indices = kneighbors(X, self.n_neighbors + 1, n_jobs=n_jobs)
-        return shared_neighbor_affinity(X, distances, indices, sharpness=self.sharpness, power=self.power)
+        how: dict[str, Any] = {"sharpness": self.sharpness, "power": self.power, "n_jobs": n_jobs}
+        return shared_neighbor_affinity(X, distances, indices, **how)
 
     def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
         """Affinities of new points with their K + 1 nearest points of `X`."""
@@ -74,13 +80,12 @@ class SharedNeighbors(Kernel):
         radius = _radius(distances)
 
         def rows(Y: Points) -> Affinity:
-            from ._shared_neighbors_loops import pair_affinities
-
             away, near = search.query(Y, self.n_neighbors + 1)
             indptr = np.arange(0, near.size + 1, near.shape[1])
             data = np.empty(near.size)
             mine, theirs = (Y, _radius(away), near), (X, radius, indices)
-            pair_affinities(*mine, *theirs, indptr, near.ravel(), float(self.sharpness), float(self.power), data)
+            pattern = (indptr, near.ravel(), data)
+            _fill(mine, theirs, pattern, self.sharpness, self.power, n_jobs)
             return sparse.csr_array((data, near.ravel(), indptr), shape=(len(Y), len(X)))
 
         return rows
@@ -109,6 +114,8 @@ class Auto(Kernel):
     False
     """
 
+    is_graph = True
+
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> Affinity:
         """The sparse affinity at the default scale."""
         return SharedNeighbors().affinity(X, n_jobs=n_jobs)
@@ -125,6 +132,7 @@ def shared_neighbor_affinity(
     *,
     sharpness: float = 0.5,
     power: float = 6.0,
+    n_jobs: int | None = None,
 ) -> sparse.csr_array:
     """The affinity of :class:`SharedNeighbors` from neighbours already found.
 
@@ -136,6 +144,8 @@ def shared_neighbor_affinity(
         search serves every smaller K by its first columns.
     sharpness, power : float
         As in :class:`SharedNeighbors`.
+    n_jobs : int, optional
+        Threads; the result does not depend on them.
 
     Examples
     --------
@@ -146,14 +156,28 @@ def shared_neighbor_affinity(
     >>> shared_neighbor_affinity(X, found[0][:, :2], found[1][:, :2]).shape
     (4, 4)
     """
-    from ._shared_neighbors_loops import pair_affinities
-
     indices = np.ascontiguousarray(indices)
     affinity = neighbor_graph(indices, "union", X.dtype)
     side = (np.ascontiguousarray(X), _radius(distances), indices)
-    pair_affinities(*side, *side, affinity.indptr, affinity.indices, float(sharpness), float(power), affinity.data)
+    _fill(side, side, (affinity.indptr, affinity.indices, affinity.data), sharpness, power, n_jobs)
     affinity.setdiag(_ALONE)
     return affinity
+
+
+def _fill(queries, points, pattern, sharpness, power, n_jobs):
+    """Affinities of the entries of a CSR pattern; each thread takes a stretch of its rows."""
+    from ._shared_neighbors_loops import pair_affinities
+
+    n_threads = effective_n_jobs(n_jobs)
+    ends = np.linspace(0, len(queries[0]), n_threads + 1).astype(int)
+    shape = float(sharpness), float(power)
+    with ThreadPoolExecutor(n_threads) as pool:
+        tasks = [
+            pool.submit(pair_affinities, first, last, *queries, *points, *pattern, *shape)
+            for first, last in zip(ends[:-1], ends[1:])
+        ]
+        for task in tasks:
+            task.result()
 
 
 def _radius(distances: NDArray[np.floating]) -> NDArray[np.float64]:

@@ -46,8 +46,8 @@ def check_n_clusters(n_clusters: int, points: Any, *, pairwise: bool) -> None:
 
 
 def subset(X: Any, kept: NDArray[np.intp], pairwise: bool) -> Any:
-    """The rows kept (of an affinity, rows and columns); all of X, uncopied, where nothing is left out."""
-    if len(kept) == X.shape[0]:
+    """The rows kept, in that order (of an affinity, rows and columns); X itself where these are all as they are."""
+    if len(kept) == X.shape[0] and (kept[1:] > kept[:-1]).all():
         return X
     if sparse.issparse(X):
         return sparse.csr_array(X)[kept][:, kept]

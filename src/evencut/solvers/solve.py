@@ -11,7 +11,7 @@ from scipy import sparse
 from ..criteria import RatioProblem
 from .lloyd import improve_by_lloyd
 from .moves import improve_by_moves
-from .multilevel import multilevel
+from .multilevel import improve_border, multilevel
 from .sampling import sample_problem, spread_labels
 from .starts import random_starts, spectral_starts
 
@@ -23,6 +23,8 @@ SOLVERS = ("auto", "spectral", "multilevel", "lloyd")
 # Larger sparse graphs go to the multilevel solver, which is faster there by far and finds lower energies.
 # Larger dense problems start from samples, whose spectrum costs less.
 _MANY_POINTS = 3000
+# Larger sparse graphs are refined along the borders of their clusters: sweeps over all points would take longer.
+_MANY_TO_SWEEP = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +94,7 @@ def solve(
         energy = problem.energy(labels)
         return Solution(labels, energy, 1, (energy,), True)
     if solver == "multilevel" or (solver == "auto" and _is_large_graph(problem)):
-        labels, path, converged = multilevel(
-            problem, n_clusters, n_init=n_init, max_iter=max_iter, random_state=rng
-        )
+        labels, path, converged = multilevel(problem, n_clusters, n_init=n_init, max_iter=max_iter, random_state=rng)
         return Solution(_heaviest_first(labels, problem.weights), path[-1], len(path), tuple(path), converged)
     best: Solution | None = None
     can_move = sparse.issparse(problem.matrix) or isinstance(problem.matrix, np.ndarray)
@@ -143,7 +143,9 @@ def refine(
     array([0, 0, 1, 1])
     """
     first = problem.energy(start)
-    if by_moves:
+    if by_moves and sparse.issparse(problem.matrix) and problem.n_points > _MANY_TO_SWEEP:
+        labels, trace, converged = improve_border(problem, start, n_clusters, max_iter=max_iter)
+    elif by_moves:
         labels, trace, converged = improve_by_moves(problem, start, n_clusters, max_iter=max_iter, rng=rng)
     else:
         labels, trace, converged = improve_by_lloyd(problem, start, n_clusters, max_iter=max_iter)

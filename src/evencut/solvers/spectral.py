@@ -6,6 +6,7 @@ better clusters than the criterion's own spectrum.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 
 import numpy as np
@@ -30,6 +31,8 @@ _SHIFT = 1e-6
 _SMALL_GRAPH = 3000
 _FEW_HOPS = 9
 _FEW_RESTARTS = 50
+# Vectors of larger graphs are only starts, and no start changes for being more exact than this.
+_TOLERANCE = 1e-4
 
 
 def spectral_embedding(
@@ -125,12 +128,13 @@ def leading_of_dense(
     array([2., 3.])
     """
     n_points = len(matrix)
-    values, vectors = scipy.linalg.eigh(matrix, subset_by_index=(n_points - n_vectors, n_points - 1))
-    if len(values) < n_vectors:
-        # LAPACK returns too few without a word where eigenvalues agree to the last bit; the full solver does not.
-        values, vectors = np.linalg.eigh(matrix)
-        values, vectors = values[-n_vectors:], vectors[:, -n_vectors:]
-    return values, vectors
+    # Where eigenvalues agree to the last bit LAPACK fails, or returns too few without a word; the full solver does not.
+    with contextlib.suppress(np.linalg.LinAlgError):
+        values, vectors = scipy.linalg.eigh(matrix, subset_by_index=(n_points - n_vectors, n_points - 1))
+        if len(values) == n_vectors:
+            return values, vectors
+    values, vectors = np.linalg.eigh(matrix)
+    return values[-n_vectors:], vectors[:, -n_vectors:]
 
 
 def _leading(normalized: Affinity, n_vectors: int, rng: np.random.Generator):
@@ -166,7 +170,8 @@ def _leading_of_graph(normalized, n_asked, rng):
         if np.median(hops) <= _FEW_HOPS:
             start, basis = rng.uniform(-1, 1, n_points), max(3 * n_asked, 60)
             try:
-                return eigsh(normalized, n_asked, which="LA", v0=start, tol=1e-8, ncv=basis, maxiter=_FEW_RESTARTS)
+                how = {"tol": _TOLERANCE, "ncv": basis, "maxiter": _FEW_RESTARTS}
+                return eigsh(normalized, n_asked, which="LA", v0=start, **how)
             except ArpackNoConvergence:
                 pass
     return _shift_invert(normalized, n_asked, rng)
@@ -178,8 +183,9 @@ def _shift_invert(normalized, n_asked, rng):
     factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     inverse = LinearOperator(normalized.shape, matvec=factor.solve, dtype=np.float64)
     start = rng.uniform(-1, 1, n_points)
+    tolerance = _TOLERANCE if n_points > _SMALL_GRAPH else 0.0
     try:
-        nearness, vectors = eigsh(inverse, n_asked, which="LA", v0=start)
+        nearness, vectors = eigsh(inverse, n_asked, which="LA", v0=start, tol=tolerance)
     except ArpackNoConvergence:
         nearness, vectors = eigsh(inverse, n_asked, which="LA", v0=start, ncv=4 * n_asked, maxiter=100 * n_points)
     return 1 + _SHIFT - 1 / nearness, vectors
