@@ -27,7 +27,8 @@ def main(method, source, n_clusters, n_jobs, target, *cold):
     if cold:
         importlib.import_module("evencut")
     else:
-        function(_prepare(X[:1500], takes), 5, n_jobs)
+        # Enough points for the code that large sets take.
+        function(_prepare(X[:4000], takes), 5, n_jobs)
     given = _prepare(X, takes, source)
     wall, cpu = time.perf_counter(), time.process_time()
     labels = function(given, n_clusters, n_jobs)
