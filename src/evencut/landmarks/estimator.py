@@ -26,7 +26,7 @@ __all__ = ["LandmarkClustering"]
 # fewer than so many in all: a cluster of one row in a thousand then shows up in it.
 _PILOT_ROWS = 20
 _LEAST_PILOT_ROWS = 20_000
-_MOST_LANDMARKS = 3000
+_MOST_LANDMARKS = 10_000
 _MOST_LANDMARK_ENTRIES = 50_000_000
 
 
@@ -49,7 +49,7 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
     n_clusters : int or "auto", default=8
         `"auto"` reads the number off the landmark graph, as in :class:`KernelClustering`.
     n_landmarks : int or "auto", default="auto"
-        Number of landmarks. `"auto"`: a tenth of the rows, but between 1000 and 3000, and 20 a cluster.
+        Number of landmarks. `"auto"`: a tenth of the rows, but between 1000 and 10000, and 20 a cluster.
     n_nearest : int, default=5
         Landmarks that each point hangs on.
     landmark_density : {"constant", "log", "identity"} or callable, default="constant"

@@ -17,7 +17,7 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
     """Make the figure; no data needed, but scikit-image."""
     photo = load_photo("astronaut", 160 if small else 240, 1200 if small else 2500)
     fixed = cut_in_two(photo, Gaussian(5.0))
-    adaptive = cut_in_two(photo, KNN(30 if small else 60))
+    adaptive = cut_in_two(photo, KNN(40 if small else 60))
     return Figure(
         "fig2",
         "Figure 2: the most frequent colour stolen",

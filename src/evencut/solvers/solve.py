@@ -20,7 +20,8 @@ __all__ = ["SOLVERS", "Solution", "refine", "solve"]
 #: The solvers by the names the estimators take.
 SOLVERS = ("auto", "spectral", "multilevel", "lloyd")
 
-# Larger sparse graphs go to the multilevel solver, which is faster there by far and finds lower energies.
+# Larger sparse graphs go to the multilevel solver, which is faster there and finds lower energies.
+_MANY_NODES = 1000
 # Larger dense problems start from samples, whose spectrum costs less.
 _MANY_POINTS = 3000
 # Larger sparse graphs are refined along the borders of their clusters: sweeps over all points would take longer.
@@ -70,7 +71,7 @@ def solve(
         `"spectral"`: cuts of the spectral embedding refined by single-point moves. `"multilevel"`, for sparse
         graphs: shrink, solve, refine (:func:`evencut.solvers.multilevel.multilevel`). `"lloyd"`: spectral
         starts refined by the steps of kernel k-means, all points at once. `"auto"` takes multilevel for sparse
-        graphs of more than 3000 points, spectral elsewhere.
+        graphs of more than 1000 points, spectral elsewhere.
     n_init : int
         Number of starts, judged by their energy; of cycles, for multilevel.
     max_iter : int
@@ -121,7 +122,7 @@ def _starts(problem, n_clusters, n_init, max_iter, solver, rng):
 
 
 def _is_large_graph(problem: RatioProblem) -> bool:
-    return sparse.issparse(problem.matrix) and problem.n_points > _MANY_POINTS
+    return sparse.issparse(problem.matrix) and problem.n_points > _MANY_NODES
 
 
 def refine(
