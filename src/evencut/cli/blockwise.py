@@ -1,4 +1,4 @@
-"""`evencut cluster "data/*.parquet" --landmarks 3000 -o labels/`: files bigger than memory in, blocks of labels out.
+"""`evencut cluster "data/*.parquet" --landmarks auto -o labels/`: files bigger than memory in, blocks of labels out.
 
 Blocks are read on this machine, or by the workers of a Dask scheduler; labels always come back here to be written.
 """
