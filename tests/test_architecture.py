@@ -45,8 +45,9 @@ MAY_IMPORT = {
     "datasets": set(),
     "plotting": set(),
 }
-# The only imports down the table: a fitted model offers its diagnosis as a method, which loads it when called.
-CALLS_DOWN = {"clustering": {"diagnosis"}}
+# The only imports down the table, loaded when called: a fitted model offers its diagnosis as a method, and many points
+# start from landmarks, which the same estimator clusters.
+CALLS_DOWN = {"clustering": {"diagnosis"}, "selection": {"landmarks"}}
 _EVERYTHING = {*MAY_IMPORT, "__init__"}
 MAY_IMPORT["paper"] = _EVERYTHING
 MAY_IMPORT["cli"] = {*_EVERYTHING, "paper"}

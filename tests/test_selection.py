@@ -142,28 +142,23 @@ def test_a_solver_without_starts_takes_one_scale_unjudged():
     assert adjusted_rand_score(MOONS_OF, model.labels_) > 0.95
 
 
-def test_many_points_are_judged_on_a_sample_and_refined_together(monkeypatch):
+def test_many_points_start_from_landmarks_and_are_refined_together(monkeypatch):
     monkeypatch.setattr(evencut.selection, "MAX_JUDGED_POINTS", 250)
     model = KernelClustering(2, random_state=0).fit(MOONS)
-    assert model.selection_.n_judged == 250
-    assert all(len(candidate.solution.labels) == 250 for candidate in model.selection_.candidates)
+    assert [candidate.start for candidate in model.selection_.candidates] == ["landmarks"]
+    assert np.isnan(model.selection_.best.score)
     assert abs(model.affinity_ - SharedNeighbors(15).affinity(MOONS)).max() == 0
     assert model.energy_ == pytest.approx(normalized_cut(model.affinity_).energy(model.labels_))
     assert (np.diff(model.energy_trace_) <= 1e-12).all()
     assert adjusted_rand_score(MOONS_OF, model.labels_) > 0.95
 
 
-def test_a_sample_that_cannot_hold_all_clusters_is_not_judged(monkeypatch):
+def test_no_cluster_of_many_points_is_lost(monkeypatch):
     monkeypatch.setattr(evencut.selection, "MAX_JUDGED_POINTS", 250)
     few = np.repeat(RNG.normal(size=(4, 2)), 100, axis=0)
-    for X, k in ((MOONS, 60), (few, 4)):
-        model = KernelClustering(k, random_state=0).fit(X)
-        assert len(np.unique(model.labels_)) == k
-    # A sample with fewer distinct points than clusters cannot be judged.
-    rare = np.r_[np.zeros((360, 2)), RNG.normal(size=(40, 2))]
-    model = KernelClustering(40, random_state=0).fit(rare)
-    assert len(np.unique(model.labels_)) == 40
-    assert model.selection_.best.start == "solver"
+    mostly_one = np.r_[np.zeros((360, 2)), RNG.normal(size=(40, 2))]
+    for X, k in ((MOONS, 60), (MOONS, 300), (few, 4), (few, 2), (mostly_one, 40), (mostly_one, 8)):
+        assert len(np.unique(KernelClustering(k, random_state=0).fit_predict(X))) == k
 
 
 def test_noise_between_curves_does_not_mislead_a_fine_graph():

@@ -51,8 +51,8 @@ class KernelClustering(ClusterMixin, BaseEstimator):
     kernel : str or kernel object, default="auto"
         `"auto"`: :class:`evencut.kernels.SharedNeighbors` at a scale of 0.6, 1 or 1.6 times a sixth of an average
         cluster (kept within 10 and 25 neighbours), whichever :func:`evencut.selection.select` judges best by its
-        normalised cut. Of more than 20000 points a random sample of so many is judged; clusters with fewer than
-        about 20 points in it are missed. For more than 50 clusters of so many points, and with `solver="lloyd"` or
+        normalised cut. More than 20000 points are not judged but start from the cut of landmarks
+        (:class:`LandmarkClustering`) and are refined with 15 neighbours. With `solver="lloyd"` or
         `"multilevel"`, 25 neighbours unjudged. Or
         `"shared_neighbors"`, `"knn"`, `"gaussian"`, `"adaptive_gaussian"`, `"local_scaling"`, `"geodesic"`,
         `"precomputed"`, or an object of :mod:`evencut.kernels` with parameters of its own.

@@ -43,12 +43,10 @@ __all__ = [
     "select_number",
 ]
 
-#: Above this many points a random sample of so many is judged, so that a fit stays a matter of seconds.
+#: More points are not judged but start from landmarks, so that a fit stays a matter of seconds.
 MAX_JUDGED_POINTS = 20_000
 
-# With more clusters a sample has too few points of each, and judging it takes longer than solving all points.
-_MAX_SAMPLED_CLUSTERS = 50
-# Neighbours on the graph of all points on which the labels of a sample are refined: borders need no more.
+# Neighbours on the graph of all points on which the labels of landmarks are refined: borders need no more.
 _REFINING_NEIGHBORS = 15
 # A neighbourhood is a sixth of an average cluster, within limits: fewer are noise, more add only cost.
 _CLUSTERS_PER_NEIGHBORHOOD = 6
@@ -70,7 +68,7 @@ class Candidate:
     ----------
     n_clusters, n_neighbors : int
         Number of clusters and K, the scale it was found at.
-    start : {"spectral", "merged", "merged from more vectors", "solver"}
+    start : {"spectral", "merged", "merged from more vectors", "landmarks", "solver"}
         How it was started.
     leak, mixing : float
         The rates out of and inside clusters, :math:`\\ell` and :math:`\\mu`.
@@ -101,13 +99,10 @@ class Selection:
         Best first.
     numbers : tuple of NumberCandidate
         The numbers of clusters compared, best first; empty where the number was given.
-    n_judged : int
-        How many points were judged: all, or those of a random sample.
     """
 
     candidates: tuple[Candidate, ...]
     numbers: tuple[NumberCandidate, ...]
-    n_judged: int
 
     @property
     def best(self) -> Candidate:
@@ -170,20 +165,19 @@ def select(
     At each scale there are three: the spectral embedding cut into k parts, and two where it is cut into 3k + 5 parts,
     in k + 2 and in k + 10 vectors, which are merged down to k. All are refined by single-point moves.
 
-    Of more than `MAX_JUDGED_POINTS` points a random sample is judged, at the two broader scales. The others then
-    join the cluster of the nearest point of the sample, and all are refined on the graph of all points (K = 15). The
-    graph of all points alone would mislead: its neighbourhoods are so small that a thin place inside a cluster is a
-    cheaper cut than the noise between two. For more than 50 clusters of so many points, or by a solver that takes no
-    starts, the kernel's own scale (K = 25) is solved unjudged.
+    More than `MAX_JUDGED_POINTS` points are not judged. Their start is the normalised cut of landmarks
+    (:class:`evencut.LandmarkClustering`), refined on the graph of all points (K = 15). That graph alone would mislead:
+    its neighbourhoods are so small that a thin place inside a cluster is a cheaper cut than the noise between two. A
+    solver that takes no starts solves the kernel's own scale (K = 25), unjudged.
 
     Parameters
     ----------
     X : ndarray of shape (n, n_features)
     n_clusters : int or "auto"
         With `"auto"`, the number that :func:`evencut.cluster_number.rank_numbers` puts first over the scales
-        15, 25 and 40.
+        15, 25 and 40, on a random sample where there are more than `MAX_JUDGED_POINTS` points.
     weights : ndarray of shape (n,), optional
-        How many points each stands for.
+        How many points each stands for; landmarks take them for one each, and leave the rest to the refinement.
     solver, n_init, max_iter
         As in :func:`evencut.solvers.solve`.
     random_state : int, optional
@@ -200,42 +194,39 @@ def select(
     >>> select(X, 2, random_state=0).selection.best.n_clusters
     2
     """
+    how: dict[str, Any] = {"n_init": n_init, "max_iter": max_iter, "random_state": random_state}
+    many = len(X) > MAX_JUDGED_POINTS
     sample: Any = slice(None)
-    if len(X) > MAX_JUDGED_POINTS:
+    if many:
         sample = np.random.default_rng(random_state).choice(len(X), MAX_JUDGED_POINTS, replace=False)
-    judged, judged_weights = X[sample], None if weights is None else weights[sample]
     numbers: tuple[NumberCandidate, ...] = ()
     if isinstance(n_clusters, str):
-        graphs = _graphs(judged, neighborhood_sizes(len(judged), 1), n_jobs)
-        problems = ((size, normalized_cut(graph, judged_weights)) for size, graph in graphs)
+        seen, seen_weights = X[sample], None if weights is None else weights[sample]
+        graphs = _graphs(seen, neighborhood_sizes(len(seen), 1), n_jobs)
+        problems = ((size, normalized_cut(graph, seen_weights)) for size, graph in graphs)
         numbers = rank_numbers(problems, random_state)
         n_clusters = numbers[0].n_clusters if numbers else 1
-    sampled = len(judged) < len(X)
-    too_many = sampled and (n_clusters > _MAX_SAMPLED_CLUSTERS or n_clusters > len(np.unique(judged, axis=0)))
-    if n_clusters == 1 or too_many or solver not in ("auto", "spectral"):
+    # Landmarks are distinct points of a sample and must not be too few for the clusters.
+    few = many and len(np.unique(X[sample], axis=0)) < 2 * n_clusters
+    if n_clusters == 1 or few or solver not in ("auto", "spectral"):
         kernel, affinity, problem = _all_points(X, SharedNeighbors().n_neighbors, weights, n_jobs)
-        how: dict[str, Any] = {"solver": solver, "n_init": n_init, "max_iter": max_iter, "random_state": random_state}
-        solution = solve(problem, n_clusters, **how)
-        only = _judge(solution, n_clusters, kernel.n_neighbors, "solver", float("nan"))
-        return Selected(kernel, affinity, solution, Selection((only,), numbers, len(X)))
+        solution = solve(problem, n_clusters, solver=solver, **how)
+        return _unjudged(kernel, affinity, solution, n_clusters, "solver", numbers)
+    if many:
+        kernel, affinity, problem = _all_points(X, _REFINING_NEIGHBORS, weights, n_jobs)
+        start = _start_from_landmarks(X, n_clusters, n_jobs, how)
+        solution = refine(problem, start, n_clusters, max_iter=max_iter)
+        return _unjudged(kernel, affinity, solution, n_clusters, "landmarks", numbers)
     found: list[Candidate] = []
     affinities = {}
-    sizes = neighborhood_sizes(len(judged), n_clusters)
-    for size, graph in _graphs(judged, sizes[1:] if sampled else sizes, n_jobs):
+    for size, graph in _graphs(X, neighborhood_sizes(len(X), n_clusters), n_jobs):
         affinities[size] = graph
         rng = np.random.default_rng(random_state)
-        found.extend(_candidates(normalized_cut(graph, judged_weights), n_clusters, size, n_init, max_iter, rng))
+        found.extend(_candidates(normalized_cut(graph, weights), n_clusters, size, n_init, max_iter, rng))
     found.sort(key=lambda candidate: candidate.score)
-    best, selection = found[0], Selection(tuple(found), numbers, len(judged))
-    if not sampled:
-        kernel = SharedNeighbors(n_neighbors=best.n_neighbors)
-        return Selected(kernel, affinities[best.n_neighbors], best.solution, selection)
-    kernel, affinity, problem = _all_points(X, _REFINING_NEIGHBORS, weights, n_jobs)
-    start = best.solution.labels[kneighbors(judged, 1, at=X, n_jobs=n_jobs)[1][:, 0]]
-    # Of equal points the nearest may be another one; with its own labels the sample keeps all clusters in use.
-    start[sample] = best.solution.labels
-    solution = refine(problem, start, n_clusters, max_iter=max_iter)
-    return Selected(kernel, affinity, solution, selection)
+    best = found[0]
+    kernel = SharedNeighbors(n_neighbors=best.n_neighbors)
+    return Selected(kernel, affinities[best.n_neighbors], best.solution, Selection(tuple(found), numbers))
 
 
 def select_number(affinity: Affinity, weights: NDArray[np.float64], random_state: int | None = None) -> Selection:
@@ -248,8 +239,7 @@ def select_number(affinity: Affinity, weights: NDArray[np.float64], random_state
     >>> select_number(three, np.ones(60), random_state=0).numbers[0].n_clusters
     3
     """
-    numbers = rank_numbers([(None, normalized_cut(affinity, weights))], random_state)
-    return Selection((), numbers, affinity.shape[0])
+    return Selection((), rank_numbers([(None, normalized_cut(affinity, weights))], random_state))
 
 
 def _graphs(X, sizes, n_jobs) -> Iterator[tuple[int, sparse.csr_array]]:
@@ -303,3 +293,17 @@ def _all_points(X, n_neighbors, weights, n_jobs):
     kernel = SharedNeighbors(n_neighbors=min(n_neighbors, len(X) - 1))
     affinity = kernel.affinity(X, n_jobs=n_jobs)
     return kernel, affinity, normalized_cut(affinity, weights)
+
+
+def _start_from_landmarks(X, n_clusters, n_jobs, how):
+    """Labels of all points by the normalised cut of landmarks, with every cluster in use."""
+    # An import down the table of rooms: landmarks are solved by the estimator that calls for them here.
+    from .landmarks import LandmarkClustering
+
+    model = LandmarkClustering(n_clusters, scale=None, n_jobs=n_jobs, **how)
+    return fill_empty(model.fit(X).labels_, n_clusters)
+
+
+def _unjudged(kernel, affinity, solution, n_clusters, start, numbers):
+    only = _judge(solution, n_clusters, kernel.n_neighbors, start, float("nan"))
+    return Selected(kernel, affinity, solution, Selection((only,), numbers))

@@ -73,6 +73,7 @@ def choose_landmarks(
     n_landmarks: int,
     transform: str | Callable[[NDArray[np.float64]], ArrayLike],
     rng: np.random.Generator,
+    n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
     r"""Landmarks whose density follows the density law, not the data.
 
@@ -94,6 +95,8 @@ def choose_landmarks(
     transform : str or callable
         As in :func:`evencut.equalization.density_law`; `"identity"` draws uniformly from the data.
     rng : Generator
+    n_jobs : int, optional
+        Threads of the neighbour searches; the result does not depend on them.
 
     Examples
     --------
@@ -112,19 +115,21 @@ def choose_landmarks(
     if isinstance(transform, str) and transform == "identity":
         weights = np.ones(len(points))
     else:
-        sigma = AdaptiveGaussian(_DENSITY_NEIGHBORS, transform).bandwidths(points)
+        sigma = AdaptiveGaussian(_DENSITY_NEIGHBORS, transform).bandwidths(points, n_jobs=n_jobs)
         weights = (sigma / sigma.max()) ** min(2, points.shape[1])
     # The smallest of exponential waiting times are a weighted draw without replacement.
     waiting = rng.standard_exponential(len(points)) / np.maximum(weights, np.finfo(float).tiny)
     centres = points[np.argsort(waiting, kind="stable")[:n_landmarks]]
     for _ in range(_SWEEPS):
-        centres = _to_the_middle(centres, points, weights)
+        centres = _to_the_middle(centres, points, weights, n_jobs)
     return np.unique(centres, axis=0)
 
 
-def _to_the_middle(centres: NDArray, points: NDArray, weights: NDArray) -> NDArray[np.float64]:
+def _to_the_middle(
+    centres: NDArray, points: NDArray, weights: NDArray, n_jobs: int | None
+) -> NDArray[np.float64]:
     """One sweep of weighted k-means; a centre with no points stays."""
-    nearest = kneighbors(centres, 1, at=points)[1][:, 0]
+    nearest = kneighbors(centres, 1, at=points, n_jobs=n_jobs)[1][:, 0]
     mass = np.bincount(nearest, weights, len(centres))
     sums = [np.bincount(nearest, weights * column, len(centres)) for column in points.T]
     return np.where(mass[:, None] > 0, np.column_stack(sums) / np.where(mass > 0, mass, 1.0)[:, None], centres)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
@@ -27,6 +28,9 @@ __all__ = ["LandmarkClustering"]
 _PILOT_ROWS = 20
 _LEAST_PILOT_ROWS = 20_000
 _MOST_LANDMARKS = 10_000
+# Beyond so many features there is no tree to find the nearest landmark by, and each one costs.
+_FEW_FEATURES = 15
+_MOST_WITHOUT_TREE = 3000
 _MOST_LANDMARK_ENTRIES = 50_000_000
 
 
@@ -49,7 +53,8 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
     n_clusters : int or "auto", default=8
         `"auto"` reads the number off the landmark graph, as in :class:`KernelClustering`.
     n_landmarks : int or "auto", default="auto"
-        Number of landmarks. `"auto"`: a tenth of the rows, but between 1000 and 10000, and 20 a cluster.
+        Number of landmarks. `"auto"`: 30 times the square root of the number of rows, but between 1000 and 10000
+        (3000 for more than 15 features), and 20 a cluster.
     n_nearest : int, default=5
         Landmarks that each point hangs on.
     landmark_density : {"constant", "log", "identity"} or callable, default="constant"
@@ -68,7 +73,8 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
     random_state : int, RandomState or None, default=None
         The same data and seed give the same labels, however the rows are cut into blocks and whoever reads them.
     n_jobs : int or None, default=None
-        Blocks handled at a time on this machine, one a thread; -1 takes all cores. Dask uses its own workers.
+        Blocks handled at a time on this machine, one a thread, and threads that choose the landmarks; -1 takes all
+        cores. Dask uses its own workers for the blocks.
 
     Attributes
     ----------
@@ -164,7 +170,8 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         pilot = rows.gathered(RowSample.of(n_pilot, rows.n_rows, seed))
         self.feature_scale_ = feature_scale(pilot, self.scale)
         pilot = pilot / self.feature_scale_
-        landmarks = choose_landmarks(pilot, n_landmarks, self.landmark_density, np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        landmarks = choose_landmarks(pilot, n_landmarks, self.landmark_density, rng, self.n_jobs)
         if not isinstance(self.n_clusters, str) and len(landmarks) < self.n_clusters:
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than the {len(landmarks)} distinct points found for "
@@ -258,7 +265,8 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
     def _count_landmarks(self, n_rows: int, n_features: int) -> int:
         is_auto = isinstance(self.n_landmarks, str)
         n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
-        usual = max(min(max(n_rows // 10, 1000), _MOST_LANDMARKS), 20 * n_clusters)
+        most = _MOST_LANDMARKS if n_features <= _FEW_FEATURES else _MOST_WITHOUT_TREE
+        usual = max(min(max(30 * math.isqrt(n_rows), 1000), most), 20 * n_clusters)
         n_landmarks = min(usual, n_rows) if is_auto else int(self.n_landmarks)
         if n_landmarks > n_rows:
             raise ValueError(
