@@ -111,7 +111,7 @@ class Selection:
 
 
 class Selected(NamedTuple):
-    """What was chosen for all points: the kernel, its affinity, and the labels; and how."""
+    """What was chosen, the kernel with its affinity and the labels, and what it was chosen from."""
 
     kernel: SharedNeighbors
     affinity: sparse.csr_array
@@ -201,32 +201,22 @@ def select(
         sample = np.random.default_rng(random_state).choice(len(X), MAX_JUDGED_POINTS, replace=False)
     numbers: tuple[NumberCandidate, ...] = ()
     if isinstance(n_clusters, str):
-        seen, seen_weights = X[sample], None if weights is None else weights[sample]
-        graphs = _graphs(seen, neighborhood_sizes(len(seen), 1), n_jobs)
-        problems = ((size, normalized_cut(graph, seen_weights)) for size, graph in graphs)
-        numbers = rank_numbers(problems, random_state)
+        numbers = _numbers(X[sample], None if weights is None else weights[sample], random_state, n_jobs)
         n_clusters = numbers[0].n_clusters if numbers else 1
     # Landmarks are distinct points of a sample and must not be too few for the clusters.
     few = many and len(np.unique(X[sample], axis=0)) < 2 * n_clusters
     if n_clusters == 1 or few or solver not in ("auto", "spectral"):
         kernel, affinity, problem = _all_points(X, SharedNeighbors().n_neighbors, weights, n_jobs)
         solution = solve(problem, n_clusters, solver=solver, **how)
-        return _unjudged(kernel, affinity, solution, n_clusters, "solver", numbers)
-    if many:
+        candidates = (_judge(solution, n_clusters, kernel.n_neighbors, "solver", float("nan")),)
+    elif many:
         kernel, affinity, problem = _all_points(X, _REFINING_NEIGHBORS, weights, n_jobs)
-        start = _start_from_landmarks(X, n_clusters, n_jobs, how)
-        solution = refine(problem, start, n_clusters, max_iter=max_iter)
-        return _unjudged(kernel, affinity, solution, n_clusters, "landmarks", numbers)
-    found: list[Candidate] = []
-    affinities = {}
-    for size, graph in _graphs(X, neighborhood_sizes(len(X), n_clusters), n_jobs):
-        affinities[size] = graph
-        rng = np.random.default_rng(random_state)
-        found.extend(_candidates(normalized_cut(graph, weights), n_clusters, size, n_init, max_iter, rng))
-    found.sort(key=lambda candidate: candidate.score)
-    best = found[0]
-    kernel = SharedNeighbors(n_neighbors=best.n_neighbors)
-    return Selected(kernel, affinities[best.n_neighbors], best.solution, Selection(tuple(found), numbers))
+        solution = refine(problem, _labels_of_landmarks(X, n_clusters, n_jobs, how), n_clusters, max_iter=max_iter)
+        candidates = (_judge(solution, n_clusters, kernel.n_neighbors, "landmarks", float("nan")),)
+    else:
+        candidates, affinity = _judged(X, n_clusters, weights, n_jobs, how)
+        kernel, solution = SharedNeighbors(n_neighbors=candidates[0].n_neighbors), candidates[0].solution
+    return Selected(kernel, affinity, solution, Selection(candidates, numbers))
 
 
 def select_number(affinity: Affinity, weights: NDArray[np.float64], random_state: int | None = None) -> Selection:
@@ -240,6 +230,24 @@ def select_number(affinity: Affinity, weights: NDArray[np.float64], random_state
     3
     """
     return Selection((), rank_numbers([(None, normalized_cut(affinity, weights))], random_state))
+
+
+def _numbers(X, weights, random_state, n_jobs) -> tuple[NumberCandidate, ...]:
+    graphs = _graphs(X, neighborhood_sizes(len(X), 1), n_jobs)
+    return rank_numbers(((size, normalized_cut(graph, weights)) for size, graph in graphs), random_state)
+
+
+def _judged(X, n_clusters, weights, n_jobs, how) -> tuple[tuple[Candidate, ...], sparse.csr_array]:
+    """The candidates of every scale, best first, and the affinity of the best."""
+    found: list[Candidate] = []
+    affinities = {}
+    for size, graph in _graphs(X, neighborhood_sizes(len(X), n_clusters), n_jobs):
+        affinities[size] = graph
+        rng = np.random.default_rng(how["random_state"])
+        problem = normalized_cut(graph, weights)
+        found.extend(_candidates(problem, n_clusters, size, how["n_init"], how["max_iter"], rng))
+    found.sort(key=lambda candidate: candidate.score)
+    return tuple(found), affinities[found[0].n_neighbors]
 
 
 def _graphs(X, sizes, n_jobs) -> Iterator[tuple[int, sparse.csr_array]]:
@@ -295,15 +303,10 @@ def _all_points(X, n_neighbors, weights, n_jobs):
     return kernel, affinity, normalized_cut(affinity, weights)
 
 
-def _start_from_landmarks(X, n_clusters, n_jobs, how):
+def _labels_of_landmarks(X, n_clusters, n_jobs, how):
     """Labels of all points by the normalised cut of landmarks, with every cluster in use."""
     # An import down the table of rooms: landmarks are solved by the estimator that calls for them here.
     from .landmarks import LandmarkClustering
 
     model = LandmarkClustering(n_clusters, scale=None, n_jobs=n_jobs, **how)
     return fill_empty(model.fit(X).labels_, n_clusters)
-
-
-def _unjudged(kernel, affinity, solution, n_clusters, start, numbers):
-    only = _judge(solution, n_clusters, kernel.n_neighbors, start, float("nan"))
-    return Selected(kernel, affinity, solution, Selection((only,), numbers))
