@@ -205,6 +205,7 @@ def select(
         n_clusters = numbers[0].n_clusters if numbers else 1
     # Landmarks are distinct points of a sample and must not be too few for the clusters.
     few = many and len(np.unique(X[sample], axis=0)) < 2 * n_clusters
+    candidates: tuple[Candidate, ...]
     if n_clusters == 1 or few or solver not in ("auto", "spectral"):
         kernel, affinity, problem = _all_points(X, SharedNeighbors().n_neighbors, weights, n_jobs)
         solution = solve(problem, n_clusters, solver=solver, **how)
