@@ -25,3 +25,15 @@ def test_wide_and_long_graphs_have_accurate_spectra(dimension, monkeypatch):
     monkeypatch.setattr(spectral, "_FEW_HOPS", 0)
     again, _ = spectral.spectral_embedding(affinity, 5, np.random.default_rng(0))
     np.testing.assert_allclose(values, again, atol=1e-7)
+
+
+def test_where_lapack_fails_the_full_solver_takes_over(monkeypatch):
+    matrix = np.diag([3.0, 1.0, 2.0])
+
+    def fails(*args, **options):
+        raise np.linalg.LinAlgError("Internal Error.")
+
+    monkeypatch.setattr("scipy.linalg.eigh", fails)
+    values, vectors = spectral.leading_of_dense(matrix, 2)
+    np.testing.assert_allclose(values, [2, 3])
+    np.testing.assert_allclose(matrix @ vectors, vectors * values)
