@@ -35,8 +35,8 @@ def _heading():
         "",
         "The worms are shaped after the public sets of that name, as far as these are described. They touch less: the",
         "normalised cut of the public ones is higher. Crossing worms are the harder set that stood here before, kept",
-        "beside them. The constants of the multilevel solver were chosen on these blobs and on thick crossing worms, the",
-        "number of landmarks that the default kernel starts from on draws of all these sets.",
+        "beside them. The constants of the multilevel solver were chosen on these blobs and on thick crossing worms,",
+        "the number of landmarks that the default kernel starts from on draws of all these sets.",
         "",
         f"Machine: {_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.release()}, Python "
         f"{platform.python_version()}. Load average at the end: {load[0]:.1f}, {load[1]:.1f}, {load[2]:.1f} "

@@ -153,6 +153,13 @@ def test_many_points_start_from_landmarks_and_are_refined_together(monkeypatch):
     assert adjusted_rand_score(MOONS_OF, model.labels_) > 0.95
 
 
+def test_labels_of_many_points_do_not_depend_on_threads():
+    X = np.random.default_rng(1).normal(size=(21_000, 2)) + 6 * (np.arange(21_000) % 3)[:, None]
+    one, two = (KernelClustering(3, random_state=5, n_jobs=jobs).fit(X) for jobs in (1, 2))
+    assert (one.labels_ == two.labels_).all()
+    assert one.energy_ == two.energy_
+
+
 def test_no_cluster_of_many_points_is_lost(monkeypatch):
     monkeypatch.setattr(evencut.selection, "MAX_JUDGED_POINTS", 250)
     few = np.repeat(RNG.normal(size=(4, 2)), 100, axis=0)
