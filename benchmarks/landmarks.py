@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.large_data import moons, write_blobs, write_with_sparse_clusters
+from benchmarks.measure import peak_megabytes
 from evencut import __version__
 
 HERE = Path(__file__).parent
@@ -119,8 +119,7 @@ def _fit(task):
     labels = _run(task, X)
     after = _clocks()
     np.save(task["labels"], labels)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
-    return {"cpu_s": after[0] - before[0], "wall_s": after[1] - before[1], "peak_mb": peak}
+    return {"cpu_s": after[0] - before[0], "wall_s": after[1] - before[1], "peak_mb": peak_megabytes()}
 
 
 def _clocks():

@@ -33,11 +33,11 @@ def main(method, source, n_clusters, n_jobs, target, *cold):
     wall, cpu = time.perf_counter(), time.process_time()
     labels = function(given, n_clusters, n_jobs)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    peak = _peak_megabytes()
+    peak = peak_megabytes()
     np.savez(target, labels=labels, wall=wall, cpu=cpu, peak=peak)
 
 
-def _peak_megabytes():
+def peak_megabytes():
     """The largest resident size of this process; what its parent held before the start does not count."""
     try:
         status = Path("/proc/self/status").read_text()

@@ -229,8 +229,10 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         self.energy_ = solution.energy
         self.energy_trace_ = np.array(solution.trace)
         self.n_iter_ = solution.n_iter
-        self.labels_ = solution.labels[given] if len(kept) == X.shape[0] else self._label(self._scaled(X))
-        self.labels_[kept] = solution.labels
+        self.labels_ = solution.labels[given]
+        if len(kept) < X.shape[0]:
+            self.labels_ = self._label(self._scaled(X))
+            self.labels_[kept] = solution.labels
         return self
 
     @property

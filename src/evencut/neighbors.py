@@ -15,10 +15,10 @@ from scipy import sparse
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-__all__ = ["NeighborSearch", "kneighbors", "near_order", "neighbor_graph", "neighbor_recall"]
+__all__ = ["MAX_TREE_FEATURES", "NeighborSearch", "kneighbors", "near_order", "neighbor_graph", "neighbor_recall"]
 
-# Beyond this many features a KD-tree visits most of its leaves and brute force wins.
-_MAX_TREE_FEATURES = 15
+#: Beyond this many features a KD-tree visits most of its leaves and brute force wins.
+MAX_TREE_FEATURES = 15
 # Beyond this many points in high dimension all pairs take minutes, and an approximate search pays.
 _MAX_BRUTE_POINTS = 100_000
 _QUERIES_PER_BLOCK = 1 << 16
@@ -267,7 +267,7 @@ def _choose(method: Any, X: NDArray) -> Any:
         return method
     if method not in _METHODS:
         raise ValueError(f"method={method!r} is not known; choose one of {_METHODS} or give a neighbours transformer.")
-    exact = "tree" if X.shape[1] <= _MAX_TREE_FEATURES else "brute"
+    exact = "tree" if X.shape[1] <= MAX_TREE_FEATURES else "brute"
     if method == "approximate":
         return method
     large = exact == "brute" and len(X) > _MAX_BRUTE_POINTS

@@ -142,23 +142,26 @@ def _profiles(report: BiasReport) -> str:
 def _profile(inside: NDArray, outside: NDArray, low: float, high: float, colour: str) -> str:
     width, height, pad = 200, 130, 14
     step = (width / 2 - pad) / DEPTH
-    level = lambda v: height - 20 - (v - low) / max(high - low, 1e-9) * (height - 20 - pad)  # noqa: E731
+
+    def level(value: float) -> float:
+        return height - 20 - (value - low) / max(high - low, 1e-9) * (height - 20 - pad)
+
     right = [(width / 2 + (i + 0.5) * step, level(v)) for i, v in enumerate(inside)]
     left = [(width / 2 - (i + 0.5) * step, level(v)) for i, v in enumerate(outside)][::-1]
-    line = lambda pts, ink: (  # noqa: E731
-        f'<polyline fill="none" stroke="{ink}" stroke-width="2" points="'
-        + " ".join(f"{x:.1f},{y:.1f}" for x, y in pts)
-        + '"/>'
-        + "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{ink}"/>' for x, y in pts)
-    )
-    across = line([left[-1], right[0]], _QUIET)
+    across = _polyline([left[-1], right[0]], _QUIET)
     middle = f'<line x1="{width / 2}" x2="{width / 2}" y1="4" y2="{height - 4}" stroke="{_RULE}" stroke-width="2"/>'
     frame = f'<rect x=".5" y=".5" width="{width - 1}" height="{height - 1}" fill="#fff" stroke="{_RULE}"/>'
     ends = "".join(
         f'<text x="{x}" y="{height - 5}" text-anchor="{anchor}" font-size="10" fill="{_QUIET}">{word}</text>'
         for x, anchor, word in ((5, "start", "neighbour"), (width - 5, "end", "cluster"))
     )
-    return frame + middle + across + line(left, _QUIET) + line(right, colour) + ends
+    return frame + middle + across + _polyline(left, _QUIET) + _polyline(right, colour) + ends
+
+
+def _polyline(points: list[tuple[float, float]], ink: str) -> str:
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{ink}"/>' for x, y in points)
+    return f'<polyline fill="none" stroke="{ink}" stroke-width="2" points="{line}"/>{dots}'
 
 
 def _gap() -> str:

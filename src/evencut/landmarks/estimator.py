@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..affinity import Affinity, degrees
 from ..clustering import KernelClustering
-from ..neighbors import kneighbors
+from ..neighbors import MAX_TREE_FEATURES, kneighbors
 from ..scaling import SCALES, feature_scale
 from ..validation import check_choice, check_count
 from .attachment import Attachment, whole_graph
@@ -28,8 +28,7 @@ __all__ = ["LandmarkClustering"]
 _PILOT_ROWS = 20
 _LEAST_PILOT_ROWS = 20_000
 _MOST_LANDMARKS = 10_000
-# Beyond so many features there is no tree to find the nearest landmark by, and each one costs.
-_FEW_FEATURES = 15
+# Without a tree to find the nearest one by, each landmark costs.
 _MOST_WITHOUT_TREE = 3000
 _MOST_LANDMARK_ENTRIES = 50_000_000
 
@@ -265,7 +264,7 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
     def _count_landmarks(self, n_rows: int, n_features: int) -> int:
         is_auto = isinstance(self.n_landmarks, str)
         n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
-        most = _MOST_LANDMARKS if n_features <= _FEW_FEATURES else _MOST_WITHOUT_TREE
+        most = _MOST_LANDMARKS if n_features <= MAX_TREE_FEATURES else _MOST_WITHOUT_TREE
         usual = max(min(max(30 * math.isqrt(n_rows), 1000), most), 20 * n_clusters)
         n_landmarks = min(usual, n_rows) if is_auto else int(self.n_landmarks)
         if n_landmarks > n_rows:
