@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evencut.density import (
+from evencut.affinity import (
     knn_density,
     knn_radius,
     parzen_density,

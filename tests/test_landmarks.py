@@ -309,8 +309,8 @@ def test_in_memory_estimators_name_the_right_tool(moons, monkeypatch):
     def full(*_, **__):
         raise MemoryError("8 EiB")
 
-    monkeypatch.setattr(evencut.kernels.KNN, "affinity", full)
-    monkeypatch.setattr(evencut.clustering, "select", full)
+    monkeypatch.setattr(evencut.kernels.KNN, "affinity_and_extension", full)
+    monkeypatch.setattr("evencut.estimators.kernel_clustering.select", full)
     for kernel in ("knn", "auto"):
         with pytest.raises(MemoryError, match=r"4000 points does not fit.*8 EiB.*LandmarkClustering"):
             KernelClustering(2, kernel=kernel).fit(moons[0])

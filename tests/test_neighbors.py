@@ -9,8 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 
-from evencut import neighbors
-from evencut.neighbors import NeighborSearch, kneighbors, near_order, neighbor_graph, neighbor_recall
+from evencut.affinity import NeighborSearch, kneighbors, near_order, neighbor_graph, neighbor_recall, neighbors
 
 
 def points(n_samples=700, n_features=3, seed=0, dtype=np.float64):

@@ -32,7 +32,7 @@ def test_the_example_kernel_of_the_contributors_page_works():
 
     import evencut.kernels as kernels
     from evencut import KernelClustering
-    from evencut.density import squared_distances
+    from evencut.affinity import squared_distances
 
     (code,) = blocks((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), "python")
     names = {**vars(kernels), "squared_distances": squared_distances}

@@ -63,7 +63,7 @@ def test_energy_is_the_criterion_plus_the_boundary(criterion):
     result = segment(image, box=box, criterion=criterion, kernel=kernel, features=points, smoothness=0.1)
     affinity = kernel.affinity(points.reshape(-1, 2).astype(np.float32).astype(float))
     problem = CRITERIA[criterion](affinity)
-    unit = problem.matrix.sum() / problem.weights.sum() / np.sqrt(len(affinity.indptr) - 1)
+    unit = affinity.sum() / problem.weights.sum() / np.sqrt(len(affinity.indptr) - 1)
     weights = boundary_weights(image.astype(np.float32), "contrast")
     expected = problem.energy(result.labels.ravel()) + 0.1 * unit * boundary_energy(weights, result.labels)
     assert result.energy == pytest.approx(expected, rel=1e-6)

@@ -5,16 +5,13 @@ import pytest
 from sklearn.datasets import load_breast_cancer, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
-import evencut.selection
+import evencut.affinity.limits
 from evencut import KernelClustering
-from evencut.cluster_number import rank_numbers
+from evencut.affinity import feature_scale, kneighbors
 from evencut.criteria import normalized_cut
 from evencut.datasets import make_rings
-from evencut.kernels import KNN, SharedNeighbors
-from evencut.neighbors import kneighbors
-from evencut.scaling import feature_scale
-from evencut.selection import neighborhood_sizes, quality, select
-from evencut.shared_neighbors import shared_neighbor_affinity
+from evencut.kernels import KNN, SharedNeighbors, shared_neighbor_affinity
+from evencut.selection import neighborhood_sizes, quality, rank_numbers, select
 
 RNG = np.random.default_rng(0)
 MOONS, MOONS_OF = make_moons(400, noise=0.06, random_state=0)
@@ -143,7 +140,7 @@ def test_a_solver_without_starts_takes_one_scale_unjudged():
 
 
 def test_many_points_start_from_landmarks_and_are_refined_together(monkeypatch):
-    monkeypatch.setattr(evencut.selection, "MAX_JUDGED_POINTS", 250)
+    monkeypatch.setattr(evencut.affinity.limits, "MANY_POINTS", 250)
     model = KernelClustering(2, random_state=0).fit(MOONS)
     assert [candidate.start for candidate in model.selection_.candidates] == ["landmarks"]
     assert np.isnan(model.selection_.best.score)
@@ -161,7 +158,7 @@ def test_labels_of_many_points_do_not_depend_on_threads():
 
 
 def test_no_cluster_of_many_points_is_lost(monkeypatch):
-    monkeypatch.setattr(evencut.selection, "MAX_JUDGED_POINTS", 250)
+    monkeypatch.setattr(evencut.affinity.limits, "MANY_POINTS", 250)
     few = np.repeat(RNG.normal(size=(4, 2)), 100, axis=0)
     mostly_one = np.r_[np.zeros((360, 2)), RNG.normal(size=(40, 2))]
     for X, k in ((MOONS, 60), (MOONS, 300), (few, 4), (few, 2), (mostly_one, 40), (mostly_one, 8)):
@@ -181,7 +178,7 @@ def test_noise_between_curves_does_not_mislead_a_fine_graph():
 
 def test_the_number_of_many_points_is_judged_on_a_sample(monkeypatch):
     X, _ = make_blobs(1200, centers=5, cluster_std=0.4, random_state=3)
-    monkeypatch.setattr(evencut.selection, "MAX_JUDGED_POINTS", 600)
+    monkeypatch.setattr(evencut.affinity.limits, "MANY_POINTS", 600)
     assert KernelClustering("auto", random_state=0).fit(X).n_clusters_ == 5
 
 

@@ -17,7 +17,8 @@ from evencut.cli.console import counted, progress, say
 from evencut.cli.errors import UserError, library_errors_are_the_users, one_line
 from evencut.cli.labelfolder import LabelFolder, describe_files
 from evencut.cli.tables import check_output_format, read_table
-from evencut.landmarks import LandmarkClustering, RowBlocks, open_files, row_blocks
+from evencut.estimators import LandmarkClustering
+from evencut.landmarks import RowBlocks, open_files, row_blocks
 
 __all__ = ["cluster_blocks", "is_pattern"]
 
@@ -128,7 +129,7 @@ def _on_cluster(scheduler: str | None) -> Iterator[Any]:
 
 
 def _to_workers(client: Any, scheduler: str) -> Any:
-    from evencut.landmarks.lazy import DaskBlocks
+    from evencut.landmarks.dask import DaskBlocks
 
     try:
         client.wait_for_workers(1, timeout=_CONNECT_SECONDS)

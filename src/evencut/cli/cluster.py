@@ -15,15 +15,15 @@ from evencut.cli.options import Seed, names, number_or_name, whole_number, whole
 from evencut.cli.outputs import check_distinct, check_writable, whole_file
 from evencut.cli.pictures import check_picture, save_figure
 from evencut.cli.tables import Table, check_output_format, check_readable, read_table, write_table
-from evencut.clustering import KernelClustering
 from evencut.criteria import CRITERIA
+from evencut.estimators import KernelClustering, LandmarkClustering
 from evencut.kernels import KERNELS
-from evencut.landmarks import LandmarkClustering
 from evencut.solvers import SOLVERS
 
 __all__ = ["cluster"]
 
 _EQUALIZE = ("none", "weights", "exact")
+_KERNELS = ("auto", *KERNELS)
 _DEFAULTS = KernelClustering().get_params(deep=False)
 
 
@@ -58,7 +58,7 @@ def cluster(
     ] = None,
     key: Annotated[str | None, typer.Option(help="Array of an NPZ file to use.")] = None,
     standardize: Annotated[bool, typer.Option("--standardize", help="Give columns mean 0 and deviation 1.")] = False,
-    kernel: Annotated[str, typer.Option(help=names(KERNELS))] = _DEFAULTS["kernel"],
+    kernel: Annotated[str, typer.Option(help=names(_KERNELS))] = _DEFAULTS["kernel"],
     n_neighbors: Annotated[
         int | None,
         typer.Option(parser=whole_number("--n-neighbors", 1), metavar="N", help="Neighbours of the kernel [its own]."),
@@ -122,14 +122,14 @@ def cluster(
 
 
 def _estimator(kernel: str, criterion: str, equalize: str, solver: str, n_jobs: int | None) -> KernelClustering:
-    check_name("--kernel", kernel, KERNELS)
+    check_name("--kernel", kernel, _KERNELS)
     check_name("--criterion", criterion, CRITERIA)
     check_name("--equalize", equalize, _EQUALIZE)
     check_name("--solver", solver, SOLVERS)
     if n_jobs == 0:
         raise UserError("--n-jobs 0 would do nothing; give at least 1, or -1 for all cores.")
     return KernelClustering(
-        kernel=KERNELS[kernel](),
+        kernel="auto" if kernel == "auto" else KERNELS[kernel](),
         criterion=criterion,
         equalize=None if equalize == "none" else equalize,
         solver=solver,
@@ -170,7 +170,7 @@ def _check_files(file: str, output: str, plot: str | None) -> None:
 
 
 def _set_kernel_parameters(estimator: Any, kernel: str, **given: Any) -> None:
-    known = estimator.kernel.get_params()
+    known = {} if kernel == "auto" else estimator.kernel.get_params()
     for name, value in given.items():
         if value is None:
             continue

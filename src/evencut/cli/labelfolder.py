@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from evencut.cli.errors import UserError
 from evencut.cli.outputs import whole_file
-from evencut.landmarks import Block, LandmarkClustering
-from evencut.landmarks.attachment import Attachment
+from evencut.estimators import LandmarkClustering
+from evencut.landmarks import Block
+from evencut.landmarks.attaching import Attachment
 
 __all__ = ["LabelFolder", "describe_files"]
 

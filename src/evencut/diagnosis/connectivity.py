@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from ..density import squared_distances
-from ..neighbors import kneighbors
+from ..affinity import kneighbors, squared_distances
 
 __all__ = ["joining_neighbors"]
 

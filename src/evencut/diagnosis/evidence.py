@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..neighbors import kneighbors
+from ..affinity import kneighbors
 
 __all__ = ["Border", "Evidence", "Lone", "gather"]
 

@@ -146,7 +146,7 @@ def row_blocks(X: Any, n_jobs: int | None = None) -> RowBlocks:
     if isinstance(X, RowBlocks):
         return X
     if is_lazy(X):
-        from .lazy import dask_blocks
+        from .dask import dask_blocks
 
         return dask_blocks(X)
     rows = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from ..density import knn_density
-from ..embedding import embedded_profile, euclidean_embedding
+from ..affinity import knn_density
 from ..kernels import Geodesic
 from ..plotting import PALETTE, make_figure
-from ..theory import transformed_density
+from ..theory import embedded_profile, euclidean_embedding, transformed_density
 from .draw import BLUE, GREY, ORANGE, heading
 from .frame import Claim, Figure
 

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity import Affinity, degrees, scale_affinity
+from ..affinity import Affinity, degrees, density_law, equalizing_scale, scale_affinity
 from ..criteria import CRITERIA, RatioProblem
-from ..equalization import density_law, equalizing_scale
 from ..kernels import KNN, Gaussian
 from .bilateral import bilateral_gaussian
 from .graph import SampledKNN

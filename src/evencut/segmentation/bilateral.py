@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.ndimage import gaussian_filter
 
-from ..density import whiten
+from ..affinity import Affinity, whiten
 
 __all__ = ["BilateralGaussian", "bilateral_gaussian"]
 
@@ -23,7 +23,7 @@ _MOST_CELLS = 8_000_000
 _REACH = 5.0
 
 
-class BilateralGaussian:
+class BilateralGaussian(Affinity):
     """Gaussian affinity through a grid; supports products and rescaling.
 
     Parameters

@@ -12,10 +12,12 @@ from scipy import sparse
 from scipy.spatial import cKDTree
 from sklearn.base import BaseEstimator
 
+from ..affinity import Affinity
+
 __all__ = ["PixelGraph", "SampledKNN"]
 
 
-class PixelGraph:
+class PixelGraph(Affinity):
     """Symmetric affinity (G + G')/2 of a list of neighbours, multiplied without being built.
 
     Parameters

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..affinity import kneighbors
 from ..criteria import normalized_cut
 from ..kernels import KNN
-from ..neighbors import kneighbors
 from ..solvers import solve
 from .engine import Engine, Settings
 from .features import Features

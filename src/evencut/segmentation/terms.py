@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity import Affinity, degrees
-from ..criteria import RatioProblem, link_table
+from ..affinity import Affinity, as_affinity, degrees
+from ..criteria import RatioProblem
 from ..solvers.lloyd import bound_costs
 
 __all__ = ["EntropyTerm", "RatioTerm", "Term", "TermState"]
@@ -76,7 +76,7 @@ class RatioTerm:
         """Energy, bound and diagonal shift."""
         problem = self.problem
         rows = np.arange(len(labels))
-        links = link_table(problem.matrix, labels, n_labels)
+        links = problem.matrix.links(labels, n_labels)
         if problem.diagonal is not None:
             links[rows, labels] += problem.diagonal
         inside = np.bincount(labels, links[rows, labels], n_labels).astype(np.float64)
@@ -125,7 +125,7 @@ class EntropyTerm:
             object_links = self.affinity @ (labels == 1).astype(np.float64)
             links = np.column_stack([self.degrees - object_links, object_links])
         else:
-            links = link_table(self.affinity, labels, n_labels)
+            links = as_affinity(self.affinity).links(labels, n_labels)
         density = (np.maximum(links, 0) + self._prior * sizes / len(labels)) / sizes
         costs = self.surcharge - np.log(density)
         return TermState(float(costs[np.arange(len(labels)), labels].sum()), costs)

@@ -46,18 +46,19 @@ def row_diagonal(indptr, indices, data):
 
 
 @njit(cache=True, nogil=True)
-def group(indptr, indices, data, weights, labels, cap, n_sweeps, state):
+def group(graph, labels, cap, n_sweeps, state):
     """Parents of the nodes and their number, after sweeps in which each node joins the group that pulls most.
 
     The pull of a group g on p is link(p, g) / sqrt(w_g): heavy edges first, and light groups before heavy
     ones, so that clusters of any density shrink alike. No group outweighs `cap`; where labels are given (one a
     node), nodes of different labels never meet.
     """
+    weights = graph[4]
     n = len(weights)
     parent = np.arange(n).astype(np.int32)
     load = weights.copy()
     pull = 1 / np.sqrt(weights)
-    link = np.zeros(n)
+    groups = (parent, load, pull, np.zeros(n))
     run = max(1, n // _RUNS)
     runs = _shuffled((n + run - 1) // run, state)
     for sweep in range(n_sweeps):
@@ -65,14 +66,16 @@ def group(indptr, indices, data, weights, labels, cap, n_sweeps, state):
             for p in range(r * run, min((r + 1) * run, n)):
                 # In the first sweep a node that others have joined stays with them.
                 if sweep > 0 or load[parent[p]] <= weights[p]:
-                    _join(p, indptr, indices, data, weights, labels, cap, parent, load, pull, link)
-    _join_hangers_on(indptr, indices, data, weights, labels, cap, parent, load)
+                    _join(p, graph, labels, cap, groups)
+    _join_hangers_on(graph, labels, cap, groups)
     return _renumber(parent)
 
 
 @njit(cache=True, nogil=True)
-def _join(p, indptr, indices, data, weights, labels, cap, parent, load, pull, link):
-    """Take p to the group that pulls it most; `link` is zero before and after."""
+def _join(p, graph, labels, cap, groups):
+    """Take p to the group that pulls it most; the links, last of `groups`, are zero before and after."""
+    indptr, indices, data, _, weights = graph
+    parent, load, pull, link = groups
     a, w = parent[p], weights[p]
     first, last = indptr[p], indptr[p + 1]
     for e in range(first, last):
@@ -98,8 +101,10 @@ def _join(p, indptr, indices, data, weights, labels, cap, parent, load, pull, li
 
 
 @njit(cache=True, nogil=True)
-def _join_hangers_on(indptr, indices, data, weights, labels, cap, parent, load):
+def _join_hangers_on(graph, labels, cap, groups):
     """Put nodes still alone together with others that hang on the same heavy neighbour, as leaves of a star do."""
+    indptr, indices, data, _, weights = graph
+    parent, load, _, _ = groups
     n = len(weights)
     companion = np.full(n, -1, dtype=np.int32)
     for p in range(n):
@@ -152,8 +157,9 @@ def take_pairs(first, second, order, n, limit):
 
 
 @njit(cache=True, nogil=True)
-def contract(indptr, indices, data, diagonal, weights, parent, n_groups):
+def contract(graph, parent, n_groups):
     """The graph of the groups: links between groups add up, links inside go to the diagonal."""
+    indptr, indices, data, diagonal, weights = graph
     members, start = members_of(parent, n_groups)
     new_indptr = np.zeros(n_groups + 1, dtype=np.int64)
     new_indices = np.empty(len(indices), dtype=np.int32)

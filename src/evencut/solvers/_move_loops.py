@@ -1,4 +1,7 @@
-"""Compiled loops of the single-point moves; imported only when moves are made."""
+"""Compiled loops of the single-point moves; imported only when moves are made.
+
+`clusters` is the labels of the points and, of each cluster, M(S_k, S_k), w(S_k) and the number of points.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,8 @@ def _best_move(source, links, own, w_p, inside, weight):
 
 
 @njit(cache=True)
-def _transfer(p, source, target, links, own, w_p, labels, inside, weight, count):
+def _transfer(p, source, target, links, own, w_p, clusters):
+    labels, inside, weight, count = clusters
     inside[source] += own - 2.0 * links[source]
     inside[target] += own + 2.0 * links[target]
     weight[source] -= w_p
@@ -39,8 +43,10 @@ def _transfer(p, source, target, links, own, w_p, labels, inside, weight, count)
 
 
 @njit(cache=True)
-def sweep_csr(indptr, indices, data, diagonal, w, labels, inside, weight, count, order):
+def sweep_csr(graph, clusters, order):
     """One pass of moves over a CSR matrix; returns how many points moved. Costs degree + k a point."""
+    indptr, indices, data, diagonal, w = graph
+    labels, inside, weight, count = clusters
     n_clusters = len(weight)
     links = np.zeros(n_clusters)
     n_moves = 0
@@ -58,14 +64,15 @@ def sweep_csr(indptr, indices, data, diagonal, w, labels, inside, weight, count,
         links[source] += diagonal[p]
         target, gain = _best_move(source, links, own, w[p], inside, weight)
         if gain > 0.0:
-            _transfer(p, source, target, links, own, w[p], labels, inside, weight, count)
+            _transfer(p, source, target, links, own, w[p], clusters)
             n_moves += 1
     return n_moves
 
 
 @njit(cache=True)
-def sweep_dense(matrix, diagonal, w, labels, inside, weight, count, order, table):
+def sweep_dense(matrix, diagonal, w, clusters, order, table):
     """One pass over a dense matrix; `table[k, p]` holds the links of p to cluster k and is kept up to date."""
+    labels, inside, weight, count = clusters
     n_clusters = len(weight)
     links = np.zeros(n_clusters)
     n_moves = 0
@@ -79,7 +86,7 @@ def sweep_dense(matrix, diagonal, w, labels, inside, weight, count, order, table
         links[source] += diagonal[p]
         target, gain = _best_move(source, links, own, w[p], inside, weight)
         if gain > 0.0:
-            _transfer(p, source, target, links, own, w[p], labels, inside, weight, count)
+            _transfer(p, source, target, links, own, w[p], clusters)
             for q in range(len(labels)):
                 table[source, q] -= matrix[p, q]
                 table[target, q] += matrix[p, q]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..criteria import RatioProblem, link_table
+from ..criteria import RatioProblem
 
 __all__ = ["bound_costs", "improve_by_lloyd"]
 
@@ -90,7 +90,7 @@ def _shifted_choice(costs, labels, point_weights, weight, shift):
 def _state(problem: RatioProblem, labels: NDArray[np.integer], n_clusters: int):
     """Links of every point to every cluster, and the association and weight of each cluster."""
     rows = np.arange(len(labels))
-    links = link_table(problem.matrix, labels, n_clusters)
+    links = problem.matrix.links(labels, n_clusters)
     if problem.diagonal is not None:
         links[rows, labels] += problem.diagonal
     inside = np.bincount(labels, links[rows, labels], n_clusters)

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from scipy.sparse.linalg import eigsh
 
-from .criteria import RatioProblem
-from .solvers.spectral import leading_of_dense
+from ..criteria import RatioProblem
+from ..solvers.spectral import leading_of_dense
 
 __all__ = [
     "classical_mds",
@@ -248,8 +248,9 @@ def _leading_of(problem, scale, n_components, random_state):
     """Leading eigenpairs of the scaled matrix; iteratively only where it is sparse and much larger than the rank."""
     n_points = problem.n_points
     own = 0.0 if problem.diagonal is None else problem.diagonal
-    if isinstance(problem.matrix, np.ndarray) or n_components >= n_points // 3 or n_points <= 500:
-        dense = problem.matrix if isinstance(problem.matrix, np.ndarray) else problem.matrix @ np.eye(n_points)
+    array = problem.matrix.array
+    if array is not None or n_components >= n_points // 3 or n_points <= 500:
+        dense = problem.matrix @ np.eye(n_points) if array is None else array
         full = scale[:, None] * (dense + np.diag(np.broadcast_to(own, n_points))) * scale
         return leading_of_dense(full, n_components)
     from scipy.sparse.linalg import LinearOperator

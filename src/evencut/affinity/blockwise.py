@@ -1,6 +1,7 @@
 """Dense affinities larger than memory: rows are computed in blocks, used and forgotten, by several threads.
 
-A `LazyAffinity` can be multiplied and rescaled, which is all that degrees, equalisation, Lloyd steps and energies need.
+A `BlockwiseAffinity` can be multiplied and rescaled, which is all that degrees, equalisation, Lloyd steps and
+energies need.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +18,16 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-__all__ = ["GaussianBlocks", "LazyAffinity", "fits_in_memory", "free_memory"]
+from .matrix import Affinity
+
+__all__ = ["BlockwiseAffinity", "GaussianBlocks", "fits_in_memory", "free_memory"]
 
 # One block of rows is to stay near the cache: larger ones are slower, smaller ones pay for their calls.
 _BLOCK_BYTES = 1 << 23
 _FREE_SHARE = 0.25
 
 
-class LazyAffinity:
+class BlockwiseAffinity(Affinity):
     r"""The affinity :math:`s_p s_q A_{pq}`, its rows computed whenever they are needed.
 
     Parameters
@@ -43,7 +47,7 @@ class LazyAffinity:
     --------
     >>> import numpy as np
     >>> x = np.array([0.0, 1.0, 3.0])
-    >>> affinity = LazyAffinity(lambda p, q: np.exp(-abs(x[p, None] - x[q])), 3, np.float64)
+    >>> affinity = BlockwiseAffinity(lambda p, q: np.exp(-abs(x[p, None] - x[q])), 3, np.float64)
     >>> (affinity @ np.ones(3)).round(3)
     array([1.418, 1.503, 1.185])
     >>> affinity.rescaled(np.array([1.0, 2.0, 1.0])).diagonal()
@@ -81,11 +85,17 @@ class LazyAffinity:
             list(pool.map(fill, self._blocks()))
         return product if self._scale is None else (product.T * self._scale.astype(self.dtype)).T
 
-    def rescaled(self, scale: NDArray[np.floating]) -> LazyAffinity:
+    def rescaled(self, scale: NDArray[np.floating]) -> BlockwiseAffinity:
         """The affinity with rows and columns multiplied by `scale` as well."""
         scale = np.asarray(scale, dtype=np.float64)
         both = scale if self._scale is None else self._scale * scale
-        return LazyAffinity(self._compute, self.shape[0], self.dtype, n_jobs=self._n_jobs, scale=both)
+        return BlockwiseAffinity(self._compute, self.shape[0], self.dtype, n_jobs=self._n_jobs, scale=both)
+
+    def among(self, points: NDArray[np.intp]) -> BlockwiseAffinity:
+        """The affinity among some of the points, in the order given."""
+        scale = None if self._scale is None else self._scale[points]
+        compute = _Among(self._compute, np.asarray(points))
+        return BlockwiseAffinity(compute, len(points), self.dtype, n_jobs=self._n_jobs, scale=scale)
 
     def part(self, rows: Any, columns: Any = slice(None)) -> NDArray[np.floating]:
         """The dense block at some rows and columns (slices or index arrays).
@@ -93,7 +103,7 @@ class LazyAffinity:
         Examples
         --------
         >>> import numpy as np
-        >>> LazyAffinity(lambda p, q: np.eye(3)[p][:, q], 3, np.float64).part([0, 1], [1])
+        >>> BlockwiseAffinity(lambda p, q: np.eye(3)[p][:, q], 3, np.float64).part([0, 1], [1])
         array([[0.],
                [1.]])
         """
@@ -113,6 +123,17 @@ class LazyAffinity:
     def _blocks(self) -> list[slice]:
         step = max(1, _BLOCK_BYTES // (self.shape[0] * self.dtype.itemsize))
         return [slice(first, first + step) for first in range(0, self.shape[0], step)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Among:
+    """Blocks of some of the points."""
+
+    compute: Callable[[Any, Any], NDArray[np.floating]]
+    points: NDArray[np.intp]
+
+    def __call__(self, p: Any, q: Any) -> NDArray[np.floating]:
+        return self.compute(self.points[p], self.points[q])
 
 
 class GaussianBlocks:

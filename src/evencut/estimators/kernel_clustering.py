@@ -2,35 +2,59 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin, clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from .affinity import Affinity, degrees, scale_affinity
-from .assignment import Assignment
-from .criteria import CRITERIA, RatioProblem
-from .equalization import density_law, equalizing_scale
-from .kernels import KERNELS, Auto, Kernel, Precomputed
-from .neighbors import NeighborSearch, near_order
-from .progress import step, whole_or_nothing
-from .scaling import SCALES, feature_scale
-from .selection import select, select_number
-from .solvers import SOLVERS, refine, solve
-from .validation import check_choice, check_count, check_n_clusters, memory_advice, subset
-
-if TYPE_CHECKING:
-    from .diagnosis import BiasReport
+from ..affinity import SCALES, AffinityLike, degrees, feature_scale, limits, near_order
+from ..criteria import CRITERIA, EQUALIZATIONS, PosedProblem, pose
+from ..diagnosis import BiasReport, diagnose
+from ..kernels import Extension, Kernel
+from ..selection import Selection, select, select_number
+from ..solvers import SOLVERS, Solution, refine, solve
+from .fitting import step, warn_of_early_stop, whole_or_nothing
+from .inputs import (
+    check_choice,
+    check_count,
+    check_n_clusters,
+    check_n_jobs,
+    is_pairwise,
+    kernel_from,
+    memory_advice,
+    refuse_dask,
+    seed_from,
+    subset,
+)
+from .prediction import Prediction
 
 __all__ = ["KernelClustering"]
 
-# More points are put in an order that keeps neighbours near each other in memory.
-_MANY_POINTS = 20_000
+
+@dataclass(frozen=True, eq=False)
+class _Prepared:
+    """The points that are clustered: those of positive weight, scaled, in an order that is kept apart."""
+
+    points: Any
+    weights: NDArray[np.float64]
+    kept: NDArray[np.intp]
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Chosen:
+    """A kernel with its affinity, and what was found while choosing it."""
+
+    kernel: Kernel
+    affinity: AffinityLike
+    extension: Extension | None
+    n_clusters: int
+    selection: Selection | None = None
+    start: Solution | None = None
 
 
 class KernelClustering(ClusterMixin, BaseEstimator):
@@ -47,7 +71,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
     ----------
     n_clusters : int or "auto", default=8
         `"auto"` takes the number from 2 to 40 whose worst cluster leaks least against the next rate of the
-        graph (:mod:`evencut.cluster_number`).
+        graph (:mod:`evencut.selection`).
     kernel : str or kernel object, default="auto"
         `"auto"`: :class:`evencut.kernels.SharedNeighbors` at a scale of 0.6, 1 or 1.6 times a sixth of an average
         cluster (kept within 10 and 25 neighbours), whichever :func:`evencut.selection.select` judges best by its
@@ -174,74 +198,28 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         """
         kernel = self._check_parameters()
         X = self._check_points(X, kernel, reset=True)
-        all_weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        kept = np.flatnonzero(all_weights > 0)
-        if kernel.is_graph and len(kept) > _MANY_POINTS:
-            kept = kept[near_order(X[kept])]
-        points = subset(X, kept, isinstance(kernel, Precomputed))
-        if not isinstance(self.n_clusters, str):
-            check_n_clusters(self.n_clusters, points, pairwise=isinstance(kernel, Precomputed))
-        self.feature_scale_ = self._feature_scale(points, kernel)
-        points = self._scaled(points)
-
+        prepared = self._prepare(X, sample_weight, kernel)
         step("neighbours and affinity", 1, 3)
-        how: dict[str, Any] = {name: getattr(self, name) for name in ("solver", "n_init", "max_iter")}
-        how["random_state"] = check_random_state(self.random_state).randint(2**31 - 1)
-        selection = None
-        with memory_advice(points.shape[0]):
-            if isinstance(kernel, Auto):
-                selected = select(points, self.n_clusters, weights=all_weights[kept], n_jobs=self.n_jobs, **how)
-                kernel, affinity, solution, selection = selected
-                self.n_clusters_ = selection.best.n_clusters
-            else:
-                affinity = kernel.affinity(points, n_jobs=self.n_jobs)
-        if selection is None and not isinstance(self.n_clusters, str):
-            self.n_clusters_ = self.n_clusters
-        elif selection is None:
-            selection = select_number(affinity, all_weights[kept], how["random_state"])
-            self.n_clusters_ = selection.numbers[0].n_clusters if selection.numbers else 1
+        with memory_advice(len(prepared.weights)):
+            chosen = self._choose(prepared, kernel)
         step("clusters", 2, 3)
-        problem, weights, scale = self._pose(affinity, all_weights[kept])
-        if selection is None or not selection.candidates:
-            solution = solve(problem, self.n_clusters_, **how)
-        elif self.criterion != "normalized_cut" or self.equalize is not None:
-            by_moves = self.solver != "lloyd"
-            solution = refine(problem, solution.labels, self.n_clusters_, by_moves=by_moves, max_iter=self.max_iter)
-        if not solution.converged:
-            warnings.warn(
-                f"points still moved after max_iter={self.max_iter} sweeps of refinement; raise max_iter.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        posed = pose(chosen.affinity, prepared.weights, self.criterion, self.equalize)
+        solution = self._solve(posed, chosen, prepared.seed)
+        warn_of_early_stop(solution, self.max_iter)
         step("summary", 3, 3)
-        own_weight = "even" if self.equalize == "exact" else "one"
-        if self.criterion == "normalized_cut" and own_weight == "one":
-            own_weight = "degree"
-        self._assignment = Assignment.from_problem(problem, solution.labels, weights * scale, own_weight)
-        self._extension_parts = kernel, points, kept
-        self._affinity = affinity
-        if selection is not None:
-            self.selection_ = selection
-        given = np.argsort(kept)
-        self.weights_ = weights[given]
-        self.equalizing_scale_ = scale[given]
-        self.degrees_ = degrees(affinity)[given]
-        self.energy_ = solution.energy
-        self.energy_trace_ = np.array(solution.trace)
-        self.n_iter_ = solution.n_iter
-        self.labels_ = solution.labels[given]
-        if len(kept) < X.shape[0]:
-            self.labels_ = self._label(self._scaled(X))
-            self.labels_[kept] = solution.labels
+        self._record(prepared, chosen, posed, solution)
+        if len(prepared.kept) < X.shape[0]:
+            everyone = self._prediction.labels(self._scaled(X))
+            everyone[prepared.kept] = solution.labels
+            self.labels_ = everyone
         return self
 
     @property
-    def affinity_(self) -> Affinity:
+    def affinity_(self) -> Any:
         """The affinity of the kernel, before equalisation."""
         check_is_fitted(self)
-        kept = self._extension_parts[2]
         # Many points are kept in an order of their own; the affinity is brought back from it when asked for.
-        return subset(self._affinity, np.argsort(kept), pairwise=True)
+        return subset(self._affinity, np.argsort(self._prediction.kept), pairwise=True)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int64]:
         """Cluster the points and return their labels; parameters as in :meth:`fit`."""
@@ -260,7 +238,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         ndarray of shape (n_queries,)
         """
         check_is_fitted(self)
-        return self._label(self._scaled(self._check_points(X, self._extension_parts[0], reset=False)))
+        return self._prediction.labels(self._scaled(self._check_points(X, self._prediction.kernel, reset=False)))
 
     def plot_selection(self, ax: Any = None) -> Any:
         """Draw the candidates of `selection_` and their scores.
@@ -274,7 +252,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         -------
         matplotlib Axes
         """
-        from .plotting import plot_selection
+        from ..plotting import plot_selection
 
         check_is_fitted(self)
         if not hasattr(self, "selection_"):
@@ -283,17 +261,6 @@ class KernelClustering(ClusterMixin, BaseEstimator):
                 "fit with kernel='auto' or n_clusters='auto' first."
             )
         return plot_selection(self.selection_, ax)
-
-    def _feature_scale(self, points: Any, kernel: Kernel) -> NDArray[np.float64]:
-        unasked = self.scale == "auto" and not isinstance(kernel, Auto)
-        if unasked or isinstance(kernel, Precomputed):
-            return np.ones(points.shape[1])
-        return feature_scale(points, self.scale)
-
-    def _scaled(self, X: Any) -> Any:
-        if np.all(self.feature_scale_ == 1):
-            return X
-        return (X / self.feature_scale_).astype(X.dtype, copy=False)
 
     def diagnose(self, X: ArrayLike | None = None, **options: Any) -> BiasReport:
         """Whether the fitted clustering is biased by density; see :func:`evencut.diagnose`.
@@ -317,89 +284,104 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         >>> KernelClustering(n_clusters=2, random_state=0).fit(X).diagnose().verdict
         'ok'
         """
-        # The one import down the table of rooms: a method for the user's sake, loaded only when called.
-        from .diagnosis import diagnose
-
         check_is_fitted(self)
-        kernel, points, kept = self._extension_parts
-        if X is None and isinstance(kernel, Precomputed):
+        fitted = self._prediction
+        if X is None and fitted.kernel.is_pairwise:
             raise ValueError("the model was fitted on an affinity; pass the points themselves: diagnose(X).")
-        points = points if X is None else np.asarray(X)
-        labels = self.labels_[kept] if X is None else self.labels_
-        if len(labels) == len(kept):
+        points = fitted.points if X is None else np.asarray(X)
+        labels = self.labels_[fitted.kept] if X is None else self.labels_
+        if len(labels) == len(fitted.kept):
             options.setdefault("affinity", self._affinity if X is None else self.affinity_)
         return diagnose(points, labels, **options)
 
-    def _label(self, X: Any) -> NDArray[np.int64]:
-        kernel, points, kept = self._extension_parts
-        extension = kernel.extend(points, n_jobs=self.n_jobs)
-        if isinstance(kernel, Precomputed):
-            return self._assignment.predict(X[:, kept], extension)
+    def _prepare(self, X: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> _Prepared:
+        """Leave out points of weight zero, put many in an order that keeps neighbours near, and scale the columns."""
+        pairwise = kernel is not None and kernel.is_pairwise
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        kept = np.flatnonzero(weights > 0)
+        if (kernel is None or kernel.is_graph) and len(kept) > limits.MANY_POINTS:
+            kept = kept[near_order(X[kept])]
+        points = subset(X, kept, pairwise)
+        if not isinstance(self.n_clusters, str):
+            check_n_clusters(self.n_clusters, points, pairwise=pairwise)
+        unasked = self.scale == "auto" and kernel is not None
+        self.feature_scale_ = (
+            np.ones(points.shape[1]) if unasked or pairwise else feature_scale(points, self.scale)
+        )
+        return _Prepared(self._scaled(points), weights[kept], kept, seed_from(self.random_state))
 
-        search = NeighborSearch(points, n_jobs=self.n_jobs)
-        return self._assignment.predict(X, extension, lambda Y: search.query(Y, 1)[1][:, 0])
+    def _choose(self, prepared: _Prepared, kernel: Kernel | None) -> _Chosen:
+        """The kernel, its affinity and the number of clusters; with `kernel="auto"` also a first solution."""
+        points, weights, seed = prepared.points, prepared.weights, prepared.seed
+        if kernel is None:
+            how = {name: getattr(self, name) for name in ("solver", "n_init", "max_iter", "n_jobs")}
+            found = select(points, self.n_clusters, weights=weights, random_state=seed, **how)
+            n_clusters = found.selection.best.n_clusters
+            return _Chosen(
+                found.kernel, found.affinity, found.extension, n_clusters, found.selection, found.solution
+            )
+        affinity, extension = kernel.affinity_and_extension(points, n_jobs=self.n_jobs)
+        if not isinstance(self.n_clusters, str):
+            return _Chosen(kernel, affinity, extension, self.n_clusters)
+        selection = select_number(affinity, weights, seed)
+        n_clusters = selection.numbers[0].n_clusters if selection.numbers else 1
+        return _Chosen(kernel, affinity, extension, n_clusters, selection)
 
-    def _pose(
-        self, affinity: Affinity, weights: NDArray[np.float64]
-    ) -> tuple[RatioProblem, NDArray[np.float64], NDArray[np.float64]]:
-        """The problem to solve, the weights of the points, and their equalising scale."""
-        ones = np.ones(len(weights))
-        if self.equalize == "exact":
-            # Copies of a point share its scale: s_p sum_q w_q A_pq s_q = 1. The weights are then degrees
-            # too, so the normalised cut and average association are one problem.
-            both = equalizing_scale(affinity, weights=weights)
-            even = scale_affinity(affinity, both)
-            diagonal = -weights if self.criterion == "average_cut" else None
-            return RatioProblem(even, weights, diagonal), weights, both / weights
-        if self.equalize == "weights":
-            density = np.asarray(affinity @ weights, dtype=np.float64)
-            if not (density > 0).all():
-                raise ValueError(
-                    f"equalize='weights' reads densities off the degrees, and the smallest is {density.min():g}; "
-                    "they must be positive, so use equalize=None for this affinity."
-                )
-            law = density_law(density, "constant", dimension=1)
-            weights = weights * law / np.mean(law)
-        return CRITERIA[self.criterion](affinity, weights), weights, ones
+    def _solve(self, posed: PosedProblem, chosen: _Chosen, seed: int) -> Solution:
+        """The solution found while choosing, refined where the criterion is another; else a new one."""
+        if chosen.start is None:
+            how = {name: getattr(self, name) for name in ("solver", "n_init", "max_iter")}
+            return solve(posed.problem, chosen.n_clusters, random_state=seed, **how)
+        if self.criterion == "normalized_cut" and self.equalize is None:
+            return chosen.start
+        by_moves = SOLVERS[self.solver].by_moves
+        return refine(posed.problem, chosen.start.labels, chosen.n_clusters, by_moves, max_iter=self.max_iter)
 
-    def _check_parameters(self) -> Kernel:
-        """Raise for parameters out of range; the kernel as an object."""
+    def _record(self, prepared: _Prepared, chosen: _Chosen, posed: PosedProblem, solution: Solution) -> None:
+        """Keep what the fit has found, in the order of the points as they were given."""
+        self._prediction = Prediction.of(chosen, prepared, posed, solution.labels, self.n_jobs)
+        self._affinity = chosen.affinity
+        if chosen.selection is not None:
+            self.selection_ = chosen.selection
+        self.n_clusters_ = chosen.n_clusters
+        given = np.argsort(prepared.kept)
+        self.weights_ = posed.weights[given]
+        self.equalizing_scale_ = posed.scale[given]
+        self.degrees_ = degrees(chosen.affinity)[given]
+        self.energy_ = solution.energy
+        self.energy_trace_ = np.array(solution.trace)
+        self.n_iter_ = solution.n_iter
+        self.labels_ = solution.labels[given]
+
+    def _scaled(self, X: Any) -> Any:
+        if np.all(self.feature_scale_ == 1):
+            return X
+        return (X / self.feature_scale_).astype(X.dtype, copy=False)
+
+    def _check_parameters(self) -> Kernel | None:
+        """Raise for parameters out of range; the kernel as an object, None where it is to be chosen."""
         check_choice("criterion", self.criterion, CRITERIA)
-        check_choice("equalize", self.equalize, (None, "weights", "exact"))
+        check_choice("equalize", self.equalize, EQUALIZATIONS)
         check_choice("solver", self.solver, SOLVERS)
         check_choice("scale", self.scale, SCALES)
         for name in ("n_clusters", "n_init", "max_iter"):
             check_count(name, getattr(self, name), auto=name == "n_clusters")
-        if self.n_jobs == 0:
-            raise ValueError("n_jobs=0 must be None, a number of threads, or -1 for all cores.")
-        if isinstance(self.kernel, str):
-            check_choice("kernel", self.kernel, KERNELS)
-            return KERNELS[self.kernel]()
-        if not isinstance(self.kernel, Kernel):
-            raise ValueError(
-                f"kernel={self.kernel!r} must be one of {sorted(KERNELS)} or an object of evencut.kernels."
-            )
-        return clone(self.kernel)
+        check_n_jobs(self.n_jobs)
+        return kernel_from(self.kernel, auto=True)
 
-    def _check_points(self, X: Any, kernel: Kernel, *, reset: bool) -> Any:
-        given = isinstance(kernel, Precomputed)
-        if callable(getattr(X, "__dask_graph__", None)):
-            raise TypeError(
-                f"{type(self).__name__} holds all points in memory, but X is a Dask collection; use "
-                "LandmarkClustering, which reads it block by block, or pass X.compute()."
-            )
+    def _check_points(self, X: Any, kernel: Kernel | None, *, reset: bool) -> Any:
+        refuse_dask(X, type(self).__name__)
+        pairwise = kernel is not None and kernel.is_pairwise
         return validate_data(
             self,
             X,
             reset=reset,
-            accept_sparse=("csr", "csc", "coo") if given else False,
+            accept_sparse=("csr", "csc", "coo") if pairwise else False,
             dtype=[np.float64, np.float32],
             ensure_min_samples=2 if reset else 1,
         )
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        given = self.kernel == "precomputed" or isinstance(self.kernel, Precomputed)
-        tags.input_tags.pairwise = given
-        tags.input_tags.sparse = given
+        tags.input_tags.pairwise = tags.input_tags.sparse = is_pairwise(self.kernel)
         return tags

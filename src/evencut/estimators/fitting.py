@@ -5,11 +5,16 @@ from __future__ import annotations
 import functools
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-__all__ = ["step", "whole_or_nothing"]
+from sklearn.exceptions import ConvergenceWarning
+
+from ..solvers import Solution
+
+__all__ = ["step", "warn_of_early_stop", "whole_or_nothing"]
 
 _Fit = TypeVar("_Fit", bound=Callable[..., Any])
 _WIDTH = 20
@@ -68,7 +73,7 @@ def whole_or_nothing(fit: _Fit) -> _Fit:
     """
 
     @functools.wraps(fit)
-    def guarded(self, *args, **options):
+    def guarded(self: Any, *args: Any, **options: Any) -> Any:
         before = dict(vars(self))
         _forget(self)
         report = _Report() if getattr(self, "verbose", 0) else _SILENCE
@@ -88,6 +93,16 @@ def whole_or_nothing(fit: _Fit) -> _Fit:
             _report.reset(token)
 
     return guarded  # type: ignore[return-value]
+
+
+def warn_of_early_stop(solution: Solution, max_iter: int) -> None:
+    """Warn, at the line that called `fit`, where a solution was cut short."""
+    if not solution.converged:
+        warnings.warn(
+            f"points still moved after max_iter={max_iter} sweeps of refinement; raise max_iter.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
 
 
 def _forget(estimator: Any) -> None:

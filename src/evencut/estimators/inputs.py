@@ -9,9 +9,24 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils import check_random_state
 
-__all__ = ["check_choice", "check_count", "check_n_clusters", "memory_advice", "subset"]
+from ..affinity import as_affinity
+from ..kernels import KERNELS, Kernel
+
+__all__ = [
+    "check_choice",
+    "check_count",
+    "check_n_clusters",
+    "check_n_jobs",
+    "is_pairwise",
+    "kernel_from",
+    "memory_advice",
+    "refuse_dask",
+    "seed_from",
+    "subset",
+]
 
 
 def check_choice(name: str, value: Any, choices: Any) -> None:
@@ -27,6 +42,45 @@ def check_count(name: str, value: Any, *, auto: bool = False) -> None:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         other = " or 'auto'" if auto else ""
         raise ValueError(f"{name}={value!r} must be a whole number of at least 1{other}.")
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """Raise unless it is None or a whole number other than zero."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
+        raise ValueError(f"n_jobs={n_jobs!r} must be None, a number of threads, or -1 for all cores.")
+
+
+def kernel_from(kernel: Any, *, auto: bool = False) -> Kernel | None:
+    """A kernel given by name or as an object, as an object of its own; None for `"auto"` where that is allowed."""
+    if auto and isinstance(kernel, str) and kernel == "auto":
+        return None
+    if isinstance(kernel, str) and kernel in KERNELS:
+        return KERNELS[kernel]()
+    if isinstance(kernel, Kernel):
+        return clone(kernel)
+    known = [*(["auto"] if auto else []), *KERNELS]
+    if isinstance(kernel, str):
+        raise ValueError(f"kernel={kernel!r} is not known; choose one of {known}.")
+    raise ValueError(f"kernel={kernel!r} must be one of {known} or an object of evencut.kernels.")
+
+
+def is_pairwise(kernel: Any) -> bool:
+    """Whether an affinity is given in place of points."""
+    return (isinstance(kernel, Kernel) and kernel.is_pairwise) or (isinstance(kernel, str) and kernel == "precomputed")
+
+
+def refuse_dask(X: Any, name: str) -> None:
+    """Raise for data that an estimator in memory cannot take."""
+    if callable(getattr(X, "__dask_graph__", None)):
+        raise TypeError(
+            f"{name} holds all points in memory, but X is a Dask collection; use "
+            "LandmarkClustering, which reads it block by block, or pass X.compute()."
+        )
+
+
+def seed_from(random_state: Any) -> int:
+    """A whole number drawn from what a user gives as `random_state`."""
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def check_n_clusters(n_clusters: int, points: Any, *, pairwise: bool) -> None:
@@ -49,9 +103,7 @@ def subset(X: Any, kept: NDArray[np.intp], pairwise: bool) -> Any:
     """The rows kept, in that order (of an affinity, rows and columns); X itself where these are all as they are."""
     if len(kept) == X.shape[0] and (kept[1:] > kept[:-1]).all():
         return X
-    if sparse.issparse(X):
-        return sparse.csr_array(X)[kept][:, kept]
-    return X[np.ix_(kept, kept)] if pairwise else X[kept]
+    return as_affinity(X).among(kept).entries if pairwise else X[kept]
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,7 +11,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 from scipy.sparse.linalg import LinearOperator, cg
 
-from .affinity import Affinity, degrees, scale_affinity
+from .matrix import Affinity, AffinityLike, as_affinity, scale_affinity
 
 __all__ = ["density_law", "equalize", "equalizing_scale"]
 
@@ -72,7 +73,7 @@ def density_law(
     return (tau / rho) ** (1.0 / dimension)
 
 
-def equalize(affinity: Affinity, *, weights: ArrayLike | None = None, tol: float = 1e-10) -> Affinity:
+def equalize(affinity: AffinityLike, *, weights: ArrayLike | None = None, tol: float = 1e-10) -> Any:
     r"""Exact equalisation: the affinity :math:`s_p s_q A_{pq}` in which all degrees are one.
 
     On it average association, normalised cut and average cut are the same criterion: no density is
@@ -97,7 +98,7 @@ def equalize(affinity: Affinity, *, weights: ArrayLike | None = None, tol: float
 
 
 def equalizing_scale(
-    affinity: Affinity,
+    affinity: AffinityLike,
     *,
     weights: ArrayLike | None = None,
     tol: float = 1e-10,
@@ -128,12 +129,13 @@ def equalizing_scale(
     >>> equalizing_scale(4 * np.eye(2))
     array([0.5, 0.5])
     """
+    affinity = as_affinity(affinity)
     _check_scalable(affinity)
-    if not (sparse.issparse(affinity) or isinstance(affinity, np.ndarray)):
+    if affinity.graph is None and affinity.array is None:
         # Rows computed on the fly are summed in their own precision, which sets a floor.
         tol = max(tol, 100 * float(np.finfo(affinity.dtype).eps))
     target = np.ones(affinity.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
-    scale = np.sqrt(target / degrees(affinity)) if start is None else np.array(start, dtype=np.float64)
+    scale = np.sqrt(target / affinity.degrees()) if start is None else np.array(start, dtype=np.float64)
     for _ in range(_SWEEPS):
         degree = scale * _times(affinity, scale)
         if _error(degree, target) <= tol:
@@ -180,20 +182,19 @@ def _error(degree: NDArray[np.float64], target: NDArray[np.float64]) -> float:
 def _check_scalable(affinity: Affinity) -> None:
     """Raise where no scaling exists: it does exactly for matrices of total support."""
     cure = "keep the diagonal of the affinity or add a small positive one."
-    if not (sparse.issparse(affinity) or isinstance(affinity, np.ndarray)):
+    if affinity.graph is None and affinity.array is None:
         return
-    values = affinity.data if sparse.issparse(affinity) else affinity
-    if values.size and values.min() < 0:
+    if affinity.least() < 0:
         raise ValueError(
-            f"exact equalisation needs non-negative affinities, but the smallest is {values.min():g}; "
+            f"exact equalisation needs non-negative affinities, but the smallest is {affinity.least():g}; "
             "use equalize=None or 'weights'."
         )
     if (affinity.diagonal() > 0).all():
         return
-    empty = np.flatnonzero(degrees(affinity) == 0)
+    empty = np.flatnonzero(affinity.degrees() == 0)
     if empty.size:
         raise ValueError(f"point {empty[0]} has no affinity to any point, so its degree cannot be scaled; {cure}")
-    pattern = sparse.csr_array(affinity)
+    pattern = sparse.csr_array(affinity.entries)
     pattern.eliminate_zeros()
     match = maximum_bipartite_matching(pattern, perm_type="column")
     if (match < 0).any():

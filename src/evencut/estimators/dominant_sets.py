@@ -6,23 +6,29 @@ They generalise maximal cliques to weighted graphs, and share the mode isolation
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import validate_data
 
-from .affinity import Affinity
-from .diagnosis import MODE_ISOLATION, DensityBiasWarning, diagnose
-from .kernels import KERNELS, Kernel, Precomputed
+from ..diagnosis import MODE_ISOLATION, DensityBiasWarning, diagnose
+from ..kernels import Kernel
+from .fitting import whole_or_nothing
+from .inputs import is_pairwise, kernel_from
 
 __all__ = ["DominantSets", "dominant_set", "is_maximal_clique"]
+
+
+#: A dense or sparse affinity in memory.
+Matrix: TypeAlias = "NDArray[np.floating] | sparse.csr_array"
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +55,7 @@ class DominantSet:
 
 
 def dominant_set(
-    affinity: Affinity,
+    affinity: Matrix,
     *,
     dynamics: str = "infection",
     start: ArrayLike | None = None,
@@ -98,7 +104,7 @@ def dominant_set(
     return DominantSet(x, members, float(x @ (affinity @ x)), n_iter, converged)
 
 
-def is_maximal_clique(affinity: Affinity, members: ArrayLike) -> bool:
+def is_maximal_clique(affinity: Matrix, members: ArrayLike) -> bool:
     """Whether the members are pairwise joined in a 0-1 affinity, and no other point is joined to them all.
 
     Examples
@@ -164,7 +170,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from evencut.dominant_sets import DominantSets
+    >>> from evencut import DominantSets
     >>> DominantSets(n_clusters=2, random_state=0).fit_predict([[0.0], [0.1], [0.2], [5.0], [5.1]])
     array([0, 0, 0, 1, 1])
     """
@@ -192,6 +198,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @whole_or_nothing
     def fit(self, X: ArrayLike, y: Any = None) -> DominantSets:
         """Peel the dominant sets.
 
@@ -206,7 +213,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
         self
         """
         kernel = self._check_parameters()
-        given = isinstance(kernel, Precomputed)
+        given = kernel.is_pairwise
         points: Any = validate_data(
             self, X, accept_sparse=("csr", "csc", "coo") if given else False, dtype=np.float64, ensure_min_samples=2
         )
@@ -214,7 +221,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than the {points.shape[0]} points given; ask for fewer."
             )
-        affinity = kernel.affinity(points, n_jobs=self.n_jobs)
+        affinity: Any = kernel.affinity(points, n_jobs=self.n_jobs)
         sets, labels = self._peel(affinity)
         self.cohesions_ = np.array([one.cohesion for one, _ in sets])
         self.set_sizes_ = np.array([len(members) for _, members in sets], dtype=np.int64)
@@ -226,7 +233,9 @@ class DominantSets(ClusterMixin, BaseEstimator):
         self._warn(sets, points, given)
         return self
 
-    def _peel(self, affinity: Affinity) -> tuple[list[tuple[DominantSet, NDArray[np.intp]]], NDArray[np.int64]]:
+    def _peel(
+        self, affinity: Matrix
+    ) -> tuple[list[tuple[DominantSet, NDArray[np.intp]]], NDArray[np.int64]]:
         """The sets, each with its members as points of the data, and the labels without those left over."""
         rng = check_random_state(self.random_state)
         labels = np.full(affinity.shape[0], -1, dtype=np.int64)
@@ -247,12 +256,12 @@ class DominantSets(ClusterMixin, BaseEstimator):
             left = np.delete(left, members)
         return sets, labels
 
-    def _warn(self, sets, points, given) -> None:
+    def _warn(self, sets: list[tuple[DominantSet, NDArray[np.intp]]], points: Any, given: bool) -> None:
         if not all(one.converged for one, _ in sets):
             warnings.warn(
                 f"a dominant set was not reached in max_iter={self.max_iter} steps; raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         if given or len(np.unique(self.labels_[self.labels_ >= 0])) < 2:
             return
@@ -263,7 +272,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
                 f"dominant sets isolated a density mode (clusters {', '.join(map(str, isolated))}); see "
                 "evencut.diagnose(X, labels), and use an adaptive kernel such as kernel='local_scaling'.",
                 DensityBiasWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _check_parameters(self) -> Kernel:
@@ -275,23 +284,19 @@ class DominantSets(ClusterMixin, BaseEstimator):
                 raise ValueError(f"{name}={value!r} must be a whole number of at least {least}.")
         if self.dynamics not in _DYNAMICS:
             raise ValueError(f"dynamics={self.dynamics!r} is not known; choose one of {sorted(_DYNAMICS)}.")
-        if isinstance(self.kernel, Kernel):
-            return clone(self.kernel)
-        if self.kernel not in KERNELS:
-            raise ValueError(
-                f"kernel={self.kernel!r} must be one of {sorted(KERNELS)} or an object of evencut.kernels."
-            )
-        return KERNELS[self.kernel]()
+        kernel = kernel_from(self.kernel)
+        assert kernel is not None
+        return kernel
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        given = self.kernel == "precomputed" or isinstance(self.kernel, Precomputed)
-        tags.input_tags.pairwise = given
-        tags.input_tags.sparse = given
+        tags.input_tags.pairwise = tags.input_tags.sparse = is_pairwise(self.kernel)
         return tags
 
 
-def _replicator(affinity, x, tol, max_iter):
+def _replicator(
+    affinity: Matrix, x: NDArray[np.float64], tol: float, max_iter: int
+) -> tuple[NDArray[np.float64], int, bool]:
     for step in range(max_iter):
         payoff = affinity @ x
         cohesion = float(x @ payoff)
@@ -302,7 +307,9 @@ def _replicator(affinity, x, tol, max_iter):
     return x, max_iter, False
 
 
-def _infection(affinity, x, tol, max_iter):
+def _infection(
+    affinity: Matrix, x: NDArray[np.float64], tol: float, max_iter: int
+) -> tuple[NDArray[np.float64], int, bool]:
     """Infection and immunisation: at each step the point that gains, or loses, most moves; the step is exact."""
     x = x.copy()
     row = _row_reader(affinity)
@@ -334,20 +341,20 @@ def _infection(affinity, x, tol, max_iter):
 _DYNAMICS = {"infection": _infection, "replicator": _replicator}
 
 
-def _violation(x, payoff, cohesion):
+def _violation(x: NDArray[np.float64], payoff: NDArray[np.float64], cohesion: float) -> float:
     """How far x is from a maximum: no point outside pays more than cohesion, none inside pays less."""
     short = np.minimum(x, (cohesion - payoff) / cohesion)
     return float(np.sqrt(np.sum(short**2)))
 
 
-def _row_reader(affinity):
+def _row_reader(affinity: Matrix) -> Callable[[int], tuple[Any, NDArray[np.floating]]]:
     if sparse.issparse(affinity):
         indptr, indices, data = affinity.indptr, affinity.indices, affinity.data
         return lambda p: (indices[indptr[p] : indptr[p + 1]], data[indptr[p] : indptr[p + 1]])
     return lambda p: (slice(None), affinity[p])
 
 
-def _is_zero_one(affinity) -> bool:
+def _is_zero_one(affinity: Matrix) -> bool:
     """Whether all affinities between different points are 0 or 1."""
     if sparse.issparse(affinity):
         entries = affinity.tocoo()
@@ -355,7 +362,7 @@ def _is_zero_one(affinity) -> bool:
     return bool(np.isin(affinity[~np.eye(len(affinity), dtype=bool)], (0, 1)).all())
 
 
-def _without_loops(affinity):
+def _without_loops(affinity: Matrix) -> Matrix:
     """The affinity as floats, its diagonal one half for a 0-1 graph and zero for a weighted one."""
     loop = 0.5 if _is_zero_one(affinity) else 0.0
     if sparse.issparse(affinity):
@@ -377,7 +384,7 @@ def _leave_some(one: DominantSet, most: int) -> NDArray[np.intp]:
     return np.sort(one.members[order[: max(1, most)]])
 
 
-def _cliques(affinity, sets) -> NDArray[np.bool_]:
+def _cliques(affinity: Matrix, sets: list[tuple[DominantSet, NDArray[np.intp]]]) -> NDArray[np.bool_]:
     """Whether each set is a maximal clique among the points that no earlier set had taken."""
     left = np.arange(affinity.shape[0])
     answers = []
@@ -387,7 +394,9 @@ def _cliques(affinity, sets) -> NDArray[np.bool_]:
     return np.array(answers, dtype=bool)
 
 
-def _join(affinity, sets, labels):
+def _join(
+    affinity: Matrix, sets: list[tuple[DominantSet, NDArray[np.intp]]], labels: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """Give each point without a set to the one with the largest affinity per unit of cohesion."""
     rest = np.flatnonzero(labels < 0)
     weights = np.zeros((len(labels), len(sets)))

@@ -7,22 +7,30 @@ noise weigh little.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .affinity import Affinity
-from .kernel import Extension, Kernel, Points
-from .neighbors import NeighborSearch, kneighbors, neighbor_graph
+from ..affinity import AffinityLike, NeighborSearch, neighbor_graph
+from .base import Extension, Kernel, Points
 
-__all__ = ["Auto", "SharedNeighbors", "shared_neighbor_affinity"]
+__all__ = ["SharedNeighbors", "shared_neighbor_affinity"]
 
 # Affinity of a point with itself where it has none with others: too little to matter beside any neighbour.
 _ALONE = 1e-10
+
+
+class Neighborhoods(NamedTuple):
+    """Points, the radius around each, and the numbers of its neighbours: what the compiled loop reads of one side."""
+
+    points: Points
+    radius: NDArray[np.float64]
+    lists: NDArray[np.integer]
 
 
 class SharedNeighbors(Kernel):
@@ -65,30 +73,48 @@ class SharedNeighbors(Kernel):
         self.sharpness = sharpness
         self.power = power
 
-    def affinity(self, X: Points, *, n_jobs: int | None = None) -> Affinity:
+    def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
         """The sparse affinity of the union of all neighbourhoods."""
-        self._check()
-        distances, indices = kneighbors(X, self.n_neighbors + 1, n_jobs=n_jobs)
-        how: dict[str, Any] = {"sharpness": self.sharpness, "power": self.power, "n_jobs": n_jobs}
-        return shared_neighbor_affinity(X, distances, indices, **how)
+        return self._both(X, n_jobs)[0]
 
     def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
         """Affinities of new points with their K + 1 nearest points of `X`."""
         self._check()
         search = NeighborSearch(X, n_jobs=n_jobs)
+        return self.extend_from(search, *search.query_self(self.n_neighbors + 1))
+
+    def affinity_and_extension(
+        self, X: Points, *, n_jobs: int | None = None
+    ) -> tuple[AffinityLike, Extension | None]:
+        """Both from one search; a subclass with an affinity of its own keeps to it."""
+        if type(self).affinity is not SharedNeighbors.affinity:
+            return super().affinity_and_extension(X, n_jobs=n_jobs)
+        return self._both(X, n_jobs)
+
+    def _both(self, X: Points, n_jobs: int | None) -> tuple[AffinityLike, Extension]:
+        self._check()
+        search = NeighborSearch(X, n_jobs=n_jobs)
         distances, indices = search.query_self(self.n_neighbors + 1)
-        radius = _radius(distances)
+        how: dict[str, Any] = {"sharpness": self.sharpness, "power": self.power, "n_jobs": n_jobs}
+        affinity = shared_neighbor_affinity(X, distances, indices, **how)
+        return affinity, self.extend_from(search, distances, indices)
 
-        def rows(Y: Points) -> Affinity:
-            away, near = search.query(Y, self.n_neighbors + 1)
-            indptr = np.arange(0, near.size + 1, near.shape[1])
-            data = np.empty(near.size)
-            mine, theirs = (Y, _radius(away), near), (X, radius, indices)
-            pattern = (indptr, near.ravel(), data)
-            _fill(mine, theirs, pattern, self.sharpness, self.power, n_jobs)
-            return sparse.csr_array((data, near.ravel(), indptr), shape=(len(Y), len(X)))
+    def extend_from(
+        self, search: NeighborSearch, distances: NDArray[np.floating], indices: NDArray[np.integer]
+    ) -> Extension:
+        """The extension from neighbours already found, as in :func:`shared_neighbor_affinity`."""
+        return partial(self._rows, search, _radius(distances), np.ascontiguousarray(indices))
 
-        return rows
+    def _rows(
+        self, search: NeighborSearch, radius: NDArray[np.float64], indices: NDArray[np.integer], Y: Points
+    ) -> sparse.csr_array:
+        away, near = search.query(Y, self.n_neighbors + 1)
+        indptr = np.arange(0, near.size + 1, near.shape[1])
+        data = np.empty(near.size)
+        mine = Neighborhoods(np.ascontiguousarray(Y), _radius(away), near)
+        theirs = Neighborhoods(search.X, radius, indices)
+        _fill(mine, theirs, (indptr, near.ravel(), data), (self.sharpness, self.power), search.n_jobs)
+        return sparse.csr_array((data, near.ravel(), indptr), shape=(len(Y), len(search.X)))
 
     def _check(self) -> None:
         if not isinstance(self.n_neighbors, Integral) or self.n_neighbors < 1:
@@ -97,32 +123,6 @@ class SharedNeighbors(Kernel):
             raise ValueError(f"sharpness={self.sharpness!r} must be positive.")
         if not self.power >= 0:
             raise ValueError(f"power={self.power!r} must not be negative; 0 ignores common neighbours.")
-
-
-class Auto(Kernel):
-    """The shared-neighbour kernel at a scale chosen from the data.
-
-    An estimator that meets it chooses the scale together with the labels, by
-    :func:`evencut.selection.select`. Where nothing can be judged, it is :class:`SharedNeighbors` with its
-    default parameters.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.random.default_rng(0).normal(size=(50, 2))
-    >>> bool((Auto().affinity(X) != SharedNeighbors().affinity(X)).sum())
-    False
-    """
-
-    is_graph = True
-
-    def affinity(self, X: Points, *, n_jobs: int | None = None) -> Affinity:
-        """The sparse affinity at the default scale."""
-        return SharedNeighbors().affinity(X, n_jobs=n_jobs)
-
-    def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
-        """Affinities of new points at the default scale."""
-        return SharedNeighbors().extend(X, n_jobs=n_jobs)
 
 
 def shared_neighbor_affinity(
@@ -140,7 +140,7 @@ def shared_neighbor_affinity(
     ----------
     X : ndarray of shape (n, n_features)
     distances, indices : ndarrays of shape (n, K + 1)
-        Each point first among its own neighbours, as :func:`evencut.neighbors.kneighbors` gives them; one
+        Each point first among its own neighbours, as :func:`evencut.affinity.kneighbors` gives them; one
         search serves every smaller K by its first columns.
     sharpness, power : float
         As in :class:`SharedNeighbors`.
@@ -150,7 +150,7 @@ def shared_neighbor_affinity(
     Examples
     --------
     >>> import numpy as np
-    >>> from evencut.neighbors import kneighbors
+    >>> from evencut.affinity import kneighbors
     >>> X = np.arange(4.0)[:, None]
     >>> found = kneighbors(X, 4)
     >>> shared_neighbor_affinity(X, found[0][:, :2], found[1][:, :2]).shape
@@ -158,22 +158,24 @@ def shared_neighbor_affinity(
     """
     indices = np.ascontiguousarray(indices)
     affinity = neighbor_graph(indices, "union", X.dtype)
-    side = (np.ascontiguousarray(X), _radius(distances), indices)
-    _fill(side, side, (affinity.indptr, affinity.indices, affinity.data), sharpness, power, n_jobs)
+    side = Neighborhoods(np.ascontiguousarray(X), _radius(distances), indices)
+    _fill(side, side, (affinity.indptr, affinity.indices, affinity.data), (sharpness, power), n_jobs)
     affinity.setdiag(_ALONE)
     return affinity
 
 
-def _fill(queries, points, pattern, sharpness, power, n_jobs):
+def _fill(
+    queries: Neighborhoods, points: Neighborhoods, pattern: tuple, shape: tuple[float, float], n_jobs: int | None
+) -> None:
     """Affinities of the entries of a CSR pattern; each thread takes a stretch of its rows."""
-    from ._shared_neighbors_loops import pair_affinities
+    from ._shared_neighbor_loops import pair_affinities
 
     n_threads = effective_n_jobs(n_jobs)
-    ends = np.linspace(0, len(queries[0]), n_threads + 1).astype(int)
-    shape = float(sharpness), float(power)
+    ends = np.linspace(0, len(queries.points), n_threads + 1).astype(int)
+    sharpness, power = map(float, shape)
     with ThreadPoolExecutor(n_threads) as pool:
         tasks = [
-            pool.submit(pair_affinities, first, last, *queries, *points, *pattern, *shape)
+            pool.submit(pair_affinities, (first, last), queries, points, pattern, sharpness, power)
             for first, last in zip(ends[:-1], ends[1:])
         ]
         for task in tasks:

@@ -124,7 +124,7 @@ class NeighborSearch:
 
     def _ask_distinct(self, n_neighbors):
         """Neighbours by way of the distinct points: crowds of equal points would fill a leaf of the tree."""
-        from ._neighbors_loops import expand_ties
+        from ._neighbor_loops import expand_ties
 
         distinct, inverse = np.unique(self.X, axis=0, return_inverse=True)
         search = NeighborSearch(distinct, n_jobs=self.n_jobs, method="exact")
@@ -196,7 +196,7 @@ def neighbor_graph(indices: NDArray[np.integer], symmetrize: str = "mean", dtype
            [1. , 1. , 0.5],
            [0. , 0.5, 1. ]])
     """
-    from ._neighbors_loops import fill_union, sort_rows, transpose_table, union_sizes
+    from ._neighbor_loops import fill_union, sort_rows, transpose_table, union_sizes
 
     if symmetrize not in _SYMMETRIZE:
         raise ValueError(f"symmetrize={symmetrize!r} is not known; choose one of {_SYMMETRIZE}.")

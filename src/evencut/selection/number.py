@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .criteria import RatioProblem
-from .solvers.merging import merge_levels
-from .solvers.spectral import cut_embedding, spectral_embedding, unit_rows
+from ..criteria import RatioProblem
+from ..solvers.merging import merge_levels
+from ..solvers.spectral import cut_embedding, spectral_embedding, unit_rows
 
 __all__ = ["MAX_CLUSTERS", "NumberCandidate", "rank_numbers"]
 

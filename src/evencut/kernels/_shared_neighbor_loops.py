@@ -5,28 +5,17 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def pair_affinities(
-    first,
-    last,
-    queries,
-    query_radius,
-    query_lists,
-    points,
-    radius,
-    lists,
-    indptr,
-    indices,
-    affinities,
-    sharpness,
-    power,
-):
-    """Fill in the affinity of query p with point q for the entries (p, q) of rows first to last of a CSR pattern."""
+def pair_affinities(rows, mine, theirs, pattern, sharpness, power):
+    """Fill in the affinity of query p with point q for the entries (p, q) of some rows of a CSR pattern."""
+    queries, query_radius, query_lists = mine
+    points, radius, lists = theirs
+    indptr, indices, affinities = pattern
     n_near = lists.shape[1]
     # By the number of common neighbours: a power costs as much as all the rest.
     share = (np.arange(n_near + 1) / n_near) ** power
     # Which query last had a point among its neighbours: common ones are then counted by one look each.
     owner = np.full(len(points), -1, dtype=lists.dtype)
-    for p in range(first, last):
+    for p in range(rows[0], rows[1]):
         for neighbor in query_lists[p]:
             owner[neighbor] = p
         for entry in range(indptr[p], indptr[p + 1]):

@@ -5,12 +5,10 @@ import pickle
 import numpy as np
 import pytest
 
-from evencut import KernelClustering, lazy
-from evencut.affinity import degrees, scale_affinity
+from evencut import KernelClustering
+from evencut.affinity import BlockwiseAffinity, degrees, equalizing_scale, fits_in_memory, free_memory, scale_affinity
 from evencut.criteria import average_association, average_cut, normalized_cut
-from evencut.equalization import equalizing_scale
 from evencut.kernels import AdaptiveGaussian, Gaussian, LocalScaling
-from evencut.lazy import LazyAffinity, fits_in_memory, free_memory
 
 KERNELS = [Gaussian(0.5), AdaptiveGaussian(5), LocalScaling(5)]
 X = np.concatenate([np.random.default_rng(s).normal(3 * s, 0.7, size=(80, 2)) for s in range(3)])
@@ -21,13 +19,13 @@ def both(kernel, dtype=np.float64, n_jobs=None):
     stored = kernel.affinity(X.astype(dtype))
     rows = type(kernel)(**{**kernel.get_params(), "memory": 0}).affinity(X.astype(dtype), n_jobs=n_jobs)
     assert isinstance(stored, np.ndarray)
-    assert isinstance(rows, LazyAffinity)
+    assert isinstance(rows, BlockwiseAffinity)
     return stored, rows
 
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(lazy, "_BLOCK_BYTES", 30_000)
+    monkeypatch.setattr("evencut.affinity.blockwise._BLOCK_BYTES", 30_000)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
@@ -72,7 +70,7 @@ def test_fits_agree_with_those_in_memory(criterion, equalize):
     options = {"criterion": criterion, "equalize": equalize, "random_state": 0}
     stored = KernelClustering(3, kernel=Gaussian(0.7), **options).fit(X)
     rows = KernelClustering(3, kernel=Gaussian(0.7, memory=0), **options).fit(X)
-    assert isinstance(rows.affinity_, LazyAffinity)
+    assert isinstance(rows.affinity_, BlockwiseAffinity)
     assert rows.energy_ == pytest.approx(stored.energy_, rel=1e-6)
     assert np.array_equal(rows.labels_, stored.labels_)
     assert np.array_equal(rows.predict(X), stored.predict(X))

@@ -5,11 +5,19 @@ The functions are small on purpose: each has the shape of its formula and a test
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .affinity import Affinity, degrees, scale_affinity
-from .density import parzen_density, scott_bandwidth, silverman_bandwidth
+from ..affinity import (
+    AffinityLike,
+    degrees,
+    parzen_density,
+    scale_affinity,
+    scott_bandwidth,
+    silverman_bandwidth,
+)
 
 __all__ = [
     "breiman_split",
@@ -252,7 +260,7 @@ def transformed_density(density: ArrayLike, metric: ArrayLike) -> NDArray[np.flo
     return density * np.exp(-0.5 * log_det)
 
 
-def normalized_affinity(affinity: Affinity) -> Affinity:
+def normalized_affinity(affinity: AffinityLike) -> Any:
     r"""The affinity that turns average association into normalised cut, with weights d (eq. modA).
 
     .. math:: \hat A_{pq} = \frac{A_{pq}}{d_p d_q}
@@ -349,7 +357,7 @@ def density_inversion_minimum(
     return float(np.exp(embedding_dimension / (2 * power) - offset / (4 * sigma**2)))
 
 
-def _positive_degrees(affinity: Affinity) -> NDArray[np.float64]:
+def _positive_degrees(affinity: AffinityLike) -> NDArray[np.float64]:
     degree = degrees(affinity)
     if not (degree > 0).all():
         raise ValueError(f"the smallest degree is {degree.min():g}; it must be positive: keep the diagonal.")

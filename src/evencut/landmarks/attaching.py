@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..density import knn_radius
-from ..neighbors import kneighbors
+from ..affinity import kneighbors, knn_radius
 
 __all__ = ["Attachment", "whole_graph"]
 

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..affinity import Affinity, degrees
-from ..clustering import KernelClustering
-from ..neighbors import MAX_TREE_FEATURES, kneighbors
-from ..scaling import SCALES, feature_scale
-from ..validation import check_choice, check_count
-from .attachment import Attachment, whole_graph
-from .blocks import RowBlocks, is_lazy, row_blocks
-from .choosing import RowSample, choose_landmarks
+from ..affinity import SCALES
+from ..criteria import CRITERIA, EQUALIZATIONS
+from ..landmarks import LandmarkGraph, RowBlocks, landmark_graph, row_blocks, solve_landmarks, usual_landmarks
+from ..landmarks.blocks import is_lazy
+from ..selection import select_number
+from ..solvers import SOLVERS
+from .fitting import warn_of_early_stop, whole_or_nothing
+from .inputs import check_choice, check_count, check_n_jobs, seed_from
 
 __all__ = ["LandmarkClustering"]
 
-# The pilot sample has so many rows for each landmark, enough for a density at the landmarks' own scale, and no
-# fewer than so many in all: a cluster of one row in a thousand then shows up in it.
-_PILOT_ROWS = 20
-_LEAST_PILOT_ROWS = 20_000
-_MOST_LANDMARKS = 10_000
-# Without a tree to find the nearest one by, each landmark costs.
-_MOST_WITHOUT_TREE = 3000
 _MOST_LANDMARK_ENTRIES = 50_000_000
 
 
@@ -57,13 +49,13 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
     n_nearest : int, default=5
         Landmarks that each point hangs on.
     landmark_density : {"constant", "log", "identity"} or callable, default="constant"
-        The density wanted of the landmarks, as in :func:`evencut.equalization.density_law`: even, or
+        The density wanted of the landmarks, as in :func:`evencut.affinity.density_law`: even, or
         (`"identity"`) that of the data, by which sparse clusters are lost.
     criterion : {"normalized_cut", "average_association", "average_cut"}, default="normalized_cut"
     equalize : {None, "weights", "exact"}, default=None
         Equalisation of the landmark graph, as in :class:`KernelClustering`.
     scale : {"auto", "standard", None}, default="auto"
-        Scaling of the columns by their deviations in a sample, as in :func:`evencut.scaling.feature_scale`:
+        Scaling of the columns by their deviations in a sample, as in :func:`evencut.affinity.feature_scale`:
         `"auto"` where they are plainly in different units.
     solver : str, default="auto"
     n_init : int, default=4
@@ -148,6 +140,7 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @whole_or_nothing
     def fit(self, X: Any, y: Any = None) -> LandmarkClustering:
         """Cluster the rows.
 
@@ -163,22 +156,9 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         """
         self._check_parameters()
         rows = self._rows(X, reset=True)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        n_landmarks = self._count_landmarks(rows.n_rows, rows.n_features)
-        n_pilot = max(_PILOT_ROWS * n_landmarks, _LEAST_PILOT_ROWS)
-        pilot = rows.gathered(RowSample.of(n_pilot, rows.n_rows, seed))
-        self.feature_scale_ = feature_scale(pilot, self.scale)
-        pilot = pilot / self.feature_scale_
-        rng = np.random.default_rng(seed)
-        landmarks = choose_landmarks(pilot, n_landmarks, self.landmark_density, rng, self.n_jobs)
-        if not isinstance(self.n_clusters, str) and len(landmarks) < self.n_clusters:
-            raise ValueError(
-                f"n_clusters={self.n_clusters} is more than the {len(landmarks)} distinct points found for "
-                f"landmarks; ask for at most {len(landmarks)} clusters."
-            )
-        attachment = Attachment.to(landmarks, self.n_nearest, self.feature_scale_)
-        graph = whole_graph(rows.total(attachment.graph))
-        self._solve(attachment, graph, seed)
+        seed = seed_from(self.random_state)
+        graph = self._choose_landmarks(rows, seed)
+        self._solve(graph, seed)
         if is_lazy(X):
             self.labels_ = self._lazy_labels(rows)
         elif not isinstance(X, RowBlocks):
@@ -206,26 +186,47 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         return self._rows(X, reset=False).results(self.attachment_.predict, skip)
 
-    def _solve(self, attachment: Attachment, graph: Affinity, seed: int) -> None:
-        """Cluster the landmarks that points hang on; the others, if any, go with the nearest of those."""
-        weights = degrees(graph)
-        used = np.flatnonzero(weights > 0)
-        solved = self._solver().set_params(random_state=seed).fit(graph[used][:, used])
-        landmarks = attachment.landmarks
-        nearest = kneighbors(landmarks[used], 1, at=landmarks)[1][:, 0]
-        labels = solved.labels_[nearest]
-        labels[used] = solved.labels_
-        self.attachment_ = attachment.labelled(labels)
-        self.landmarks_ = landmarks * self.feature_scale_
-        self.n_clusters_ = solved.n_clusters_
-        self.landmark_labels_ = labels
-        self.landmark_weights_ = weights
-        self.landmark_affinity_ = graph
-        self.energy_ = solved.energy_
-        self.n_iter_ = solved.n_iter_
+    def _choose_landmarks(self, rows: RowBlocks, seed: int) -> LandmarkGraph:
+        graph = landmark_graph(
+            rows,
+            self._count_landmarks(rows.n_rows, rows.n_features),
+            n_nearest=self.n_nearest,
+            density=self.landmark_density,
+            scale=self.scale,
+            seed=seed,
+            n_jobs=self.n_jobs,
+        )
+        n_found = len(graph.attachment.landmarks)
+        if not isinstance(self.n_clusters, str) and n_found < self.n_clusters:
+            raise ValueError(
+                f"n_clusters={self.n_clusters} is more than the {n_found} distinct points found for "
+                f"landmarks; ask for at most {n_found} clusters."
+            )
+        return graph
+
+    def _solve(self, graph: LandmarkGraph, seed: int) -> None:
+        """Cluster the landmarks and keep what labels a row."""
+        seed = seed_from(seed)
+        n_clusters = self.n_clusters
+        if isinstance(n_clusters, str):
+            affinity = graph.used_affinity
+            numbers = select_number(affinity, np.ones(affinity.shape[0]), seed).numbers
+            n_clusters = numbers[0].n_clusters if numbers else 1
+        how = {name: getattr(self, name) for name in ("criterion", "equalize", "solver", "n_init", "max_iter")}
+        attachment, solution = solve_landmarks(graph, n_clusters, seed=seed, **how)
+        warn_of_early_stop(solution, self.max_iter)
+        self.attachment_ = attachment
+        self.feature_scale_ = attachment.feature_scale
+        self.landmarks_ = attachment.landmarks * self.feature_scale_
+        self.n_clusters_ = n_clusters
+        self.landmark_labels_ = attachment.labels
+        self.landmark_weights_ = graph.weights
+        self.landmark_affinity_ = graph.affinity
+        self.energy_ = solution.energy
+        self.n_iter_ = solution.n_iter
 
     def _lazy_labels(self, rows: Any) -> Any:
-        from .lazy import lazy_results
+        from ..landmarks.dask import lazy_results
 
         return lazy_results(rows, self.attachment_.predict, np.int64)
 
@@ -238,7 +239,7 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
                 raise ValueError(f"X has {X.n_features} features, but {self.n_features_in_} were fitted.")
             return X
         if is_lazy(X):
-            from .lazy import dask_blocks
+            from ..landmarks.dask import dask_blocks
 
             rows: RowBlocks = dask_blocks(X, count=count)
             validate_data(self, X._meta if hasattr(X, "columns") else X, reset=reset, skip_check_array=True)
@@ -254,19 +255,10 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         )
         return row_blocks(X, self.n_jobs)
 
-    def _solver(self) -> KernelClustering:
-        """What clusters the landmark graph."""
-        names = ("criterion", "equalize", "solver", "n_init", "max_iter")
-        return KernelClustering(
-            self.n_clusters, kernel="precomputed", **{name: getattr(self, name) for name in names}
-        )
-
     def _count_landmarks(self, n_rows: int, n_features: int) -> int:
         is_auto = isinstance(self.n_landmarks, str)
         n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
-        most = _MOST_LANDMARKS if n_features <= MAX_TREE_FEATURES else _MOST_WITHOUT_TREE
-        usual = max(min(max(30 * math.isqrt(n_rows), 1000), most), 20 * n_clusters)
-        n_landmarks = min(usual, n_rows) if is_auto else int(self.n_landmarks)
+        n_landmarks = usual_landmarks(n_rows, n_features, n_clusters) if is_auto else int(self.n_landmarks)
         if n_landmarks > n_rows:
             raise ValueError(
                 f"n_landmarks={n_landmarks} is more than the {n_rows} rows given; ask for at most {n_rows}, "
@@ -285,13 +277,17 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         return n_landmarks
 
     def _check_parameters(self) -> None:
-        check_count("n_nearest", self.n_nearest)
+        check_count("n_clusters", self.n_clusters, auto=True)
         check_count("n_landmarks", self.n_landmarks, auto=True)
+        for name in ("n_nearest", "n_init", "max_iter"):
+            check_count(name, getattr(self, name))
         check_choice("scale", self.scale, SCALES)
-        # The others are checked by the estimator that solves the landmark graph, before any data are read.
-        self._solver()._check_parameters()
+        check_choice("criterion", self.criterion, CRITERIA)
+        check_choice("equalize", self.equalize, EQUALIZATIONS)
+        check_choice("solver", self.solver, SOLVERS)
+        check_n_jobs(self.n_jobs)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

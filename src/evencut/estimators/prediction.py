@@ -1,0 +1,126 @@
+"""Clusters for new points: the bound of the Lloyd step, evaluated against a fitted labelling, block by block."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..affinity import NeighborSearch, as_affinity
+from ..criteria import Criterion, PosedProblem
+from ..kernels import Extension, Kernel
+from ..solvers.lloyd import bound_costs
+
+__all__ = ["Prediction"]
+
+_ROWS_PER_BLOCK = 4096
+
+
+@dataclass(eq=False)
+class Prediction:
+    r"""What it takes to label a new point p: its affinities with the fitted points, and the cost of each cluster.
+
+    .. math:: c_{pk} = -\frac{2 (M S_k)_p}{w(S_k)} + w_p \frac{M(S_k, S_k)}{w(S_k)^2}
+
+    Parameters
+    ----------
+    kernel : Kernel
+    points : array of shape (n, ...)
+        The fitted points, or the affinity given in their place.
+    kept : ndarray of shape (n,)
+        Their rows in what was given to `fit`.
+    extension : callable or None
+        From new points to their affinities; made from the kernel when first needed where it is None.
+    fitted_labels : ndarray of shape (n,)
+    point_scale : ndarray of shape (n,)
+        Weight times equalising scale of the fitted points.
+    inside, weight : ndarrays of shape (n_clusters,)
+        Association and weight of each cluster.
+    criterion : Criterion
+        Tells the weight of a new point.
+    is_even : bool
+        Whether the degree of a new point is scaled to one first.
+    n_jobs : int or None
+    """
+
+    kernel: Kernel
+    points: Any
+    kept: NDArray[np.intp]
+    extension: Extension | None
+    fitted_labels: NDArray[np.int64]
+    point_scale: NDArray[np.float64]
+    inside: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    criterion: Criterion
+    is_even: bool
+    n_jobs: int | None = None
+
+    @classmethod
+    def of(cls, chosen: Any, prepared: Any, posed: PosedProblem, labels: NDArray[np.int64], n_jobs: int | None) -> Any:
+        """The prediction that belongs to a solved problem."""
+        inside, weight = posed.problem.associations(labels, int(labels.max()) + 1)
+        return cls(
+            kernel=chosen.kernel,
+            points=prepared.points,
+            kept=prepared.kept,
+            extension=chosen.extension,
+            fitted_labels=labels,
+            point_scale=posed.weights * posed.scale,
+            inside=inside,
+            weight=weight,
+            criterion=posed.criterion,
+            is_even=posed.is_even,
+            n_jobs=n_jobs,
+        )
+
+    def labels(self, X: Any) -> NDArray[np.int64]:
+        """Clusters of new points.
+
+        A point without any affinity takes the label of the nearest fitted point; where only affinities are known it
+        goes to the first cluster, with a warning.
+        """
+        if self.kernel.is_pairwise:
+            X = X[:, self.kept]
+        if self.extension is None:
+            self.extension = self.kernel.extend(self.points, n_jobs=self.n_jobs)
+        n_queries = X.shape[0]
+        found = np.empty(n_queries, dtype=np.int64)
+        linked = np.empty(n_queries, dtype=bool)
+        for first in range(0, n_queries, _ROWS_PER_BLOCK):
+            block = slice(first, first + _ROWS_PER_BLOCK)
+            rows = as_affinity(self.extension(X[block]))
+            links = rows.links(self.fitted_labels, len(self.weight), self.point_scale)
+            found[block] = self._costs(links).argmin(axis=1)
+            linked[block] = links.any(axis=1)
+        far = np.flatnonzero(~linked)
+        if far.size and not self.kernel.is_pairwise:
+            found[far] = self.fitted_labels[self._search.query(X[far], 1)[1][:, 0]]
+        elif far.size:
+            found[far] = 0
+            warnings.warn(
+                f"{far.size} new points have no affinity with any fitted point and go to cluster 0.", stacklevel=3
+            )
+        return found
+
+    def _costs(self, links: NDArray[np.float64]) -> NDArray[np.float64]:
+        degree = links.sum(axis=1)
+        if self.is_even:
+            links = links / np.where(degree > 0, degree, 1.0)[:, None]
+            degree = links.sum(axis=1)
+        return bound_costs(links, self.criterion.point_weight(degree), self.inside, self.weight)
+
+    @functools.cached_property
+    def _search(self) -> NeighborSearch:
+        return NeighborSearch(self.points, n_jobs=self.n_jobs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(vars(self))
+        # A function made inside another cannot be pickled; it is made again from the kernel when needed.
+        if isinstance(self.extension, FunctionType) and "<" in self.extension.__qualname__:
+            state["extension"] = None
+        return state
