@@ -305,9 +305,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         if not isinstance(self.n_clusters, str):
             check_n_clusters(self.n_clusters, points, pairwise=pairwise)
         unasked = self.scale == "auto" and kernel is not None
-        self.feature_scale_ = (
-            np.ones(points.shape[1]) if unasked or pairwise else feature_scale(points, self.scale)
-        )
+        self.feature_scale_ = np.ones(points.shape[1]) if unasked or pairwise else feature_scale(points, self.scale)
         return _Prepared(self._scaled(points), weights[kept], kept, seed_from(self.random_state))
 
     def _choose(self, prepared: _Prepared, kernel: Kernel | None) -> _Chosen:
@@ -317,9 +315,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
             how = {name: getattr(self, name) for name in ("solver", "n_init", "max_iter", "n_jobs")}
             found = select(points, self.n_clusters, weights=weights, random_state=seed, **how)
             n_clusters = found.selection.best.n_clusters
-            return _Chosen(
-                found.kernel, found.affinity, found.extension, n_clusters, found.selection, found.solution
-            )
+            return _Chosen(found.kernel, found.affinity, found.extension, n_clusters, found.selection, found.solution)
         affinity, extension = kernel.affinity_and_extension(points, n_jobs=self.n_jobs)
         if not isinstance(self.n_clusters, str):
             return _Chosen(kernel, affinity, extension, self.n_clusters)

@@ -34,9 +34,7 @@ class Kernel(BaseEstimator):
     def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
         """A function from new points to the rows of their affinities with `X`; one that can be pickled is kept."""
 
-    def affinity_and_extension(
-        self, X: Points, *, n_jobs: int | None = None
-    ) -> tuple[AffinityLike, Extension | None]:
+    def affinity_and_extension(self, X: Points, *, n_jobs: int | None = None) -> tuple[AffinityLike, Extension | None]:
         """The affinity, and the extension where it comes with it at no cost; else it is made when first needed."""
         return self.affinity(X, n_jobs=n_jobs), None
 

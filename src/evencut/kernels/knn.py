@@ -54,9 +54,7 @@ class KNN(Kernel):
         """One for the K nearest points of `X`, seen from the new point alone."""
         return self._extension(NeighborSearch(X, n_jobs=n_jobs, method=self.neighbors))
 
-    def affinity_and_extension(
-        self, X: Points, *, n_jobs: int | None = None
-    ) -> tuple[AffinityLike, Extension | None]:
+    def affinity_and_extension(self, X: Points, *, n_jobs: int | None = None) -> tuple[AffinityLike, Extension | None]:
         """Both from one search; a subclass with an affinity of its own keeps to it."""
         if type(self).affinity is not KNN.affinity:
             return super().affinity_and_extension(X, n_jobs=n_jobs)
