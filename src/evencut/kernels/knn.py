@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from ..affinity import AffinityLike, NeighborSearch, neighbor_graph
@@ -54,7 +55,9 @@ class KNN(Kernel):
         """One for the K nearest points of `X`, seen from the new point alone."""
         return self._extension(NeighborSearch(X, n_jobs=n_jobs, method=self.neighbors))
 
-    def affinity_and_extension(self, X: Points, *, n_jobs: int | None = None) -> tuple[AffinityLike, Extension | None]:
+    def affinity_and_extension(
+        self, X: Points, *, weights: NDArray[np.float64] | None = None, n_jobs: int | None = None
+    ) -> tuple[AffinityLike, Extension | None]:
         """Both from one search; a subclass with an affinity of its own keeps to it."""
         if type(self).affinity is not KNN.affinity:
             return super().affinity_and_extension(X, n_jobs=n_jobs)

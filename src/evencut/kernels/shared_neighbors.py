@@ -83,7 +83,9 @@ class SharedNeighbors(Kernel):
         search = NeighborSearch(X, n_jobs=n_jobs)
         return self.extend_from(search, *search.query_self(self.n_neighbors + 1))
 
-    def affinity_and_extension(self, X: Points, *, n_jobs: int | None = None) -> tuple[AffinityLike, Extension | None]:
+    def affinity_and_extension(
+        self, X: Points, *, weights: NDArray[np.float64] | None = None, n_jobs: int | None = None
+    ) -> tuple[AffinityLike, Extension | None]:
         """Both from one search; a subclass with an affinity of its own keeps to it."""
         if type(self).affinity is not SharedNeighbors.affinity:
             return super().affinity_and_extension(X, n_jobs=n_jobs)
