@@ -57,8 +57,8 @@ def kernel_sums(
     """Rows of K(X, Y) V for one block of rows and one split of the columns of K.
 
     DIRECT takes differences of float32 coordinates, feature by feature (points stored feature-first); otherwise the
-    points are fp16 operands whose product is minus twice the inner product. SPLIT carries the affinities and V as two fp16
-    parts each. N_VECTORS = 0 sums against one vector in float32, without a matrix product. Nothing is masked: all
+    points are fp16 operands whose product is minus twice the inner product. SPLIT carries the affinities and V as two
+    fp16 parts each. N_VECTORS = 0 sums against one vector in float32, without a matrix product. Nothing is masked: all
     arrays are padded to whole blocks, V with zeros.
     """
     row = tl.program_id(0).to(tl.int64) * BLOCK_ROWS + tl.arange(0, BLOCK_ROWS)
@@ -72,10 +72,7 @@ def kernel_sums(
         y_offsets = local[:, None] * y_stride + width[None, :]
         if BLOCK_WIDTH == WIDTH:
             x_tile = tl.load(x_points + row[:, None] * x_stride + width[None, :])
-    if FORM == GAUSSIAN:
-        x_rate = tl.zeros([BLOCK_ROWS], dtype=tl.float32)
-    else:
-        x_rate = tl.load(x_rates + row)
+    x_rate = tl.load(x_rates + row)
     if N_VECTORS == 0:
         total = tl.zeros([BLOCK_ROWS, BLOCK_COLUMNS], dtype=tl.float32)
     else:
@@ -102,15 +99,13 @@ def kernel_sums(
                     x_part = tl.load(x_points + row[:, None] * x_stride + part * BLOCK_WIDTH + width[None, :])
                     product = tl.dot(x_part, tl.load(y_tiles + part * BLOCK_WIDTH + y_offsets).T, product)
             y_norm = tl.load(y_norms + far + local)
-            # Were the product added, it would start from the norms, which takes as many steps and more registers.
+            # Were the product added, it would start from the norms: as many steps, and more registers.
             power = (x_power[:, None] - product) - y_norm[None, :]
             if FORM != GAUSSIAN:
                 # A squared distance that rounding made negative would grow with the rate of a dense place.
                 power = tl.minimum(power, 0.0)
-        if FORM == GAUSSIAN:
-            y_rate = tl.zeros([BLOCK_COLUMNS], dtype=tl.float32)
-        else:
-            y_rate = tl.load(y_rates + far + local)
+        # Unused loads cost nothing: the compiler drops them.
+        y_rate = tl.load(y_rates + far + local)
         affinity = _affinities(power, x_rate, y_rate, FORM)
         if N_VECTORS == 0:
             total += affinity * tl.load(values + far + local)[None, :]

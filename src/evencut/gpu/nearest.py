@@ -164,7 +164,7 @@ def _search(X: Tensor, at: Tensor, n_neighbors: int, tiles: SearchTiles | None) 
     for first in range(0, len(at), step):
         rows = slice(first, first + step)
         queries = _rough(at[rows], centre, scale, -(-len(at[rows]) // _QUERY_UNIT) * _QUERY_UNIT, left=True)
-        groups, beyond = _choose_groups(queries, points, len(at[rows]), kept, how)
+        groups, beyond = _least_groups(*_minima(queries, points, how), len(at[rows]), kept)
         found, squared = _rank(X, at[rows], groups, n_neighbors)
         distances[rows], indices[rows] = squared.sqrt(), found
         unsure[rows] = _unproved(queries, points, beyond, distances[rows, -1] * scale, len(at[rows]))
@@ -197,10 +197,8 @@ def _rough(points: Tensor, centre: Tensor, scale: float, n_rows: int, *, left: b
     return _Rough(operand, padded(half_norms.float(), n_rows, float("inf")), (2 * half_norms).sqrt(), lost)
 
 
-def _choose_groups(
-    queries: _Rough, points: _Rough, n_queries: int, kept: int, tiles: SearchTiles
-) -> tuple[Tensor, Tensor]:
-    """For each query the groups with the least minima, and the least rough half distance outside of them."""
+def _minima(queries: _Rough, points: _Rough, tiles: SearchTiles) -> tuple[Tensor, Tensor]:
+    """Least rough half distances of each query, less half its squared norm, over groups and over super groups."""
     from ._nearest_triton import group_minima
 
     n_rows, width = queries.points.shape
@@ -224,8 +222,13 @@ def _choose_groups(
         FLAT=tiles.flat,
         **launch_options(queries.points, tiles.warps, tiles.stages),
     )
+    return minima, super_minima
+
+
+def _least_groups(minima: Tensor, super_minima: Tensor, n_queries: int, kept: int) -> tuple[Tensor, Tensor]:
+    """For each query the groups with the least minima, and the least minimum outside of them."""
     minima, super_minima = minima[:n_queries], super_minima[:n_queries]
-    n_wide = min(kept, n_super)
+    n_wide = min(kept, super_minima.shape[1])
     wide, beyond = _least(super_minima, n_wide)
     inside = minima.gather(1, wide[:, :, None].expand(-1, -1, _SUPER)).reshape(n_queries, n_wide * _SUPER)
     n_groups = min(kept + kept % 2, n_wide * _SUPER)

@@ -15,11 +15,11 @@ from torch import Tensor
 
 from . import naive
 from .arrays import check_points, is_fused, launch_options, same_device
-from .operands import halves, padded, power_of_two, split_operands
+from .operands import DEEPEST, halves, padded, power_of_two, split_operands
 
 __all__ = ["FORMS", "PRECISIONS", "KernelSums", "Tiles"]
 
-#: The forms of the affinity: one bandwidth, the mean of the kernels of both points, and the geometric mean of bandwidths.
+#: The forms of the affinity: one bandwidth, the mean of the kernels of both points, or a geometric mean of bandwidths.
 FORMS = ("gaussian", "mean", "product")
 PRECISIONS = ("exact", "fast")
 
@@ -33,25 +33,28 @@ _PAD = 256
 _LONGEST_SUM = 1 << 16
 _PARTIAL_BYTES = 1 << 30
 _FEWEST_PROGRAMS = 1024
-# Registers a thread: with more, only one block of eight warps would be on a multiprocessor and nothing hides its waits.
-_REGISTERS = 128
 # Values are fp16 numbers up to this; small ones keep their precision over 2^24 of range.
 _LARGEST_VALUE = 1024.0
 
 
 class Tiles(NamedTuple):
-    """Rows and columns of a tile on the chip, the warps that share it and the loads that run ahead."""
+    """Rows and columns of a tile on the chip, the warps that share it, and the loads that run ahead.
+
+    A limit of registers lets two blocks of eight warps share a multiprocessor, so that one works while the other waits.
+    """
 
     rows: int
     columns: int
     warps: int
     stages: int
+    registers: int | None = None
 
 
 #: How each kind of sum is cut into tiles: by whether it takes differences, splits values, and sums one vector.
 TILES = {
-    "fast": Tiles(128, 128, 8, 3),
-    "split": Tiles(128, 128, 8, 3),
+    "fast": Tiles(128, 128, 8, 3, 128),
+    "split": Tiles(128, 128, 8, 3, 128),
+    "wide": Tiles(128, 64, 8, 3),
     "direct": Tiles(128, 64, 8, 3),
     "vector": Tiles(128, 64, 8, 3),
     "direct vector": Tiles(64, 32, 8, 3),
@@ -163,6 +166,11 @@ class KernelSums:
             sums = torch.cat([self._fused_table(part, precision, tiles) for part in parts], dim=1)
         return sums[:, 0] if V.ndim == 1 else sums
 
+    @property
+    def device(self) -> torch.device:
+        """Where the points are."""
+        return self._rows.points.device
+
     def part(self, rows: Tensor | slice = slice(None), columns: Tensor | slice = slice(None)) -> KernelSums:
         """The same for some rows and columns of the matrix.
 
@@ -203,10 +211,8 @@ class KernelSums:
         return power_of_two(float((Y - centre.to(Y.dtype)).abs().max()), 64.0)
 
     def _side(self, points: Tensor, centre: Tensor, unit: float, sigma: Tensor) -> _Side:
-        if self.form == "mean":
-            rate = _EXPONENT / (sigma * unit) ** 2
-        else:
-            rate = math.sqrt(_EXPONENT) / (sigma * unit)
+        root = math.sqrt(_EXPONENT) / (sigma * unit)
+        rate = root**2 if self.form == "mean" else root
         scaled = ((points.double() - centre) * unit).float()
         return _Side(points, sigma, scaled, rate.float())
 
@@ -225,7 +231,8 @@ class KernelSums:
         values = torch.zeros((_whole(len(table)), n_vectors), dtype=torch.float64, device=table.device)
         values[: len(table), : table.shape[1]] = table.double() * scale
         high, low = halves(values)
-        how = tiles or TILES["direct" if direct else "split" if exact else "fast"]
+        wide = "wide" if 3 * self._rows.points.shape[1] > DEEPEST else ""
+        how = tiles or TILES["direct" if direct else wide or ("split" if exact else "fast")]
         return self._launch(high, low, n_vectors, direct, exact, how)[:, : table.shape[1]] / scale
 
     def _launch(self, values: Tensor, low: Tensor, n_vectors: int, direct: bool, split: bool, tiles: Tiles) -> Tensor:
@@ -267,8 +274,8 @@ class KernelSums:
                 N_VECTORS=n_vectors,
                 BLOCK_ROWS=tiles.rows,
                 BLOCK_COLUMNS=tiles.columns,
-                BLOCK_WIDTH=min(width, 64) if not direct else 16,
-                **launch_options(values, tiles.warps, tiles.stages, registers=_REGISTERS),
+                BLOCK_WIDTH=min(width, DEEPEST) if not direct else 16,
+                **launch_options(values, tiles.warps, tiles.stages, registers=tiles.registers),
             )
             rows = slice(first, min(first + n_rows, self.shape[0]))
             sums[rows] = partial.sum(dim=0, dtype=torch.float64)[: rows.stop - first]
@@ -288,7 +295,7 @@ class KernelSums:
 def _bandwidths(bandwidth: float | Tensor, points: Tensor) -> Tensor:
     sigma = torch.as_tensor(bandwidth, dtype=torch.float64, device=points.device)
     if sigma.ndim > 1 or (sigma.ndim == 1 and len(sigma) != len(points)):
-        raise ValueError(f"bandwidth has shape {tuple(sigma.shape)}; give one, or one for each of {len(points)} points.")
+        raise ValueError(f"bandwidth has shape {tuple(sigma.shape)}; give one, or one for each of {len(points)}.")
     if not bool((torch.isfinite(sigma) & (sigma > 0)).all()):
         raise ValueError(f"bandwidths must be positive and finite, but the smallest is {float(sigma.min()):g}.")
     return sigma.expand(len(points)) if sigma.ndim == 0 else sigma
