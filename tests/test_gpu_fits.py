@@ -3,6 +3,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -204,3 +205,14 @@ def test_what_cannot_fit_says_what_it_needs(monkeypatch):
 def test_evencut_itself_does_not_import_torch():
     script = "import sys, evencut, evencut.gpu; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0
+
+
+def test_the_guide_prints_what_it_says(capsys):
+    """Its blocks are marked `py`, so that the test of all guides does not need torch."""
+    guide = (Path(__file__).parents[1] / "docs/how_to/use_a_gpu.md").read_text(encoding="utf-8")
+    parts = guide.split("```")[1::2]
+    names = {}
+    for code, printed in zip(parts, parts[1:]):
+        if code.startswith("py\n"):
+            exec(code.removeprefix("py\n"), names)
+            assert capsys.readouterr().out == printed.removeprefix("text\n")

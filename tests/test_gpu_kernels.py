@@ -48,12 +48,12 @@ def test_kernel_sums_are_the_product_with_the_matrix(draw, form, precision, most
 
 def test_kernel_sums_keep_precision_far_from_the_origin_and_for_small_affinities(draw):
     X, Y = draw(40, 3) + 1000, draw(200, 3) + 1000
-    X[0] += 6
+    X[0] += 4
     sums = KernelSums(X, 1.0, Y=Y)
     V = draw(200, 3).abs() + 1e-3
     expected = sums.dense() @ V.double()
-    assert float(expected.min()) < 1e-4
-    assert relative_error(sums(V), expected) < 1e-4
+    assert float(expected.min()) < 0.05
+    assert relative_error(sums(V), expected) < 1e-5
     assert relative_error(sums(V, "fast"), expected) < 5e-3
 
 

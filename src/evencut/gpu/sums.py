@@ -106,6 +106,12 @@ class KernelSums:
         Needed with Y where bandwidths are given for each point.
     form : {"gaussian", "mean", "product"}
 
+    Notes
+    -----
+    The fused kernel holds the affinities of a table of vectors as fp16 numbers with a common exponent: below 4e-9 they
+    lose precision, and below 4e-12 they are zero. That is nothing beside the affinity of a point with itself, which
+    is one. Sums against one vector are float32 throughout.
+
     Examples
     --------
     >>> import torch
