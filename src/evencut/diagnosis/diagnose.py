@@ -14,7 +14,7 @@ from ..kernels import KERNELS, KNN, Kernel
 from ..landmarks.blocks import RowBlocks, is_lazy, sample
 from .advice import advise
 from .connectivity import joining_neighbors
-from .evidence import GRAPH_NEIGHBORS, Evidence, gather
+from .evidence import GRAPH_NEIGHBORS, Evidence, gather, look_around
 from .report import BiasReport, ClusterReport, Pictures
 from .verdicts import Finding, gravest, judge
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .evidence import DEPTH
+from .borders import DEPTH
 from .verdicts import OK
 
 if TYPE_CHECKING:

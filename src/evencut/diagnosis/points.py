@@ -1,0 +1,156 @@
+"""The points and labels that are judged: noise left out, columns scaled and copies merged as the estimators do it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
+
+from ..affinity import SCALES, PreparedPoints, prepare
+
+__all__ = ["LabelledPoints", "labelled_points"]
+
+_FEWEST = 3
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledPoints:
+    """Distinct points with one cluster each, and how the rows given became them.
+
+    Parameters
+    ----------
+    prepared : PreparedPoints
+        Of the rows that are neither noise nor of weight zero.
+    kept : ndarray
+        Those rows.
+    names : list
+        Of the clusters, as given.
+    row_codes, codes : ndarray
+        Cluster of each row kept, and of each point: the one of most of its weight.
+    n_given, n_noise, n_split : int
+        Rows given; rows left out as noise; rows whose point is mostly another cluster's.
+    shares : ndarray
+        Of each cluster in the weight of all rows kept.
+    """
+
+    prepared: PreparedPoints
+    kept: NDArray[np.intp]
+    names: list[Any]
+    row_codes: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    n_given: int
+    n_noise: int
+    n_split: int
+    shares: NDArray[np.float64]
+
+    @property
+    def points(self) -> NDArray[np.float64]:
+        """The distinct points, scaled."""
+        found: NDArray[np.float64] = self.prepared.points
+        return found
+
+    @property
+    def rows(self) -> NDArray[np.intp]:
+        """The first row given of each point."""
+        return self.kept[self.prepared.first_row]
+
+    def preparation(self) -> list[str]:
+        """What was done to the rows, one sentence each; nothing where nothing was."""
+        lines = []
+        if not np.all(self.prepared.feature_scale == 1):
+            lines.append("Columns were divided by their scale, as the estimator does (scale='auto').")
+        n_merged = len(self.kept) - len(self.points)
+        if n_merged:
+            lines.append(f"{n_merged} repeated rows were merged: {len(self.points)} distinct points with weights.")
+        if self.n_split:
+            lines.append(
+                f"{self.n_split} rows have a copy with another label; each point counts as the cluster of most of its "
+                "copies."
+            )
+        return lines
+
+
+def labelled_points(
+    X: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None, scale: str | None
+) -> LabelledPoints:
+    """Check and prepare what was given; raises where it is not a clustering of at least two clusters."""
+    if scale not in SCALES:
+        raise ValueError(f"scale={scale!r} is not known; choose one of {list(SCALES)}.")
+    given: NDArray[np.float64] = check_array(X, dtype=np.float64, ensure_min_samples=_FEWEST, input_name="X")
+    named = _checked_labels(labels, len(given))
+    weights = _checked_weights(sample_weight, len(given))
+    real = _is_no_noise(named)
+    kept = np.flatnonzero(real & (weights > 0))
+    names, row_codes = np.unique(named[kept], return_inverse=True)
+    if len(names) < 2:
+        raise ValueError(
+            f"labels hold {len(names)} cluster{'' if len(names) == 1 else 's'}, noise left out; a bias shows in how "
+            "clusters part, so give at least 2."
+        )
+    prepared = prepare(given[kept], weights[kept], scale=scale)
+    if len(prepared.points) < _FEWEST:
+        raise ValueError(
+            f"X holds only {len(prepared.points)} distinct points that are not noise; a border needs at least {_FEWEST}."
+        )
+    codes = _heaviest(prepared.of_row, row_codes, weights[kept], len(prepared.points), len(names))
+    shares = np.bincount(row_codes, weights[kept]) / weights[kept].sum()
+    return LabelledPoints(
+        prepared=prepared,
+        kept=kept,
+        names=names.tolist(),
+        row_codes=row_codes,
+        codes=codes,
+        n_given=len(given),
+        n_noise=int(np.sum(~real)),
+        n_split=int(np.sum(codes[prepared.of_row] != row_codes)),
+        shares=shares,
+    )
+
+
+def _checked_labels(labels: ArrayLike, n_rows: int) -> NDArray[Any]:
+    names: NDArray[Any] = np.asarray(labels)
+    if names.shape != (n_rows,):
+        raise ValueError(f"labels have shape {names.shape}, but X has {n_rows} points; give one label a point, in order.")
+    if names.dtype.kind == "O":
+        names = np.array([str(name) if isinstance(name, str) else name for name in names])
+    if names.dtype.kind == "f" and not np.isfinite(names).all():
+        raise ValueError("labels contain NaN or infinity; mark noise with -1.")
+    return names
+
+
+def _checked_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n_rows,):
+        raise ValueError(f"sample_weight has shape {weights.shape}, but X has {n_rows} points; give one weight a point.")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError("sample_weight has negative, NaN or infinite values; weights count how often a row occurs.")
+    return weights
+
+
+def _is_no_noise(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    """All but the number -1, also where tables turned it into text."""
+    if labels.dtype.kind in "US":
+        return ~np.isin(labels, np.array(["-1"], dtype=labels.dtype))
+    return labels != -1 if labels.dtype.kind in "if" else np.ones(len(labels), bool)
+
+
+def _heaviest(
+    of_row: NDArray[np.intp],
+    codes: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    n_points: int,
+    n_clusters: int,
+) -> NDArray[np.int64]:
+    """The cluster that has most of the weight of each point; of equals the first."""
+    pairs, place = np.unique(of_row * n_clusters + codes, return_inverse=True)
+    total = np.bincount(place, weights)
+    point, code = np.divmod(pairs, n_clusters)
+    order = np.lexsort((-code, total, point))  # the last of each point is the heaviest, of equals the first cluster
+    found = np.empty(n_points, dtype=np.int64)
+    found[point[order]] = code[order]
+    return found
