@@ -2,14 +2,16 @@
 
 from .diagnose import DensityBiasWarning, diagnose
 from .mapping import DensityMapping, density_mapping
-from .report import BiasReport, ClusterReport
+from .report import BiasReport, ClusterReport, TriedCure
 from .sweep import BandwidthSweep, SweepRow, bandwidth_sweep
-from .verdicts import EQUAL_SIZES, MODE_ISOLATION, OK, SPARSE_SUBSET, VERDICTS
+from .verdicts import BIASES, EQUAL_SIZES, MODE_ISOLATION, OK, OVERLAP, SPARSE_SUBSET, VERDICTS
 
 __all__ = [
+    "BIASES",
     "EQUAL_SIZES",
     "MODE_ISOLATION",
     "OK",
+    "OVERLAP",
     "SPARSE_SUBSET",
     "VERDICTS",
     "BandwidthSweep",
@@ -18,6 +20,7 @@ __all__ = [
     "DensityBiasWarning",
     "DensityMapping",
     "SweepRow",
+    "TriedCure",
     "bandwidth_sweep",
     "density_mapping",
     "diagnose",

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .borders import DEPTH
-from .verdicts import OK
+from .verdicts import BIASES, OK
 
 if TYPE_CHECKING:
     from .report import BiasReport

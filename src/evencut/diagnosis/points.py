@@ -32,8 +32,8 @@ class LabelledPoints:
         Cluster of each row kept, and of each point: the one of most of its weight.
     n_given, n_noise, n_split : int
         Rows given; rows left out as noise; rows whose point is mostly another cluster's.
-    shares : ndarray
-        Of each cluster in the weight of all rows kept.
+    sizes : ndarray
+        Weight of the rows of each cluster.
     """
 
     prepared: PreparedPoints
@@ -44,7 +44,7 @@ class LabelledPoints:
     n_given: int
     n_noise: int
     n_split: int
-    shares: NDArray[np.float64]
+    sizes: NDArray[np.float64]
 
     @property
     def points(self) -> NDArray[np.float64]:
@@ -57,11 +57,16 @@ class LabelledPoints:
         """The first row given of each point."""
         return self.kept[self.prepared.first_row]
 
+    @property
+    def is_scaled(self) -> bool:
+        """Whether the columns were brought to one unit; a division of all by the same number is none."""
+        return bool(np.ptp(self.prepared.feature_scale) > 0)
+
     def preparation(self) -> list[str]:
         """What was done to the rows, one sentence each; nothing where nothing was."""
         lines = []
-        if not np.all(self.prepared.feature_scale == 1):
-            lines.append("Columns were divided by their scale, as the estimator does (scale='auto').")
+        if self.is_scaled:
+            lines.append("Columns were divided by their standard deviations, as the estimator does.")
         n_merged = len(self.kept) - len(self.points)
         if n_merged:
             lines.append(f"{n_merged} repeated rows were merged: {len(self.points)} distinct points with weights.")
@@ -96,7 +101,6 @@ def labelled_points(
             f"X holds only {len(prepared.points)} distinct points that are not noise; a border needs at least {_FEWEST}."
         )
     codes = _heaviest(prepared.of_row, row_codes, weights[kept], len(prepared.points), len(names))
-    shares = np.bincount(row_codes, weights[kept]) / weights[kept].sum()
     return LabelledPoints(
         prepared=prepared,
         kept=kept,
@@ -106,7 +110,7 @@ def labelled_points(
         n_given=len(given),
         n_noise=int(np.sum(~real)),
         n_split=int(np.sum(codes[prepared.of_row] != row_codes)),
-        shares=shares,
+        sizes=np.bincount(row_codes, weights[kept]),
     )
 
 

@@ -71,8 +71,10 @@ class TriedCure:
         in clusters, whichever is more.
     moved : list
         Names of the given clusters that it draws otherwise, of those that are not ok.
+    better : bool
+        Whether much less of it lies in clusters without a valley, and some of those clusters are drawn otherwise.
     offered : bool
-        Whether it is advised.
+        Whether it is advised: better, with little left, and no crumbs split off.
     reason : str
         Why, or why not.
     n_tried : int
@@ -86,6 +88,7 @@ class TriedCure:
     before: float
     after: float
     moved: list[Any]
+    better: bool
     offered: bool
     reason: str
     n_tried: int

@@ -16,11 +16,11 @@ from ..criteria import CRITERIA
 from ..kernels import Gaussian
 from ..solvers import Solution, solve
 from .diagnose import diagnose
-from .verdicts import EQUAL_SIZES, MODE_ISOLATION, OK, SPARSE_SUBSET
+from .verdicts import EQUAL_SIZES, MODE_ISOLATION, OK, OVERLAP, SPARSE_SUBSET
 
 __all__ = ["BandwidthSweep", "SweepRow", "bandwidth_sweep"]
 
-_COLOURS = {OK: "#009e73", MODE_ISOLATION: "#d55e00", SPARSE_SUBSET: "#cc79a7", EQUAL_SIZES: "#56b4e9"}
+_COLOURS = {OK: "#009e73", MODE_ISOLATION: "#d55e00", SPARSE_SUBSET: "#cc79a7", EQUAL_SIZES: "#56b4e9", OVERLAP: "#b0b7be"}
 # Behind coloured bands the bars themselves are greys, darkest for the largest cluster.
 _GREYS = ("#3b4754", "#6b7885", "#98a3ae", "#bcc5cd", "#d8dee3", "#e8ecef")
 
@@ -192,7 +192,7 @@ def bandwidth_sweep(
         whole = _solved(points, sigma, criterion, n_clusters, seed)
         labels, energy = whole.labels, whole.energy
         again = [_solved(points[part], sigma, criterion, n_clusters, seed).labels for part in parts]
-        found = diagnose(points, labels, n_jobs=n_jobs)
+        found = diagnose(points, labels, scale=None, cures=False, n_jobs=n_jobs)
         sizes = np.sort(np.bincount(labels, minlength=n_clusters))[::-1]
         stability = _agreement(parts, again)
         rows.append(SweepRow(float(sigma), sizes, energy, stability, found.verdict, found.confidence, labels))

@@ -1,0 +1,179 @@
+"""Cures are tried before they are advised: run on the points, and judged by the same evidence as what was given.
+
+A cure is better where much less of it lies in clusters without a valley, and where its borders are others than the given
+ones; it is offered where, besides, little is left and no crumbs are split off. The limits were chosen on one half of labelled public sets (`benchmarks/diagnosis_sets.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..criteria import pose
+from ..kernels import KNN
+from ..selection import select
+from ..solvers import heaviest_first, solve
+from .evidence import Surroundings, gather, look_around
+from .points import LabelledPoints
+from .report import TriedCure
+from .verdicts import BIASES, EQUAL_SIZES, OK, OVERLAP, Finding, gravest, judge, share_without_valley
+
+__all__ = ["after_trying", "try_cures"]
+
+#: Cures are tried on at most so many points, drawn at random.
+_TRIED = 5000
+# Less of the clustering must lie in clusters without a valley, by so much, and no more than so much may be left.
+_LESS, _LEFT = 0.3, 0.3
+# Two clusters are the same where they share so much of the points that either has.
+_SAME = 0.8
+# A cluster below this share of all points, and of an average cluster, is a crumb: outliers more often than a class.
+_CRUMB, _CRUMB_OF_AVERAGE = 0.02, 0.1
+
+
+@dataclass(frozen=True)
+class _Recipe:
+    """A way to cluster prepared points, and how to write it down as parameters after the number of clusters."""
+
+    parameters: str
+    cluster: Callable[[NDArray[np.float64], NDArray[np.float64], int, int | None], NDArray[np.int64]]
+
+
+def _default(
+    points: NDArray[np.float64], weights: NDArray[np.float64], n_clusters: int, n_jobs: int | None
+) -> NDArray[np.int64]:
+    return select(points, n_clusters, weights=weights, random_state=0, n_jobs=n_jobs).solution.labels
+
+
+def _equal_degrees(
+    points: NDArray[np.float64], weights: NDArray[np.float64], n_clusters: int, n_jobs: int | None
+) -> NDArray[np.int64]:
+    affinity, _ = KNN().affinity_and_extension(points, weights=weights, n_jobs=n_jobs)
+    posed = pose(affinity, weights, "normalized_cut", "exact")
+    return solve(posed.problem, n_clusters, random_state=0).labels
+
+
+_RECIPES = (
+    _Recipe("", _default),
+    _Recipe('kernel="knn", equalize="exact", ', _equal_degrees),
+)
+
+
+def try_cures(
+    given: LabelledPoints,
+    around: Surroundings,
+    findings: Sequence[Finding],
+    *,
+    scale: str | None,
+    weighted: bool,
+    random_state: int,
+) -> list[TriedCure]:
+    """Try one cure after the other until one is better than what was given; nothing where there is nothing to cure."""
+    n_clusters = len(given.names)
+    if all(finding.verdict == OK for finding in findings) or n_clusters >= len(given.points):
+        return []
+    ground, place = around, np.arange(len(given.points))
+    if len(place) > _TRIED:
+        place = np.sort(np.random.default_rng(random_state).choice(len(place), _TRIED, replace=False))
+        ground = look_around(given.points[place], given.prepared.weights[place], np.arange(_TRIED), around.n_jobs)
+        findings = judge(gather(ground, given.codes[place], n_clusters))
+    tried: list[TriedCure] = []
+    for recipe in _RECIPES:
+        weights = given.prepared.weights[place]
+        codes = recipe.cluster(ground.X, weights, n_clusters, around.n_jobs)
+        code = _line(recipe, given, scale, weighted)
+        tried.append(_compared(given, place, ground, list(findings), codes, code))
+        if tried[-1].offered:
+            break
+    return tried
+
+
+def after_trying(findings: Sequence[Finding], names: Sequence[object], cures: Sequence[TriedCure]) -> list[Finding]:
+    """The findings in the light of what was tried.
+
+    Where a cure is better they stand. Where none is, a cut through a body is an overlap, for nothing better is known;
+    so is any border that a cure draws again. A mode or a few stragglers cut out of a body stay what they are.
+    """
+    if not cures or any(cure.better for cure in cures):
+        return list(findings)
+    moved = set.intersection(*(set(cure.moved) for cure in cures))
+    return [
+        replace(finding, verdict=OVERLAP)
+        if finding.verdict == EQUAL_SIZES or (finding.verdict in BIASES and name not in moved)
+        else finding
+        for finding, name in zip(findings, names)
+    ]
+
+
+def _compared(
+    given: LabelledPoints,
+    place: NDArray[np.intp],
+    ground: Surroundings,
+    before: list[Finding],
+    codes: NDArray[np.int64],
+    code: str,
+) -> TriedCure:
+    """The cure beside what was given, on the same points."""
+    n_clusters = len(given.names)
+    old, weights = given.codes[place], given.prepared.weights[place]
+    evidence = gather(ground, codes, n_clusters)
+    after = judge(evidence)
+    old_sizes = np.bincount(old, weights, n_clusters)
+    wrong = share_without_valley(before, old_sizes)
+    left = share_without_valley(after, evidence.sizes)
+    same = _overlap_of_clusters(old, codes, weights, n_clusters) >= _SAME
+    moved = [given.names[k] for k in range(n_clusters) if before[k].verdict != OK and not same[k]]
+    better = bool(moved) and wrong - left > _LESS
+    refusal = _refusal(left, better, bool(moved), evidence.sizes / evidence.sizes.sum())
+    labels = None
+    if len(place) == len(given.points):
+        by_weight = heaviest_first(codes, given.prepared.weights, given.prepared.first_row)
+        labels = np.full(given.n_given, -1, dtype=np.int64)
+        labels[given.kept] = by_weight[given.prepared.of_row]
+    return TriedCure(
+        code=code,
+        verdict=gravest(after, evidence.sizes)[0],
+        before=wrong,
+        after=left,
+        moved=moved,
+        better=better,
+        offered=not refusal,
+        reason=refusal or "its borders lie in valleys",
+        n_tried=len(place),
+        labels=labels,
+    )
+
+
+def _refusal(left: float, better: bool, moves: bool, shares: NDArray[np.float64]) -> str:
+    """Why a cure is not offered; nothing where it is."""
+    if not moves:
+        return "it draws nearly the same borders"
+    if not better:
+        return "its borders do not lie in valleys either"
+    if left > _LEFT:
+        return "some of its own borders do not lie in valleys"
+    if shares.min() < min(_CRUMB, _CRUMB_OF_AVERAGE * shares.mean()):
+        return f"it splits off {shares.min():.1%} of the points as a cluster of their own"
+    return ""
+
+
+def _overlap_of_clusters(
+    old: NDArray[np.int64], new: NDArray[np.int64], weights: NDArray[np.float64], n_clusters: int
+) -> NDArray[np.float64]:
+    """For each old cluster, the largest share of common points with a new one in the points that either has."""
+    common = np.bincount(old * n_clusters + new, weights, n_clusters**2).reshape(n_clusters, -1)
+    either = common.sum(axis=1)[:, None] + common.sum(axis=0)[None, :] - common
+    return np.divide(common, either, out=np.zeros_like(common), where=either > 0).max(axis=1)
+
+
+def _line(recipe: _Recipe, given: LabelledPoints, scale: str | None, weighted: bool) -> str:
+    """The cure as a line of code that makes it from X, and from the other things that were given."""
+    if recipe.parameters and scale == "auto" and given.is_scaled:
+        scale = "standard"  # a kernel by name is not scaled unless asked for
+    scaling = f"scale={scale!r}, " if scale != "auto" else ""
+    model = f"evencut.KernelClustering({len(given.names)}, {recipe.parameters}{scaling}random_state=0)"
+    kept = "[labels != -1]" if given.n_noise else ""
+    weights = f", sample_weight=sample_weight{kept}" if weighted else ""
+    return f"import evencut; labels = {model}.fit_predict(X{kept}{weights})"
