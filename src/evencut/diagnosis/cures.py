@@ -6,16 +6,14 @@ ones; it is offered where, besides, little is left and no crumbs are split off. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..criteria import pose
-from ..kernels import KNN
 from ..selection import select
-from ..solvers import heaviest_first, solve
+from ..solvers import heaviest_first
 from .evidence import Surroundings, gather, look_around
 from .points import LabelledPoints
 from .report import TriedCure
@@ -33,34 +31,6 @@ _SAME = 0.8
 _CRUMB, _CRUMB_OF_AVERAGE = 0.02, 0.1
 
 
-@dataclass(frozen=True)
-class _Recipe:
-    """A way to cluster prepared points, and how to write it down as parameters after the number of clusters."""
-
-    parameters: str
-    cluster: Callable[[NDArray[np.float64], NDArray[np.float64], int, int | None], NDArray[np.int64]]
-
-
-def _default(
-    points: NDArray[np.float64], weights: NDArray[np.float64], n_clusters: int, n_jobs: int | None
-) -> NDArray[np.int64]:
-    return select(points, n_clusters, weights=weights, random_state=0, n_jobs=n_jobs).solution.labels
-
-
-def _equal_degrees(
-    points: NDArray[np.float64], weights: NDArray[np.float64], n_clusters: int, n_jobs: int | None
-) -> NDArray[np.int64]:
-    affinity, _ = KNN().affinity_and_extension(points, weights=weights, n_jobs=n_jobs)
-    posed = pose(affinity, weights, "normalized_cut", "exact")
-    return solve(posed.problem, n_clusters, random_state=0).labels
-
-
-_RECIPES = (
-    _Recipe("", _default),
-    _Recipe('kernel="knn", equalize="exact", ', _equal_degrees),
-)
-
-
 def try_cures(
     given: LabelledPoints,
     around: Surroundings,
@@ -70,7 +40,10 @@ def try_cures(
     weighted: bool,
     random_state: int,
 ) -> list[TriedCure]:
-    """Try one cure after the other until one is better than what was given; nothing where there is nothing to cure."""
+    """Try the default estimator with as many clusters; nothing is tried where there is nothing to cure.
+
+    A neighbour kernel scaled to equal degrees was another cure once. Where the default is not offered, it never helped.
+    """
     n_clusters = len(given.names)
     if all(finding.verdict == OK for finding in findings) or n_clusters >= len(given.points):
         return []
@@ -79,15 +52,10 @@ def try_cures(
         place = np.sort(np.random.default_rng(random_state).choice(len(place), _TRIED, replace=False))
         ground = look_around(given.points[place], given.prepared.weights[place], np.arange(_TRIED), around.n_jobs)
         findings = judge(gather(ground, given.codes[place], n_clusters))
-    tried: list[TriedCure] = []
-    for recipe in _RECIPES:
-        weights = given.prepared.weights[place]
-        codes = recipe.cluster(ground.X, weights, n_clusters, around.n_jobs)
-        code = _line(recipe, given, scale, weighted)
-        tried.append(_compared(given, place, ground, list(findings), codes, code))
-        if tried[-1].offered:
-            break
-    return tried
+    weights = given.prepared.weights[place]
+    found = select(ground.X, n_clusters, weights=weights, random_state=0, n_jobs=around.n_jobs)
+    code = _line(given, scale, weighted)
+    return [_compared(given, place, ground, list(findings), found.solution.labels, code)]
 
 
 def after_trying(findings: Sequence[Finding], names: Sequence[object], cures: Sequence[TriedCure]) -> list[Finding]:
@@ -168,12 +136,10 @@ def _overlap_of_clusters(
     return np.divide(common, either, out=np.zeros_like(common), where=either > 0).max(axis=1)
 
 
-def _line(recipe: _Recipe, given: LabelledPoints, scale: str | None, weighted: bool) -> str:
+def _line(given: LabelledPoints, scale: str | None, weighted: bool) -> str:
     """The cure as a line of code that makes it from X, and from the other things that were given."""
-    if recipe.parameters and scale == "auto" and given.is_scaled:
-        scale = "standard"  # a kernel by name is not scaled unless asked for
-    scaling = f"scale={scale!r}, " if scale != "auto" else ""
-    model = f"evencut.KernelClustering({len(given.names)}, {recipe.parameters}{scaling}random_state=0)"
+    scaling = "" if scale == "auto" else f"scale={scale!r}, "
+    model = f"evencut.KernelClustering({len(given.names)}, {scaling}random_state=0)"
     kept = "[labels != -1]" if given.n_noise else ""
     weights = f", sample_weight=sample_weight{kept}" if weighted else ""
     return f"import evencut; labels = {model}.fit_predict(X{kept}{weights})"
