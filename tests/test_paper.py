@@ -9,7 +9,7 @@ import evencut.paper
 from evencut.cli import main
 from evencut.paper import FIGURES, Claim, DataMissing, Figure, make
 from evencut.paper.frame import find_data
-from evencut.paper.report import page
+from evencut.paper.index_page import page
 
 NEEDS_DATA = {"labelme", "grabcut", "table1"}
 # Claims that do not come out as in the paper, for the reason the figure gives; a few photos cannot fill a table.

@@ -13,7 +13,8 @@ from importlib import import_module
 from typing import Any
 
 from evencut.cli.console import say, warnings_in_one_line
-from evencut.cli.errors import UserError, one_line
+from evencut.cli.errors import UserError, as_options, one_line
+from evencut.io import TableError
 
 __all__ = ["COMMANDS", "build_app", "main"]
 
@@ -90,6 +91,9 @@ def _run(arguments: list[str]) -> int:
         return 1
     except UserError as error:
         say(f"error: {error}")
+        return _USER_ERROR
+    except TableError as error:
+        say(f"error: {as_options(error)}")
         return _USER_ERROR
     except ModuleNotFoundError as error:
         say(f"error: {_missing_library(error)}")

@@ -8,15 +8,15 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from evencut.cli.blockwise import cluster_blocks, is_pattern
+from evencut.cli.cluster_files import cluster_blocks, is_pattern
 from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
 from evencut.cli.options import Seed, names, number_or_name, whole_number, whole_number_or_auto
 from evencut.cli.outputs import check_distinct, check_writable, whole_file
 from evencut.cli.pictures import check_picture, save_figure
-from evencut.cli.tables import Table, check_output_format, check_readable, read_table, write_table
 from evencut.criteria import CRITERIA
 from evencut.estimators import KernelClustering, LandmarkClustering
+from evencut.io import Source, Table, check_output_format, read_table, write_table
 from evencut.kernels import KERNELS
 from evencut.solvers import SOLVERS
 
@@ -160,7 +160,7 @@ def _landmark_model(
 
 def _check_files(file: str, output: str, plot: str | None) -> None:
     """Find out now, not after minutes of work, whether the files can be read and written."""
-    check_readable(file)
+    Source(file)
     check_output_format(output)
     check_distinct(input=file, output=output, plot=plot)
     if output != "-":

@@ -15,9 +15,9 @@ import numpy as np
 
 from evencut.cli.console import counted, progress, say
 from evencut.cli.errors import UserError, library_errors_are_the_users, one_line
-from evencut.cli.labelfolder import LabelFolder, describe_files
-from evencut.cli.tables import check_output_format, read_table
+from evencut.cli.label_folder import LabelFolder, describe_files
 from evencut.estimators import LandmarkClustering
+from evencut.io import check_output_format, read_table
 from evencut.landmarks import RowBlocks, open_files, row_blocks
 
 __all__ = ["cluster_blocks", "is_pattern"]
