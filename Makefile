@@ -12,6 +12,7 @@ EXTRAS_run := cli,plot
 EXTRAS_test := test
 EXTRAS_bench := test,bench
 EXTRAS_docs := docs
+EXTRAS_gpu := gpu,test
 READY := $(VENV)/.ready-for-
 JOBS ?= 2
 # The test workers share the cores; linear algebra with threads of its own in each would make them wait for each other.
@@ -20,16 +21,19 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test lint bench leaderboard docs dist trydist clean
+.PHONY: help run test test-gpu lint bench leaderboard docs dist trydist clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(READY)run ## cluster an embedded data set; writes out/demo.png and out/labels.csv
 	$(BIN)/evencut demo
 
 test: $(READY)test ## all tests, and the examples in the docstrings
 	$(ONE_THREAD) MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS) --doctest-modules src tests
+
+test-gpu: $(READY)gpu ## the tests of torch tensors, on the CPU and on a GPU where there is one (installs torch)
+	$(BIN)/python -m pytest --doctest-modules src/evencut/gpu tests/test_gpu_kernels.py tests/test_gpu_fits.py
 
 lint: $(READY)test ## ruff and mypy
 	$(BIN)/ruff check .

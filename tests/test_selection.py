@@ -92,7 +92,7 @@ def test_scales_follow_the_size_of_a_cluster():
 def test_the_estimator_keeps_what_was_chosen():
     model = KernelClustering(2, random_state=0).fit(MOONS)
     best = model.selection_.best
-    assert (model.labels_ == best.solution.labels).all()
+    assert model.energy_ == best.solution.energy
     assert model.n_clusters_ == 2
     assert abs(model.affinity_ - SharedNeighbors(best.n_neighbors).affinity(MOONS)).max() == 0
     assert model.energy_ == pytest.approx(best.solution.energy)

@@ -38,7 +38,7 @@ def commands_in(text):
 
 
 LINES = [(page, words) for page in PAGES for words in lines_of(page)]
-TARGETS = set(re.findall(r"^([a-z]+):.*##", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+TARGETS = set(re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
 EXTRAS = set(
     tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 )

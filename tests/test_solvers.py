@@ -154,3 +154,15 @@ def test_wrong_arguments_are_named():
         solve(problem, 3, solver="magic")
     with pytest.raises(ValueError, match="n_clusters=121"):
         solve(problem, 121)
+
+
+@pytest.mark.parametrize("solver", ["auto", "spectral", "multilevel", "lloyd"])
+@pytest.mark.parametrize("n_points", [300, 1500])
+def test_more_starts_never_end_higher(solver, n_points):
+    X = np.random.default_rng(5).normal(size=(n_points, 2))
+    problem = normalized_cut(KNN(8).affinity(X))
+    for seed in range(3):
+        energies = [
+            solve(problem, 7, solver=solver, n_init=n_init, random_state=seed).energy for n_init in (1, 2, 4, 10)
+        ]
+        assert (np.diff(energies) <= 1e-12).all(), energies

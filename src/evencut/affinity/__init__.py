@@ -10,7 +10,9 @@ from .density import (
     squared_distances,
     whiten,
 )
+from .distinct import DistinctPoints, distinct_points
 from .equalization import density_law, equalize, equalizing_scale
+from .magnitude import check_magnitude, exact_scale, shrink_far
 from .matrix import (
     Affinity,
     AffinityLike,
@@ -29,6 +31,7 @@ from .neighbors import (
     neighbor_graph,
     neighbor_recall,
 )
+from .preparation import PreparedPoints, prepare
 from .scaling import SCALES, feature_scale
 
 __all__ = [
@@ -38,15 +41,20 @@ __all__ = [
     "AffinityLike",
     "BlockwiseAffinity",
     "DenseAffinity",
+    "DistinctPoints",
     "GaussianBlocks",
     "GraphAffinity",
     "NeighborSearch",
+    "PreparedPoints",
     "as_affinity",
     "check_affinity",
+    "check_magnitude",
     "degrees",
     "density_law",
+    "distinct_points",
     "equalize",
     "equalizing_scale",
+    "exact_scale",
     "feature_scale",
     "fits_in_memory",
     "free_memory",
@@ -57,8 +65,10 @@ __all__ = [
     "neighbor_graph",
     "neighbor_recall",
     "parzen_density",
+    "prepare",
     "scale_affinity",
     "scott_bandwidth",
+    "shrink_far",
     "silverman_bandwidth",
     "squared_distances",
     "whiten",

@@ -1,3 +1,5 @@
+# numba infers the types of compiled loops.
+# mypy: allow-untyped-defs
 """Compiled loops over tables of neighbours: their symmetric union, and the neighbours of crowds of equal points."""
 
 from __future__ import annotations

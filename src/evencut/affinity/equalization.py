@@ -159,7 +159,9 @@ def _newton(affinity: Affinity, target: NDArray, scale: NDArray, tol: float) -> 
         if error <= tol:
             break
 
-        def jacobian(x, scale=scale, degree=degree):
+        def jacobian(
+            x: NDArray[np.float64], scale: NDArray[np.float64] = scale, degree: NDArray[np.float64] = degree
+        ) -> NDArray[np.float64]:
             return degree * x + scale * _times(affinity, scale * x)
 
         root = np.sqrt(degree)

@@ -96,7 +96,7 @@ class NeighborSearch:
             )
         return distances, indices
 
-    def _ask_tree(self, at, n_neighbors):
+    def _ask_tree(self, at: NDArray[np.floating], n_neighbors: int) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
         from scipy.spatial import cKDTree
 
         if self._index is None:
@@ -112,7 +112,7 @@ class NeighborSearch:
             distances[rows], indices[rows] = found
         return distances, indices
 
-    def _ask_all(self, at, n_neighbors):
+    def _ask_all(self, at: NDArray[np.floating], n_neighbors: int) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
         from sklearn.neighbors import NearestNeighbors
 
         if self._index is None:
@@ -122,7 +122,7 @@ class NeighborSearch:
             distances, indices = self._index.kneighbors(at, n_neighbors)
         return distances.astype(np.float64, copy=False), _compact(indices, len(self.X))
 
-    def _ask_distinct(self, n_neighbors):
+    def _ask_distinct(self, n_neighbors: int) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
         """Neighbours by way of the distinct points: crowds of equal points would fill a leaf of the tree."""
         from ._neighbor_loops import expand_ties
 
@@ -274,7 +274,7 @@ def _choose(method: Any, X: NDArray) -> Any:
     return "approximate" if method == "auto" and large and find_spec("pynndescent") else exact
 
 
-def _descent(X, n_neighbors, n_jobs):
+def _descent(X: NDArray[np.floating], n_neighbors: int, n_jobs: int) -> Any:
     try:
         from pynndescent import NNDescent
     except ImportError as error:
@@ -282,7 +282,7 @@ def _descent(X, n_neighbors, n_jobs):
     return NNDescent(X, n_neighbors=max(n_neighbors, 2), random_state=0, n_jobs=n_jobs)
 
 
-def _from_graph(graph: Any, n_neighbors: int, n_samples: int):
+def _from_graph(graph: Any, n_neighbors: int, n_samples: int) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
     """Rows of a sparse matrix of distances as tables of neighbours, nearest first."""
     graph = sparse.csr_array(graph)
     fewest = int(np.diff(graph.indptr).min())

@@ -233,9 +233,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
         self._warn(sets, points, given)
         return self
 
-    def _peel(
-        self, affinity: Matrix
-    ) -> tuple[list[tuple[DominantSet, NDArray[np.intp]]], NDArray[np.int64]]:
+    def _peel(self, affinity: Matrix) -> tuple[list[tuple[DominantSet, NDArray[np.intp]]], NDArray[np.int64]]:
         """The sets, each with its members as points of the data, and the labels without those left over."""
         rng = check_random_state(self.random_state)
         labels = np.full(affinity.shape[0], -1, dtype=np.int64)
@@ -347,14 +345,14 @@ def _violation(x: NDArray[np.float64], payoff: NDArray[np.float64], cohesion: fl
     return float(np.sqrt(np.sum(short**2)))
 
 
-def _row_reader(affinity: Matrix) -> Callable[[int], tuple[Any, NDArray[np.floating]]]:
+def _row_reader(affinity: Any) -> Callable[[int], tuple[Any, NDArray[np.floating]]]:
     if sparse.issparse(affinity):
         indptr, indices, data = affinity.indptr, affinity.indices, affinity.data
         return lambda p: (indices[indptr[p] : indptr[p + 1]], data[indptr[p] : indptr[p + 1]])
     return lambda p: (slice(None), affinity[p])
 
 
-def _is_zero_one(affinity: Matrix) -> bool:
+def _is_zero_one(affinity: Any) -> bool:
     """Whether all affinities between different points are 0 or 1."""
     if sparse.issparse(affinity):
         entries = affinity.tocoo()

@@ -7,12 +7,10 @@ from contextlib import contextmanager
 from numbers import Integral
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ..affinity import as_affinity
+from ..affinity import PreparedPoints
 from ..kernels import KERNELS, Kernel
 
 __all__ = [
@@ -25,7 +23,6 @@ __all__ = [
     "memory_advice",
     "refuse_dask",
     "seed_from",
-    "subset",
 ]
 
 
@@ -83,27 +80,15 @@ def seed_from(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def check_n_clusters(n_clusters: int, points: Any, *, pairwise: bool) -> None:
-    """Raise where there are fewer points, or fewer distinct points, than clusters."""
-    n_distinct, what = points.shape[0], "points"
-    if not pairwise:
-        # A look at the first rows usually settles it; only then are all compared.
-        for rows in (points[: 4 * n_clusters + 1000], points):
-            n_distinct, what = len(np.unique(rows, axis=0)), "distinct points"
-            if n_distinct >= n_clusters:
-                return
-    if n_distinct < n_clusters:
+def check_n_clusters(n_clusters: int, prepared: PreparedPoints) -> None:
+    """Raise where there are fewer distinct points than clusters."""
+    n_points = len(prepared.weights)
+    if n_points < n_clusters:
+        n_rows = int((prepared.of_row >= 0).sum())
+        what = "points" if n_points == n_rows else f"distinct points among {n_rows} rows"
         raise ValueError(
-            f"n_clusters={n_clusters} is more than the {n_distinct} {what} given; "
-            f"ask for at most {n_distinct} clusters."
+            f"n_clusters={n_clusters} is more than the {n_points} {what} given; ask for at most {n_points} clusters."
         )
-
-
-def subset(X: Any, kept: NDArray[np.intp], pairwise: bool) -> Any:
-    """The rows kept, in that order (of an affinity, rows and columns); X itself where these are all as they are."""
-    if len(kept) == X.shape[0] and (kept[1:] > kept[:-1]).all():
-        return X
-    return as_affinity(X).among(kept).entries if pairwise else X[kept]
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity import NeighborSearch, as_affinity
+from ..affinity import NeighborSearch, as_affinity, shrink_far
 from ..criteria import Criterion, PosedProblem
 from ..kernels import Extension, Kernel
 from ..solvers.lloyd import bound_costs
@@ -33,7 +33,7 @@ class Prediction:
     points : array of shape (n, ...)
         The fitted points, or the affinity given in their place.
     kept : ndarray of shape (n,)
-        Their rows in what was given to `fit`.
+        Their first rows in what was given to `fit`: of an affinity, the columns that count.
     extension : callable or None
         From new points to their affinities; made from the kernel when first needed where it is None.
     fitted_labels : ndarray of shape (n,)
@@ -67,7 +67,7 @@ class Prediction:
         return cls(
             kernel=chosen.kernel,
             points=prepared.points,
-            kept=prepared.kept,
+            kept=prepared.first_row,
             extension=chosen.extension,
             fitted_labels=labels,
             point_scale=posed.weights * posed.scale,
@@ -86,6 +86,8 @@ class Prediction:
         """
         if self.kernel.is_pairwise:
             X = X[:, self.kept]
+        else:
+            X = shrink_far(X, self.points.mean(axis=0), float(np.abs(self.points - self.points.mean(axis=0)).max()))
         if self.extension is None:
             self.extension = self.kernel.extend(self.points, n_jobs=self.n_jobs)
         n_queries = X.shape[0]

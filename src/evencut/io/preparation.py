@@ -251,7 +251,8 @@ def _without_missing(
         told = f"{lacking.sum()} of {len(matrix)} rows lack values in {where} and are left out"
         return matrix[~lacking], np.flatnonzero(~lacking), [told]
     filled = matrix.astype(matrix.dtype, copy=True)
-    means = np.nanmean(matrix, axis=0, dtype=np.float64) if like is None or like.means is None else like.means
+    known = None if like is None else like.means
+    means = np.asarray(np.nanmean(matrix, axis=0, dtype=np.float64) if known is None else known)
     for column in np.flatnonzero(gaps.any(axis=0)):
         filled[gaps[:, column], column] = means[column]
     told = f"{gaps.sum()} missing values in {lacking.sum()} of {len(matrix)} rows became the mean of {where}"

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BufferedReader, BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from .errors import TableError, one_line, require_pyarrow
 
@@ -98,7 +98,7 @@ class Source:
         return self.path == "-" or path.is_fifo() or path.is_char_device()
 
     @contextmanager
-    def bytes(self) -> Iterator[IO[bytes]]:
+    def plain_bytes(self) -> Iterator[IO[bytes]]:
         """The uncompressed bytes; what goes wrong on the way is a `TableError`."""
         try:
             with self._opened() as file:
@@ -113,8 +113,8 @@ class Source:
     @contextmanager
     def text(self) -> Iterator[IO[str]]:
         """The text, in UTF-8 or, where a mark at its start says so, in the UTF-16 that spreadsheets write."""
-        with self.bytes() as file:
-            peekable = BufferedReader(file)  # type: ignore[arg-type]
+        with self.plain_bytes() as file:
+            peekable = BufferedReader(cast(Any, file))
             encoding = "utf-16" if peekable.peek(2)[:2] in _UTF16_MARKS else "utf-8-sig"
             reader = TextIOWrapper(peekable, encoding, newline="")
             try:
@@ -130,10 +130,10 @@ class Source:
             yield BytesIO(self._kept)
             return
         if not self.is_stream:
-            with open(self.path, "rb") as file, _uncompressed(file, self.compression) as plain:
+            with open(self.path, "rb") as stored, _uncompressed(stored, self.compression) as plain:
                 yield plain
             return
-        file = sys.stdin.buffer if self.path == "-" else open(self.path, "rb")  # noqa: SIM115
+        file: IO[bytes] = sys.stdin.buffer if self.path == "-" else open(self.path, "rb")  # noqa: SIM115
         try:
             if self.keep:
                 self._kept = file.read()
@@ -165,10 +165,11 @@ def compressed(file: IO[bytes], compression: str | None) -> Iterator[Any]:
         with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
             yield packed
     else:
-        packed = BytesIO()
-        yield packed
+        # Written at the end: pyarrow's own stream would close the file with itself.
+        gathered = BytesIO()
+        yield gathered
         codec = require_pyarrow("pyarrow", ".zst files").Codec("zstd")
-        file.write(codec.compress(packed.getvalue(), asbytes=True))
+        file.write(codec.compress(gathered.getvalue(), asbytes=True))
 
 
 @contextmanager

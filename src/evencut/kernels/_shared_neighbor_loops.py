@@ -1,3 +1,5 @@
+# numba infers the types of compiled loops.
+# mypy: allow-untyped-defs
 """Compiled affinities of the shared-neighbour kernel, one pair at a time, so that no list of pairs is stored."""
 
 import numpy as np

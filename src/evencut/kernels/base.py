@@ -23,8 +23,16 @@ class Kernel(BaseEstimator):
     #: Whether an affinity is given in place of points.
     is_pairwise = False
 
+    #: Whether lengths have a meaning of their own, so that points must not be rescaled.
+    has_units = False
+
     #: Whether only neighbours have an affinity, so that it is a sparse graph.
     is_graph = False
+
+    @property
+    def is_tied_to_rows(self) -> bool:
+        """Whether a parameter holds a value for each row, so that rows must stay as they are."""
+        return False
 
     @abstractmethod
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
@@ -35,9 +43,13 @@ class Kernel(BaseEstimator):
         """A function from new points to the rows of their affinities with `X`; one that can be pickled is kept."""
 
     def affinity_and_extension(
-        self, X: Points, *, n_jobs: int | None = None
+        self, X: Points, *, weights: NDArray[np.float64] | None = None, n_jobs: int | None = None
     ) -> tuple[AffinityLike, Extension | None]:
-        """The affinity, and the extension where it comes with it at no cost; else it is made when first needed."""
+        """The affinity of points of these weights, and the extension where it comes with it at no cost.
+
+        Most kernels take neighbours among distinct points and need no weights. Where there is no extension, it is made
+        when first needed.
+        """
         return self.affinity(X, n_jobs=n_jobs), None
 
 

@@ -48,16 +48,33 @@ class Gaussian(Kernel):
         self.bandwidth = bandwidth
         self.memory = memory
 
+    @property
+    def has_units(self) -> bool:  # type: ignore[override]
+        """A number is a length; a rule follows the data."""
+        return not isinstance(self.bandwidth, str)
+
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
         """The affinity of all pairs."""
-        points = whiten(X, self.bandwidth)[0].astype(X.dtype, copy=False)
-        if fits_in_memory(len(X), X.dtype, self.memory):
-            return exp_half(squared_distances(points))
-        return BlockwiseAffinity(GaussianBlocks(points), len(X), X.dtype, n_jobs=n_jobs)
+        return self._affinity(whiten(X, self.bandwidth)[0].astype(X.dtype, copy=False), n_jobs)
 
     def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
         """Affinities of new points, at the bandwidth of `X`."""
-        return partial(_rows_at_one_bandwidth, X, whiten(X, self.bandwidth)[0], self.bandwidth)
+        return partial(_rows_at_one_bandwidth, X, None, whiten(X, self.bandwidth)[0], self.bandwidth)
+
+    def affinity_and_extension(
+        self, X: Points, *, weights: NDArray[np.float64] | None = None, n_jobs: int | None = None
+    ) -> tuple[AffinityLike, Extension | None]:
+        """Both at the bandwidth that the rule gives for weighted points."""
+        if type(self).affinity is not Gaussian.affinity or type(self).extend is not Gaussian.extend:
+            return super().affinity_and_extension(X, n_jobs=n_jobs)
+        points = whiten(X, self.bandwidth, weights=weights)[0]
+        extension = partial(_rows_at_one_bandwidth, X, weights, points, self.bandwidth)
+        return self._affinity(points.astype(X.dtype, copy=False), n_jobs), extension
+
+    def _affinity(self, points: Points, n_jobs: int | None) -> AffinityLike:
+        if fits_in_memory(len(points), points.dtype, self.memory):
+            return exp_half(squared_distances(points))
+        return BlockwiseAffinity(GaussianBlocks(points), len(points), points.dtype, n_jobs=n_jobs)
 
 
 class AdaptiveGaussian(Kernel):
@@ -104,6 +121,11 @@ class AdaptiveGaussian(Kernel):
         self.alpha = alpha
         self.covariances = covariances
         self.memory = memory
+
+    @property
+    def is_tied_to_rows(self) -> bool:
+        """With a matrix for each point."""
+        return self.covariances is not None
 
     def bandwidths(self, X: Points, n_jobs: int | None = None) -> NDArray[np.float64]:
         """The bandwidth of each point, in the mean (of logarithms) its distance to the K-th neighbour."""
@@ -190,6 +212,6 @@ class LocalScaling(Kernel):
 
 
 def _rows_at_one_bandwidth(
-    X: Points, points: Points, bandwidth: float | str | ArrayLike, Y: Points
+    X: Points, weights: NDArray[np.float64] | None, points: Points, bandwidth: float | str | ArrayLike, Y: Points
 ) -> NDArray[np.floating]:
-    return exp_half(squared_distances(whiten(Y, bandwidth, like=X)[0], points))
+    return exp_half(squared_distances(whiten(Y, bandwidth, like=X, weights=weights)[0], points))

@@ -48,6 +48,16 @@ class Geodesic(Kernel):
         self.metric = metric
         self.bandwidth = bandwidth
 
+    @property
+    def has_units(self) -> bool:  # type: ignore[override]
+        """Only under the metric of the density are lengths free of units."""
+        return not (isinstance(self.metric, str) and self.metric == "density")
+
+    @property
+    def is_tied_to_rows(self) -> bool:
+        """With a tensor for each point."""
+        return not isinstance(self.metric, str)
+
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
         """The dense affinity; zero between points that no path joins."""
         return self._psi(self._paths(X, n_jobs)).astype(X.dtype, copy=False)

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from ..affinity import AffinityLike, NeighborSearch, neighbor_graph
@@ -55,7 +56,7 @@ class KNN(Kernel):
         return self._extension(NeighborSearch(X, n_jobs=n_jobs, method=self.neighbors))
 
     def affinity_and_extension(
-        self, X: Points, *, n_jobs: int | None = None
+        self, X: Points, *, weights: NDArray[np.float64] | None = None, n_jobs: int | None = None
     ) -> tuple[AffinityLike, Extension | None]:
         """Both from one search; a subclass with an affinity of its own keeps to it."""
         if type(self).affinity is not KNN.affinity:

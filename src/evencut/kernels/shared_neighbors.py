@@ -84,7 +84,7 @@ class SharedNeighbors(Kernel):
         return self.extend_from(search, *search.query_self(self.n_neighbors + 1))
 
     def affinity_and_extension(
-        self, X: Points, *, n_jobs: int | None = None
+        self, X: Points, *, weights: NDArray[np.float64] | None = None, n_jobs: int | None = None
     ) -> tuple[AffinityLike, Extension | None]:
         """Both from one search; a subclass with an affinity of its own keeps to it."""
         if type(self).affinity is not SharedNeighbors.affinity:

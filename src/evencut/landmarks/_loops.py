@@ -1,3 +1,5 @@
+# numba infers the types of compiled loops.
+# mypy: allow-untyped-defs
 """Compiled loops over the rows of a block: weights of the nearest landmarks, pairs of them, votes."""
 
 from __future__ import annotations

@@ -165,9 +165,7 @@ def is_lazy(X: Any) -> bool:
     return callable(getattr(X, "__dask_graph__", None)) and X.__dask_graph__() is not None
 
 
-def sample(
-    X: Any, labels: Any = None, *, n_samples: int = 5000, random_state: int = 0
-) -> tuple[NDArray[Any], Any]:
+def sample(X: Any, labels: Any = None, *, n_samples: int = 5000, random_state: int = 0) -> tuple[NDArray[Any], Any]:
     """About `n_samples` rows of a table of any size, with their labels, as plain arrays.
 
     The same rows come whatever the blocks. For example, `diagnose(*sample(X, model.labels_))` looks for

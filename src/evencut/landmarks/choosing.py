@@ -125,9 +125,7 @@ def choose_landmarks(
     return np.unique(centres, axis=0)
 
 
-def _to_the_middle(
-    centres: NDArray, points: NDArray, weights: NDArray, n_jobs: int | None
-) -> NDArray[np.float64]:
+def _to_the_middle(centres: NDArray, points: NDArray, weights: NDArray, n_jobs: int | None) -> NDArray[np.float64]:
     """One sweep of weighted k-means; a centre with no points stays."""
     nearest = kneighbors(centres, 1, at=points, n_jobs=n_jobs)[1][:, 0]
     mass = np.bincount(nearest, weights, len(centres))

@@ -118,7 +118,7 @@ def _errors(exact: NDArray, found: NDArray, edges: NDArray) -> NDArray[np.float6
 def _theorem_error(distances: NDArray) -> tuple[float, float]:
     """Largest difference between the geodesic kernel and the fixed kernel of the embedded points, and h²."""
 
-    def psi(t):
+    def psi(t: NDArray) -> NDArray:
         return np.exp(-(t**2) / (2 * 0.3**2))
 
     embedded, shift = euclidean_embedding(distances**2)

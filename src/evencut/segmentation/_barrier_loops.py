@@ -1,3 +1,5 @@
+# numba infers the types of compiled loops.
+# mypy: allow-untyped-defs
 """Compiled raster scans of the minimum barrier distance."""
 
 from __future__ import annotations

@@ -1,3 +1,5 @@
+# numba infers the types of compiled loops.
+# mypy: allow-untyped-defs
 """Compiled products with the neighbour graph of the pixels, read from its lists of neighbours."""
 
 from __future__ import annotations

@@ -1,3 +1,5 @@
+# numba infers the types of compiled loops.
+# mypy: allow-untyped-defs
 """Compiled max-flow on 8-connected grids: two search trees, grown from source and sink and repaired (Boykov and
 Kolmogorov, 2004).  Residuals stay in the caller's arrays, so that the next problem on the same grid starts warm.
 

@@ -140,9 +140,7 @@ def select_number(affinity: AffinityLike, weights: NDArray[np.float64], random_s
 class _Points:
     """The points to choose for, searched for neighbours once."""
 
-    def __init__(
-        self, X: Points, weights: NDArray[np.float64] | None, random_state: int | None, n_jobs: int | None
-    ):
+    def __init__(self, X: Points, weights: NDArray[np.float64] | None, random_state: int | None, n_jobs: int | None):
         self.X, self.weights, self.seed, self.n_jobs = X, weights, random_state, n_jobs
         self.many = len(X) > limits.MANY_POINTS
         self.sample: NDArray[np.intp] | slice = slice(None)
@@ -159,9 +157,7 @@ class _Points:
         """Landmarks are distinct points of a sample and must not be too few for the clusters."""
         return self.many and len(np.unique(self.X[self.sample], axis=0)) < 2 * n_clusters
 
-    def unjudged(
-        self, n_clusters: int, solver: str, effort: Effort, numbers: tuple[NumberCandidate, ...]
-    ) -> Selected:
+    def unjudged(self, n_clusters: int, solver: str, effort: Effort, numbers: tuple[NumberCandidate, ...]) -> Selected:
         """The kernel's own scale, solved by the solver asked for."""
         size = min(SharedNeighbors().n_neighbors, len(self.X) - 1)
         _, graph, extension = next(_graphs(NeighborSearch(self.X, n_jobs=self.n_jobs), [size]))

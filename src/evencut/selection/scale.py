@@ -114,9 +114,7 @@ def candidates_at_scale(
         yield judge(solution, n_clusters, n_neighbors, start, mixing)
 
 
-def judge(
-    solution: Solution, n_clusters: int, n_neighbors: int, start: str, mixing: float = float("nan")
-) -> Candidate:
+def judge(solution: Solution, n_clusters: int, n_neighbors: int, start: str, mixing: float = float("nan")) -> Candidate:
     """A solution with its score; without the rate inside clusters there is nothing to compare."""
     leak = 1.0 + solution.energy / n_clusters
     entropy = _entropy(solution.labels)

@@ -1,3 +1,5 @@
+# numba infers the types of compiled loops.
+# mypy: allow-untyped-defs
 """Compiled single-point moves along the borders of clusters: only adjacent clusters are tried, and a node is
 looked at again only when a neighbour has moved.
 

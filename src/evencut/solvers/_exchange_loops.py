@@ -1,3 +1,5 @@
+# numba infers the types of compiled loops.
+# mypy: allow-untyped-defs
 """Compiled exchange of clusters: split one, merge another pair, settle, and keep it where the objective grew.
 
 It carries a whole cluster across the graph, which single-point moves cannot do.

@@ -1,3 +1,5 @@
+# numba infers the types of compiled loops.
+# mypy: allow-untyped-defs
 """Compiled loops that shrink a graph: grouping nodes that belong together, and adding up the links of the groups.
 
 A graph is CSR rows (entries on the diagonal are passed over), the diagonal of M apart, and the weights w.

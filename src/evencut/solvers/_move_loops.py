@@ -1,3 +1,5 @@
+# numba infers the types of compiled loops.
+# mypy: allow-untyped-defs
 """Compiled loops of the single-point moves; imported only when moves are made.
 
 `clusters` is the labels of the points and, of each cluster, M(S_k, S_k), w(S_k) and the number of points.

@@ -77,7 +77,13 @@ def improve_by_lloyd(
     return labels, trace, False
 
 
-def _shifted_choice(costs, labels, point_weights, weight, shift):
+def _shifted_choice(
+    costs: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    point_weights: NDArray[np.floating],
+    weight: NDArray[np.float64],
+    shift: float,
+) -> NDArray[np.int64]:
     """Best cluster of each point where the matrix has `shift` times the weights on its diagonal; ties stay."""
     rows = np.arange(len(labels))
     shifted = costs + shift * np.divide.outer(point_weights, weight)
@@ -87,11 +93,13 @@ def _shifted_choice(costs, labels, point_weights, weight, shift):
     return np.where(stays, labels, choice)
 
 
-def _state(problem: RatioProblem, labels: NDArray[np.integer], n_clusters: int):
+def _state(
+    problem: RatioProblem, labels: NDArray[np.integer], n_clusters: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Links of every point to every cluster, and the association and weight of each cluster."""
     rows = np.arange(len(labels))
     links = problem.matrix.links(labels, n_clusters)
     if problem.diagonal is not None:
         links[rows, labels] += problem.diagonal
-    inside = np.bincount(labels, links[rows, labels], n_clusters)
-    return links, inside, np.bincount(labels, problem.weights, n_clusters)
+    inside = np.bincount(labels, links[rows, labels], n_clusters).astype(np.float64)
+    return links, inside, np.bincount(labels, problem.weights, n_clusters).astype(np.float64)

@@ -245,9 +245,7 @@ def _merge(level: _Level, n_clusters: int, max_iter: int) -> NDArray[np.int32]:
     return _climb(levels, parents, labels, n_clusters, max_iter, [])[0]
 
 
-def _cheapest_pairs(
-    level: _Level, linked_only: bool
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.intp]]:
+def _cheapest_pairs(level: _Level, linked_only: bool) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.intp]]:
     """Pairs of nodes and their order by what a union costs the objective.
 
     Few links (many components, a star) leave too little to merge; then nodes of similar ratio M/w pair as well,

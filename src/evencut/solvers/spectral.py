@@ -123,9 +123,7 @@ def _leading_of_components(
     return np.concatenate(values), sparse.csr_array((np.concatenate(entries), position), shape=shape)
 
 
-def leading_of_dense(
-    matrix: NDArray[np.float64], n_vectors: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def leading_of_dense(matrix: NDArray[np.float64], n_vectors: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The largest eigenvalues of a symmetric array, rising, and their vectors.
 
     Examples
@@ -204,9 +202,7 @@ def _shift_invert(
     return 1 + _SHIFT - 1 / nearness, vectors
 
 
-def cut_embedding(
-    vectors: NDArray[np.float64], n_clusters: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def cut_embedding(vectors: NDArray[np.float64], n_clusters: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Clusters of the rows of an embedding by k-means.
 
     Examples

@@ -161,7 +161,7 @@ def metric_mds(
     unit = float(np.abs(squared).max()) or 1.0
     target, norm = squared / unit, float(weights.sum()) or 1.0
 
-    def misfit(flat):
+    def misfit(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         y = flat.reshape(n_points, n_components)
         length = np.einsum("pi,pi->p", y, y)
         residual = length[:, None] + length - 2 * y @ y.T - target
@@ -244,7 +244,9 @@ def low_rank_start(
     return model.fit(points, sample_weight=problem.weights).labels_.astype(np.int64)
 
 
-def _leading_of(problem, scale, n_components, random_state):
+def _leading_of(
+    problem: RatioProblem, scale: NDArray[np.float64], n_components: int, random_state: int | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Leading eigenpairs of the scaled matrix; iteratively only where it is sparse and much larger than the rank."""
     n_points = problem.n_points
     own = 0.0 if problem.diagonal is None else problem.diagonal
@@ -255,7 +257,7 @@ def _leading_of(problem, scale, n_components, random_state):
         return leading_of_dense(full, n_components)
     from scipy.sparse.linalg import LinearOperator
 
-    def product(x):
+    def product(x: NDArray[np.float64]) -> NDArray[np.float64]:
         x = np.ravel(x)
         return scale * (problem.matrix @ (scale * x) + own * scale * x)
 
