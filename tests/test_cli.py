@@ -307,7 +307,7 @@ def bad_files(tmp_path):
         ("good.csv", "Missing option '--n-clusters'"),
         ("good.csv -k two", "-k two is not a whole number; give one of at least 1"),
         ("good.csv -k 0", "-k 0 is out of range; give a whole number of at least 1"),
-        ("good.csv -k 12", "n_clusters=12 is more than the 3 distinct points"),
+        ("good.csv -k 12", "n_clusters=12 is more than the 3 points given"),
         ("same.csv -k 2", "n_clusters=2 is more than the 1 distinct points"),
         ("one.csv -k 1", "minimum of 2 is required"),
         ("good.csv -k 2 --kernel gausian", "--kernel gausian is not known; did you mean gaussian?"),
