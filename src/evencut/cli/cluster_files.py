@@ -5,7 +5,7 @@ Blocks are read on this machine, or by the workers of a Dask scheduler; labels a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from glob import has_magic
 from pathlib import Path
@@ -16,8 +16,11 @@ import numpy as np
 from evencut.cli.console import counted, progress, say
 from evencut.cli.errors import UserError, library_errors_are_the_users, one_line
 from evencut.cli.label_folder import LabelFolder, describe_files
+from evencut.cli.labels_out import sizes_in_words
+from evencut.cli.outputs import check_distinct, check_writable
+from evencut.cli.table_options import tell
 from evencut.estimators import LandmarkClustering
-from evencut.io import check_output_format, read_table
+from evencut.io import check_output_format, expand, read_table
 from evencut.landmarks import RowBlocks, open_files, row_blocks
 
 __all__ = ["cluster_blocks", "is_pattern"]
@@ -32,27 +35,29 @@ def is_pattern(file: str) -> bool:
 
 
 def cluster_blocks(
-    file: str, output: str, model: LandmarkClustering, columns: str | None, scheduler: str | None
+    file: str, output: str, model: LandmarkClustering, columns: Sequence[str] | None, scheduler: str | None
 ) -> Any:
     """Cluster files block by block; labels go to the folder `output`.
 
     Returns the labels instead where `output` names a single file, which is left to the caller to write.
     """
-    asked = None if columns is None else columns.split(",")
     one_file = output == "-" or Path(output).suffix != ""
     check_output_format(output if one_file else "labels.parquet")
     if file == "-" and not one_file:
         raise UserError("labels of standard input go to one file, such as -o labels.parquet, not to a folder.")
+    if one_file and output != "-":
+        _check_no_input(file, output)
     with _on_cluster(scheduler) as on_cluster:
         with library_errors_are_the_users():
-            rows = on_cluster(_open(file, asked, model.n_jobs))
+            rows = on_cluster(_open(file, columns, model.n_jobs))
         if one_file:
             return _fitted(model, rows).predict(rows)
-        folder = LabelFolder(Path(output), {"files": describe_files(file), "columns": columns, **_parameters(model)})
+        record = {"files": describe_files(file), "columns": columns and list(columns), **_parameters(model)}
+        folder = LabelFolder(Path(output), record)
         if not folder.is_begun:
             folder.begin(_fitted(model, rows))
         sizes = _write_blocks(rows, folder)
-    say(f"{rows.n_rows} rows, clusters of {', '.join(map(str, sizes))}; wrote {output}")
+    say(f"{rows.n_rows} rows, {sizes_in_words(sizes)}; wrote {output}")
     return None
 
 
@@ -81,10 +86,18 @@ def _write_blocks(rows: RowBlocks, folder: LabelFolder) -> Any:
     return sizes
 
 
-def _open(file: str, columns: list[str] | None, n_jobs: int | None) -> RowBlocks:
+def _open(file: str, columns: Sequence[str] | None, n_jobs: int | None) -> RowBlocks:
     if is_pattern(file) or Path(file).suffix.lower() in _BLOCK_SUFFIXES:
         return open_files(file, columns=columns, n_jobs=n_jobs)
-    return row_blocks(read_table(file, columns=columns).values, n_jobs)
+    table = read_table(file, columns=columns)
+    tell(table)
+    return row_blocks(table.values, n_jobs)
+
+
+def _check_no_input(file: str, output: str) -> None:
+    for one in expand(file) if is_pattern(file) else [file]:
+        check_distinct(input=one, output=output)
+    check_writable(output)
 
 
 def _parameters(model: LandmarkClustering) -> dict[str, Any]:

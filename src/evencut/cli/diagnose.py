@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,10 +11,11 @@ import typer
 from numpy.typing import NDArray
 
 from evencut.cli.console import progress, say
-from evencut.cli.errors import UserError, library_errors_are_the_users
+from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
 from evencut.cli.outputs import check_distinct, check_writable, whole_file
+from evencut.cli.table_options import Columns, Decimal, Header, Key, Missing, column_list, tell
 from evencut.diagnosis import diagnose as diagnose_labels
-from evencut.io import Source, read_labels, read_table
+from evencut.io import MISSING, Source, read_labels, read_table
 from evencut.landmarks import open_files, sample
 
 __all__ = ["diagnose"]
@@ -23,39 +25,44 @@ _SAMPLED = 20_000
 
 
 def diagnose(
-    data: Annotated[str, typer.Argument(help="Points: CSV, Parquet, NPY or NPZ, one row a point; - reads CSV.")],
-    labels: Annotated[
-        str, typer.Argument(help="Clusters: one label a point, numbers or words, -1 is noise; or a folder of them.")
+    data: Annotated[
+        str, typer.Argument(help="Points, in any format of evencut cluster, one row a point; - reads CSV.")
     ],
+    labels: Annotated[
+        str | None,
+        typer.Argument(
+            help="Clusters: one label a point, numbers or words, -1 is noise; or a folder of them. Without it, "
+            "--label-column names a column of the points' file [label].",
+            show_default=False,
+        ),
+    ] = None,
     html: Annotated[str | None, typer.Option(help="Also write the report, with pictures, to one HTML file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON instead of a table.")] = False,
-    columns: Annotated[str | None, typer.Option(help="Columns of the points to use: names, or numbers from 1.")] = None,
+    columns: Columns = None,
     label_column: Annotated[
         str | None, typer.Option(help="Column of the labels: its name, or its number from 1 [the only one].")
     ] = None,
-    header: Annotated[
-        bool | None, typer.Option("--header/--no-header", help="Line 1 of the points names the columns [found out].")
-    ] = None,
-    key: Annotated[str | None, typer.Option(help="Array of an NPZ file of points to use.")] = None,
+    header: Header = None,
+    key: Key = None,
+    missing: Missing = MISSING[0],
+    decimal: Decimal = None,
 ) -> int:
     """Say whether a clustering is biased by density, how, and what cures it."""
-    in_blocks = Path(labels).is_dir()
-    if not in_blocks:
-        Source(data)
-        Source(labels)
+    check_name("--missing", missing, MISSING)
+    in_blocks = labels is not None and Path(labels).is_dir()
     if data == "-" and labels == "-":
         raise UserError("points and labels cannot both come from standard input; give one of them as a file.")
     check_distinct(points=data, labels=labels, html=html)
     if html is not None:
         check_writable(html)
     with progress() as step:
-        step(f"reading {data} and {labels}")
-        asked = None if columns is None else columns.split(",")
-        if in_blocks:
+        step(f"reading {data}" + (f" and {labels}" if labels is not None else ""))
+        asked = column_list(columns)
+        if in_blocks and labels is not None:
             points, names = _sampled(data, labels, asked)
         else:
-            points = read_table(data, columns=asked, header=header, key=key).values
-            names = read_labels(labels, label_column, len(points))
+            options: dict[str, Any] = {"header": header, "key": key, "missing": missing, "decimal": decimal}
+            points, names = _read_both(data, labels, label_column, asked, options)
         step(f"diagnosing {len(names)} points in {points.shape[1]} dimensions")
         with library_errors_are_the_users():
             report = diagnose_labels(points, names)
@@ -70,7 +77,28 @@ def diagnose(
     return _BIASED if report.biased else 0
 
 
-def _sampled(data: str, folder: str, columns: list[str] | None) -> tuple[NDArray[Any], NDArray[Any]]:
+def _sampled(data: str, folder: str, columns: Sequence[str] | None) -> tuple[NDArray[Any], NDArray[Any]]:
     """Points and labels of a sample of files too big for memory, labelled block by block by `evencut cluster`."""
     with library_errors_are_the_users():
         return sample(open_files(data, columns=columns), open_files(f"{folder}/part-*.parquet"), n_samples=_SAMPLED)
+
+
+def _read_both(
+    data: str,
+    labels: str | None,
+    label_column: str | None,
+    columns: Sequence[str] | None,
+    options: dict[str, Any],
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Points and their labels, from two files or from one; rows that are left out have no label either."""
+    source = Source(data, keep=labels is None)
+    if labels is not None:
+        # Asked now: a missing file of labels is told before the points are read.
+        label_source = Source(labels)
+        table = read_table(source, columns=columns, **options)
+    else:
+        label_column = label_column or "label"
+        label_source = source
+        table = read_table(source, columns=columns, without=label_column, **options)
+    tell(table)
+    return table.values, read_labels(label_source, label_column, table.n_rows)[table.rows]

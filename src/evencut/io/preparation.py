@@ -148,9 +148,7 @@ def prepare(frame: Frame, missing: str = "error", like: Preparation | None = Non
             categories[column.name] = words
             parts.append(_indicators(column, words))
             names.extend(f"{column.name}={word}" for word in words)
-            notices.append(
-                f"column {column.name!r} holds words and became {len(words)} columns of 0 and 1: {some(list(words))}"
-            )
+            notices.append(_about_words(column, words))
         else:
             _check_numbers(frame, column)
             parts.append(column.numbers[:, None])
@@ -172,6 +170,13 @@ def _categories(frame: Frame, column: Column) -> tuple[str, ...]:
     if len(words) > min(_MOST_CATEGORIES, len(column.words) // 2):
         raise _text_where_a_number_should_be(frame, column, f" ({len(words)} different words: names, not categories)")
     return tuple(words)
+
+
+def _about_words(column: Column, words: tuple[str, ...]) -> str:
+    """What to tell about a column of words."""
+    strange = sorted(set(column.words.values()) - set(words))
+    told = f"column {column.name!r} holds words and became {len(words)} columns of 0 and 1: {some(list(words))}"
+    return told + (f"; {some(strange)} were not met before and are none of them" if strange else "")
 
 
 def _indicators(column: Column, words: tuple[str, ...]) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from .arrays import column_names, read_array
 from .arrow import arrow_column, read_arrow, without_index
 from .cells import Column, ColumnBuilder, is_missing
 from .columns import choose_columns, choose_one
-from .errors import TableError
+from .errors import TableError, some
 from .preparation import Frame, Preparation, Table, prepare
 from .rows import Rows, open_rows
 from .sources import Source
@@ -75,7 +75,7 @@ def read_table(
         raise TableError(f"key={key!r} names an array of an NPZ file, which {given.name} is not; leave it out.")
     if header is not None and given.kind != "csv":
         raise TableError(f"header= is for CSV files, which {given.name} is not; leave it out.")
-    wanted = _Wanted(given.name, columns if like is None else like.columns, without)
+    wanted = _Wanted(given.name, columns, without, like)
     if given.kind in ("csv", "json lines"):
         frame = _text_frame(given, wanted, header, decimal)
     elif given.kind in ("parquet", "feather"):
@@ -121,8 +121,11 @@ def read_labels(source: str | Path | Source, column: str | None = None, n_points
 class _Wanted:
     """The columns somebody wants of a file whose columns are not known yet."""
 
-    def __init__(self, source: str, columns: Sequence[str] | None, without: str | None):
-        self.source, self.columns, self.without = source, columns, without
+    def __init__(
+        self, source: str, columns: Sequence[str] | None, without: str | None = None, like: Preparation | None = None
+    ):
+        self.source, self.without, self.like = source, without, like
+        self.columns = columns if like is None else like.columns
 
     @property
     def is_all(self) -> bool:
@@ -131,6 +134,8 @@ class _Wanted:
 
     def places(self, names: Sequence[str]) -> list[int]:
         """Their positions among those there are."""
+        if self.like is not None:
+            return self._places_like(names)
         chosen = choose_columns(self.columns, names, self.source)
         if self.without is None:
             return chosen
@@ -138,6 +143,20 @@ class _Wanted:
         if self.columns is not None and label in chosen:
             raise TableError(f"column {names[label]!r} of {self.source} holds the labels; leave it out of columns=.")
         return [place for place in chosen if place != label]
+
+    def _places_like(self, names: Sequence[str]) -> list[int]:
+        """Columns are found by name; where the file has no names of its own, it must have the same number of them."""
+        assert self.like is not None
+        wanted = self.like.columns
+        absent = [name for name in wanted if name not in names]
+        if not absent:
+            return [list(names).index(name) for name in wanted]
+        if list(names) == column_names(len(wanted)):
+            return list(range(len(wanted)))
+        raise TableError(
+            f"{self.source} has no column {absent[0]!r}, which the model was made from; it has {some(list(names))}, "
+            f"and needs {some(list(wanted))}."
+        )
 
 
 def _text_frame(source: Source, wanted: _Wanted, header: bool | None, decimal: str | None) -> Frame:

@@ -81,7 +81,7 @@ def quality(leak: float, mixing: float, entropy: float, n_neighbors: int) -> flo
     True
     """
     ratio = (leak + _SMALL_RATE) / (mixing + _SMALL_RATE)
-    return float(np.log(ratio + _CLEAR_RATIO) - _EVENNESS * entropy - _BREADTH * np.log(n_neighbors))
+    return float(np.log(ratio + _CLEAR_RATIO) - _EVENNESS * entropy - _BREADTH * np.log(max(n_neighbors, 1)))
 
 
 def neighborhood_sizes(n_points: int, n_clusters: int) -> list[int]:
