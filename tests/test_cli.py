@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import warnings
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -352,6 +353,8 @@ def test_unknown_commands_and_unwritable_demo_folders_are_mistakes_too(run, tmp_
 @pytest.mark.parametrize("missing", ["typer", "matplotlib", "pyarrow"])
 def test_a_missing_library_is_named_with_its_cure(run, monkeypatch, tmp_path, missing):
     np.save("points.npy", np.zeros((3, 2)))
+    # The command is imported anew; afterwards its package holds the old one again.
+    monkeypatch.setattr(evencut.cli, "cluster", import_module("evencut.cli.cluster"))
     for module in [name for name in sys.modules if name.split(".")[0] == missing or name == "evencut.cli.cluster"]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, missing, None)

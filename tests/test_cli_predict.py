@@ -114,6 +114,27 @@ def test_predicted_labels_are_appended(run):
     assert len(both) == 50
 
 
+@pytest.mark.parametrize("output", ["labels", "labels.npy"])
+def test_a_model_of_many_files_is_saved(run, output):
+    Path("data").mkdir()
+    for part in range(2):
+        pd.DataFrame(X[part::2], columns=["x", "y"]).to_parquet(f"data/{part}.parquet")
+    how = ["-k", 2, "--landmarks", 40, "-o", output, "--save", "m.skops"]
+    code, said = run("cluster", "data/*.parquet", *how)
+    assert code == 0, said
+    assert f"wrote {output} and m.skops" in said
+    write_csv("new.csv", NEW[:, ::-1], ("y", "x"))
+    code, said = run("predict", "m.skops", "new.csv", "-o", "labels.csv")
+    assert code == 0, said
+    rows = np.concatenate([X[0::2], X[1::2]])
+    expected = LandmarkClustering(2, n_landmarks=40, random_state=0).fit(rows).predict(NEW)
+    np.testing.assert_array_equal(labels_in(), expected)
+    if output == "labels":
+        code, said = run("cluster", "data/*.parquet", *how)
+        assert code == 2
+        assert "leave --save out" in said
+
+
 def test_landmarks_are_saved_too(tmp_path):
     model = LandmarkClustering(2, n_landmarks=40, random_state=0).fit(X)
     save_model(str(tmp_path / "m.skops"), model, Preparation(("x", "y")), None)

@@ -107,16 +107,15 @@ def cluster(
             key=key,
             header=header is not None,
             append=append,
-            save=save,
             decimal=decimal,
             missing=missing != MISSING[0],
         )
         model = _landmark_model(estimator, landmarks, n_clusters, seed)
         model.set_params(scale="standard" if standardize else "auto")
-        labels = cluster_blocks(file, output, model, column_list(columns), scheduler)
+        labels = cluster_blocks(file, output, model, column_list(columns), scheduler, save)
         if labels is not None:
             write_labels(output, labels)
-            _say_done(labels, "rows", output)
+            _say_done(labels, "rows", output, *([] if save is None else [save]))
         return
     if scheduler is not None or is_pattern(file):
         given = f"--scheduler {scheduler}" if scheduler is not None else f"{file} stands for several files and"

@@ -18,6 +18,7 @@ from evencut.cli.errors import UserError, one_line
 from evencut.cli.outputs import check_writable, whole_file
 from evencut.estimators.portable import portable, portable_types
 from evencut.io import Preparation
+from evencut.io.preparation import column_unit
 
 __all__ = ["SavedModel", "Scaling", "check_model_file", "load_model", "save_model"]
 
@@ -45,13 +46,15 @@ class Scaling:
     @classmethod
     def of(cls, values: NDArray[np.floating]) -> Scaling:
         """The scaling that belongs to a table."""
-        deviation = values.std(axis=0)
+        unit = column_unit(values)
+        center, deviation = (values / unit).mean(axis=0) * unit, (values / unit).std(axis=0) * unit
         # A column that never changes says nothing: centred, it stays zero.
-        return cls(values.mean(axis=0), np.where(deviation > 0, deviation, 1))
+        return cls(center, np.where(deviation > 0, deviation, 1))
 
     def apply(self, values: NDArray[np.floating]) -> NDArray[np.floating]:
         """Other rows on the same scale."""
-        return (values - self.center) / self.spread
+        # Halves, since a difference can be twice as large as the largest number.
+        return (values / 2 - self.center / 2) / (self.spread / 2)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .cells import Column
 from .errors import TableError, some
 
-__all__ = ["MISSING", "Frame", "Preparation", "Table", "prepare"]
+__all__ = ["MISSING", "Frame", "Preparation", "Table", "column_unit", "prepare"]
 
 #: What may be done about missing values.
 MISSING = ("error", "drop", "mean")
@@ -158,10 +158,28 @@ def prepare(frame: Frame, missing: str = "error", like: Preparation | None = Non
         raise TableError(f"{frame.source} is empty: it has {matrix.shape[0]} rows and {matrix.shape[1]} columns.")
     _check_finite(frame, matrix, names)
     values, rows, told = _without_missing(frame, matrix, names, missing, like)
-    means = tuple(values.mean(axis=0, dtype=np.float64).tolist()) if like is None else like.means
+    means = tuple(_means(values).tolist()) if like is None else like.means
     preparation = Preparation(tuple(column.name for column in frame.columns), categories, means, missing)
     notices.extend(told)
     return Table(values, names, rows, len(matrix), preparation, tuple(notices))
+
+
+def column_unit(values: NDArray[np.floating]) -> NDArray[np.float64]:
+    """A power of two near the largest value of each column: sums of values divided by it never overflow.
+
+    Examples
+    --------
+    >>> column_unit(np.array([[3.0, 0.0], [-5.0, 0.0]]))
+    array([4., 1.])
+    """
+    largest = np.nanmax(np.abs(values), axis=0, initial=0).astype(np.float64)
+    return np.where(largest > 0, np.ldexp(1.0, np.frexp(largest)[1] - 1), 1.0)
+
+
+def _means(values: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Means of the columns, over what is not missing."""
+    unit = column_unit(values)
+    return np.nanmean(values / unit, axis=0, dtype=np.float64) * unit
 
 
 def _categories(frame: Frame, column: Column) -> tuple[str, ...]:
@@ -256,8 +274,7 @@ def _without_missing(
         told = f"{lacking.sum()} of {len(matrix)} rows lack values in {where} and are left out"
         return matrix[~lacking], np.flatnonzero(~lacking), [told]
     filled = matrix.astype(matrix.dtype, copy=True)
-    known = None if like is None else like.means
-    means = np.asarray(np.nanmean(matrix, axis=0, dtype=np.float64) if known is None else known)
+    means = _means(matrix) if like is None or like.means is None else np.asarray(like.means)
     for column in np.flatnonzero(gaps.any(axis=0)):
         filled[gaps[:, column], column] = means[column]
     told = f"{gaps.sum()} missing values in {lacking.sum()} of {len(matrix)} rows became the mean of {where}"
