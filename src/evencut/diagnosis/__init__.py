@@ -1,6 +1,6 @@
 """Is this clustering biased by density, how, and what cures it; measuring, judging and telling are a file each."""
 
-from .diagnose import DensityBiasWarning, diagnose
+from .diagnose import DensityBiasWarning, diagnose, diagnose_fitted
 from .mapping import DensityMapping, density_mapping
 from .report import BiasReport, ClusterReport, TriedCure
 from .sweep import BandwidthSweep, SweepRow, bandwidth_sweep
@@ -24,4 +24,5 @@ __all__ = [
     "bandwidth_sweep",
     "density_mapping",
     "diagnose",
+    "diagnose_fitted",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from .report import ClusterReport, TriedCure, named_clusters
 from .verdicts import EQUAL_SIZES, MODE_ISOLATION, OK, OVERLAP, SPARSE_SUBSET
 
-__all__ = ["advise"]
+__all__ = ["advise", "model_of"]
 
 _WHY = {
     MODE_ISOLATION: (
@@ -63,9 +63,20 @@ def advise(verdict: str, rows: Sequence[ClusterReport], cures: Sequence[TriedCur
     return "\n".join(lines), ""
 
 
+def model_of(code: str) -> str:
+    """The estimator in a line of code.
+
+    Examples
+    --------
+    >>> model_of("import evencut; labels = evencut.KernelClustering(2, random_state=0).fit_predict(X)")
+    'KernelClustering(2, random_state=0)'
+    """
+    return code.split("= evencut.", 1)[1].rsplit(".fit_predict", 1)[0]
+
+
 def told(cure: TriedCure, rows: Sequence[ClusterReport]) -> str:
     """What was tried and what came of it, in a sentence."""
-    model = cure.code.split("evencut.", 1)[1].rsplit(".fit_predict", 1)[0]
+    model = model_of(cure.code)
     change = f"without a valley before {cure.before:.0%}, after {cure.after:.0%}"
     if not cure.offered:
         return f"Tried {model}: {'better, but' if cure.better else 'not better,'} {cure.reason} ({change})."

@@ -1,7 +1,8 @@
 """Cures are tried before they are advised: run on the points, and judged by the same evidence as what was given.
 
-A cure is better where much less of it lies in clusters without a valley, and where its borders are others than the given
-ones; it is offered where, besides, little is left and no crumbs are split off. The limits were chosen on one half of labelled public sets (`benchmarks/diagnosis_sets.py`).
+A cure is better where much less of it lies in clusters without a valley, and where its borders are others than the
+given ones. It is offered where, besides, little is left and no crumbs are split off. The limits were chosen on one half
+of the labelled public sets of `benchmarks/diagnosis_sets.py`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..affinity import DistinctPoints, condense, limits
+from ..criteria import pose
 from ..selection import select
 from ..solvers import heaviest_first
 from .evidence import Surroundings, gather, look_around
@@ -21,8 +24,6 @@ from .verdicts import BIASES, EQUAL_SIZES, OK, OVERLAP, Finding, gravest, judge,
 
 __all__ = ["after_trying", "try_cures"]
 
-#: Cures are tried on at most so many points, drawn at random.
-_TRIED = 5000
 # Less of the clustering must lie in clusters without a valley, by so much, and no more than so much may be left.
 _LESS, _LEFT = 0.3, 0.3
 # Two clusters are the same where they share so much of the points that either has.
@@ -32,30 +33,32 @@ _CRUMB, _CRUMB_OF_AVERAGE = 0.02, 0.1
 
 
 def try_cures(
-    given: LabelledPoints,
-    around: Surroundings,
-    findings: Sequence[Finding],
-    *,
-    scale: str | None,
-    weighted: bool,
-    random_state: int,
+    given: LabelledPoints, around: Surroundings, findings: Sequence[Finding], scale: str | None
 ) -> list[TriedCure]:
     """Try the default estimator with as many clusters; nothing is tried where there is nothing to cure.
 
-    A neighbour kernel scaled to equal degrees was another cure once. Where the default is not offered, it never helped.
+    A neighbour kernel scaled to equal degrees was another cure once: where the default is not offered, it never helped.
     """
-    n_clusters = len(given.names)
-    if all(finding.verdict == OK for finding in findings) or n_clusters >= len(given.points):
+    n_clusters, place = len(given.names), around.drawn
+    if all(finding.verdict == OK for finding in findings) or n_clusters >= len(place):
         return []
-    ground, place = around, np.arange(len(given.points))
-    if len(place) > _TRIED:
-        place = np.sort(np.random.default_rng(random_state).choice(len(place), _TRIED, replace=False))
-        ground = look_around(given.points[place], given.prepared.weights[place], np.arange(_TRIED), around.n_jobs)
-        findings = judge(gather(ground, given.codes[place], n_clusters))
-    weights = given.prepared.weights[place]
-    found = select(ground.X, n_clusters, weights=weights, random_state=0, n_jobs=around.n_jobs)
-    code = _line(given, scale, weighted)
-    return [_compared(given, place, ground, list(findings), found.solution.labels, code)]
+    before, ground = list(findings), around
+    points, weights = given.points[place], given.prepared.weights[place]
+    table = DistinctPoints(points, weights, np.arange(len(place)), given.prepared.first_row[place])
+    if len(place) < len(given.points):
+        ground = look_around(points, weights, np.arange(len(place)), around.n_jobs)
+        before = judge(gather(ground, given.codes[place], n_clusters))
+    codes = _default_labels(table, n_clusters, around.n_jobs)
+    return [_compared(given, place, ground, before, codes, _line(given, scale))]
+
+
+def _default_labels(table: DistinctPoints, n_clusters: int, n_jobs: int | None) -> NDArray[np.int64]:
+    """What `KernelClustering(n_clusters, random_state=0)` makes of distinct points, clusters numbered alike."""
+    centres = condense(table, max(limits.MOST_COMPARED, limits.POINTS_PER_CLUSTER * n_clusters), n_jobs=n_jobs)
+    seed = int(np.random.RandomState(0).randint(2**31 - 1))  # as the estimator draws it from its random_state
+    found = select(centres.points, n_clusters, weights=centres.weights, random_state=seed, n_jobs=n_jobs)
+    posed = pose(found.affinity, centres.weights, "normalized_cut")
+    return heaviest_first(found.solution.labels, posed.problem.weights, centres.first_row)[centres.of_row]
 
 
 def after_trying(findings: Sequence[Finding], names: Sequence[object], cures: Sequence[TriedCure]) -> list[Finding]:
@@ -88,7 +91,7 @@ def _compared(
     old, weights = given.codes[place], given.prepared.weights[place]
     evidence = gather(ground, codes, n_clusters)
     after = judge(evidence)
-    old_sizes = np.bincount(old, weights, n_clusters)
+    old_sizes = np.bincount(old, weights, n_clusters).astype(np.float64)
     wrong = share_without_valley(before, old_sizes)
     left = share_without_valley(after, evidence.sizes)
     same = _overlap_of_clusters(old, codes, weights, n_clusters) >= _SAME
@@ -97,9 +100,8 @@ def _compared(
     refusal = _refusal(left, better, bool(moved), evidence.sizes / evidence.sizes.sum())
     labels = None
     if len(place) == len(given.points):
-        by_weight = heaviest_first(codes, given.prepared.weights, given.prepared.first_row)
         labels = np.full(given.n_given, -1, dtype=np.int64)
-        labels[given.kept] = by_weight[given.prepared.of_row]
+        labels[given.kept] = codes[given.prepared.of_row]
     return TriedCure(
         code=code,
         verdict=gravest(after, evidence.sizes)[0],
@@ -131,15 +133,15 @@ def _overlap_of_clusters(
     old: NDArray[np.int64], new: NDArray[np.int64], weights: NDArray[np.float64], n_clusters: int
 ) -> NDArray[np.float64]:
     """For each old cluster, the largest share of common points with a new one in the points that either has."""
-    common = np.bincount(old * n_clusters + new, weights, n_clusters**2).reshape(n_clusters, -1)
+    common = np.bincount(old * n_clusters + new, weights, n_clusters**2).reshape(n_clusters, -1).astype(np.float64)
     either = common.sum(axis=1)[:, None] + common.sum(axis=0)[None, :] - common
     return np.divide(common, either, out=np.zeros_like(common), where=either > 0).max(axis=1)
 
 
-def _line(given: LabelledPoints, scale: str | None, weighted: bool) -> str:
+def _line(given: LabelledPoints, scale: str | None) -> str:
     """The cure as a line of code that makes it from X, and from the other things that were given."""
     scaling = "" if scale == "auto" else f"scale={scale!r}, "
     model = f"evencut.KernelClustering({len(given.names)}, {scaling}random_state=0)"
     kept = "[labels != -1]" if given.n_noise else ""
-    weights = f", sample_weight=sample_weight{kept}" if weighted else ""
+    weights = f", sample_weight=sample_weight{kept}" if given.weighted else ""
     return f"import evencut; labels = {model}.fit_predict(X{kept}{weights})"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..affinity import Affinity, AffinityLike, as_affinity, check_affinity
+from ..affinity import Affinity, AffinityLike, PreparedPoints, as_affinity, check_affinity
 from ..criteria import average_association, normalized_cut
 from ..kernels import KERNELS, KNN, Kernel
 from ..landmarks.blocks import RowBlocks, is_lazy, sample
@@ -17,11 +17,13 @@ from .connectivity import joining_neighbors
 from .cures import after_trying, try_cures
 from .evidence import GRAPH_NEIGHBORS, Evidence, gather, look_around
 from .pictures import pictures
-from .points import LabelledPoints, labelled_points
+from .points import LabelledPoints, fitted_points, labelled_points
 from .report import BiasReport, ClusterReport
 from .verdicts import Finding, gravest, judge
 
-__all__ = ["DensityBiasWarning", "diagnose"]
+__all__ = ["DensityBiasWarning", "diagnose", "diagnose_fitted"]
+
+_FEWEST_JUDGED = 100
 
 
 class DensityBiasWarning(UserWarning):
@@ -67,7 +69,7 @@ def diagnose(
     affinity : array of shape (n_samples, n_samples), optional
         The affinity that was used, instead of `kernel`.
     cures : bool, default=True
-        Whether cures are tried, on a random sample above 5000 points. Without, the verdict rests on the borders alone
+        Whether cures are tried, on the points that are looked at. Without, the verdict rests on the borders alone
         and is never "overlap".
     max_points : int, default=20000
         Larger data are judged on so many points drawn at random, and their smallest clusters on all points.
@@ -96,23 +98,40 @@ def diagnose(
     >>> diagnose(two, np.repeat(["left", "right"], 400)).biased
     False
     """
-    if max_points < 100:
-        raise ValueError(f"max_points={max_points} is too few to judge by; use 100 or more.")
     if is_lazy(X) or is_lazy(labels) or isinstance(X, np.memmap | RowBlocks):
         if sample_weight is not None:
             raise ValueError("sample_weight needs X in memory; draw a sample of X, labels and weights first.")
         X, labels = sample(X, labels, n_samples=max_points, random_state=random_state)
     given = labelled_points(X, labels, sample_weight, scale)
+    how: dict[str, Any] = {"kernel": kernel, "affinity": affinity, "cures": cures, "max_points": max_points}
+    return _report(given, scale, random_state=random_state, n_jobs=n_jobs, **how)
+
+
+def diagnose_fitted(
+    prepared: PreparedPoints, labels: NDArray[np.int64], *, scale: str | None, **options: Any
+) -> BiasReport:
+    """Diagnose a model on the points as it prepared them (with `scale`), one label each; options of `diagnose`."""
+    return _report(fitted_points(prepared, labels), scale, **options)
+
+
+def _report(
+    given: LabelledPoints,
+    scale: str | None,
+    *,
+    kernel: str | Kernel | None = None,
+    affinity: AffinityLike | None = None,
+    cures: bool = True,
+    max_points: int = 20_000,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> BiasReport:
+    if max_points < _FEWEST_JUDGED:
+        raise ValueError(f"max_points={max_points} is too few to judge by; use {_FEWEST_JUDGED} or more.")
     drawn = _draw(len(given.points), max_points, random_state)
     around = look_around(given.points, given.prepared.weights, drawn, n_jobs)
     evidence = gather(around, given.codes, len(given.names))
     borders_say = judge(evidence)
-    weighted = sample_weight is not None
-    tried = (
-        try_cures(given, around, borders_say, scale=scale, weighted=weighted, random_state=random_state)
-        if cures
-        else []
-    )
+    tried = try_cures(given, around, borders_say, scale) if cures else []
     findings = after_trying(borders_say, given.names, tried)
     verdict, clarity = gravest(findings, evidence.sizes)
     rows = [_row(k, given, evidence, finding) for k, finding in enumerate(findings)]
@@ -174,10 +193,10 @@ def _kernel_matrix(
     """The affinity that degrees are read off, and its name."""
     if affinity is not None:
         matrix = as_affinity(check_affinity(affinity))
-        if matrix.shape[0] < given.n_given:
+        if matrix.shape[0] <= given.named_rows.max():
             raise ValueError(f"affinity is of {matrix.shape[0]} points, but there are more labels; give all rows.")
         # Points are in an order of their own; copies are seen by the first of them.
-        return "given", matrix.among(given.rows)
+        return "given", matrix.among(given.named_rows)
     if kernel is None:
         kernel = KNN(n_neighbors=GRAPH_NEIGHBORS)
     elif isinstance(kernel, str):

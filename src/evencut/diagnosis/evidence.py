@@ -57,7 +57,7 @@ class Surroundings:
         Intrinsic dimension of the data.
     """
 
-    X: NDArray[np.float64]
+    X: NDArray[np.floating]
     weights: NDArray[np.float64]
     drawn: NDArray[np.intp]
     distances: NDArray[np.float64]
@@ -107,7 +107,7 @@ class Evidence:
 
 
 def look_around(
-    X: NDArray[np.float64], weights: NDArray[np.float64], drawn: NDArray[np.intp], n_jobs: int | None = None
+    X: NDArray[np.floating], weights: NDArray[np.float64], drawn: NDArray[np.intp], n_jobs: int | None = None
 ) -> Surroundings:
     """Neighbours and graph of the points `drawn`."""
     points, weights = X[drawn], weights / weights.mean()
@@ -119,7 +119,7 @@ def look_around(
 
 def gather(around: Surroundings, codes: NDArray[np.int64], n_clusters: int) -> Evidence:
     """Measure the clustering `codes` (0 to k-1, no noise) of all points."""
-    sizes = np.bincount(codes, around.weights, n_clusters)
+    sizes = np.bincount(codes, around.weights, n_clusters).astype(np.float64)
     seen, weights, graph = codes[around.drawn], around.weights[around.drawn], around.graph
     in_sample = np.bincount(seen, minlength=n_clusters)
     raw = _log_density(around, weights, seen, in_sample)
@@ -244,7 +244,7 @@ def _smooth(
 def _cuts(graph: sparse.csr_array, codes: NDArray[np.int64], n_clusters: int) -> NDArray[np.float64]:
     p, q = edges(graph)
     pairs = codes[p] * n_clusters + codes[q]
-    return np.bincount(pairs, graph.data, minlength=n_clusters**2).reshape(n_clusters, -1)
+    return np.bincount(pairs, graph.data, minlength=n_clusters**2).reshape(n_clusters, -1).astype(np.float64)
 
 
 def _conductance(cuts: NDArray[np.float64]) -> NDArray[np.float64]:

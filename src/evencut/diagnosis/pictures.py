@@ -15,7 +15,8 @@ __all__ = ["pictures"]
 _DRAWN = 1500
 
 
-def pictures(points: NDArray[np.float64], evidence: Evidence, findings: list[Finding]) -> Pictures:
+def pictures(points: NDArray[np.floating], evidence: Evidence, findings: list[Finding]) -> Pictures:
+    """A picture of the points looked at, and of the border that each finding rests on."""
     step = max(1, -(-len(points) // _DRAWN))
     thinned = np.arange(0, len(points), step)
     # Clusters too small to survive the thinning are what one wants to see: draw some points of each.
@@ -31,10 +32,10 @@ def pictures(points: NDArray[np.float64], evidence: Evidence, findings: list[Fin
     )
 
 
-def _plane(points: NDArray[np.float64], shown: NDArray[np.intp]) -> NDArray[np.float64]:
+def _plane(points: NDArray[np.floating], shown: NDArray[np.intp]) -> NDArray[np.float64]:
     """The points as they are in the plane; spread along a line; or their two leading principal components."""
     if points.shape[1] == 2:
-        return points[shown]
+        return points[shown].astype(np.float64)
     if points.shape[1] == 1:
         jitter = np.random.default_rng(0).uniform(-0.1, 0.1, len(shown)) * np.ptp(points)
         return np.column_stack([points[shown, 0], jitter])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 
 from ..affinity import SCALES, PreparedPoints, prepare
 
-__all__ = ["LabelledPoints", "labelled_points"]
+__all__ = ["LabelledPoints", "fitted_points", "labelled_points"]
 
 _FEWEST = 3
 
@@ -26,6 +26,8 @@ class LabelledPoints:
         Of the rows that are neither noise nor of weight zero.
     kept : ndarray
         Those rows.
+    named_rows : ndarray
+        The row of each point in an affinity that comes with the labels.
     names : list
         Of the clusters, as given.
     row_codes, codes : ndarray
@@ -34,10 +36,13 @@ class LabelledPoints:
         Rows given; rows left out as noise; rows whose point is mostly another cluster's.
     sizes : ndarray
         Weight of the rows of each cluster.
+    weighted : bool
+        Whether the rows had weights.
     """
 
     prepared: PreparedPoints
     kept: NDArray[np.intp]
+    named_rows: NDArray[np.intp]
     names: list[Any]
     row_codes: NDArray[np.int64]
     codes: NDArray[np.int64]
@@ -45,17 +50,13 @@ class LabelledPoints:
     n_noise: int
     n_split: int
     sizes: NDArray[np.float64]
+    weighted: bool
 
     @property
-    def points(self) -> NDArray[np.float64]:
+    def points(self) -> NDArray[np.floating]:
         """The distinct points, scaled."""
-        found: NDArray[np.float64] = self.prepared.points
+        found: NDArray[np.floating] = self.prepared.points
         return found
-
-    @property
-    def rows(self) -> NDArray[np.intp]:
-        """The first row given of each point."""
-        return self.kept[self.prepared.first_row]
 
     @property
     def is_scaled(self) -> bool:
@@ -84,40 +85,73 @@ def labelled_points(
     """Check and prepare what was given; raises where it is not a clustering of at least two clusters."""
     if scale not in SCALES:
         raise ValueError(f"scale={scale!r} is not known; choose one of {list(SCALES)}.")
-    given: NDArray[np.float64] = check_array(X, dtype=np.float64, ensure_min_samples=_FEWEST, input_name="X")
+    kinds = [np.float64, np.float32]  # as the estimators, so that a cure is tried on the very same values
+    given: NDArray[np.floating] = check_array(X, dtype=kinds, ensure_min_samples=_FEWEST, input_name="X")
     named = _checked_labels(labels, len(given))
     weights = _checked_weights(sample_weight, len(given))
     real = _is_no_noise(named)
     kept = np.flatnonzero(real & (weights > 0))
     names, row_codes = np.unique(named[kept], return_inverse=True)
-    if len(names) < 2:
-        raise ValueError(
-            f"labels hold {len(names)} cluster{'' if len(names) == 1 else 's'}, noise left out; a bias shows in how "
-            "clusters part, so give at least 2."
-        )
+    _check_number(names)
     prepared = prepare(given[kept], weights[kept], scale=scale)
     if len(prepared.points) < _FEWEST:
         raise ValueError(
-            f"X holds only {len(prepared.points)} distinct points that are not noise; a border needs at least {_FEWEST}."
+            f"X holds only {len(prepared.points)} distinct points that are not noise; give at least {_FEWEST}."
         )
     codes = _heaviest(prepared.of_row, row_codes, weights[kept], len(prepared.points), len(names))
     return LabelledPoints(
         prepared=prepared,
         kept=kept,
+        named_rows=kept[prepared.first_row],
         names=names.tolist(),
         row_codes=row_codes,
         codes=codes,
         n_given=len(given),
         n_noise=int(np.sum(~real)),
         n_split=int(np.sum(codes[prepared.of_row] != row_codes)),
-        sizes=np.bincount(row_codes, weights[kept]),
+        sizes=np.bincount(row_codes, weights[kept]).astype(np.float64),
+        weighted=sample_weight is not None,
     )
+
+
+def fitted_points(prepared: PreparedPoints, labels: NDArray[np.int64]) -> LabelledPoints:
+    """The points of a fitted model, as it prepared them, with their clusters."""
+    names, codes = np.unique(labels, return_inverse=True)
+    _check_number(names)
+    n_points = len(prepared.weights)
+    kept = np.flatnonzero(prepared.of_row >= 0)
+    counts = np.bincount(prepared.of_row[kept], minlength=n_points)
+    # Of the rows that were kept: their points, and each point's first row among them.
+    place = np.searchsorted(kept, prepared.first_row)
+    return LabelledPoints(
+        prepared=replace(prepared, of_row=prepared.of_row[kept], first_row=place),
+        kept=kept,
+        named_rows=np.arange(n_points),
+        names=names.tolist(),
+        row_codes=codes[prepared.of_row[kept]],
+        codes=codes,
+        n_given=len(prepared.of_row),
+        n_noise=0,
+        n_split=0,
+        sizes=np.bincount(codes, prepared.weights).astype(np.float64),
+        weighted=not np.array_equal(counts, prepared.weights),
+    )
+
+
+def _check_number(names: NDArray[Any]) -> None:
+    if len(names) < 2:
+        raise ValueError(
+            f"labels hold {len(names)} cluster{'' if len(names) == 1 else 's'}, noise left out; a bias shows in how "
+            "clusters part, so give at least 2."
+        )
 
 
 def _checked_labels(labels: ArrayLike, n_rows: int) -> NDArray[Any]:
     names: NDArray[Any] = np.asarray(labels)
     if names.shape != (n_rows,):
-        raise ValueError(f"labels have shape {names.shape}, but X has {n_rows} points; give one label a point, in order.")
+        raise ValueError(
+            f"labels have shape {names.shape}, but X has {n_rows} points; give one label a point, in order."
+        )
     if names.dtype.kind == "O":
         names = np.array([str(name) if isinstance(name, str) else name for name in names])
     if names.dtype.kind == "f" and not np.isfinite(names).all():
@@ -130,7 +164,9 @@ def _checked_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np
         return np.ones(n_rows)
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (n_rows,):
-        raise ValueError(f"sample_weight has shape {weights.shape}, but X has {n_rows} points; give one weight a point.")
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}, but X has {n_rows} points; give one weight a point."
+        )
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError("sample_weight has negative, NaN or infinite values; weights count how often a row occurs.")
     return weights

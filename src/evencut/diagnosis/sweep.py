@@ -16,11 +16,11 @@ from ..criteria import CRITERIA
 from ..kernels import Gaussian
 from ..solvers import Solution, solve
 from .diagnose import diagnose
-from .verdicts import EQUAL_SIZES, MODE_ISOLATION, OK, OVERLAP, SPARSE_SUBSET
+from .verdicts import EQUAL_SIZES, MODE_ISOLATION, OK, SPARSE_SUBSET
 
 __all__ = ["BandwidthSweep", "SweepRow", "bandwidth_sweep"]
 
-_COLOURS = {OK: "#009e73", MODE_ISOLATION: "#d55e00", SPARSE_SUBSET: "#cc79a7", EQUAL_SIZES: "#56b4e9", OVERLAP: "#b0b7be"}
+_COLOURS = {OK: "#009e73", MODE_ISOLATION: "#d55e00", SPARSE_SUBSET: "#cc79a7", EQUAL_SIZES: "#56b4e9"}
 # Behind coloured bands the bars themselves are greys, darkest for the largest cluster.
 _GREYS = ("#3b4754", "#6b7885", "#98a3ae", "#bcc5cd", "#d8dee3", "#e8ecef")
 
