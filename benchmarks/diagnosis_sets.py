@@ -37,7 +37,7 @@ class LabelledSet:
     @property
     def n_clusters(self) -> int:
         """As the first reference has it."""
-        return int(len(np.unique(self.references[0][self.references[0] > 0])))
+        return len(np.unique(self.references[0][self.references[0] > 0]))
 
     def score(self, labels: Labels) -> float:
         """The best adjusted Rand index over the references, noise left out."""

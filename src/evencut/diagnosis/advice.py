@@ -40,8 +40,10 @@ _HELPLESS = {
 }
 
 
-def advise(verdict: str, rows: Sequence[ClusterReport], cures: Sequence[TriedCure]) -> tuple[str, str]:
-    """Words and code for the verdict on a clustering with these rows, after these cures were tried."""
+def advise(
+    verdict: str, rows: Sequence[ClusterReport], cures: Sequence[TriedCure], n_points: int
+) -> tuple[str, str]:
+    """Words and code for the verdict on a clustering of `n_points` distinct points, after these cures were tried."""
     if verdict == OK:
         return "Nothing to cure: every border lies in a valley of the density or a gap between the points.", ""
     guilty = [row for row in rows if row.verdict == verdict]
@@ -50,7 +52,7 @@ def advise(verdict: str, rows: Sequence[ClusterReport], cures: Sequence[TriedCur
     others = sorted({row.verdict for row in rows} - {OK, verdict})
     if others:
         lines.append(f"Other clusters show: {', '.join(others)}.")
-    lines += [told(cure, rows) for cure in cures]
+    lines += [told(cure, rows, n_points) for cure in cures]
     offered = next((cure for cure in cures if cure.offered), None)
     if offered is not None:
         return "\n".join([*lines, "The line that was tried:"]), offered.code
@@ -74,9 +76,11 @@ def model_of(code: str) -> str:
     return code.split("= evencut.", 1)[1].rsplit(".fit_predict", 1)[0]
 
 
-def told(cure: TriedCure, rows: Sequence[ClusterReport]) -> str:
+def told(cure: TriedCure, rows: Sequence[ClusterReport], n_points: int) -> str:
     """What was tried and what came of it, in a sentence."""
     model = model_of(cure.code)
+    if cure.n_tried < n_points:
+        model += f" on a random sample of {cure.n_tried} points"
     change = f"without a valley before {cure.before:.0%}, after {cure.after:.0%}"
     if not cure.offered:
         return f"Tried {model}: {'better, but' if cure.better else 'not better,'} {cure.reason} ({change})."

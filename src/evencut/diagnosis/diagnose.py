@@ -135,7 +135,7 @@ def _report(
     findings = after_trying(borders_say, given.names, tried)
     verdict, clarity = gravest(findings, evidence.sizes)
     rows = [_row(k, given, evidence, finding) for k, finding in enumerate(findings)]
-    advice, code = advise(verdict, rows, tried)
+    advice, code = advise(verdict, rows, tried, len(given.points))
     kernel_name, matrix = _kernel_matrix(given, drawn, kernel, affinity, n_jobs)
     pieces = joining_neighbors(given.points[drawn], around.graph, around.indices[:, 1:], around.n_neighbors)
     return BiasReport(
