@@ -140,7 +140,8 @@ class BiasReport:
         runs through a dense region, but nothing that was tried finds a valley; the classes overlap, and density cannot
         tell.
     confidence : float
-        Of that verdict: of those given with 0.9, nine of ten were right on labelled sets.
+        Of that verdict: of those given with 0.9, nine of ten are right (:mod:`evencut.diagnosis.confidence` says how
+        that was measured).
     clusters : list of ClusterReport
         One row a cluster.
     advice : str
