@@ -17,6 +17,7 @@ from ..diagnosis import BiasReport, diagnose
 from ..kernels import Extension, Kernel
 from ..selection import Selection, choose_number, select, select_number
 from ..solvers import SOLVERS, Solution, heaviest_first, refine, solve
+from .cluster_space import ClusterSpaceMixin
 from .fitting import step, warn_of_early_stop, whole_or_nothing
 from .inputs import (
     check_choice,
@@ -46,7 +47,7 @@ class _Chosen:
     start: Solution | None = None
 
 
-class KernelClustering(ClusterMixin, BaseEstimator):
+class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
     r"""Kernel clustering without density bias.
 
     Splits the points into k clusters that minimise a criterion on a kernel's affinity A, such as
