@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from evencut import KernelClustering, KernelKMeans, NormalizedCut
+from evencut import KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut
 from evencut.datasets import make_clumped_moons
 from evencut.kernels import KNN, Gaussian
 
@@ -85,3 +85,15 @@ def test_precomputed_rows_are_transformed_too():
     points = KernelClustering(2, kernel=KNN(10), random_state=0).fit(X)
     rows = KNN(10).extend(X)(X + 0.01)
     np.testing.assert_allclose(model.transform(rows), points.transform(X + 0.01), rtol=1e-9)
+
+
+def test_landmarks_give_distances_and_a_score_too():
+    model = LandmarkClustering(2, n_landmarks=60, random_state=0).fit(X)
+    distances = model.transform(X)
+    assert distances.shape == (300, 2)
+    np.testing.assert_allclose(distances.sum(axis=1), 1)
+    np.testing.assert_array_equal(distances.argmin(axis=1), model.predict(X))
+    assert 0.4 < model.score(X) < 0.6
+    assert LandmarkClustering(1, n_landmarks=60, random_state=0).fit(X).score(X) == pytest.approx(0)
+    search = GridSearchCV(LandmarkClustering(2, random_state=0), {"n_landmarks": [5, 60]}, cv=3).fit(X)
+    assert search.best_params_ == {"n_landmarks": 60}
