@@ -33,9 +33,11 @@ from .neighbors import (
 )
 from .preparation import PreparedPoints, prepare
 from .scaling import SCALES, feature_scale
+from .spaces import METRICS, GivenDistances, MetricPoints, check_distances, is_dense, points_in, unit_rows
 
 __all__ = [
     "MAX_TREE_FEATURES",
+    "METRICS",
     "SCALES",
     "Affinity",
     "AffinityLike",
@@ -43,11 +45,14 @@ __all__ = [
     "DenseAffinity",
     "DistinctPoints",
     "GaussianBlocks",
+    "GivenDistances",
     "GraphAffinity",
+    "MetricPoints",
     "NeighborSearch",
     "PreparedPoints",
     "as_affinity",
     "check_affinity",
+    "check_distances",
     "check_magnitude",
     "degrees",
     "density_law",
@@ -58,6 +63,7 @@ __all__ = [
     "feature_scale",
     "fits_in_memory",
     "free_memory",
+    "is_dense",
     "kneighbors",
     "knn_density",
     "knn_radius",
@@ -65,11 +71,13 @@ __all__ = [
     "neighbor_graph",
     "neighbor_recall",
     "parzen_density",
+    "points_in",
     "prepare",
     "scale_affinity",
     "scott_bandwidth",
     "shrink_far",
     "silverman_bandwidth",
     "squared_distances",
+    "unit_rows",
     "whiten",
 ]

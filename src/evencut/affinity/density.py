@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from scipy.spatial.distance import pdist
 from scipy.special import gammaln
 
 from .neighbors import kneighbors
+from .products import squared_lengths
+from .spaces import is_dense
 
 __all__ = [
     "knn_density",
@@ -145,13 +150,13 @@ def knn_radius(
     >>> knn_radius([[0.0], [1.0], [3.0]], 1)
     array([1., 1., 2.])
     """
-    X = _points(X)
+    points: Any = _points(X) if is_dense(X) else X
     if at is None:
-        radius = kneighbors(X, n_neighbors + 1, n_jobs=n_jobs)[0][:, -1]
+        radius = kneighbors(points, n_neighbors + 1, n_jobs=n_jobs)[0][:, -1]
     else:
-        radius = kneighbors(X, n_neighbors, at=_points(at), n_jobs=n_jobs)[0][:, -1]
-    # Brute-force distances of coinciding points are rounding errors, not distances.
-    spread = np.sqrt(X.var(axis=0).sum())
+        radius = kneighbors(points, n_neighbors, at=_points(at) if is_dense(at) else at, n_jobs=n_jobs)[0][:, -1]
+    # Distances between sparse rows of equal values, and those somebody computed, may be rounding errors.
+    spread = np.sqrt(points.var(axis=0).sum()) if is_dense(X) else float(radius.max())
     positive = radius > 1e-7 * spread
     smallest = radius[positive].min() if positive.any() else (1e-7 * spread or 1.0)
     return np.where(positive, radius, smallest)
@@ -181,8 +186,8 @@ def knn_density(
     return np.exp(np.clip(log_density, -700, 700))
 
 
-def squared_distances(X: NDArray[np.floating], Y: NDArray[np.floating] | None = None) -> NDArray[np.floating]:
-    """Squared Euclidean distances; between the points of `X` they are exactly symmetric.
+def squared_distances(X: Any, Y: Any = None) -> NDArray[np.floating]:
+    """Squared distances, Euclidean save for points of another metric; between the points of `X` they are exactly symmetric.
 
     Examples
     --------
@@ -191,6 +196,8 @@ def squared_distances(X: NDArray[np.floating], Y: NDArray[np.floating] | None = 
     array([[0., 9.],
            [9., 0.]])
     """
+    if not is_dense(X):
+        return _squared_elsewhere(X, X if Y is None else Y)
     # Far from the origin |x|^2 + |y|^2 - 2xy cancels; about the mean it does not.
     centre = X.mean(axis=0)
     X = X - centre
@@ -206,6 +213,19 @@ def squared_distances(X: NDArray[np.floating], Y: NDArray[np.floating] | None = 
         rows += norms[first : first + step, None] + other
         np.maximum(rows, 0, out=rows)
     if Y is None:
+        np.fill_diagonal(squared, 0)
+    return squared
+
+
+def _squared_elsewhere(X: Any, Y: Any) -> NDArray[np.floating]:
+    """Squared distances of sparse rows, or of points that know their own."""
+    if not sparse.issparse(X):
+        squared = X.distances(Y) ** 2
+    else:
+        squared = -2.0 * (X @ Y.T).toarray()
+        squared += squared_lengths(X)[:, None] + squared_lengths(Y)
+        squared = np.maximum(squared, 0).astype(X.dtype, copy=False)
+    if X is Y:
         np.fill_diagonal(squared, 0)
     return squared
 
