@@ -33,7 +33,17 @@ from .neighbors import (
 )
 from .preparation import PreparedPoints, prepare
 from .scaling import SCALES, feature_scale
-from .spaces import METRICS, GivenDistances, MetricPoints, check_distances, is_dense, points_in, unit_rows
+from .spaces import (
+    METRICS,
+    GivenDistances,
+    MetricPoints,
+    SparsePoints,
+    check_distances,
+    coordinates,
+    is_dense,
+    points_in,
+    unit_rows,
+)
 
 __all__ = [
     "MAX_TREE_FEATURES",
@@ -50,10 +60,12 @@ __all__ = [
     "MetricPoints",
     "NeighborSearch",
     "PreparedPoints",
+    "SparsePoints",
     "as_affinity",
     "check_affinity",
     "check_distances",
     "check_magnitude",
+    "coordinates",
     "degrees",
     "density_law",
     "distinct_points",

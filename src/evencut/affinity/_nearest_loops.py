@@ -34,7 +34,8 @@ def keep_nearest(scores, offsets, first, rows, best, indices):
                 worst = best[row, n_kept - 1]
 
 
-@njit(cache=True, nogil=True)
+# Sums may be taken in any order, so that several terms are added at a time; it is the same order for every pair.
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def pair_distances(queries, points, indices, distances):
     """Euclidean distances of each query to the points its row names, in double precision; infinite for -1."""
     for p in range(indices.shape[0]):

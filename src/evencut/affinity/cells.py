@@ -1,4 +1,4 @@
-r"""Nearest points in high dimension and large number: the space is parted into cells, and only the near ones are searched.
+r"""Nearest points in high dimension and large number: the space is parted into cells, of which the near are searched.
 
 Cells are those of a short k-means. A query looks at the cells whose centres are nearest, by matrix products of all
 queries that look at a cell with all points in it. How many cells it takes is not guessed: on a sample the true

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from scipy.spatial.distance import pdist
 from scipy.special import gammaln
 
 from .neighbors import kneighbors
-from .products import squared_lengths
 from .spaces import is_dense
 
 __all__ = [
@@ -154,7 +152,8 @@ def knn_radius(
     if at is None:
         radius = kneighbors(points, n_neighbors + 1, n_jobs=n_jobs)[0][:, -1]
     else:
-        radius = kneighbors(points, n_neighbors, at=_points(at) if is_dense(at) else at, n_jobs=n_jobs)[0][:, -1]
+        queries: Any = _points(at) if is_dense(at) else at
+        radius = kneighbors(points, n_neighbors, at=queries, n_jobs=n_jobs)[0][:, -1]
     # Distances between sparse rows of equal values, and those somebody computed, may be rounding errors.
     spread = np.sqrt(points.var(axis=0).sum()) if is_dense(X) else float(radius.max())
     positive = radius > 1e-7 * spread
@@ -187,7 +186,7 @@ def knn_density(
 
 
 def squared_distances(X: Any, Y: Any = None) -> NDArray[np.floating]:
-    """Squared distances, Euclidean save for points of another metric; between the points of `X` they are exactly symmetric.
+    """Squared distances (Euclidean, save for points of another metric); exactly symmetric between the points of `X`.
 
     Examples
     --------
@@ -197,7 +196,10 @@ def squared_distances(X: Any, Y: Any = None) -> NDArray[np.floating]:
            [9., 0.]])
     """
     if not is_dense(X):
-        return _squared_elsewhere(X, X if Y is None else Y)
+        squared = X.distances(X if Y is None else Y) ** 2
+        if Y is None:
+            np.fill_diagonal(squared, 0)
+        return squared
     # Far from the origin |x|^2 + |y|^2 - 2xy cancels; about the mean it does not.
     centre = X.mean(axis=0)
     X = X - centre
@@ -213,19 +215,6 @@ def squared_distances(X: Any, Y: Any = None) -> NDArray[np.floating]:
         rows += norms[first : first + step, None] + other
         np.maximum(rows, 0, out=rows)
     if Y is None:
-        np.fill_diagonal(squared, 0)
-    return squared
-
-
-def _squared_elsewhere(X: Any, Y: Any) -> NDArray[np.floating]:
-    """Squared distances of sparse rows, or of points that know their own."""
-    if not sparse.issparse(X):
-        squared = X.distances(Y) ** 2
-    else:
-        squared = -2.0 * (X @ Y.T).toarray()
-        squared += squared_lengths(X)[:, None] + squared_lengths(Y)
-        squared = np.maximum(squared, 0).astype(X.dtype, copy=False)
-    if X is Y:
         np.fill_diagonal(squared, 0)
     return squared
 

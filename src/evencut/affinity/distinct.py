@@ -18,6 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import pdist
 
 from .neighbors import NeighborSearch
+from .spaces import SparsePoints
 
 __all__ = ["DistinctPoints", "distinct_points"]
 
@@ -36,7 +37,7 @@ class DistinctPoints:
 
     Parameters
     ----------
-    points : ndarray or CSR array of shape (n_points, n_features)
+    points : ndarray of shape (n_points, n_features), or SparsePoints
     weights : ndarray of shape (n_points,)
         How many rows, or how much weight, each stands for.
     of_row : ndarray of shape (n_rows,)
@@ -66,7 +67,7 @@ def distinct_points(X: Any, weights: NDArray[np.float64] | None = None) -> Disti
 
     Parameters
     ----------
-    X : ndarray or CSR array of shape (n_rows, n_features)
+    X : ndarray of shape (n_rows, n_features), or SparsePoints
         Of sparse rows, equal ones are merged and near-copies left alone.
     weights : ndarray of shape (n_rows,), optional
         How many rows each stands for; one by default.
@@ -78,9 +79,9 @@ def distinct_points(X: Any, weights: NDArray[np.float64] | None = None) -> Disti
     >>> table.weights[table.of_row]
     array([2., 1., 2.])
     """
-    weights = np.ones(X.shape[0]) if weights is None else weights
+    weights = np.ones(len(X)) if weights is None else weights
     found = _exact(X, weights)
-    group = None if sparse.issparse(X) else _near_copies(found.points)
+    group = None if isinstance(X, SparsePoints) else _near_copies(found.points)
     if group is None:
         return found
     n_groups = int(group.max()) + 1
@@ -94,8 +95,8 @@ def distinct_points(X: Any, weights: NDArray[np.float64] | None = None) -> Disti
 
 def _exact(X: Any, weights: NDArray[np.float64]) -> DistinctPoints:
     """Equal rows put together, sorted by a hash of their values."""
-    if sparse.issparse(X):
-        return _exact_sparse(X, weights)
+    if isinstance(X, SparsePoints):
+        return _exact_sparse(X.rows, weights)
     _, first, of_row = np.unique(_hash(X), return_index=True, return_inverse=True)
     if not (X[first][of_row] == X).all():
         _, first, of_row = np.unique(X, axis=0, return_index=True, return_inverse=True)
@@ -118,7 +119,8 @@ def _exact_sparse(X: sparse.csr_array, weights: NDArray[np.float64]) -> Distinct
     place = np.empty(X.shape[0], dtype=np.intp)
     place[order] = np.arange(len(order))
     of_row = place[same]
-    return DistinctPoints(canonical[order], np.bincount(of_row, weights).astype(np.float64), of_row, order)
+    total = np.bincount(of_row, weights).astype(np.float64)
+    return DistinctPoints(SparsePoints(canonical[order]), total, of_row, order)
 
 
 def _hash(X: NDArray[np.floating]) -> NDArray[np.uint64]:

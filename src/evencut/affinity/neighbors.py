@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from .cells import CellSearch
 from .products import DenseProducts, SparseProducts, in_threads
-from .spaces import is_dense
+from .spaces import SparsePoints, is_dense, points_in
 
 __all__ = ["MAX_TREE_FEATURES", "NeighborSearch", "kneighbors", "near_order", "neighbor_graph", "neighbor_recall"]
 
@@ -67,17 +67,17 @@ class NeighborSearch:
     """
 
     def __init__(self, X: Any, *, n_jobs: int | None = None, method: Any = "auto"):
-        self.X = X
-        self.n_points = X.shape[0]
+        self.X: Any = points_in(X)
+        self.n_points = len(self.X)
         self.n_jobs = effective_n_jobs(n_jobs)
-        self.method = _choose(method, X)
+        self.method = _choose(method, self.X)
         self.recall = 1.0
         self._index: Any = None
 
     def query(self, at: Any, n_neighbors: int) -> _Found:
         """Distances and indices of the nearest points, nearest first, for each row of `at`."""
-        n_neighbors = _check_count(n_neighbors, self.n_points)
-        if not at.shape[0]:
+        at, n_neighbors = points_in(at), _check_count(n_neighbors, self.n_points)
+        if not len(at):
             return np.empty((0, n_neighbors)), np.empty((0, n_neighbors), dtype=_index_type(self.n_points))
         if self.method == "tree":
             return self._ask_tree(at, n_neighbors)
@@ -86,7 +86,8 @@ class NeighborSearch:
         if self._index is None:
             self._index = self._indexed(n_neighbors)
         if isinstance(self._index, DenseProducts | SparseProducts | CellSearch):
-            distances, indices = self._index.query(at, n_neighbors, self.n_jobs)
+            queries = at.rows if isinstance(at, SparsePoints) else at
+            distances, indices = self._index.query(queries, n_neighbors, self.n_jobs)
             return distances, _compact(indices, self.n_points)
         return _from_graph(self._index.transform(at), n_neighbors, self.n_points)
 
@@ -105,7 +106,7 @@ class NeighborSearch:
         if not isinstance(self.method, str):
             return clone(self.method).fit(self.X)
         if self.method == "sparse":
-            return SparseProducts(sparse.csr_array(self.X))
+            return SparseProducts(self.X.rows)
         if self.method == "pairs":
             return DenseProducts(self.X)
         cells = CellSearch(self.X, n_neighbors, self.n_jobs)
@@ -300,7 +301,7 @@ def _choose(method: Any, X: Any) -> Any:
         return method
     if method not in _METHODS:
         raise ValueError(f"method={method!r} is not known; choose one of {_METHODS} or give a neighbours transformer.")
-    if sparse.issparse(X):
+    if isinstance(X, SparsePoints):
         return "sparse"
     if not is_dense(X):
         return "tree" if X.norm is not None and X.shape[1] <= MAX_TREE_FEATURES else "metric"

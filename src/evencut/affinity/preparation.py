@@ -17,7 +17,7 @@ from .distinct import distinct_points
 from .magnitude import check_magnitude, exact_scale
 from .neighbors import near_order
 from .scaling import feature_scale
-from .spaces import check_not_negative, is_dense, points_in
+from .spaces import SparsePoints, check_not_negative, is_dense, points_in
 
 __all__ = ["PreparedPoints", "prepare"]
 
@@ -28,7 +28,7 @@ class PreparedPoints:
 
     Parameters
     ----------
-    points : ndarray of shape (n_points, n_features), CSR array, or points of another metric
+    points : ndarray of shape (n_points, n_features), or sparse points, or points of another metric
         Distinct, scaled, in an order that depends on their values alone.
     weights : ndarray of shape (n_points,)
         Weight of the rows that each stands for.
@@ -109,10 +109,10 @@ def prepare(
         raise ValueError(f"scale={scale!r} does not take sparse rows; scale them first, or leave it to 'auto'.")
     divisor = np.ones(X.shape[1]) if scale is None else feature_scale(rows, scale, counts)
     points = points_in(_divided(rows, divisor), metric)
-    if not is_dense(points) and not sparse.issparse(points):
+    if isinstance(points, SparsePoints):
+        _check_sparse_magnitude(points.rows)
+    elif not is_dense(points):
         return _as_they_are(points, weights, kept, divisor, metric)
-    if sparse.issparse(points):
-        _check_sparse_magnitude(points)
     elif has_units:
         check_magnitude(points, names)
     elif (unit := exact_scale(points, names)) != 1:

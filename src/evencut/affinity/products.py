@@ -8,6 +8,7 @@ in double precision. The result is therefore exact.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -26,9 +27,32 @@ _SPARE = 8
 _Found = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
+class _OneThread:
+    """Products on one thread while anybody is inside: limits set from several threads would undo each other."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside = threading.Lock(), 0
+        self._limits: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limits = threadpool_limits(1)
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limits.restore_original_limits()
+
+
+_ONE_THREAD = _OneThread()
+
+
 def in_threads(work: Callable[[Any], Any], tasks: Iterable[Any], n_threads: int) -> list[Any]:
     """What `work` makes of each task, in order; every product on one thread, so that sums do not depend on them."""
-    with threadpool_limits(1):
+    with _ONE_THREAD:
         if n_threads == 1:
             return [work(task) for task in tasks]
         with ThreadPoolExecutor(n_threads) as pool:
@@ -70,12 +94,11 @@ class DenseProducts:
         at, n_neighbors = np.ascontiguousarray(at), min(n_neighbors, len(self.X))
         if self._single is None:
             self._single = self._operands(np.float32)
-        starts = range(0, len(at), _ROWS_AT_ONCE)
-        blocks = [at[first : first + _ROWS_AT_ONCE] for first in starts]
+        blocks = [at[start : start + _ROWS_AT_ONCE] for start in range(0, len(at), _ROWS_AT_ONCE)]
         # Where rounding matters for most of the first rows it does for all: single precision would be in vain.
-        found, doubtful = self._block(blocks[0], n_neighbors)
+        first, doubtful = self._block(blocks[0], n_neighbors)
         in_vain = 2 * len(doubtful) > len(blocks[0])
-        found = [self._certain(blocks[0], n_neighbors, found, doubtful)]
+        found = [self._certain(blocks[0], n_neighbors, first, doubtful)]
         double = self._operands(np.float64) if in_vain else None
 
         def search(block: NDArray) -> _Found:
@@ -95,7 +118,9 @@ class DenseProducts:
         points = (self.X - self.centre).astype(dtype)
         return points, 0.5 * np.einsum("pi,pi->p", points, points)
 
-    def _candidates(self, queries: NDArray, n_neighbors: int, operands: tuple[NDArray, NDArray]) -> tuple[_Found, NDArray]:
+    def _candidates(
+        self, queries: NDArray, n_neighbors: int, operands: tuple[NDArray, NDArray]
+    ) -> tuple[_Found, NDArray[np.float64]]:
         """The nearest found in the precision of the operands, and the score that all left out have at least."""
         from ._nearest_loops import keep_nearest
 

@@ -1,4 +1,4 @@
-"""Points that are not rows of coordinates under Euclidean distance: known by their distances, or by another metric.
+"""Points that are not rows of one array under Euclidean distance: sparse rows, distances, points of another metric.
 
 Whatever searches for neighbours or takes distances asks such points for them; kernels need not know what they are.
 """
@@ -15,8 +15,10 @@ __all__ = [
     "METRICS",
     "GivenDistances",
     "MetricPoints",
+    "SparsePoints",
     "check_distances",
     "check_not_negative",
+    "coordinates",
     "is_dense",
     "points_in",
     "unit_rows",
@@ -35,6 +37,9 @@ METRICS = (
 )
 # Those for which a KD-tree works, with the exponent of their norm.
 _NORMS = {"manhattan": 1.0, "chebyshev": float("inf")}
+# Dimensions of the coordinates given to points that have none, and points for which that takes seconds.
+_KEPT_DIRECTIONS = 50
+_MOST_SCALED = 5000
 _SYMMETRY_TOLERANCE = {4: 1e-4, 8: 1e-8}
 
 
@@ -73,6 +78,42 @@ class GivenDistances:
     def distances(self, to: GivenDistances) -> NDArray[np.floating]:
         """Distances of these points (rows) to others (columns)."""
         return self.table[self.rows[:, None], to.rows]
+
+
+class SparsePoints:
+    """Sparse rows under Euclidean distance.
+
+    Parameters
+    ----------
+    rows : CSR array of shape (n, n_features)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> points = SparsePoints(sparse.csr_array(np.diag([3.0, 4.0])))
+    >>> points.distances(points)
+    array([[0., 5.],
+           [5., 0.]])
+    """
+
+    norm: float | None = None
+
+    def __init__(self, rows: sparse.csr_array):
+        self.rows = rows
+        self.shape, self.dtype = rows.shape, rows.dtype
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, chosen: Any) -> SparsePoints:
+        return SparsePoints(self.rows[chosen])
+
+    def distances(self, to: SparsePoints) -> NDArray[np.floating]:
+        """Distances of these points (rows) to others (columns)."""
+        from sklearn.metrics import pairwise_distances
+
+        return pairwise_distances(self.rows, to.rows)
 
 
 class MetricPoints:
@@ -116,7 +157,7 @@ class MetricPoints:
 
 def is_dense(X: Any) -> bool:
     """Whether the points are rows of coordinates in one array, compared by Euclidean distance."""
-    return not sparse.issparse(X) and not hasattr(X, "distances")
+    return not hasattr(X, "distances")
 
 
 def points_in(X: Any, metric: str = "euclidean") -> Any:
@@ -135,13 +176,46 @@ def points_in(X: Any, metric: str = "euclidean") -> Any:
     >>> points_in(np.array([[3.0, 4.0]]), "cosine")
     array([[0.6, 0.8]])
     """
-    if metric == "euclidean":
+    if not is_dense(X):
         return X
-    if metric == "cosine":
-        return unit_rows(X)
+    if metric in ("euclidean", "cosine"):
+        rows = X if metric == "euclidean" else unit_rows(X)
+        return SparsePoints(sparse.csr_array(rows)) if sparse.issparse(rows) else rows
     if sparse.issparse(X):
         raise ValueError(f"metric={metric!r} does not take sparse rows; use 'euclidean' or 'cosine', or X.toarray().")
     return GivenDistances(X) if metric == "precomputed" else MetricPoints(X, metric)
+
+
+def coordinates(points: Any) -> Any:
+    """Points as rows of one array whose Euclidean distances are about theirs, for what cannot do without.
+
+    Sparse rows along their 50 leading singular vectors; others by classical scaling of their distances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> square = points_in(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), "manhattan")
+    >>> coordinates(square).shape
+    (4, 2)
+    """
+    if is_dense(points):
+        return points
+    if isinstance(points, SparsePoints):
+        from sklearn.decomposition import TruncatedSVD
+
+        n_kept = min(_KEPT_DIRECTIONS, min(points.shape) - 1)
+        return TruncatedSVD(max(n_kept, 1), random_state=0).fit_transform(points.rows)
+    if len(points) > _MOST_SCALED:
+        raise ValueError(
+            f"{len(points)} points known by their distances are too many to give coordinates to; take a sample of "
+            f"at most {_MOST_SCALED}."
+        )
+    squared = points.distances(points).astype(np.float64) ** 2
+    squared -= squared.mean(axis=0)
+    squared -= squared.mean(axis=1, keepdims=True)
+    values, vectors = np.linalg.eigh(-0.5 * squared)
+    kept = np.flatnonzero(values > 1e-3 * max(values[-1], np.finfo(float).tiny))[::-1][:_KEPT_DIRECTIONS]
+    return vectors[:, kept] * np.sqrt(values[kept])
 
 
 def unit_rows(X: Any) -> Any:
@@ -182,10 +256,10 @@ def check_distances(table: NDArray[np.floating]) -> NDArray[np.floating]:
         )
     check_not_negative(table)
     tolerance = _SYMMETRY_TOLERANCE[table.dtype.itemsize] * float(table.max(initial=0))
-    p = int(np.abs(table.diagonal()).argmax())
-    if abs(table[p, p]) > tolerance:
+    own = int(np.abs(table.diagonal()).argmax())
+    if abs(table[own, own]) > tolerance:
         raise ValueError(
-            f"the distance of point {p} to itself is {table[p, p]:g}, not 0; X looks like an affinity, for which "
+            f"the distance of point {own} to itself is {table[own, own]:g}, not 0; X looks like an affinity, for which "
             "there is kernel='precomputed'."
         )
     gap = np.abs(table - table.T)

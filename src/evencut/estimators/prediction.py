@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity import NeighborSearch, as_affinity, shrink_far
+from ..affinity import NeighborSearch, as_affinity, is_dense, shrink_far
 from ..criteria import Criterion, PosedProblem
 from ..kernels import Extension, Kernel
 from ..solvers.lloyd import bound_costs
@@ -86,7 +86,7 @@ class Prediction:
         """
         if self.kernel.is_pairwise:
             X = X[:, self.kept]
-        else:
+        elif is_dense(X):
             X = shrink_far(X, self.points.mean(axis=0), float(np.abs(self.points - self.points.mean(axis=0)).max()))
         if self.extension is None:
             self.extension = self.kernel.extend(self.points, n_jobs=self.n_jobs)
