@@ -53,7 +53,7 @@ class CellSearch:
     def __init__(self, X: NDArray[np.floating], n_neighbors: int, n_threads: int = 1):
         self.X = X
         self.exact = DenseProducts(X)
-        points = (X - self.exact.centre).astype(np.float32)
+        points = (X - self.exact.centre).astype(np.float32, copy=False)
         self.centres = _centres(points, max(2, round(1.2 * math.sqrt(len(X)))), n_threads)
         cell = _nearest_cells(points, self.centres, 1, n_threads)[:, 0]
         self.order = np.argsort(cell, kind="stable")

@@ -86,7 +86,8 @@ class DenseProducts:
 
     def __init__(self, X: NDArray[np.floating]):
         self.X = X
-        self.centre = X.mean(axis=0, dtype=np.float64)
+        # In the precision of the points: what is left after it is taken off is rounded once, as it is anyway.
+        self.centre = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
         self._single: tuple[NDArray, NDArray] | None = None
 
     def query(self, at: NDArray[np.floating], n_neighbors: int, n_threads: int = 1) -> _Found:
@@ -115,7 +116,7 @@ class DenseProducts:
 
     def _operands(self, dtype: Any) -> tuple[NDArray, NDArray]:
         """The points about their mean, and half their squared lengths."""
-        points = (self.X - self.centre).astype(dtype)
+        points = (self.X - self.centre).astype(dtype, copy=False)
         return points, 0.5 * np.einsum("pi,pi->p", points, points)
 
     def _candidates(
