@@ -140,7 +140,7 @@ def test_near_cells_hold_the_share_of_neighbours_that_is_told(dtype):
 
 
 def test_many_points_are_searched_by_cells_where_few_suffice(monkeypatch):
-    monkeypatch.setattr(neighbors, "_MAX_PAIRED_POINTS", 1000)
+    monkeypatch.setattr(neighbors, "_MAX_PAIRS", 10**6)
     search = NeighborSearch(patches())
     search.query_self(10)
     assert isinstance(search._index, CellSearch)
@@ -151,7 +151,7 @@ def test_many_points_are_searched_by_cells_where_few_suffice(monkeypatch):
 
 
 def test_a_low_recall_is_told(monkeypatch):
-    monkeypatch.setattr(neighbors, "_MAX_PAIRED_POINTS", 1000)
+    monkeypatch.setattr(neighbors, "_MAX_PAIRS", 10**6)
     monkeypatch.setattr(neighbors, "_MANY_POINTS", 1000)
     X = points(1500, 60)
     with pytest.warns(UserWarning, match=r"1500 points in 60 dimensions are approximate \(recall 0\.\d+ on a sample"):

@@ -1,6 +1,7 @@
 """Affinities, dense, sparse or computed block by block, and what they are made of: neighbours and densities."""
 
-from .blockwise import BlockwiseAffinity, GaussianBlocks, fits_in_memory, free_memory
+from .blockwise import BlockwiseAffinity, GaussianBlocks, fits_in_memory, free_memory, keeps_in_memory
+from .condensing import condense
 from .density import (
     knn_density,
     knn_radius,
@@ -65,6 +66,7 @@ __all__ = [
     "check_affinity",
     "check_distances",
     "check_magnitude",
+    "condense",
     "coordinates",
     "degrees",
     "density_law",
@@ -76,6 +78,7 @@ __all__ = [
     "fits_in_memory",
     "free_memory",
     "is_dense",
+    "keeps_in_memory",
     "kneighbors",
     "knn_density",
     "knn_radius",

@@ -7,10 +7,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from .compiled import compiled
+
 __all__ = ["keep_nearest", "pair_distances", "sort_pairs"]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def keep_nearest(scores, offsets, first, rows, best, indices):
     """Let the columns of `scores` (numbered from `first` on) compete for the best places of the rows named.
 
@@ -51,7 +53,7 @@ def pair_distances(queries, points, indices, distances):
             distances[p, i] = np.sqrt(total)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sort_pairs(distances, indices):
     """Sort each (short) row by distance, among equal distances by index."""
     for p in range(len(distances)):

@@ -20,6 +20,7 @@ __all__ = ["CellSearch"]
 # The share of true neighbours that is wanted, and the sample on which it is measured.
 _WANTED_RECALL = 0.99
 _SAMPLE = 256
+_SAMPLED_NEIGHBORS = 5000
 _TRAINING_ROWS_PER_CELL = 40
 _SWEEPS = 8
 _SPARE = 4
@@ -109,7 +110,8 @@ class CellSearch:
 
     def _sampled_ranks(self, cell: NDArray[np.intp], n_neighbors: int, n_threads: int) -> NDArray[np.intp]:
         """For the true neighbours of a sample: which of its cells, in the order of distance, they are in; sorted."""
-        sample = np.random.default_rng(0).choice(len(self.X), min(_SAMPLE, len(self.X)), replace=False)
+        n_sample = min(max(_SAMPLE, _SAMPLED_NEIGHBORS // n_neighbors), len(self.X))
+        sample = np.random.default_rng(0).choice(len(self.X), n_sample, replace=False)
         # The first is the point itself and found wherever one looks.
         true = self.exact.query(self.X[sample], n_neighbors + 1, n_threads)[1][:, 1:]
         offsets = (self.X[sample] - self.exact.centre).astype(np.float32)

@@ -8,7 +8,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
@@ -16,13 +15,14 @@ from sklearn.base import clone
 from .cells import CellSearch
 from .products import DenseProducts, SparseProducts, in_threads
 from .spaces import SparsePoints, is_dense, points_in
+from .threads import n_threads
 
 __all__ = ["MAX_TREE_FEATURES", "NeighborSearch", "kneighbors", "near_order", "neighbor_graph", "neighbor_recall"]
 
 #: Beyond this many features a KD-tree visits most of its leaves and matrix products win.
 MAX_TREE_FEATURES = 15
-# Beyond this many points in high dimension near cells take less time than all pairs.
-_MAX_PAIRED_POINTS = 10_000
+# Beyond this many pairs in high dimension, near cells take less time than all of them.
+_MAX_PAIRS = 10_000**2
 # Cells pay while few of them hold the neighbours; beyond so many points all pairs are out of the question.
 _MAX_SHARE = 0.25
 _MANY_POINTS = 100_000
@@ -49,7 +49,8 @@ class NeighborSearch:
     method : {"auto", "exact", "approximate"} or neighbours transformer, default="auto"
         `"exact"`: a KD-tree up to 15 features, matrix products of all pairs above. `"approximate"`: only the cells of
         a short k-means that are near, as many as hold 99 % of the neighbours of a sample. `"auto"`: exact, save above
-        15 features and 10 000 points, where cells are searched if few of them suffice. Or an object such as
+        15 features where there are more than 10 000 x 10 000 pairs of points and queries when it is first asked; then
+        cells are searched if few of them suffice. Or an object such as
         scikit-learn's `KNeighborsTransformer`, whose `transform` gives a sparse matrix of distances.
 
     Attributes
@@ -69,7 +70,7 @@ class NeighborSearch:
     def __init__(self, X: Any, *, n_jobs: int | None = None, method: Any = "auto"):
         self.X: Any = points_in(X)
         self.n_points = len(self.X)
-        self.n_jobs = effective_n_jobs(n_jobs)
+        self.n_jobs = n_threads(n_jobs)
         self.method = _choose(method, self.X)
         self.recall = 1.0
         self._index: Any = None
@@ -84,7 +85,7 @@ class NeighborSearch:
         if self.method == "metric":
             return self._ask_metric(at, n_neighbors)
         if self._index is None:
-            self._index = self._indexed(n_neighbors)
+            self._index = self._indexed(n_neighbors, len(at))
         if isinstance(self._index, DenseProducts | SparseProducts | CellSearch):
             queries = at.rows if isinstance(at, SparsePoints) else at
             distances, indices = self._index.query(queries, n_neighbors, self.n_jobs)
@@ -101,13 +102,13 @@ class NeighborSearch:
         _put_self_first(distances, indices)
         return distances, indices
 
-    def _indexed(self, n_neighbors: int) -> Any:
+    def _indexed(self, n_neighbors: int, n_queries: int) -> Any:
         """What is asked many times, made when the number of neighbours is known."""
         if not isinstance(self.method, str):
             return clone(self.method).fit(self.X)
         if self.method == "sparse":
             return SparseProducts(self.X.rows)
-        if self.method == "pairs":
+        if self.method == "pairs" or (self.method == "auto" and self.n_points * n_queries <= _MAX_PAIRS):
             return DenseProducts(self.X)
         cells = CellSearch(self.X, n_neighbors, self.n_jobs)
         if cells.share > _MAX_SHARE and self.method == "auto":
@@ -138,6 +139,12 @@ class NeighborSearch:
             # A list of ranks keeps two axes also for one neighbour.
             ranks = np.arange(1, n_neighbors + 1)
             distances[rows], indices[rows] = self._index.query(queries[rows], k=ranks, p=norm, workers=self.n_jobs)
+        if indices.max() >= self.n_points:
+            # The tree answers so where squared distances overflow; no loop may ever see such an index.
+            raise ValueError(
+                "distances between these points leave the range of floating-point numbers; divide the columns by one "
+                "number first."
+            )
         return distances, indices
 
     def _ask_metric(self, at: Any, n_neighbors: int) -> _Found:
@@ -309,7 +316,7 @@ def _choose(method: Any, X: Any) -> Any:
         return method
     if X.shape[1] <= MAX_TREE_FEATURES:
         return "tree"
-    return "auto" if method == "auto" and len(X) > _MAX_PAIRED_POINTS else "pairs"
+    return "auto" if method == "auto" else "pairs"
 
 
 def _from_graph(graph: Any, n_neighbors: int, n_samples: int) -> tuple[NDArray[np.float64], NDArray[np.integer]]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from . import limits
+from .condensing import condense
 from .distinct import distinct_points
 from .magnitude import check_magnitude, exact_scale
 from .neighbors import near_order
@@ -68,7 +69,9 @@ def prepare(
     scale: str | None = "auto",
     has_units: bool = False,
     merge: bool = True,
+    most: int | None = None,
     names: Sequence[Any] | None = None,
+    n_jobs: int | None = None,
     metric: str = "euclidean",
 ) -> PreparedPoints:
     """The points of a table: rows of weight zero left out, columns scaled, copies merged.
@@ -85,8 +88,11 @@ def prepare(
         Whether lengths have a meaning; otherwise a table of very large or small values is rescaled, exactly.
     merge : bool
         Whether copies become one point; otherwise every row stays as it is, in its order.
+    most : int, optional
+        More points than this are condensed to so many centres (:func:`condense`).
     names : sequence, optional
         Of the columns, for errors.
+    n_jobs : int, optional
     metric : str
         As in :func:`evencut.affinity.points_in`; columns are scaled before rows take unit length.
 
@@ -115,12 +121,15 @@ def prepare(
         return _as_they_are(points, weights, kept, divisor, metric)
     elif has_units:
         check_magnitude(points, names)
-    elif (unit := exact_scale(points, names)) != 1:
+    elif metric == "euclidean" and (unit := exact_scale(points, names)) != 1:
         divisor = divisor * unit
         points = _divided(rows, divisor)
     if not merge:
         return _as_they_are(points, weights, kept, divisor, metric)
     found = distinct_points(points, counts)
+    # Middles of sparse rows would be dense.
+    if most is not None and is_dense(points):
+        found = condense(found, most, n_jobs=n_jobs)
     if is_dense(points) and len(found.points) > limits.MANY_POINTS:
         found = found.taken(near_order(found.points))
     of_row = np.full(X.shape[0], -1, dtype=np.intp)

@@ -11,11 +11,11 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity, check_distances, prepare
+from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity, check_distances, limits, prepare
 from ..criteria import CRITERIA, EQUALIZATIONS, PosedProblem, pose
 from ..diagnosis import BiasReport, diagnose
 from ..kernels import Extension, Kernel
-from ..selection import Selection, select, select_number
+from ..selection import Selection, choose_number, select, select_number
 from ..solvers import SOLVERS, Solution, heaviest_first, refine, solve
 from .fitting import step, warn_of_early_stop, whole_or_nothing
 from .inputs import (
@@ -32,9 +32,13 @@ from .inputs import (
     refuse_dask,
     seed_from,
 )
+from .partial_labels import check_partial, emphasis, labels_of_points, steer
 from .prediction import Prediction
 
 __all__ = ["KernelClustering"]
+
+# The default keeps so many points for every cluster, however many clusters there are.
+_POINTS_PER_CLUSTER = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +109,8 @@ class KernelClustering(ClusterMixin, BaseEstimator):
     ----------
     labels_ : ndarray of shape (n_samples,)
         Clusters, numbered by falling weight.
+    margin_ : ndarray of shape (n_samples,)
+        How much dearer the second-best cluster would be, from 0 at a border to 1 deep inside a cluster.
     n_clusters_ : int
         Number of clusters, given or chosen.
     selection_ : Selection
@@ -191,7 +197,9 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         X : array or sparse matrix of shape (n_samples, n_features), frame, or square matrix
             Points; or, with `kernel="precomputed"`, a dense or sparse affinity; or, with `metric="precomputed"`,
             distances. Sparse rows stay sparse.
-        y : ignored
+        y : array of int of shape (n_samples,), optional
+            Partial labels: the clusters, from 0, of rows where they are known, and -1 elsewhere. Labelled rows keep
+            their label, and steer the rest. A `y` without any -1 is ignored, as scikit-learn's clusterers do.
         sample_weight : array of shape (n_samples,), optional
             How many points each point stands for.
 
@@ -201,23 +209,24 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         """
         kernel = self._check_parameters()
         X = self._check_points(X, kernel, reset=True)
+        partial = check_partial(y, X.shape[0])
         prepared = self._prepare(X, sample_weight, kernel)
         seed = seed_from(self.random_state)
         step("neighbours and affinity", 1, 3)
         with memory_advice(len(prepared.weights)):
-            chosen = self._choose(prepared, kernel, seed)
+            chosen = self._choose(prepared, kernel, seed, 1 if partial is None else int(partial.max()) + 1)
         step("clusters", 2, 3)
-        posed = pose(chosen.affinity, prepared.weights, self.criterion, self.equalize)
-        solution = self._solve(posed, chosen, seed)
-        labels = heaviest_first(solution.labels, posed.problem.weights, prepared.first_row)
-        solution = replace(solution, labels=labels)
+        if partial is None:
+            posed = pose(chosen.affinity, prepared.weights, self.criterion, self.equalize)
+            solution = self._solve(posed, chosen, seed)
+            labels = heaviest_first(solution.labels, posed.problem.weights, prepared.first_row)
+            solution = replace(solution, labels=labels)
+        else:
+            posed, solution = self._steer(prepared, chosen, partial, seed)
         warn_of_early_stop(solution, self.max_iter)
         step("summary", 3, 3)
         self._record(prepared, chosen, posed, solution)
-        self.labels_ = solution.labels[prepared.of_row]
-        left_out = np.flatnonzero(prepared.of_row < 0)
-        if left_out.size:
-            self.labels_[left_out] = self._prediction.labels(prepared.scaled(X[left_out]))
+        self._label_rows(X, prepared, solution, partial)
         return self
 
     @property
@@ -229,7 +238,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int64]:
         """Cluster the points and return their labels; parameters as in :meth:`fit`."""
-        return self.fit(X, sample_weight=sample_weight).labels_
+        return self.fit(X, y, sample_weight=sample_weight).labels_
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Clusters of new points.
@@ -246,6 +255,31 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         X = self._check_points(X, self._prediction.kernel, reset=False)
         return self._prediction.labels(self._prepared.scaled(X))
+
+    def predict_margin(self, X: Any) -> NDArray[np.float64]:
+        """How sure the cluster of each new point is, as `margin_` for the fitted ones.
+
+        Parameters
+        ----------
+        X : array of shape (n_queries, n_features)
+            As in :meth:`predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from evencut import KernelClustering
+        >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in (0, 9)])
+        >>> model = KernelClustering(2, random_state=0).fit(X)
+        >>> bool(model.predict_margin([[0.0, 0.0]])[0] > 0.9)
+        True
+        """
+        check_is_fitted(self)
+        X = self._check_points(X, self._prediction.kernel, reset=False)
+        return self._prediction.margins(self._prepared.scaled(X))
 
     def plot_selection(self, ax: Any = None) -> Any:
         """Draw the candidates of `selection_` and their scores.
@@ -314,6 +348,8 @@ class KernelClustering(ClusterMixin, BaseEstimator):
                 scale=None if self.scale == "auto" and kernel is not None else self.scale,
                 has_units=kernel is not None and kernel.has_units,
                 merge=kernel is None or not kernel.is_tied_to_rows,
+                most=self._most_points() if kernel is None else None,
+                n_jobs=self.n_jobs,
                 names=getattr(self, "feature_names_in_", None),
                 metric=self.metric,
             )
@@ -322,19 +358,24 @@ class KernelClustering(ClusterMixin, BaseEstimator):
             check_n_clusters(self.n_clusters, prepared)
         return prepared
 
-    def _choose(self, prepared: PreparedPoints, kernel: Kernel | None, seed: int) -> _Chosen:
+    def _most_points(self) -> int:
+        n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
+        return max(limits.MOST_COMPARED, _POINTS_PER_CLUSTER * n_clusters)
+
+    def _choose(self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int) -> _Chosen:
         """The kernel, its affinity and the number of clusters; with `kernel="auto"` also a first solution."""
         points, weights = prepared.points, prepared.weights
         if kernel is None:
             how = {name: getattr(self, name) for name in ("solver", "n_init", "max_iter", "n_jobs")}
-            found = select(points, self.n_clusters, weights=weights, random_state=seed, **how)
-            n_clusters = found.selection.best.n_clusters
-            return _Chosen(found.kernel, found.affinity, found.extension, n_clusters, found.selection, found.solution)
+            found = select(points, self.n_clusters, least=least, weights=weights, random_state=seed, **how)
+            return _Chosen(
+                found.kernel, found.affinity, found.extension, found.n_clusters, found.selection, found.solution
+            )
         affinity, extension = kernel.affinity_and_extension(points, weights=weights, n_jobs=self.n_jobs)
         if not isinstance(self.n_clusters, str):
             return _Chosen(kernel, affinity, extension, self.n_clusters)
         selection = select_number(affinity, weights, seed)
-        n_clusters = selection.numbers[0].n_clusters if selection.numbers else 1
+        n_clusters = max(choose_number(selection.numbers), least)
         return _Chosen(kernel, affinity, extension, n_clusters, selection)
 
     def _solve(self, posed: PosedProblem, chosen: _Chosen, seed: int) -> Solution:
@@ -346,6 +387,30 @@ class KernelClustering(ClusterMixin, BaseEstimator):
             return chosen.start
         by_moves = SOLVERS[self.solver].by_moves
         return refine(posed.problem, chosen.start.labels, chosen.n_clusters, by_moves, max_iter=self.max_iter)
+
+    def _steer(
+        self, prepared: PreparedPoints, chosen: _Chosen, partial: NDArray[np.int64], seed: int
+    ) -> tuple[PosedProblem, Solution]:
+        """The problem in which labelled points count more, and its solution with these held."""
+        held = labels_of_points(partial, prepared, chosen.n_clusters)
+        weights = prepared.weights * emphasis(held, prepared.weights, chosen.n_clusters)
+        posed = pose(chosen.affinity, weights, self.criterion, self.equalize)
+        start = chosen.start or self._solve(posed, chosen, seed)
+        return posed, steer(posed.problem, start.labels, held, chosen.n_clusters, self.max_iter, seed)
+
+    def _label_rows(
+        self, X: Any, prepared: PreparedPoints, solution: Solution, partial: NDArray[np.int64] | None
+    ) -> None:
+        """Give every row the label and the margin of its point; rows of weight zero are predicted."""
+        self.labels_ = solution.labels[prepared.of_row]
+        self.margin_ = self._prediction.fitted_margins[prepared.of_row]
+        left_out = np.flatnonzero(prepared.of_row < 0)
+        if left_out.size:
+            rows = prepared.scaled(X[left_out])
+            self.labels_[left_out] = self._prediction.labels(rows)
+            self.margin_[left_out] = self._prediction.margins(rows)
+        if partial is not None:
+            self.labels_[partial >= 0] = partial[partial >= 0]
 
     def _record(self, prepared: PreparedPoints, chosen: _Chosen, posed: PosedProblem, solution: Solution) -> None:
         """Keep what the fit has found, the points in the order of their first rows."""

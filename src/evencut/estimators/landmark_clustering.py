@@ -12,11 +12,12 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ..affinity import SCALES, SparsePoints
+from ..affinity import SCALES, SparsePoints, as_affinity
 from ..criteria import CRITERIA, EQUALIZATIONS
+from ..kernels import SharedNeighbors
 from ..landmarks import LandmarkGraph, RowBlocks, landmark_graph, row_blocks, solve_landmarks, usual_landmarks
 from ..landmarks.blocks import is_lazy
-from ..selection import select_number
+from ..selection import choose_number, select_number
 from ..solvers import SOLVERS
 from .fitting import warn_of_early_stop, whole_or_nothing
 from .inputs import check_choice, check_count, check_n_jobs, seed_from
@@ -224,11 +225,13 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
     def _solve(self, graph: LandmarkGraph, seed: int) -> None:
         """Cluster the landmarks and keep what labels a row."""
         seed = seed_from(seed)
+        weights = graph.weights
+        if graph.are_all_points and self.n_nearest > 1:
+            graph = self._graph_of_points(graph)
         n_clusters = self.n_clusters
         if isinstance(n_clusters, str):
             affinity = graph.used_affinity
-            numbers = select_number(affinity, np.ones(affinity.shape[0]), seed).numbers
-            n_clusters = numbers[0].n_clusters if numbers else 1
+            n_clusters = choose_number(select_number(affinity, np.ones(affinity.shape[0]), seed).numbers)
         how = {name: getattr(self, name) for name in ("criterion", "equalize", "solver", "n_init", "max_iter")}
         attachment, solution = solve_landmarks(graph, n_clusters, seed=seed, **how)
         warn_of_early_stop(solution, self.max_iter)
@@ -238,10 +241,16 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         self.landmarks_ = places.rows if isinstance(places, SparsePoints) else places * self.feature_scale_
         self.n_clusters_ = n_clusters
         self.landmark_labels_ = attachment.labels
-        self.landmark_weights_ = graph.weights
+        self.landmark_weights_ = weights
         self.landmark_affinity_ = graph.affinity
         self.energy_ = solution.energy
         self.n_iter_ = solution.n_iter
+
+    def _graph_of_points(self, graph: LandmarkGraph) -> LandmarkGraph:
+        """The kernel's graph where every distinct row is a landmark: rows that hang on one landmark link none."""
+        counts = graph.weights
+        affinity = SharedNeighbors().affinity(graph.attachment.landmarks, n_jobs=self.n_jobs)
+        return LandmarkGraph(graph.attachment, as_affinity(affinity).rescaled(counts).entries)
 
     def _lazy_labels(self, rows: Any) -> Any:
         from ..landmarks.dask import lazy_results

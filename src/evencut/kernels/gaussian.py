@@ -14,14 +14,14 @@ from ..affinity import (
     BlockwiseAffinity,
     GaussianBlocks,
     density_law,
-    fits_in_memory,
     is_dense,
+    keeps_in_memory,
     knn_density,
     knn_radius,
     squared_distances,
     whiten,
 )
-from .base import Extension, Kernel, Points, exp_half, matrix_per_point
+from .base import Extension, Kernel, Points, check_neighbors, exp_half, matrix_per_point
 
 __all__ = ["AdaptiveGaussian", "Gaussian", "LocalScaling"]
 
@@ -100,7 +100,7 @@ class Gaussian(Kernel):
         return float(np.median(found[np.triu_indices(len(some), 1)])) or 1.0
 
     def _affinity(self, points: Points, n_jobs: int | None) -> AffinityLike:
-        if fits_in_memory(len(points), points.dtype, self.memory):
+        if keeps_in_memory(len(points), points.dtype, self.memory):
             return exp_half(squared_distances(points))
         return BlockwiseAffinity(GaussianBlocks(points), len(points), points.dtype, n_jobs=n_jobs)
 
@@ -162,6 +162,7 @@ class AdaptiveGaussian(Kernel):
 
     def bandwidths(self, X: Points, n_jobs: int | None = None) -> NDArray[np.float64]:
         """The bandwidth of each point, in the mean (of logarithms) its distance to the K-th neighbour."""
+        check_neighbors(self.n_neighbors)
         radius = knn_radius(X, self.n_neighbors, n_jobs=n_jobs)
         if self.transform == "constant":
             return radius
@@ -229,6 +230,7 @@ class LocalScaling(Kernel):
 
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
         """The affinity of all pairs."""
+        check_neighbors(self.n_neighbors)
         sigma = knn_radius(X, self.n_neighbors, n_jobs=n_jobs).astype(X.dtype, copy=False)
         if not _holds_all(X, self.memory):
             return BlockwiseAffinity(GaussianBlocks(X, sigma, "product"), len(X), X.dtype, n_jobs=n_jobs)
@@ -247,7 +249,7 @@ class LocalScaling(Kernel):
 
 def _holds_all(X: Any, memory: float | None) -> bool:
     """Whether all pairs fit in memory; points that are not rows of one array have no other way."""
-    fits = fits_in_memory(len(X), X.dtype, memory)
+    fits = keeps_in_memory(len(X), X.dtype, memory)
     if not fits and not is_dense(X):
         raise MemoryError(f"all pairs of {len(X)} points that are not rows of one array must be held")
     return fits

@@ -7,12 +7,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from ..affinity.compiled import compiled
 
 _EMPTY = -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def weigh(distances, radius, indices, scale, units):
     """Fill `units` with the weights of the landmarks in `indices`, whole numbers that sum to about `scale`."""
     n_rows, n_nearest = indices.shape
@@ -32,7 +33,7 @@ def weigh(distances, radius, indices, scale, units):
             units[p, j] = round(exponent[j] / total * scale)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _slot(keys, key):
     """Where `key` is, or would be put, in a table with open addresses."""
     mask = len(keys) - 1
@@ -42,7 +43,7 @@ def _slot(keys, key):
     return slot
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_pairs(indices, units, mass, n_landmarks, keys, sums, n_used):
     """Add the products of the weights of every two landmarks of a row, times its mass, to a growing hash table."""
     n_rows, n_nearest = indices.shape
@@ -70,7 +71,7 @@ def add_pairs(indices, units, mass, n_landmarks, keys, sums, n_used):
     return keys, sums, n_used
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def vote(indices, units, landmark_labels, n_clusters, labels):
     """Give each row the cluster with the most weight among its landmarks; among equals the first."""
     votes = np.empty(n_clusters, dtype=np.int64)

@@ -124,7 +124,8 @@ class Attachment:
 
     @cached_property
     def _search(self) -> NeighborSearch:
-        return NeighborSearch(self.landmarks)
+        # Exact: what a row hangs on must not depend on how many come with it.
+        return NeighborSearch(self.landmarks, method="exact")
 
     def __getstate__(self) -> dict[str, Any]:
         # The search is made anew by whoever reads the rows.

@@ -51,6 +51,11 @@ class LandmarkGraph:
         return as_affinity(self.affinity).degrees()
 
     @property
+    def are_all_points(self) -> bool:
+        """Whether every distinct row is a landmark, so that they have no graph but are points of their own."""
+        return self.attachment.n_nearest == 1 and self.affinity.shape[0] > 1
+
+    @property
     def used(self) -> NDArray[np.intp]:
         """The landmarks that rows hang on."""
         return np.flatnonzero(self.weights > 0)
@@ -124,8 +129,10 @@ def landmark_graph(
     a_landmark = _PILOT_ROWS if rows.n_features <= MAX_TREE_FEATURES else _PILOT_ROWS_WITHOUT_TREE
     n_pilot = max(a_landmark * n_landmarks, _LEAST_PILOT_ROWS)
     pilot = rows.gathered(_Counted(RowSample.of(n_pilot, rows.n_rows, seed), mass))
-    prepared = prepare(_floats(pilot), scale=scale, has_units=True, merge=False, metric=metric)
+    prepared = prepare(_floats(pilot), scale=scale, merge=False, metric=metric)
     landmarks = choose_landmarks(prepared.points, n_landmarks, density, np.random.default_rng(seed), n_jobs)
+    # Where every distinct row is a landmark, a row hangs on its own.
+    n_nearest = 1 if len(landmarks) < n_landmarks else n_nearest
     attachment = Attachment.to(landmarks, n_nearest, prepared.feature_scale, metric)
     total = rows.total(attachment.graph if mass is None else partial(attachment.graph, mass=mass))
     return LandmarkGraph(attachment, whole_graph(total, mass_unit))
