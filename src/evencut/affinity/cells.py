@@ -20,7 +20,7 @@ __all__ = ["CellSearch"]
 # The share of true neighbours that is wanted, and the sample on which it is measured.
 _WANTED_RECALL = 0.99
 _SAMPLE = 256
-_SAMPLED_NEIGHBORS = 5000
+_SAMPLED_NEIGHBORS = 1000
 _TRAINING_ROWS_PER_CELL = 40
 _SWEEPS = 8
 _SPARE = 4

@@ -22,7 +22,7 @@ __all__ = ["MAX_TREE_FEATURES", "NeighborSearch", "kneighbors", "near_order", "n
 #: Beyond this many features a KD-tree visits most of its leaves and matrix products win.
 MAX_TREE_FEATURES = 15
 # Beyond this many pairs in high dimension, near cells take less time than all of them.
-_MAX_PAIRS = 10_000**2
+_MAX_PAIRS = 6000**2
 # Cells pay while few of them hold the neighbours; beyond so many points all pairs are out of the question.
 _MAX_SHARE = 0.25
 _MANY_POINTS = 100_000
@@ -49,7 +49,7 @@ class NeighborSearch:
     method : {"auto", "exact", "approximate"} or neighbours transformer, default="auto"
         `"exact"`: a KD-tree up to 15 features, matrix products of all pairs above. `"approximate"`: only the cells of
         a short k-means that are near, as many as hold 99 % of the neighbours of a sample. `"auto"`: exact, save above
-        15 features where there are more than 10 000 x 10 000 pairs of points and queries when it is first asked; then
+        15 features where there are more than 6000 x 6000 pairs of points and queries when it is first asked; then
         cells are searched if few of them suffice. Or an object such as
         scikit-learn's `KNeighborsTransformer`, whose `transform` gives a sparse matrix of distances.
 
