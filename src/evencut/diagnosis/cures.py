@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity import DistinctPoints, condense, limits
+from ..affinity import DistinctPoints, condense, is_dense, limits
 from ..criteria import pose
 from ..selection import select
 from ..solvers import heaviest_first
@@ -43,18 +43,20 @@ def try_cures(
     if all(finding.verdict == OK for finding in findings) or n_clusters >= len(place):
         return []
     before, ground = list(findings), around
-    points, weights = given.points[place], given.prepared.weights[place]
-    table = DistinctPoints(points, weights, np.arange(len(place)), given.prepared.first_row[place])
+    native, weights = given.prepared.points, given.prepared.weights
     if len(place) < len(given.points):
-        ground = look_around(points, weights, np.arange(len(place)), around.n_jobs)
+        native, weights = native[place], weights[place]
+        ground = look_around(given.points[place], weights, np.arange(len(place)), around.n_jobs)
         before = judge(gather(ground, given.codes[place], n_clusters))
+    table = DistinctPoints(native, weights, np.arange(len(place)), given.prepared.first_row[place])
     codes = _default_labels(table, n_clusters, around.n_jobs)
     return [_compared(given, place, ground, before, codes, _line(given, scale))]
 
 
 def _default_labels(table: DistinctPoints, n_clusters: int, n_jobs: int | None) -> NDArray[np.int64]:
     """What `KernelClustering(n_clusters, random_state=0)` makes of distinct points, clusters numbered alike."""
-    centres = condense(table, max(limits.MOST_COMPARED, limits.POINTS_PER_CLUSTER * n_clusters), n_jobs=n_jobs)
+    most = max(limits.MOST_COMPARED, limits.POINTS_PER_CLUSTER * n_clusters)
+    centres = condense(table, most, n_jobs=n_jobs) if is_dense(table.points) else table
     seed = int(np.random.RandomState(0).randint(2**31 - 1))  # as the estimator draws it from its random_state
     found = select(centres.points, n_clusters, weights=centres.weights, random_state=seed, n_jobs=n_jobs)
     posed = pose(found.affinity, centres.weights, "normalized_cut")
@@ -100,8 +102,7 @@ def _compared(
     refusal = _refusal(left, better, bool(moved), evidence.sizes / evidence.sizes.sum())
     labels = None
     if len(place) == len(given.points):
-        labels = np.full(given.n_given, -1, dtype=np.int64)
-        labels[given.kept] = codes[given.prepared.of_row]
+        labels = np.where(given.prepared.of_row >= 0, codes[given.prepared.of_row], -1)
     return TriedCure(
         code=code,
         verdict=gravest(after, evidence.sizes)[0],
@@ -140,8 +141,9 @@ def _overlap_of_clusters(
 
 def _line(given: LabelledPoints, scale: str | None) -> str:
     """The cure as a line of code that makes it from X, and from the other things that were given."""
-    scaling = "" if scale == "auto" else f"scale={scale!r}, "
-    model = f"evencut.KernelClustering({len(given.names)}, {scaling}random_state=0)"
+    options = "" if scale == "auto" else f"scale={scale!r}, "
+    options += "" if given.prepared.metric == "euclidean" else f"metric={given.prepared.metric!r}, "
+    model = f"evencut.KernelClustering({len(given.names)}, {options}random_state=0)"
     kept = "[labels != -1]" if given.n_noise else ""
     weights = f", sample_weight=sample_weight{kept}" if given.weighted else ""
     return f"import evencut; labels = {model}.fit_predict(X{kept}{weights})"

@@ -38,6 +38,7 @@ def diagnose(
     scale: str | None = "auto",
     kernel: str | Kernel | None = None,
     affinity: AffinityLike | None = None,
+    metric: str = "euclidean",
     cures: bool = True,
     max_points: int = 20_000,
     random_state: int = 0,
@@ -68,6 +69,9 @@ def diagnose(
         The kernel that was used, for the spread of its degrees; a 10-neighbour kernel by default.
     affinity : array of shape (n_samples, n_samples), optional
         The affinity that was used, instead of `kernel`.
+    metric : str, default="euclidean"
+        As in :class:`evencut.KernelClustering`. Sparse rows are judged along their 50 leading singular vectors, points
+        known by distances (at most 5000) by classical scaling.
     cures : bool, default=True
         Whether cures are tried, on the points that are looked at. Without, the verdict rests on the borders alone
         and is never "overlap".
@@ -102,7 +106,7 @@ def diagnose(
         if sample_weight is not None:
             raise ValueError("sample_weight needs X in memory; draw a sample of X, labels and weights first.")
         X, labels = sample(X, labels, n_samples=max_points, random_state=random_state)
-    given = labelled_points(X, labels, sample_weight, scale)
+    given = labelled_points(X, labels, sample_weight, scale, metric)
     how: dict[str, Any] = {"kernel": kernel, "affinity": affinity, "cures": cures, "max_points": max_points}
     return _report(given, scale, random_state=random_state, n_jobs=n_jobs, **how)
 
@@ -193,10 +197,10 @@ def _kernel_matrix(
     """The affinity that degrees are read off, and its name."""
     if affinity is not None:
         matrix = as_affinity(check_affinity(affinity))
-        if matrix.shape[0] <= given.named_rows.max():
+        if matrix.shape[0] <= given.rows.max():
             raise ValueError(f"affinity is of {matrix.shape[0]} points, but there are more labels; give all rows.")
         # Points are in an order of their own; copies are seen by the first of them.
-        return "given", matrix.among(given.named_rows)
+        return "given", matrix.among(given.rows)
     if kernel is None:
         kernel = KNN(n_neighbors=GRAPH_NEIGHBORS)
     elif isinstance(kernel, str):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from ..affinity import SCALES, PreparedPoints, prepare
+from ..affinity import METRICS, SCALES, PreparedPoints, check_distances, coordinates, prepare
 
 __all__ = ["LabelledPoints", "fitted_points", "labelled_points"]
 
@@ -23,40 +23,37 @@ class LabelledPoints:
     Parameters
     ----------
     prepared : PreparedPoints
-        Of the rows that are neither noise nor of weight zero.
-    kept : ndarray
-        Those rows.
-    named_rows : ndarray
-        The row of each point in an affinity that comes with the labels.
+        Of the rows that are neither noise nor of weight zero, in their own metric.
+    points : ndarray of shape (n_points, n_coordinates)
+        The same points by the coordinates that they are judged by.
     names : list
         Of the clusters, as given.
-    row_codes, codes : ndarray
-        Cluster of each row kept, and of each point: the one of most of its weight.
-    n_given, n_noise, n_split : int
-        Rows given; rows left out as noise; rows whose point is mostly another cluster's.
+    codes : ndarray of shape (n_points,)
+        Cluster of each point: the one of most of its weight.
     sizes : ndarray
         Weight of the rows of each cluster.
+    rows : ndarray of shape (n_points,)
+        The row of each point in an affinity that comes with the labels.
+    n_noise, n_split : int
+        Rows left out as noise; rows whose point is mostly another cluster's.
     weighted : bool
         Whether the rows had weights.
     """
 
     prepared: PreparedPoints
-    kept: NDArray[np.intp]
-    named_rows: NDArray[np.intp]
+    points: NDArray[np.floating]
     names: list[Any]
-    row_codes: NDArray[np.int64]
     codes: NDArray[np.int64]
-    n_given: int
+    sizes: NDArray[np.float64]
+    rows: NDArray[np.intp]
     n_noise: int
     n_split: int
-    sizes: NDArray[np.float64]
     weighted: bool
 
     @property
-    def points(self) -> NDArray[np.floating]:
-        """The distinct points, scaled."""
-        found: NDArray[np.floating] = self.prepared.points
-        return found
+    def n_given(self) -> int:
+        """Rows given."""
+        return len(self.prepared.of_row)
 
     @property
     def is_scaled(self) -> bool:
@@ -68,7 +65,7 @@ class LabelledPoints:
         lines = []
         if self.is_scaled:
             lines.append("Columns were divided by their standard deviations, as the estimator does.")
-        n_merged = len(self.kept) - len(self.points)
+        n_merged = int(np.sum(self.prepared.of_row >= 0)) - len(self.points)
         if n_merged:
             lines.append(f"{n_merged} repeated rows were merged: {len(self.points)} distinct points with weights.")
         if self.n_split:
@@ -80,36 +77,33 @@ class LabelledPoints:
 
 
 def labelled_points(
-    X: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None, scale: str | None
+    X: Any, labels: ArrayLike, sample_weight: ArrayLike | None, scale: str | None, metric: str = "euclidean"
 ) -> LabelledPoints:
     """Check and prepare what was given; raises where it is not a clustering of at least two clusters."""
     if scale not in SCALES:
         raise ValueError(f"scale={scale!r} is not known; choose one of {list(SCALES)}.")
-    kinds = [np.float64, np.float32]  # as the estimators, so that a cure is tried on the very same values
-    given: NDArray[np.floating] = check_array(X, dtype=kinds, ensure_min_samples=_FEWEST, input_name="X")
-    named = _checked_labels(labels, len(given))
-    weights = _checked_weights(sample_weight, len(given))
+    given = _checked_points(X, metric)
+    named = _checked_labels(labels, given.shape[0])
+    weights = _checked_weights(sample_weight, given.shape[0])
     real = _is_no_noise(named)
-    kept = np.flatnonzero(real & (weights > 0))
+    weights = np.where(real, weights, 0.0)
+    kept = np.flatnonzero(weights > 0)
     names, row_codes = np.unique(named[kept], return_inverse=True)
     _check_number(names)
-    prepared = prepare(given[kept], weights[kept], scale=scale)
-    if len(prepared.points) < _FEWEST:
-        raise ValueError(
-            f"X holds only {len(prepared.points)} distinct points that are not noise; give at least {_FEWEST}."
-        )
-    codes = _heaviest(prepared.of_row, row_codes, weights[kept], len(prepared.points), len(names))
+    prepared = prepare(given, weights, scale=scale, metric=metric)
+    of_row, n_points = prepared.of_row[kept], len(prepared.weights)
+    if n_points < _FEWEST:
+        raise ValueError(f"X holds only {n_points} distinct points that are not noise; give at least {_FEWEST}.")
+    codes = _heaviest(of_row, row_codes, weights[kept], n_points, len(names))
     return LabelledPoints(
         prepared=prepared,
-        kept=kept,
-        named_rows=kept[prepared.first_row],
+        points=coordinates(prepared.points),
         names=names.tolist(),
-        row_codes=row_codes,
         codes=codes,
-        n_given=len(given),
-        n_noise=int(np.sum(~real)),
-        n_split=int(np.sum(codes[prepared.of_row] != row_codes)),
         sizes=np.bincount(row_codes, weights[kept]).astype(np.float64),
+        rows=prepared.first_row,
+        n_noise=int(np.sum(~real)),
+        n_split=int(np.sum(codes[of_row] != row_codes)),
         weighted=sample_weight is not None,
     )
 
@@ -119,23 +113,28 @@ def fitted_points(prepared: PreparedPoints, labels: NDArray[np.int64]) -> Labell
     names, codes = np.unique(labels, return_inverse=True)
     _check_number(names)
     n_points = len(prepared.weights)
-    kept = np.flatnonzero(prepared.of_row >= 0)
-    counts = np.bincount(prepared.of_row[kept], minlength=n_points)
-    # Of the rows that were kept: their points, and each point's first row among them.
-    place = np.searchsorted(kept, prepared.first_row)
+    counts = np.bincount(prepared.of_row[prepared.of_row >= 0], minlength=n_points)
     return LabelledPoints(
-        prepared=replace(prepared, of_row=prepared.of_row[kept], first_row=place),
-        kept=kept,
-        named_rows=np.arange(n_points),
+        prepared=prepared,
+        points=coordinates(prepared.points),
         names=names.tolist(),
-        row_codes=codes[prepared.of_row[kept]],
         codes=codes,
-        n_given=len(prepared.of_row),
+        sizes=np.bincount(codes, prepared.weights).astype(np.float64),
+        rows=np.arange(n_points),
         n_noise=0,
         n_split=0,
-        sizes=np.bincount(codes, prepared.weights).astype(np.float64),
         weighted=not np.array_equal(counts, prepared.weights),
     )
+
+
+def _checked_points(X: Any, metric: str) -> Any:
+    """Rows, or distances, as the estimators take them, so that a cure is tried on the very same values."""
+    if metric not in METRICS:
+        raise ValueError(f"metric={metric!r} is not known; choose one of {METRICS}.")
+    sparse = "csr" if metric in ("euclidean", "cosine") else False
+    kinds = [np.float64, np.float32]
+    rows = check_array(X, accept_sparse=sparse, dtype=kinds, ensure_min_samples=_FEWEST, input_name="X")
+    return check_distances(rows) if metric == "precomputed" else rows
 
 
 def _check_number(names: NDArray[Any]) -> None:
