@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from ..affinity import METRICS, SCALES, PreparedPoints, check_distances, coordinates, prepare
+from ..affinity import METRICS, SCALES, PreparedPoints, check_distances, coordinates, is_dense, prepare
 
 __all__ = ["LabelledPoints", "fitted_points", "labelled_points"]
 
@@ -131,6 +131,8 @@ def _checked_points(X: Any, metric: str) -> Any:
     """Rows, or distances, as the estimators take them, so that a cure is tried on the very same values."""
     if metric not in METRICS:
         raise ValueError(f"metric={metric!r} is not known; choose one of {METRICS}.")
+    if not is_dense(X):
+        return coordinates(X)
     sparse = "csr" if metric in ("euclidean", "cosine") else False
     kinds = [np.float64, np.float32]
     rows = check_array(X, accept_sparse=sparse, dtype=kinds, ensure_min_samples=_FEWEST, input_name="X")
