@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
@@ -338,6 +339,18 @@ def test_the_advised_line_makes_what_was_tried(moons, kind):
     assert (cure.labels[labels == -1] == -1).all()
 
 
+@pytest.mark.parametrize("metric", ["cosine", "manhattan", "precomputed"])
+def test_the_advised_line_keeps_the_metric(metric):
+    X, _ = make_clumped_moons(200, random_state=0)
+    X = X + 3
+    given = cdist(X, X) if metric == "precomputed" else X
+    cure = diagnose(given, X[:, 0] > np.median(X[:, 0]), metric=metric).cures[0]
+    assert f"metric={metric!r}" in cure.code
+    found: dict = {}
+    exec(cure.code, {"evencut": evencut, "X": given}, found)
+    np.testing.assert_array_equal(found["labels"], cure.labels)
+
+
 def test_the_advised_line_makes_what_was_tried_where_points_are_condensed():
     X, _ = make_clumped_moons(6000, clump=0.5, random_state=0)
     labels = KMeans(2, n_init=2, random_state=0).fit_predict(X)
@@ -532,6 +545,8 @@ def test_other_bad_input_is_named():
         diagnose(X, y, max_points=5)
     with pytest.raises(ValueError, match="scale='best'"):
         diagnose(X, y, scale="best")
+    with pytest.raises(ValueError, match="metric='best'"):
+        diagnose(X, y, metric="best")
     with pytest.raises(ValueError, match=r"sample_weight has shape \(3,\)"):
         diagnose(X, y, sample_weight=np.ones(3))
     with pytest.raises(ValueError, match="negative"):
