@@ -61,20 +61,19 @@ class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
 
     .. math:: -\sum_k \frac{\sum_{pq \in S_k} A_{pq}}{\sum_{p \in S_k} d_p} \quad \text{(eq. NC)}
 
-    The default chooses a shared-neighbour kernel by itself: its scale, with the start of the search, is the one
-    whose clusters leak least for how fast they mix inside (:mod:`evencut.selection` has the formula).
+    The default takes the partition that candidates of different principles agree on most: normalised cuts of
+    shared-neighbour graphs at several scales, cuts of spanning trees, and a mixture of Gaussians. None of them is
+    judged by a score, so no size or shape is preferred (:mod:`evencut.selection` has the formula).
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        `"auto"` takes the number from 2 to 40 whose worst cluster leaks least against the next rate of the
-        graph (:mod:`evencut.selection`).
+        `"auto"` takes the number from 2 to 40 whose worst cluster leaks least against one cluster more, and that
+        trees agree with; 1 where there is no structure (:mod:`evencut.selection`).
     kernel : str or kernel object, default="auto"
-        `"auto"`: :class:`evencut.kernels.SharedNeighbors` at a scale of 0.6, 1 or 1.6 times a sixth of an average
-        cluster (kept within 10 and 25 neighbours), whichever :func:`evencut.selection.select` judges best by its
-        normalised cut. More than 20000 points are not judged but start from the cut of landmarks
-        (:class:`LandmarkClustering`) and are refined with 15 neighbours. With `solver="lloyd"` or
-        `"multilevel"`, 25 neighbours unjudged. Or
+        `"auto"`: the consensus of :func:`evencut.selection.select`, on :class:`evencut.kernels.SharedNeighbors` at
+        scales around a sixth of an average cluster. More than 5000 distinct points (or 20 a cluster) are condensed to
+        so many weighted centres first. With `solver="lloyd"` or `"multilevel"`, 25 neighbours and nothing compared. Or
         `"shared_neighbors"`, `"knn"`, `"gaussian"`, `"adaptive_gaussian"`, `"local_scaling"`, `"geodesic"`,
         `"precomputed"`, or an object of :mod:`evencut.kernels` with parameters of its own.
     criterion : {"normalized_cut", "average_association", "average_cut"}, default="normalized_cut"
