@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity, limits, prepare
+from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity, check_distances, limits, prepare
 from ..criteria import CRITERIA, EQUALIZATIONS, PosedProblem, pose
 from ..diagnosis import BiasReport, diagnose
 from ..kernels import Extension, Kernel
@@ -20,10 +20,13 @@ from ..solvers import SOLVERS, Solution, heaviest_first, refine, solve
 from .cluster_space import ClusterSpaceMixin
 from .fitting import step, warn_of_early_stop, whole_or_nothing
 from .inputs import (
+    accepted_sparse,
     check_choice,
     check_count,
+    check_metric,
     check_n_clusters,
     check_n_jobs,
+    check_space,
     is_pairwise,
     kernel_from,
     memory_advice,
@@ -87,6 +90,11 @@ class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
         `"auto"`: the same with `kernel="auto"` where there are more than 3 columns and their deviations differ
         by more than 10 times (a table of different units rather than coordinates), else none. `None`: none. A
         precomputed affinity is never scaled.
+    metric : str, default="euclidean"
+        `"cosine"` is Euclidean distance between rows of unit length, exactly: what embeddings and TF-IDF rows are
+        compared by. `"precomputed"`: X holds the distances between all points, at `predict` those of new points
+        (rows) to the fitted ones. Or `"manhattan"`, `"chebyshev"`, `"canberra"`, `"braycurtis"`, `"correlation"`.
+        `scale="auto"` scales nothing unless it is Euclidean.
     n_init : int, default=4
         Number of starts; the one of lowest energy is kept.
     max_iter : int, default=100
@@ -161,6 +169,7 @@ class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
         equalize: str | None = None,
         solver: str = "auto",
         scale: str | None = "auto",
+        metric: str = "euclidean",
         n_init: int = 4,
         max_iter: int = 100,
         random_state: int | np.random.RandomState | None = None,
@@ -173,6 +182,7 @@ class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
         self.equalize = equalize
         self.solver = solver
         self.scale = scale
+        self.metric = metric
         self.n_init = n_init
         self.max_iter = max_iter
         self.random_state = random_state
@@ -185,8 +195,9 @@ class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), frame, or affinity of shape (n_samples, n_samples)
-            Points; or, with `kernel="precomputed"`, a dense or sparse affinity.
+        X : array or sparse matrix of shape (n_samples, n_features), frame, or square matrix
+            Points; or, with `kernel="precomputed"`, a dense or sparse affinity; or, with `metric="precomputed"`,
+            distances. Sparse rows stay sparse.
         y : array of int of shape (n_samples,), optional
             Partial labels: the clusters, from 0, of rows where they are known, and -1 elsewhere. Labelled rows keep
             their label, and steer the rest. A `y` without any -1 is ignored, as scikit-learn's clusterers do.
@@ -294,7 +305,8 @@ class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
         if X is None and self._prediction.kernel.is_pairwise:
             raise ValueError("the model was fitted on an affinity; pass the points themselves: diagnose(X).")
         if X is not None:
-            return diagnose(np.asarray(X), self.labels_, **options)
+            options.setdefault("metric", self.metric)
+            return diagnose(X, self.labels_, **options)
         options.setdefault("affinity", self._affinity)
         return diagnose(self._prepared.points, self._prediction.fitted_labels, **options)
 
@@ -315,7 +327,9 @@ class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
                 most=self._most_points() if kernel is None else None,
                 n_jobs=self.n_jobs,
                 names=getattr(self, "feature_names_in_", None),
+                metric=self.metric,
             )
+            check_space(kernel, prepared.points, self.metric)
         if not isinstance(self.n_clusters, str):
             check_n_clusters(self.n_clusters, prepared)
         return prepared
@@ -403,23 +417,27 @@ class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
         for name in ("n_clusters", "n_init", "max_iter"):
             check_count(name, getattr(self, name), auto=name == "n_clusters")
         check_n_jobs(self.n_jobs)
-        return kernel_from(self.kernel, auto=True)
+        kernel = kernel_from(self.kernel, auto=True)
+        check_metric(self.metric, kernel)
+        return kernel
 
     def _check_points(self, X: Any, kernel: Kernel | None, *, reset: bool) -> Any:
         refuse_dask(X, type(self).__name__)
         pairwise = kernel is not None and kernel.is_pairwise
-        return validate_data(
+        X = validate_data(
             self,
             X,
             reset=reset,
-            accept_sparse=("csr", "csc", "coo") if pairwise else False,
+            accept_sparse=accepted_sparse(pairwise, self.metric),
             dtype=[np.float64, np.float32],
             ensure_min_samples=2 if reset else 1,
         )
+        return check_distances(X) if reset and self.metric == "precomputed" else X
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = tags.input_tags.sparse = is_pairwise(self.kernel)
+        tags.input_tags.pairwise = is_pairwise(self.kernel) or self.metric == "precomputed"
+        tags.input_tags.sparse = bool(accepted_sparse(is_pairwise(self.kernel), self.metric))
         return tags
 
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ..affinity import SCALES, as_affinity
+from ..affinity import SCALES, SparsePoints, as_affinity
 from ..criteria import CRITERIA, EQUALIZATIONS
 from ..kernels import SharedNeighbors
 from ..landmarks import LandmarkGraph, RowBlocks, landmark_graph, row_blocks, solve_landmarks, usual_landmarks
@@ -24,6 +25,8 @@ from .inputs import check_choice, check_count, check_n_jobs, seed_from
 __all__ = ["LandmarkClustering"]
 
 _MOST_LANDMARK_ENTRIES = 50_000_000
+# Weights of all rows, as whole numbers, must leave room for the products they are multiplied with in 64 bits.
+_MOST_MASS = 2.0**32
 
 
 class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -57,7 +60,9 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         Equalisation of the landmark graph, as in :class:`KernelClustering`.
     scale : {"auto", "standard", None}, default="auto"
         Scaling of the columns by their deviations in a sample, as in :func:`evencut.affinity.feature_scale`:
-        `"auto"` where they are plainly in different units.
+        `"auto"` where they are plainly in different units, and never for cosine or sparse rows.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        `"cosine"` is Euclidean distance between rows of unit length.
     solver : str, default="auto"
     n_init : int, default=4
     max_iter : int, default=100
@@ -122,6 +127,7 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         criterion: str = "normalized_cut",
         equalize: str | None = None,
         scale: str | None = "auto",
+        metric: str = "euclidean",
         solver: str = "auto",
         n_init: int = 4,
         max_iter: int = 100,
@@ -135,6 +141,7 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.criterion = criterion
         self.equalize = equalize
         self.scale = scale
+        self.metric = metric
         self.solver = solver
         self.n_init = n_init
         self.max_iter = max_iter
@@ -142,14 +149,19 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.n_jobs = n_jobs
 
     @whole_or_nothing
-    def fit(self, X: Any, y: Any = None) -> LandmarkClustering:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> LandmarkClustering:
         """Cluster the rows.
 
         Parameters
         ----------
         X : array, memory map, sparse matrix, Dask array or frame, or RowBlocks
-            Rows of numbers. Sparse rows are made dense a slice at a time.
+            Rows of numbers. Sparse rows of more than 1000 columns stay sparse, as do their landmarks; narrower ones are
+            made dense a slice at a time.
         y : ignored
+        sample_weight : array of shape (n_samples,), optional
+            How many rows each stands for in the landmark graph; not for Dask. A row of weight zero is left out of the
+            fit and labelled as a new one. Sums are exact for whole numbers; others are rounded to multiples of a power
+            of two below 2^-31 of their sum.
 
         Returns
         -------
@@ -158,7 +170,7 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self._check_parameters()
         rows = self._rows(X, reset=True)
         seed = seed_from(self.random_state)
-        graph = self._choose_landmarks(rows, seed)
+        graph = self._choose_landmarks(rows, seed, sparse.issparse(X), *_whole_masses(sample_weight, X, rows))
         self._solve(graph, seed)
         if is_lazy(X):
             self.labels_ = self._lazy_labels(rows)
@@ -222,15 +234,20 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         check_is_fitted(self)
         return self._rows(X, reset=False).results(self.attachment_.predict, skip)
 
-    def _choose_landmarks(self, rows: RowBlocks, seed: int) -> LandmarkGraph:
+    def _choose_landmarks(
+        self, rows: RowBlocks, seed: int, is_sparse: bool, mass: NDArray[np.int64] | None, mass_unit: float
+    ) -> LandmarkGraph:
         graph = landmark_graph(
             rows,
-            self._count_landmarks(rows.n_rows, rows.n_features),
+            self._count_landmarks(rows.n_rows, rows.n_features, is_sparse),
             n_nearest=self.n_nearest,
             density=self.landmark_density,
             scale=self.scale,
             seed=seed,
             n_jobs=self.n_jobs,
+            metric=self.metric,
+            mass=mass,
+            mass_unit=mass_unit,
         )
         n_found = len(graph.attachment.landmarks)
         if not isinstance(self.n_clusters, str) and n_found < self.n_clusters:
@@ -255,7 +272,8 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         warn_of_early_stop(solution, self.max_iter)
         self.attachment_ = attachment
         self.feature_scale_ = attachment.feature_scale
-        self.landmarks_ = attachment.landmarks * self.feature_scale_
+        places = attachment.landmarks
+        self.landmarks_ = places.rows if isinstance(places, SparsePoints) else places * self.feature_scale_
         self.n_clusters_ = n_clusters
         self.landmark_labels_ = attachment.labels
         self.landmark_weights_ = weights
@@ -299,7 +317,7 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         )
         return row_blocks(X, self.n_jobs)
 
-    def _count_landmarks(self, n_rows: int, n_features: int) -> int:
+    def _count_landmarks(self, n_rows: int, n_features: int, is_sparse: bool) -> int:
         is_auto = isinstance(self.n_landmarks, str)
         n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
         n_landmarks = usual_landmarks(n_rows, n_features, n_clusters) if is_auto else int(self.n_landmarks)
@@ -313,7 +331,7 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
                 f"n_clusters={n_clusters} is more than the {n_landmarks} landmarks; ask for fewer clusters"
                 f"{'' if is_auto else ' or more landmarks'}."
             )
-        if n_landmarks * n_features > _MOST_LANDMARK_ENTRIES:
+        if n_landmarks * n_features > _MOST_LANDMARK_ENTRIES and not is_sparse:
             raise ValueError(
                 f"{n_landmarks} landmarks of {n_features} features are too many numbers; reduce the features first "
                 "(sklearn.decomposition.TruncatedSVD takes sparse rows) or ask for fewer landmarks."
@@ -326,6 +344,7 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         for name in ("n_nearest", "n_init", "max_iter"):
             check_count(name, getattr(self, name))
         check_choice("scale", self.scale, SCALES)
+        check_choice("metric", self.metric, ("euclidean", "cosine"))
         check_choice("criterion", self.criterion, CRITERIA)
         check_choice("equalize", self.equalize, EQUALIZATIONS)
         check_choice("solver", self.solver, SOLVERS)
@@ -335,3 +354,20 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _whole_masses(sample_weight: Any, X: Any, rows: RowBlocks) -> tuple[NDArray[np.int64] | None, float]:
+    """Weights as whole numbers of a unit, so that sums do not depend on their order, and that unit."""
+    if sample_weight is None:
+        return None, 1.0
+    if is_lazy(X):
+        raise TypeError("sample_weight does not go with a Dask collection; pass an array, or repeat the rows.")
+    one_column = np.empty((rows.n_rows, 1))
+    weights = _check_sample_weight(sample_weight, one_column, dtype=np.float64, ensure_non_negative=True)
+    total = float(weights.sum())
+    if not total > 0:
+        raise ValueError("sample_weight is zero for every row; give at least some a positive weight.")
+    unit = 1.0
+    if (weights % 1).any() or total >= _MOST_MASS:
+        unit = 2.0 ** (np.ceil(np.log2(total)) - np.log2(_MOST_MASS))
+    return np.round(weights / unit).astype(np.int64), unit

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity import NeighborSearch, as_affinity, shrink_far
+from ..affinity import NeighborSearch, as_affinity, is_dense, shrink_far
 from ..criteria import Criterion, PosedProblem
 from ..kernels import Extension, Kernel
 from ..solvers.lloyd import bound_costs
@@ -144,6 +144,8 @@ class Prediction:
         """New points where distances to the fitted ones can be computed; of affinities, the columns that count."""
         if self.kernel.is_pairwise:
             return X[:, self.kept]
+        if not is_dense(X):
+            return X
         centre = self.points.mean(axis=0)
         return shrink_far(X, centre, float(np.abs(self.points - centre).max()))
 
