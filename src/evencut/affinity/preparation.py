@@ -60,6 +60,10 @@ class PreparedPoints:
         """New rows as points: in the units, and under the metric, of those that were prepared."""
         if self.metric == "precomputed":
             check_not_negative(X)
+        if isinstance(self.points, SparsePoints) and not sparse.issparse(X):
+            X = sparse.csr_array(X)
+        elif sparse.issparse(X) and is_dense(self.points):
+            X = X.toarray()
         return points_in(_divided(X, self.feature_scale), self.metric)
 
 

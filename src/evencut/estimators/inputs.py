@@ -91,7 +91,9 @@ def check_points(
 def tags_of_inputs(tags: Tags, kernel: Any, metric: str) -> Tags:
     """What scikit-learn wants to know of the data an estimator takes."""
     tags.input_tags.pairwise = is_pairwise(kernel) or metric == "precomputed"
-    tags.input_tags.sparse = bool(_accepted_sparse(is_pairwise(kernel), metric))
+    chosen = KERNELS[kernel]() if isinstance(kernel, str) and kernel in KERNELS else kernel
+    has_no_use = isinstance(chosen, Kernel) and chosen.needs_coordinates
+    tags.input_tags.sparse = bool(_accepted_sparse(is_pairwise(kernel), metric)) and not has_no_use
     return tags
 
 
