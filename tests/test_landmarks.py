@@ -54,7 +54,7 @@ def fitted(moons):
 @pytest.fixture(scope="module")
 def cluster():
     """Two worker processes on this machine."""
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as workers:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as workers:
         yield workers
 
 
@@ -476,7 +476,7 @@ def test_command_refuses_what_makes_no_sense(evencut_command, moons, tmp_path):
 
 SCHEDULER = """
 import time, distributed
-workers = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None,
+workers = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0",
                                    host="127.0.0.1", protocol="tcp://")
 print(workers.scheduler_address, flush=True)
 time.sleep(600)

@@ -17,6 +17,7 @@ from ..diagnosis import BiasReport, diagnose
 from ..kernels import Extension, Kernel
 from ..selection import Selection, choose_number, select, select_number
 from ..solvers import SOLVERS, Solution, heaviest_first, refine, solve
+from .cluster_space import ClusterSpaceMixin
 from .fitting import step, warn_of_early_stop, whole_or_nothing
 from .inputs import (
     check_choice,
@@ -52,7 +53,7 @@ class _Chosen:
     start: Solution | None = None
 
 
-class KernelClustering(ClusterMixin, BaseEstimator):
+class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
     r"""Kernel clustering without density bias.
 
     Splits the points into k clusters that minimise a criterion on a kernel's affinity A, such as
@@ -254,31 +255,6 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         X = self._check_points(X, self._prediction.kernel, reset=False)
         return self._prediction.labels(self._prepared.scaled(X))
-
-    def predict_margin(self, X: Any) -> NDArray[np.float64]:
-        """How sure the cluster of each new point is, as `margin_` for the fitted ones.
-
-        Parameters
-        ----------
-        X : array of shape (n_queries, n_features)
-            As in :meth:`predict`.
-
-        Returns
-        -------
-        ndarray of shape (n_queries,)
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from evencut import KernelClustering
-        >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in (0, 9)])
-        >>> model = KernelClustering(2, random_state=0).fit(X)
-        >>> bool(model.predict_margin([[0.0, 0.0]])[0] > 0.9)
-        True
-        """
-        check_is_fitted(self)
-        X = self._check_points(X, self._prediction.kernel, reset=False)
-        return self._prediction.margins(self._prepared.scaled(X))
 
     def plot_selection(self, ax: Any = None) -> Any:
         """Draw the candidates of `selection_` and their scores.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -29,7 +29,7 @@ _MOST_LANDMARK_ENTRIES = 50_000_000
 _MOST_MASS = 2.0**32
 
 
-class LandmarkClustering(ClusterMixin, BaseEstimator):
+class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     r"""Kernel clustering without density bias for data that do not fit in memory, or on one machine.
 
     A point p is described by the weights :math:`B_{pj}` of its nearest landmarks j, and what is clustered is the
@@ -193,6 +193,41 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         if is_lazy(X):
             return self._lazy_labels(self._rows(X, reset=False, count=False))
         return self._rows(X, reset=False).filled(self.attachment_.predict)
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Distances to the clusters: one less the share of each cluster in the weights of a row's landmarks.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix, Dask array or frame, or RowBlocks
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_clusters)
+        """
+        check_is_fitted(self)
+        return 1 - self._rows(X, reset=False).gathered(self.attachment_.shares)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """How much more of the weights of rows goes to landmarks of their own cluster than chance would send there.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix, Dask array or frame, or RowBlocks
+        y : ignored
+
+        Returns
+        -------
+        float
+            Zero for one cluster, below one; higher is better.
+        """
+        near = 1 - self.transform(X)
+        chance = np.bincount(np.asarray(self.landmark_labels_), self.landmark_weights_) / self.landmark_weights_.sum()
+        return float(np.mean(near.max(axis=1) - chance[near.argmax(axis=1)]))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_clusters_
 
     def predict_blocks(self, X: Any, skip: Collection[int] = ()) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """Number and labels of each block of rows, as they are finished; blocks in `skip` are left out."""

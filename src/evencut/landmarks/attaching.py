@@ -99,6 +99,17 @@ class Attachment:
             vote(indices, units, self.labels, n_clusters, labels[place])
         return labels
 
+    def shares(self, rows: Any, first: int = 0) -> NDArray[np.float64]:
+        """The share of each cluster (column) in the weights of each row's landmarks."""
+        assert self.labels is not None
+        n_clusters = int(self.labels.max()) + 1
+        found = np.empty((rows.shape[0], n_clusters))
+        for place, indices, units in self._weights(rows):
+            cells = np.arange(len(indices))[:, None] * n_clusters + self.labels[indices]
+            votes = np.bincount(cells.ravel(), units.ravel(), len(indices) * n_clusters).reshape(-1, n_clusters)
+            found[place] = votes / units.sum(axis=1)[:, None]
+        return found
+
     def _weights(self, rows: Any) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
         """Slice by slice, the nearest landmarks of the rows and their weights in units of 2^-15."""
         from ._loops import weigh
