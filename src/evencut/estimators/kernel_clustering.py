@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity, check_distances, limits, prepare
+from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity, limits, prepare, prepare_affinity
 from ..criteria import CRITERIA, EQUALIZATIONS, PosedProblem, pose
 from ..diagnosis import BiasReport, diagnose
 from ..kernels import Extension, Kernel
@@ -20,18 +20,17 @@ from ..solvers import SOLVERS, Solution, heaviest_first, refine, solve
 from .cluster_space import ClusterSpaceMixin
 from .fitting import step, warn_of_early_stop, whole_or_nothing
 from .inputs import (
-    accepted_sparse,
     check_choice,
     check_count,
     check_metric,
     check_n_clusters,
     check_n_jobs,
+    check_points,
     check_space,
-    is_pairwise,
     kernel_from,
     memory_advice,
-    refuse_dask,
     seed_from,
+    tags_of_inputs,
 )
 from .partial_labels import check_partial, emphasis, labels_of_points, steer
 from .prediction import Prediction
@@ -315,7 +314,7 @@ class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
         if not (weights > 0).any():
             raise ValueError("sample_weight is zero for every point; give at least some a positive weight.")
         if kernel is not None and kernel.is_pairwise:
-            prepared = _prepared_affinity(X, weights)
+            prepared = prepare_affinity(X, weights)
         else:
             prepared = prepare(
                 X,
@@ -421,29 +420,7 @@ class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
         return kernel
 
     def _check_points(self, X: Any, kernel: Kernel | None, *, reset: bool) -> Any:
-        refuse_dask(X, type(self).__name__)
-        pairwise = kernel is not None and kernel.is_pairwise
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=accepted_sparse(pairwise, self.metric),
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=2 if reset else 1,
-        )
-        return check_distances(X) if reset and self.metric == "precomputed" else X
+        return check_points(self, X, kernel is not None and kernel.is_pairwise, self.metric, reset=reset)
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = is_pairwise(self.kernel) or self.metric == "precomputed"
-        tags.input_tags.sparse = bool(accepted_sparse(is_pairwise(self.kernel), self.metric))
-        return tags
-
-
-def _prepared_affinity(X: Any, weights: NDArray[np.float64]) -> PreparedPoints:
-    """The rows and columns of positive weight of an affinity that was given; it is never scaled."""
-    kept = np.flatnonzero(weights > 0)
-    of_row = np.full(len(weights), -1, dtype=np.intp)
-    of_row[kept] = np.arange(len(kept))
-    points = X if len(kept) == len(weights) else as_affinity(X).among(kept).entries
-    return PreparedPoints(points, weights[kept], of_row, kept, np.ones(X.shape[1]))
+        return tags_of_inputs(super().__sklearn_tags__(), self.kernel, self.metric)
