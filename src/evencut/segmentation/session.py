@@ -1,4 +1,4 @@
-"""One image with one user: the first answer, and the next one after more strokes.
+"""One image with one user: the first answer, and the next one after more strokes or clicks.
 
 A `State` is all that the next answer needs; it holds arrays only, so that results can be pickled.
 """
@@ -8,12 +8,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .clicks import check_clicks
 from .clock import Clock
-from .engine import Answer, Engine
+from .corrections import apply_correction, correct, evidence_of
+from .engine import Engine
 from .first_guess import follow_strokes, start_from_strokes, starts_from_box
 from .grid import window_of
 from .images import halve
@@ -31,11 +34,12 @@ _FULL, _EMPTY = 0.98, 0.002
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The machine of an image, what its user said, and the last labels at the working size."""
+    """The machine of an image, what its user said, and the last labels at working and full size."""
 
     engine: Engine
     knowledge: Knowledge
     coarse: Labels
+    fine: Labels
 
     def with_strokes(self, scribbles: ArrayLike) -> Segmentation:
         """The answer after more strokes, from the last labels."""
@@ -48,6 +52,26 @@ class State:
                 # The stroke is like all of a label: it speaks for itself only.
                 labels = np.where(known[-1] < 0, self.coarse, known[-1])
         return _Round(engine, knowledge, known, clock).solve([labels])
+
+    def with_clicks(self, clicks: Iterable[Any]) -> Segmentation:
+        """The answer after more clicks, one after the other; the contour is drawn anew where labels changed."""
+        clock = Clock()
+        if len(self.knowledge.names) != 2:
+            raise ValueError(f"clicks need an object and a background; there are {len(self.knowledge.names)} labels.")
+        more = self.knowledge.in_frame(check_clicks(clicks, self.knowledge.shape))
+        engine, knowledge, coarse = self.engine.localized(clock), self.knowledge, self.coarse
+        changed, last = np.zeros(coarse.shape, dtype=bool), None
+        for click in more:
+            knowledge = knowledge.with_click(click)
+            known = knowledge.pyramid(len(engine.images))
+            with clock("rounds"):
+                last = correct(engine, knowledge, known[-1], coarse, click)
+            coarse, changed = last.end.labels, changed | last.changed
+        if last is None:
+            raise ValueError("every click lies on what is known to be background: far outside the box.")
+        with clock("contour"):
+            fine = apply_correction(engine, known, self.fine, changed, last)
+        return _result(State(engine, knowledge, coarse, fine), last.trace, last.converged, last.smoothness, clock)
 
 
 def first_answer(engine: Engine, knowledge: Knowledge, clock: Clock) -> Segmentation:
@@ -95,11 +119,17 @@ class _Round:
     def solve(self, starts: Iterable[Labels]) -> Segmentation:
         """The result; a warning where it says nothing."""
         answer = self.engine.solve(
-            self.known, map(self._checked, starts), self.clock, trivial=self._is_trivial, flaw=self._emptiness
+            self.known,
+            map(self._checked, starts),
+            self.clock,
+            evidence=evidence_of(self.engine, self.knowledge),
+            trivial=self._is_trivial,
+            flaw=self._emptiness,
         )
         if answer.rounds.lost_label or self._is_trivial(answer.coarse):
             _warn_of_trivial(float((answer.coarse[self.free] == 1).mean()))
-        return self._result(answer)
+        state = State(self.engine, self.knowledge, answer.coarse, answer.labels)
+        return _result(state, answer.rounds.trace, answer.rounds.converged, answer.smoothness, self.clock)
 
     def _checked(self, labels: Labels) -> Labels:
         missing = np.flatnonzero(np.bincount(labels.ravel(), minlength=self.engine.n_labels) == 0)
@@ -121,21 +151,24 @@ class _Round:
         """How much of the box the object leaves empty along a side, beyond what may be."""
         return 0.0 if self.box is None else max(0.0, largest_gap(labels == 1, self.box) - self.engine.settings.slack)
 
-    def _result(self, answer: Answer) -> Segmentation:
-        knowledge, rounds = self.knowledge, answer.rounds
-        labels = np.zeros(knowledge.shape, dtype=np.int64)
-        labels[knowledge.frame] = answer.labels
-        return Segmentation(
-            labels=knowledge.names[labels],
-            energy=rounds.step.energy,
-            trace=rounds.trace,
-            n_iter=len(rounds.trace) - 1,
-            converged=rounds.converged,
-            smoothness=answer.smoothness,
-            timings=self.clock.seconds,
-            label_names=knowledge.names,
-            _state=State(self.engine, knowledge, answer.coarse),
-        )
+
+def _result(
+    state: State, trace: tuple[float, ...], converged: bool, smoothness: float, clock: Clock
+) -> Segmentation:
+    knowledge = state.knowledge
+    labels = np.zeros(knowledge.shape, dtype=np.int64)
+    labels[knowledge.frame] = state.fine
+    return Segmentation(
+        labels=knowledge.names[labels],
+        energy=min(trace),
+        trace=trace,
+        n_iter=len(trace) - 1,
+        converged=converged,
+        smoothness=smoothness,
+        timings=clock.seconds,
+        label_names=knowledge.names,
+        _state=state,
+    )
 
 
 def _shrunk(region: Mask, shape: tuple[int, ...]) -> Mask:
