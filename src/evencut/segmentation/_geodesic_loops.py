@@ -1,3 +1,5 @@
+# numba infers the types of compiled loops.
+# mypy: allow-untyped-defs
 """Compiled raster scans of the geodesic distance over an image."""
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ class Correction:
     ----------
     end : Round
         The labels after the click, with the costs that led to them.
-    changed : ndarray of bool
-        The pixels whose label changed, and those under the click.
+    reached : ndarray of bool
+        The pixels in the reach of the click, where the contour may have moved.
     smoothness : float
         Weight of the boundary term that was used.
     trace : tuple of float
@@ -44,7 +44,7 @@ class Correction:
     """
 
     end: Round
-    changed: Mask
+    reached: Mask
     smoothness: float
     trace: tuple[float, ...]
     converged: bool
@@ -88,13 +88,13 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
     accepted = np.where(touching & (found != labels), found, labels)
     accepted = np.where(known < 0, accepted, known)
     end = Round(accepted, rounds.step.energy, rounds.step.state)
-    return Correction(end, (accepted != labels) | under, smoothness, rounds.trace, rounds.converged)
+    return Correction(end, ~out_of_reach | under, smoothness, rounds.trace, rounds.converged)
 
 
 def apply_correction(
-    engine: Engine, known: list[Labels], fine: Labels, changed: Mask, correction: Correction
+    engine: Engine, known: list[Labels], fine: Labels, reached: Mask, correction: Correction
 ) -> Labels:
-    """The labels at full size: found anew around what changed, as they were elsewhere.
+    """The labels at full size: the contour drawn anew in the reach of the clicks, as it was elsewhere.
 
     Parameters
     ----------
@@ -103,14 +103,13 @@ def apply_correction(
         Known labels at every size.
     fine : ndarray
         The labels at full size before the clicks.
-    changed : ndarray of bool
-        What the clicks changed at the working size.
+    reached : ndarray of bool
+        The pixels of the working size in the reach of a click.
     correction : Correction
         The last of them.
     """
-    zone = binary_dilation(changed, _EIGHT, iterations=engine.settings.band_radius + 1)
-    window = window_of(zone, margin=2)
-    near, levels = zone[window], []
+    window = window_of(reached, margin=engine.settings.band_radius + 1)
+    near, levels = reached[window], []
     before = fine[scaled(window, engine.factor)]
     for level in range(len(engine.images)):
         factor = 2 ** (len(engine.images) - 1 - level)

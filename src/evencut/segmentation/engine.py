@@ -108,6 +108,13 @@ class Engine:
         other._pose(settings)
         return other
 
+    def for_object(self, *, in_box: bool) -> Engine:
+        """The same for an object in a box, or for one that is not."""
+        other = copy.copy(self)
+        other.in_box = in_box
+        other._pose(self.settings)
+        return other
+
     @property
     def factor(self) -> int:
         """How many times smaller the working size is than the image."""

@@ -123,11 +123,9 @@ def segment(
         working_pixels=working_pixels,
     )
     pixels = as_image(image)
-    knowledge = gather(_shape(pixels), box=box, clicks=clicks, scribbles=scribbles, mask=mask, hard=hard)
+    knowledge = gather(shape_of(pixels), box=box, clicks=clicks, scribbles=scribbles, mask=mask, hard=hard)
     clock = Clock()
     engine = build_engine(pixels, features, knowledge, settings, random_state, clock)
-    if knowledge.clicks:
-        engine = engine.localized(clock)
     return first_answer(engine, knowledge, clock)
 
 
@@ -149,7 +147,8 @@ def build_engine(
     return Engine(part, features, len(knowledge.names), settings, rng, clock, in_box=in_box)
 
 
-def _shape(pixels: NDArray[np.float32]) -> tuple[int, int]:
+def shape_of(pixels: NDArray[np.float32]) -> tuple[int, int]:
+    """Height and width of an image of more than one pixel."""
     height, width = pixels.shape[:2]
     if height * width < 2:
         raise ValueError("image has one pixel; there is nothing to divide.")

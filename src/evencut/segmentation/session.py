@@ -60,22 +60,24 @@ class State:
             raise ValueError(f"clicks need an object and a background; there are {len(self.knowledge.names)} labels.")
         more = self.knowledge.in_frame(check_clicks(clicks, self.knowledge.shape))
         engine, knowledge, coarse = self.engine.localized(clock), self.knowledge, self.coarse
-        changed, last = np.zeros(coarse.shape, dtype=bool), None
+        reached, last = np.zeros(coarse.shape, dtype=bool), None
         for click in more:
             knowledge = knowledge.with_click(click)
             known = knowledge.pyramid(len(engine.images))
             with clock("rounds"):
                 last = correct(engine, knowledge, known[-1], coarse, click)
-            coarse, changed = last.end.labels, changed | last.changed
+            coarse, reached = last.end.labels, reached | last.reached
         if last is None:
             raise ValueError("every click lies on what is known to be background: far outside the box.")
         with clock("contour"):
-            fine = apply_correction(engine, known, self.fine, changed, last)
+            fine = apply_correction(engine, known, self.fine, reached, last)
         return _result(State(engine, knowledge, coarse, fine), last.trace, last.converged, last.smoothness, clock)
 
 
 def first_answer(engine: Engine, knowledge: Knowledge, clock: Clock) -> Segmentation:
     """Find a start, then solve; a start too strict for the object to fill its box gives way to the next."""
+    if knowledge.clicks:
+        engine = engine.localized(clock)
     known = knowledge.pyramid(len(engine.images))
     around = None if knowledge.around is None else _shrunk(knowledge.around, known[-1].shape)
     if around is not None and around.all():
