@@ -1,20 +1,22 @@
 """How many clicks does a cut-out take? The field's measure, NoC@85 and NoC@90, for evencut and its peers.
 
     python -m benchmarks.clicks --data DIR [--jobs 2] [--subset N] [--part ours|peers|tuning] [--pictures DIR]
+                                [--kept DIR]
 
 A robot clicks on the deepest point of the largest wrong region, at most 20 times; a click is a disc of radius 5. Noted
 are the intersection over union (IoU) after each click and the number of clicks to .85 and .90; a failure counts 20.
 Writes CLICKS.md; one part alone replaces its own section there. Pictures of photos stay out of the project: they go
-to the folder named.
+to the folder named. With --kept, photos that an earlier run has measured are not measured again.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import os
+import pickle
 import time
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -146,6 +148,20 @@ def tune(data: Path, name: str) -> np.ndarray:
     return np.array([simulate(Tuned(photo.image, s), photo.truth).clicks_to(GOALS[-1]) for s in GRID])
 
 
+def kept(measure: Callable, folder: str | None, data: Path, name: str):
+    """What an earlier run found for this photo, or a measurement that later runs will find."""
+    place = None if folder is None else Path(folder) / f"{measure.__name__}-{name}.pickle"
+    if place is not None and place.exists():
+        return pickle.loads(place.read_bytes())
+    found = measure(data, name)
+    if place is not None:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        draft = place.with_suffix(".part")
+        draft.write_bytes(pickle.dumps(found))
+        draft.replace(place)
+    return found
+
+
 def row(title: str, curves: list[Curve]) -> str:
     later = [second for curve in curves for second in curve.seconds[1:]] or [0.0]
     numbers = [f"{np.mean([curve.clicks_to(goal) for curve in curves]):.2f}" for goal in GOALS]
@@ -238,6 +254,7 @@ def main() -> None:
     parser.add_argument("--subset", type=int, help="only every n-th photo, for a quick look")
     parser.add_argument("--part", choices=("all", "ours", "peers", "tuning"), default="all")
     parser.add_argument("--pictures", help="folder for pictures of the worst, median and best ten")
+    parser.add_argument("--kept", help="folder of what was measured, so that a stopped run goes on")
     options = parser.parse_args()
     if not options.data:
         parser.error("name the folder that holds grabcut/ with --data or EVENCUT_DATA")
@@ -245,17 +262,20 @@ def main() -> None:
     names = find_photos(data)[:: options.subset or 1]
     sections = {}
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
-        measured = partial(pool.map, chunksize=1)
+
+        def measured(measure: Callable) -> list:
+            return list(pool.map(partial(kept, measure, options.kept, data), names))
+
         if options.part != "tuning":
-            mine = list(measured(ours, itertools.repeat(data), names))
+            mine = measured(ours)
             if options.part != "peers":
                 sections["ours"] = ours_section(names, mine)
             if options.pictures:
                 draw(data, names, [photo["clicks"] for photo in mine], Path(options.pictures))
         if options.part in ("all", "peers"):
-            sections["peers"] = peers_section(list(measured(peers, itertools.repeat(data), names)), mine)
+            sections["peers"] = peers_section(measured(peers), mine)
         if options.part in ("all", "tuning"):
-            sections["tuning"] = tuning_section(np.array(list(measured(tune, itertools.repeat(data), names))))
+            sections["tuning"] = tuning_section(np.array(measured(tune)))
     print(write_sections(Path(options.out), sections, "Clicks to a cut-out"))
 
 

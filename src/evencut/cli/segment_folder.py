@@ -47,7 +47,9 @@ def segment_folder(
     folder = Path(photos)
     missing = [name for name in wanted if not (folder / name).is_file()]
     if missing:
-        raise UserError(f"{folder / missing[0]} does not exist ({len(missing)} such photos); name the folder with --photos.")
+        raise UserError(
+            f"{folder / missing[0]} does not exist ({len(missing)} such photos); name their folder with --photos."
+        )
     targets = _targets(wanted)
     target = make_folder(out)
     _check_record(target, {"prompts": wanted, "seed": seed})

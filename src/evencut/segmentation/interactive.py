@@ -58,8 +58,8 @@ def segment(
     box : (x0, y0, x1, y1), optional
         Box around the object in pixels; x1 and y1 are not inside.
     clicks : list of (x, y, "object" or "background"), optional
-        Points that the user clicked on; one on the object is enough to begin with. While none is on the background,
-        the outermost pixels stand for it.
+        Points that the user clicked on; one on the object is enough to begin with. While nothing is known of the
+        background, the outermost pixels stand for it. More clicks correct the first answer one after the other.
     scribbles : array of int of shape (M, N), optional
         Strokes: 0 where nothing is drawn. With a box, clicks or mask 1 means background and 2 object; without, any two
         or more positive labels.

@@ -44,6 +44,8 @@ class Knowledge:
         A first guess of the object.
     clicks : tuple of Click
         In pixels of the frame.
+    waiting : tuple of Click
+        Clicks that correct the first answer, one after the other; also in pixels of the frame.
     """
 
     names: Labels
@@ -54,6 +56,7 @@ class Knowledge:
     hard: bool
     guess: Mask | None
     clicks: tuple[Click, ...] = ()
+    waiting: tuple[Click, ...] = ()
 
     @property
     def outside(self) -> Mask | None:
@@ -69,8 +72,8 @@ class Knowledge:
         return levels
 
     def _known_or_rim(self) -> Labels:
-        """While clicks say object only, the outermost pixels stand for the background."""
-        if not self.clicks or self.around is not None or self.guess is not None or (self.known == 0).any():
+        """Where nothing else is known of it, the outermost pixels stand for the background."""
+        if self.around is not None or self.guess is not None or (self.known == 0).any():
             return self.known
         known = self.known.copy()
         for rim in (known[0], known[-1], known[:, 0], known[:, -1]):
@@ -133,8 +136,6 @@ def gather(
     around = None if box is None else outside_of(check_box(box, shape), shape)
     strokes = None if scribbles is None else check_scribbles(scribbles, shape)
     points = () if clicks is None else check_clicks(clicks, shape)
-    if points and box is None and mask is None and strokes is None and not any(click.is_object for click in points):
-        raise ValueError("clicks show background only; add one (x, y, 'object'), or a box.")
     if box is not None or mask is not None or points:
         names = np.array([1, 2])
     elif strokes is not None:
@@ -151,15 +152,21 @@ def gather(
         codes = _codes(strokes, names)
         known = np.where(codes < 0, known, codes)
     guess = None if mask is None else check_mask(mask, shape)
+    clicked = known.copy()
     for click in points:
         if click.is_object:
-            known[click.y, click.x] = 1
-    frame = _frame(known, around if hard else None, guess)
+            clicked[click.y, click.x] = 1
+    frame = _frame(clicked, around if hard else None, guess)
     around, guess = (None if part is None else part[frame] for part in (around, guess))
     knowledge = Knowledge(names, shape, frame, known[frame], around, hard, guess)
-    for click in knowledge.in_frame(points):
-        knowledge = knowledge.with_click(click)
-    return knowledge
+    waiting = list(knowledge.in_frame(points))
+    if around is None and guess is None and points and not (known == 1).any():
+        first = next((click for click in waiting if click.is_object), None)
+        if first is None:
+            raise ValueError("clicks show background only; add one (x, y, 'object'), or a box.")
+        waiting.remove(first)
+        knowledge = knowledge.with_click(first)
+    return replace(knowledge, waiting=tuple(waiting))
 
 
 def _frame(known: Labels, outside: Mask | None, guess: Mask | None) -> Slices:

@@ -85,7 +85,7 @@ def segment_many(
     shape = shape_of(pixels)
     clicks = [[click for click in prompt.get("clicks") or () if click[2] == "object"] for prompt in prompts]
     objects, claims = [], []
-    engines: dict[tuple[tuple[int, int], ...], Engine] = {}
+    engines: dict[tuple[tuple[tuple[int, int], ...], bool], Engine] = {}
     for number, prompt in enumerate(prompts):
         strange = set(prompt) - set(_PROMPTS)
         if strange:
@@ -96,9 +96,13 @@ def segment_many(
             raise ValueError(f"prompt {number} is empty; give it a box, clicks, scribbles or a mask.")
         knowledge = gather(shape, **hints, hard=settings.hard)
         clock, place = Clock(), tuple((part.start, part.stop) for part in knowledge.frame)
-        if place not in engines:
-            engines[place] = build_engine(pixels, features, knowledge, settings, random_state, clock).localized(clock)
-        result = first_answer(engines[place].for_object(in_box=knowledge.around is not None), knowledge, clock)
+        if (place, False) not in engines:
+            engines[place, False] = build_engine(pixels, features, knowledge, settings, random_state, clock)
+        has_clicks = bool(knowledge.clicks or knowledge.waiting)
+        if (place, has_clicks) not in engines:
+            engines[place, True] = engines[place, False].localized(clock)
+        engine = engines[place, has_clicks].for_object(in_box=knowledge.around is not None)
+        result = first_answer(engine, knowledge, clock)
         objects.append(result)
         claims.append(_claim(result))
     strength = np.stack(claims)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.ndimage import label as connected_parts
 
-from .clicks import check_clicks
+from .clicks import Click, check_clicks
 from .clock import Clock
 from .corrections import apply_correction, correct, evidence_of
 from .engine import Engine
@@ -55,27 +56,34 @@ class State:
 
     def with_clicks(self, clicks: Iterable[Any]) -> Segmentation:
         """The answer after more clicks, one after the other; the contour is drawn anew where labels changed."""
-        clock = Clock()
         if len(self.knowledge.names) != 2:
             raise ValueError(f"clicks need an object and a background; there are {len(self.knowledge.names)} labels.")
         more = self.knowledge.in_frame(check_clicks(clicks, self.knowledge.shape))
+        if not more:
+            raise ValueError("every click lies on what is known to be background: far outside the box.")
+        return self.after(more, Clock())
+
+    def after(self, clicks: Iterable[Click], clock: Clock) -> Segmentation:
+        """The answer after clicks in pixels of the frame, at least one."""
         engine, knowledge, coarse = self.engine.localized(clock), self.knowledge, self.coarse
-        reached, last = np.zeros(coarse.shape, dtype=bool), None
-        for click in more:
+        reached = np.zeros(coarse.shape, dtype=bool)
+        for click in clicks:
             knowledge = knowledge.with_click(click)
             known = knowledge.pyramid(len(engine.images))
             with clock("rounds"):
                 last = correct(engine, knowledge, known[-1], coarse, click)
             coarse, reached = last.end.labels, reached | last.reached
-        if last is None:
-            raise ValueError("every click lies on what is known to be background: far outside the box.")
         with clock("contour"):
             fine = apply_correction(engine, known, self.fine, reached, last)
         return _result(State(engine, knowledge, coarse, fine), last.trace, last.converged, last.smoothness, clock)
 
 
 def first_answer(engine: Engine, knowledge: Knowledge, clock: Clock) -> Segmentation:
-    """Find a start, then solve; a start too strict for the object to fill its box gives way to the next."""
+    """Find a start, then solve; a start too strict for the object to fill its box gives way to the next.
+
+    Clicks beyond what is needed to begin with correct that answer in turn, as if they had come later.
+    """
+    waiting, knowledge = knowledge.waiting, replace(knowledge, waiting=())
     if knowledge.clicks:
         engine = engine.localized(clock)
     known = knowledge.pyramid(len(engine.images))
@@ -84,7 +92,8 @@ def first_answer(engine: Engine, knowledge: Knowledge, clock: Clock) -> Segmenta
         raise ValueError("the box is too small to be seen at the working size; use hard=True or more working_pixels.")
     starts = _starts(engine, knowledge, known[-1], around, clock)
     fills_its_box = None if knowledge.guess is not None else around
-    return _Round(engine, knowledge, known, clock, fills_its_box).solve(starts)
+    first = _Round(engine, knowledge, known, clock, fills_its_box).solve(starts)
+    return first._state.after(waiting, clock) if waiting and first._state is not None else first
 
 
 def _starts(
@@ -131,6 +140,8 @@ class _Round:
         if answer.rounds.lost_label or self._is_trivial(answer.coarse):
             _warn_of_trivial(float((answer.coarse[self.free] == 1).mean()))
         state = State(self.engine, self.knowledge, answer.coarse, answer.labels)
+        if self.knowledge.clicks and self.knowledge.around is None and self.knowledge.guess is None:
+            state = _only_what_was_clicked(state, self.known)
         return _result(state, answer.rounds.trace, answer.rounds.converged, answer.smoothness, self.clock)
 
     def _checked(self, labels: Labels) -> Labels:
@@ -171,6 +182,16 @@ def _result(
         label_names=knowledge.names,
         _state=state,
     )
+
+
+def _only_what_was_clicked(state: State, known: list[Labels]) -> State:
+    """Without the parts that only share the object's colours: an object begun by clicks is where the clicks are."""
+    kept = []
+    for labels, seeds in ((state.coarse, known[-1] == 1), (state.fine, known[0] == 1)):
+        parts, _ = connected_parts(labels == 1, np.ones((3, 3)))
+        clicked = np.isin(parts, np.unique(parts[seeds & (labels == 1)]))
+        kept.append(np.where(clicked, labels, 0))
+    return replace(state, coarse=kept[0], fine=kept[1])
 
 
 def _shrunk(region: Mask, shape: tuple[int, ...]) -> Mask:
