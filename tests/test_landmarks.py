@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import evencut
 from evencut import KernelClustering, LandmarkClustering, diagnose
 from evencut.cli import main
-from evencut.cli.labelfolder import LabelFolder
+from evencut.cli.label_folder import LabelFolder
 from evencut.criteria import energy
 from evencut.datasets import make_clumped_moons
 from evencut.landmarks import Block, RowBlocks, open_files, row_blocks, sample
@@ -54,7 +54,7 @@ def fitted(moons):
 @pytest.fixture(scope="module")
 def cluster():
     """Two worker processes on this machine."""
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as workers:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as workers:
         yield workers
 
 
@@ -202,10 +202,11 @@ class KillsItsWorkerOnce:
                 os.close(os.open(self.mark, os.O_CREAT | os.O_EXCL))
             except FileExistsError:
                 return block
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), signal.SIGKILL)  # POSIX only: the test that uses it says so
         return block
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a process is killed by a POSIX signal")
 def test_a_killed_worker_changes_nothing(cluster, moons, fitted, tmp_path):
     killer = KillsItsWorkerOnce(tmp_path / "killed", moons[0][2500])
     X = da.from_array(moons[0], chunks=(500, 2)).map_blocks(killer, dtype=np.float32, meta=np.empty((0, 2), np.float32))
@@ -272,7 +273,7 @@ def test_bad_blocks_are_named_by_a_cluster_too(cluster, moons):
                 model().fit(make(moons[0]))
 
 
-def test_bad_parameters_are_named(moons):
+def test_bad_parameters_are_named(moons, monkeypatch):
     for parameters, message in [
         ({"n_landmarks": 5000}, "n_landmarks=5000 is more than the 4000 rows given; ask for at most 4000"),
         ({"n_landmarks": 0}, "n_landmarks=0 must be"),
@@ -288,7 +289,8 @@ def test_bad_parameters_are_named(moons):
     with pytest.raises(ValueError, match="n_clusters=2 is more than the 1 distinct points"):
         LandmarkClustering(2).fit(np.ones((10, 2)))
     with pytest.raises(ValueError, match="TruncatedSVD"):
-        LandmarkClustering(2).fit(sparse.csr_array((3000, 100_000)))
+        monkeypatch.setattr("evencut.estimators.landmark_clustering._MOST_LANDMARK_ENTRIES", 100)
+        model().fit(moons[0])
 
 
 def test_new_data_must_have_the_fitted_columns(moons, fitted):
@@ -423,9 +425,9 @@ def damage_inside(path):
 
 
 BAD_FILES = {
-    "cut off": (damage, "1.parquet cannot be read .*leave it out"),
-    "damaged inside": (damage_inside, "1.parquet .row group 0 to 2. cannot be read .*leave it out"),
-    "not Parquet": (lambda path: path.write_text("x,y\n1,2\n"), "1.parquet cannot be read"),
+    "cut off": (damage, "1.parquet is not a Parquet file that can be read .*leave it out"),
+    "damaged inside": (damage_inside, "1.parquet .row group 0 to 2. is not a Parquet file .*leave it out"),
+    "not Parquet": (lambda path: path.write_text("x,y\n1,2\n"), "1.parquet is not a Parquet file that can be read"),
     "NaN": (
         lambda path: pq.write_table(pa.table({"x0": [0.0, None], "x1": [1.0, 2.0]}), path),
         "1.parquet .row group 0. contains NaN.*row 1, column 0",
@@ -465,7 +467,7 @@ def test_command_refuses_what_makes_no_sense(evencut_command, moons, tmp_path):
         ((pattern, *OPTIONS, "--kernel", "gaussian"), "--kernel does not go with --landmarks"),
         ((pattern, *OPTIONS, "--landmarks", "few"), "--landmarks few is not a whole number"),
         ((pattern, *OPTIONS, "--landmarks", "9999"), "n_landmarks=9999 is more than the 4000 rows"),
-        ((pattern, *OPTIONS, "--columns", "x9"), "no column 'x9'; it has x0, x1"),
+        ((pattern, *OPTIONS, "--columns", "x9"), "--columns x9 is not in"),
     ]:
         code, said = evencut_command(*arguments)
         assert code == 2 and message in said and said.count("\n") == 1
@@ -474,7 +476,7 @@ def test_command_refuses_what_makes_no_sense(evencut_command, moons, tmp_path):
 
 SCHEDULER = """
 import time, distributed
-workers = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None,
+workers = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0",
                                    host="127.0.0.1", protocol="tcp://")
 print(workers.scheduler_address, flush=True)
 time.sleep(600)

@@ -1,6 +1,7 @@
 """Affinities, dense, sparse or computed block by block, and what they are made of: neighbours and densities."""
 
-from .blockwise import BlockwiseAffinity, GaussianBlocks, fits_in_memory, free_memory
+from .blockwise import BlockwiseAffinity, GaussianBlocks, fits_in_memory, free_memory, keeps_in_memory
+from .condensing import condense
 from .density import (
     knn_density,
     knn_radius,
@@ -10,7 +11,9 @@ from .density import (
     squared_distances,
     whiten,
 )
+from .distinct import DistinctPoints, distinct_points
 from .equalization import density_law, equalize, equalizing_scale
+from .magnitude import check_magnitude, exact_scale, shrink_far
 from .matrix import (
     Affinity,
     AffinityLike,
@@ -29,27 +32,53 @@ from .neighbors import (
     neighbor_graph,
     neighbor_recall,
 )
+from .preparation import PreparedPoints, prepare
 from .scaling import SCALES, feature_scale
+from .spaces import (
+    METRICS,
+    GivenDistances,
+    MetricPoints,
+    SparsePoints,
+    check_distances,
+    coordinates,
+    is_dense,
+    points_in,
+    unit_rows,
+)
 
 __all__ = [
     "MAX_TREE_FEATURES",
+    "METRICS",
     "SCALES",
     "Affinity",
     "AffinityLike",
     "BlockwiseAffinity",
     "DenseAffinity",
+    "DistinctPoints",
     "GaussianBlocks",
+    "GivenDistances",
     "GraphAffinity",
+    "MetricPoints",
     "NeighborSearch",
+    "PreparedPoints",
+    "SparsePoints",
     "as_affinity",
     "check_affinity",
+    "check_distances",
+    "check_magnitude",
+    "condense",
+    "coordinates",
     "degrees",
     "density_law",
+    "distinct_points",
     "equalize",
     "equalizing_scale",
+    "exact_scale",
     "feature_scale",
     "fits_in_memory",
     "free_memory",
+    "is_dense",
+    "keeps_in_memory",
     "kneighbors",
     "knn_density",
     "knn_radius",
@@ -57,9 +86,13 @@ __all__ = [
     "neighbor_graph",
     "neighbor_recall",
     "parzen_density",
+    "points_in",
+    "prepare",
     "scale_affinity",
     "scott_bandwidth",
+    "shrink_far",
     "silverman_bandwidth",
     "squared_distances",
+    "unit_rows",
     "whiten",
 ]

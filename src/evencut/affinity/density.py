@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import pdist
 from scipy.special import gammaln
 
 from .neighbors import kneighbors
+from .spaces import is_dense
 
 __all__ = [
     "knn_density",
@@ -24,12 +27,13 @@ _CACHE_ENTRIES = 32_000
 _MEDIAN_SAMPLE = 2000
 
 
-def scott_bandwidth(X: ArrayLike) -> NDArray[np.float64]:
+def scott_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> NDArray[np.float64]:
     r"""Scott's rule of thumb, one bandwidth a feature.
 
     .. math:: \sqrt{\Sigma_{ii}} = r_i \, n^{-1/(N+4)}
 
-    with :math:`r_i` the standard deviation of feature i, n points and N features.
+    with :math:`r_i` the standard deviation of feature i, n points and N features. A point of weight w counts as w
+    points.
 
     Examples
     --------
@@ -37,11 +41,19 @@ def scott_bandwidth(X: ArrayLike) -> NDArray[np.float64]:
     array([1.231])
     """
     X = _points(X)
-    n_samples, n_features = X.shape
-    return X.std(axis=0, ddof=1 if n_samples > 1 else 0) * n_samples ** (-1.0 / (n_features + 4))
+    n_samples, n_features = float(len(X)), X.shape[1]
+    if weights is None:
+        variance = X.var(axis=0)
+    else:
+        counts = np.asarray(weights, dtype=np.float64)
+        # Weights below one are shares of a point, not fewer points.
+        n_samples = max(float(counts.sum()), n_samples)
+        variance = np.average((X - np.average(X, axis=0, weights=counts)) ** 2, axis=0, weights=counts)
+    spread = np.sqrt(variance * (n_samples / (n_samples - 1) if n_samples > 1 else 1.0))
+    return spread * n_samples ** (-1.0 / (n_features + 4))
 
 
-def silverman_bandwidth(X: ArrayLike) -> NDArray[np.float64]:
+def silverman_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> NDArray[np.float64]:
     r"""Silverman's rule of thumb, one bandwidth a feature.
 
     .. math:: \sqrt{\Sigma_{ii}} = r_i \left(\frac{4}{(N+2)\,n}\right)^{1/(N+4)}
@@ -53,11 +65,15 @@ def silverman_bandwidth(X: ArrayLike) -> NDArray[np.float64]:
     """
     X = _points(X)
     n_features = X.shape[1]
-    return scott_bandwidth(X) * (4.0 / (n_features + 2)) ** (1.0 / (n_features + 4))
+    return scott_bandwidth(X, weights) * (4.0 / (n_features + 2)) ** (1.0 / (n_features + 4))
 
 
 def whiten(
-    X: ArrayLike, bandwidth: float | str | ArrayLike, *, like: ArrayLike | None = None
+    X: ArrayLike,
+    bandwidth: float | str | ArrayLike,
+    *,
+    like: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
 ) -> tuple[NDArray[np.float64], float]:
     r"""Points measured in bandwidths, :math:`\Sigma^{-1/2} x`, and :math:`\log \det \Sigma^{1/2}`.
 
@@ -69,6 +85,8 @@ def whiten(
         (the median distance between points).
     like : array, optional
         The data a rule is applied to, where not `X` itself.
+    weights : array, optional
+        How many points each of the data stands for.
 
     Examples
     --------
@@ -78,7 +96,7 @@ def whiten(
            [2., 2.]])
     """
     X = _points(X)
-    sigma = _bandwidth(X if like is None else _points(like), bandwidth)
+    sigma = _bandwidth(X if like is None else _points(like), bandwidth, weights)
     if sigma.ndim < 2:
         sigma = np.broadcast_to(sigma, X.shape[1:])
         return X / sigma, float(np.log(sigma).sum())
@@ -130,13 +148,14 @@ def knn_radius(
     >>> knn_radius([[0.0], [1.0], [3.0]], 1)
     array([1., 1., 2.])
     """
-    X = _points(X)
+    points: Any = _points(X) if is_dense(X) else X
     if at is None:
-        radius = kneighbors(X, n_neighbors + 1, n_jobs=n_jobs)[0][:, -1]
+        radius = kneighbors(points, n_neighbors + 1, n_jobs=n_jobs)[0][:, -1]
     else:
-        radius = kneighbors(X, n_neighbors, at=_points(at), n_jobs=n_jobs)[0][:, -1]
-    # Brute-force distances of coinciding points are rounding errors, not distances.
-    spread = np.sqrt(X.var(axis=0).sum())
+        queries: Any = _points(at) if is_dense(at) else at
+        radius = kneighbors(points, n_neighbors, at=queries, n_jobs=n_jobs)[0][:, -1]
+    # Distances between sparse rows of equal values, and those somebody computed, may be rounding errors.
+    spread = np.sqrt(points.var(axis=0).sum()) if is_dense(X) else float(radius.max())
     positive = radius > 1e-7 * spread
     smallest = radius[positive].min() if positive.any() else (1e-7 * spread or 1.0)
     return np.where(positive, radius, smallest)
@@ -166,8 +185,8 @@ def knn_density(
     return np.exp(np.clip(log_density, -700, 700))
 
 
-def squared_distances(X: NDArray[np.floating], Y: NDArray[np.floating] | None = None) -> NDArray[np.floating]:
-    """Squared Euclidean distances; between the points of `X` they are exactly symmetric.
+def squared_distances(X: Any, Y: Any = None) -> NDArray[np.floating]:
+    """Squared distances (Euclidean, save for points of another metric); exactly symmetric between the points of `X`.
 
     Examples
     --------
@@ -176,6 +195,11 @@ def squared_distances(X: NDArray[np.floating], Y: NDArray[np.floating] | None = 
     array([[0., 9.],
            [9., 0.]])
     """
+    if not is_dense(X):
+        squared = X.distances(X if Y is None else Y) ** 2
+        if Y is None:
+            np.fill_diagonal(squared, 0)
+        return squared
     # Far from the origin |x|^2 + |y|^2 - 2xy cancels; about the mean it does not.
     centre = X.mean(axis=0)
     X = X - centre
@@ -195,13 +219,15 @@ def squared_distances(X: NDArray[np.floating], Y: NDArray[np.floating] | None = 
     return squared
 
 
-def _bandwidth(X: NDArray[np.float64], bandwidth: float | str | ArrayLike) -> NDArray[np.float64]:
+def _bandwidth(
+    X: NDArray[np.float64], bandwidth: float | str | ArrayLike, weights: ArrayLike | None = None
+) -> NDArray[np.float64]:
     """A rule, number, vector or matrix as an array; spreads of constant features count as one."""
     if isinstance(bandwidth, str):
         rules = {"scott": scott_bandwidth, "silverman": silverman_bandwidth, "median": _median_distance}
         if bandwidth not in rules:
             raise ValueError(f"bandwidth={bandwidth!r} is no rule; give a number, an array or one of {sorted(rules)}.")
-        sigma = np.asarray(rules[bandwidth](X), dtype=np.float64)
+        sigma = np.asarray(rules[bandwidth](X, weights), dtype=np.float64)
         return np.where(sigma > 0, sigma, 1.0)
     sigma = np.asarray(bandwidth, dtype=np.float64)
     n_features = X.shape[1]
@@ -218,7 +244,8 @@ def _bandwidth(X: NDArray[np.float64], bandwidth: float | str | ArrayLike) -> ND
     return sigma
 
 
-def _median_distance(X: NDArray[np.float64]) -> float:
+def _median_distance(X: NDArray[np.float64], weights: ArrayLike | None = None) -> float:
+    """Of distinct points; how often one occurs says nothing about lengths."""
     step = -(-len(X) // _MEDIAN_SAMPLE)
     return float(np.median(pdist(X[::step]))) if len(X) > 1 else 1.0
 

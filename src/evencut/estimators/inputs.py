@@ -7,25 +7,25 @@ from contextlib import contextmanager
 from numbers import Integral
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ..affinity import as_affinity
+from ..affinity import METRICS, PreparedPoints, SparsePoints, is_dense
 from ..kernels import KERNELS, Kernel
 
 __all__ = [
+    "accepted_sparse",
     "check_choice",
     "check_count",
+    "check_metric",
     "check_n_clusters",
     "check_n_jobs",
+    "check_space",
     "is_pairwise",
     "kernel_from",
     "memory_advice",
     "refuse_dask",
     "seed_from",
-    "subset",
 ]
 
 
@@ -69,6 +69,32 @@ def is_pairwise(kernel: Any) -> bool:
     return (isinstance(kernel, Kernel) and kernel.is_pairwise) or (isinstance(kernel, str) and kernel == "precomputed")
 
 
+def accepted_sparse(pairwise: bool, metric: str) -> Any:
+    """The kinds of sparse matrices that are taken: any for an affinity, rows where products give the distances."""
+    if pairwise:
+        return ("csr", "csc", "coo")
+    return "csr" if metric in ("euclidean", "cosine") else False
+
+
+def check_metric(metric: Any, kernel: Kernel | None = None) -> None:
+    """Raise for a metric that is not known, and for one beside an affinity."""
+    check_choice("metric", metric, METRICS)
+    if kernel is not None and kernel.is_pairwise and metric != "euclidean":
+        raise ValueError(
+            f"kernel='precomputed' takes an affinity, for which metric={metric!r} means nothing; leave one of them out."
+        )
+
+
+def check_space(kernel: Kernel | None, points: Any, metric: str) -> None:
+    """Raise for a kernel that needs coordinates where there are none."""
+    if kernel is not None and kernel.needs_coordinates and not is_dense(points):
+        what = "sparse rows" if isinstance(points, SparsePoints) else f"metric={metric!r}"
+        raise ValueError(
+            f"{kernel!r} needs the coordinates of the points, which {what} do not give; use a kernel of neighbours "
+            "such as 'shared_neighbors' or 'knn', or Gaussian(bandwidth=...) with one length or 'median'."
+        )
+
+
 def refuse_dask(X: Any, name: str) -> None:
     """Raise for data that an estimator in memory cannot take."""
     if callable(getattr(X, "__dask_graph__", None)):
@@ -83,27 +109,15 @@ def seed_from(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def check_n_clusters(n_clusters: int, points: Any, *, pairwise: bool) -> None:
-    """Raise where there are fewer points, or fewer distinct points, than clusters."""
-    n_distinct, what = points.shape[0], "points"
-    if not pairwise:
-        # A look at the first rows usually settles it; only then are all compared.
-        for rows in (points[: 4 * n_clusters + 1000], points):
-            n_distinct, what = len(np.unique(rows, axis=0)), "distinct points"
-            if n_distinct >= n_clusters:
-                return
-    if n_distinct < n_clusters:
+def check_n_clusters(n_clusters: int, prepared: PreparedPoints) -> None:
+    """Raise where there are fewer distinct points than clusters."""
+    n_points = len(prepared.weights)
+    if n_points < n_clusters:
+        n_rows = int((prepared.of_row >= 0).sum())
+        what = "points" if n_points == n_rows else f"distinct points among {n_rows} rows"
         raise ValueError(
-            f"n_clusters={n_clusters} is more than the {n_distinct} {what} given; "
-            f"ask for at most {n_distinct} clusters."
+            f"n_clusters={n_clusters} is more than the {n_points} {what} given; ask for at most {n_points} clusters."
         )
-
-
-def subset(X: Any, kept: NDArray[np.intp], pairwise: bool) -> Any:
-    """The rows kept, in that order (of an affinity, rows and columns); X itself where these are all as they are."""
-    if len(kept) == X.shape[0] and (kept[1:] > kept[:-1]).all():
-        return X
-    return as_affinity(X).among(kept).entries if pairwise else X[kept]
 
 
 @contextmanager

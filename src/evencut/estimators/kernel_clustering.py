@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,38 +11,35 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ..affinity import SCALES, AffinityLike, degrees, feature_scale, limits, near_order
+from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity, check_distances, limits, prepare
 from ..criteria import CRITERIA, EQUALIZATIONS, PosedProblem, pose
 from ..diagnosis import BiasReport, diagnose
 from ..kernels import Extension, Kernel
-from ..selection import Selection, select, select_number
-from ..solvers import SOLVERS, Solution, refine, solve
+from ..selection import Selection, choose_number, select, select_number
+from ..solvers import SOLVERS, Solution, heaviest_first, refine, solve
+from .cluster_space import ClusterSpaceMixin
 from .fitting import step, warn_of_early_stop, whole_or_nothing
 from .inputs import (
+    accepted_sparse,
     check_choice,
     check_count,
+    check_metric,
     check_n_clusters,
     check_n_jobs,
+    check_space,
     is_pairwise,
     kernel_from,
     memory_advice,
     refuse_dask,
     seed_from,
-    subset,
 )
+from .partial_labels import check_partial, emphasis, labels_of_points, steer
 from .prediction import Prediction
 
 __all__ = ["KernelClustering"]
 
-
-@dataclass(frozen=True, eq=False)
-class _Prepared:
-    """The points that are clustered: those of positive weight, scaled, in an order that is kept apart."""
-
-    points: Any
-    weights: NDArray[np.float64]
-    kept: NDArray[np.intp]
-    seed: int
+# The default keeps so many points for every cluster, however many clusters there are.
+_POINTS_PER_CLUSTER = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +54,7 @@ class _Chosen:
     start: Solution | None = None
 
 
-class KernelClustering(ClusterMixin, BaseEstimator):
+class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
     r"""Kernel clustering without density bias.
 
     Splits the points into k clusters that minimise a criterion on a kernel's affinity A, such as
@@ -93,6 +90,11 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         `"auto"`: the same with `kernel="auto"` where there are more than 3 columns and their deviations differ
         by more than 10 times (a table of different units rather than coordinates), else none. `None`: none. A
         precomputed affinity is never scaled.
+    metric : str, default="euclidean"
+        `"cosine"` is Euclidean distance between rows of unit length, exactly: what embeddings and TF-IDF rows are
+        compared by. `"precomputed"`: X holds the distances between all points, at `predict` those of new points
+        (rows) to the fitted ones. Or `"manhattan"`, `"chebyshev"`, `"canberra"`, `"braycurtis"`, `"correlation"`.
+        `scale="auto"` scales nothing unless it is Euclidean.
     n_init : int, default=4
         Number of starts; the one of lowest energy is kept.
     max_iter : int, default=100
@@ -108,6 +110,8 @@ class KernelClustering(ClusterMixin, BaseEstimator):
     ----------
     labels_ : ndarray of shape (n_samples,)
         Clusters, numbered by falling weight.
+    margin_ : ndarray of shape (n_samples,)
+        How much dearer the second-best cluster would be, from 0 at a border to 1 deep inside a cluster.
     n_clusters_ : int
         Number of clusters, given or chosen.
     selection_ : Selection
@@ -115,13 +119,16 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         scores; :meth:`plot_selection` draws them.
     feature_scale_ : ndarray of shape (n_features_in_,)
         What the columns were divided by.
-    affinity_ : ndarray or CSR array of shape (n_samples, n_samples)
-        The affinity of the kernel, before equalisation; of a sparse graph of more than 20000 points, a copy.
-    weights_ : ndarray of shape (n_samples,)
-        Point weights: sample weights times adaptive weights.
-    equalizing_scale_ : ndarray of shape (n_samples,)
+    point_of_row_ : ndarray of shape (n_samples,)
+        The point that each row became: rows that are equal are one point; -1 for rows of weight zero. Where all rows
+        are distinct and have a weight, the points are the rows.
+    affinity_ : ndarray or CSR array of shape (n_points, n_points)
+        The affinity of the kernel between the points, before equalisation; a copy.
+    weights_ : ndarray of shape (n_points,)
+        Point weights: sample weights, summed over equal rows, times adaptive weights.
+    equalizing_scale_ : ndarray of shape (n_points,)
         The scale :math:`s_p` of exact equalisation, ones without it.
-    degrees_ : ndarray of shape (n_samples,)
+    degrees_ : ndarray of shape (n_points,)
         Node degrees of `affinity_`.
     energy_ : float
         Value of the criterion in the paper's sign and scale; lower is better.
@@ -135,10 +142,10 @@ class KernelClustering(ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    A sample weight stands for so many copies of its point, exactly for kernels whose affinity between two
-    points depends on these alone (Gaussian of a given bandwidth, precomputed). For kernels that look at
-    neighbours or spreads it cannot be exact: copies of a point are its own nearest neighbours. A weight of
-    zero leaves a point out of the fit; it is labelled afterwards as a new point would be.
+    A row that occurs c times is one point of weight c, for every kernel: neighbours are counted among distinct
+    points, so that copies do not fill a neighbourhood, and a sample weight means the same as repetition. Near-copies,
+    nearer to each other than a thousandth of the distance to anyone else, are copies too. A weight of zero leaves a
+    row out of the fit; it is labelled afterwards as a new point would be.
 
     New points go to the cluster of lowest cost under the bound of the Lloyd step,
     :math:`-2 (M S_k)_p / w(S_k) + w_p M(S_k, S_k)/w(S_k)^2`.
@@ -162,6 +169,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         equalize: str | None = None,
         solver: str = "auto",
         scale: str | None = "auto",
+        metric: str = "euclidean",
         n_init: int = 4,
         max_iter: int = 100,
         random_state: int | np.random.RandomState | None = None,
@@ -174,6 +182,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         self.equalize = equalize
         self.solver = solver
         self.scale = scale
+        self.metric = metric
         self.n_init = n_init
         self.max_iter = max_iter
         self.random_state = random_state
@@ -186,9 +195,12 @@ class KernelClustering(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), frame, or affinity of shape (n_samples, n_samples)
-            Points; or, with `kernel="precomputed"`, a dense or sparse affinity.
-        y : ignored
+        X : array or sparse matrix of shape (n_samples, n_features), frame, or square matrix
+            Points; or, with `kernel="precomputed"`, a dense or sparse affinity; or, with `metric="precomputed"`,
+            distances. Sparse rows stay sparse.
+        y : array of int of shape (n_samples,), optional
+            Partial labels: the clusters, from 0, of rows where they are known, and -1 elsewhere. Labelled rows keep
+            their label, and steer the rest. A `y` without any -1 is ignored, as scikit-learn's clusterers do.
         sample_weight : array of shape (n_samples,), optional
             How many points each point stands for.
 
@@ -198,32 +210,36 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         """
         kernel = self._check_parameters()
         X = self._check_points(X, kernel, reset=True)
+        partial = check_partial(y, X.shape[0])
         prepared = self._prepare(X, sample_weight, kernel)
+        seed = seed_from(self.random_state)
         step("neighbours and affinity", 1, 3)
         with memory_advice(len(prepared.weights)):
-            chosen = self._choose(prepared, kernel)
+            chosen = self._choose(prepared, kernel, seed, 1 if partial is None else int(partial.max()) + 1)
         step("clusters", 2, 3)
-        posed = pose(chosen.affinity, prepared.weights, self.criterion, self.equalize)
-        solution = self._solve(posed, chosen, prepared.seed)
+        if partial is None:
+            posed = pose(chosen.affinity, prepared.weights, self.criterion, self.equalize)
+            solution = self._solve(posed, chosen, seed)
+            labels = heaviest_first(solution.labels, posed.problem.weights, prepared.first_row)
+            solution = replace(solution, labels=labels)
+        else:
+            posed, solution = self._steer(prepared, chosen, partial, seed)
         warn_of_early_stop(solution, self.max_iter)
         step("summary", 3, 3)
         self._record(prepared, chosen, posed, solution)
-        if len(prepared.kept) < X.shape[0]:
-            everyone = self._prediction.labels(self._scaled(X))
-            everyone[prepared.kept] = solution.labels
-            self.labels_ = everyone
+        self._label_rows(X, prepared, solution, partial)
         return self
 
     @property
     def affinity_(self) -> Any:
         """The affinity of the kernel, before equalisation."""
         check_is_fitted(self)
-        # Many points are kept in an order of their own; the affinity is brought back from it when asked for.
-        return subset(self._affinity, np.argsort(self._prediction.kept), pairwise=True)
+        # The points are kept in an order of their own; the affinity is brought back from it when asked for.
+        return as_affinity(self._affinity).among(self._prepared.given_order).entries
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int64]:
         """Cluster the points and return their labels; parameters as in :meth:`fit`."""
-        return self.fit(X, sample_weight=sample_weight).labels_
+        return self.fit(X, y, sample_weight=sample_weight).labels_
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Clusters of new points.
@@ -238,7 +254,8 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         ndarray of shape (n_queries,)
         """
         check_is_fitted(self)
-        return self._prediction.labels(self._scaled(self._check_points(X, self._prediction.kernel, reset=False)))
+        X = self._check_points(X, self._prediction.kernel, reset=False)
+        return self._prediction.labels(self._prepared.scaled(X))
 
     def plot_selection(self, ax: Any = None) -> Any:
         """Draw the candidates of `selection_` and their scores.
@@ -285,42 +302,56 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         'ok'
         """
         check_is_fitted(self)
-        fitted = self._prediction
-        if X is None and fitted.kernel.is_pairwise:
+        if X is None and self._prediction.kernel.is_pairwise:
             raise ValueError("the model was fitted on an affinity; pass the points themselves: diagnose(X).")
-        points = fitted.points if X is None else np.asarray(X)
-        labels = self.labels_[fitted.kept] if X is None else self.labels_
-        if len(labels) == len(fitted.kept):
-            options.setdefault("affinity", self._affinity if X is None else self.affinity_)
-        return diagnose(points, labels, **options)
+        if X is not None:
+            options.setdefault("metric", self.metric)
+            return diagnose(X, self.labels_, **options)
+        options.setdefault("affinity", self._affinity)
+        return diagnose(self._prepared.points, self._prediction.fitted_labels, **options)
 
-    def _prepare(self, X: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> _Prepared:
-        """Leave out points of weight zero, put many in an order that keeps neighbours near, and scale the columns."""
-        pairwise = kernel is not None and kernel.is_pairwise
+    def _prepare(self, X: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> PreparedPoints:
+        """The distinct points of positive weight, their columns scaled; of a given affinity, its rows as they are."""
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        kept = np.flatnonzero(weights > 0)
-        if (kernel is None or kernel.is_graph) and len(kept) > limits.MANY_POINTS:
-            kept = kept[near_order(X[kept])]
-        points = subset(X, kept, pairwise)
+        if not (weights > 0).any():
+            raise ValueError("sample_weight is zero for every point; give at least some a positive weight.")
+        if kernel is not None and kernel.is_pairwise:
+            prepared = _prepared_affinity(X, weights)
+        else:
+            prepared = prepare(
+                X,
+                weights,
+                scale=None if self.scale == "auto" and kernel is not None else self.scale,
+                has_units=kernel is not None and kernel.has_units,
+                merge=kernel is None or not kernel.is_tied_to_rows,
+                most=self._most_points() if kernel is None else None,
+                n_jobs=self.n_jobs,
+                names=getattr(self, "feature_names_in_", None),
+                metric=self.metric,
+            )
+            check_space(kernel, prepared.points, self.metric)
         if not isinstance(self.n_clusters, str):
-            check_n_clusters(self.n_clusters, points, pairwise=pairwise)
-        unasked = self.scale == "auto" and kernel is not None
-        self.feature_scale_ = np.ones(points.shape[1]) if unasked or pairwise else feature_scale(points, self.scale)
-        return _Prepared(self._scaled(points), weights[kept], kept, seed_from(self.random_state))
+            check_n_clusters(self.n_clusters, prepared)
+        return prepared
 
-    def _choose(self, prepared: _Prepared, kernel: Kernel | None) -> _Chosen:
+    def _most_points(self) -> int:
+        n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
+        return max(limits.MOST_COMPARED, _POINTS_PER_CLUSTER * n_clusters)
+
+    def _choose(self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int) -> _Chosen:
         """The kernel, its affinity and the number of clusters; with `kernel="auto"` also a first solution."""
-        points, weights, seed = prepared.points, prepared.weights, prepared.seed
+        points, weights = prepared.points, prepared.weights
         if kernel is None:
             how = {name: getattr(self, name) for name in ("solver", "n_init", "max_iter", "n_jobs")}
-            found = select(points, self.n_clusters, weights=weights, random_state=seed, **how)
-            n_clusters = found.selection.best.n_clusters
-            return _Chosen(found.kernel, found.affinity, found.extension, n_clusters, found.selection, found.solution)
-        affinity, extension = kernel.affinity_and_extension(points, n_jobs=self.n_jobs)
+            found = select(points, self.n_clusters, least=least, weights=weights, random_state=seed, **how)
+            return _Chosen(
+                found.kernel, found.affinity, found.extension, found.n_clusters, found.selection, found.solution
+            )
+        affinity, extension = kernel.affinity_and_extension(points, weights=weights, n_jobs=self.n_jobs)
         if not isinstance(self.n_clusters, str):
             return _Chosen(kernel, affinity, extension, self.n_clusters)
         selection = select_number(affinity, weights, seed)
-        n_clusters = selection.numbers[0].n_clusters if selection.numbers else 1
+        n_clusters = max(choose_number(selection.numbers), least)
         return _Chosen(kernel, affinity, extension, n_clusters, selection)
 
     def _solve(self, posed: PosedProblem, chosen: _Chosen, seed: int) -> Solution:
@@ -333,26 +364,49 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         by_moves = SOLVERS[self.solver].by_moves
         return refine(posed.problem, chosen.start.labels, chosen.n_clusters, by_moves, max_iter=self.max_iter)
 
-    def _record(self, prepared: _Prepared, chosen: _Chosen, posed: PosedProblem, solution: Solution) -> None:
-        """Keep what the fit has found, in the order of the points as they were given."""
+    def _steer(
+        self, prepared: PreparedPoints, chosen: _Chosen, partial: NDArray[np.int64], seed: int
+    ) -> tuple[PosedProblem, Solution]:
+        """The problem in which labelled points count more, and its solution with these held."""
+        held = labels_of_points(partial, prepared, chosen.n_clusters)
+        weights = prepared.weights * emphasis(held, prepared.weights, chosen.n_clusters)
+        posed = pose(chosen.affinity, weights, self.criterion, self.equalize)
+        start = chosen.start or self._solve(posed, chosen, seed)
+        return posed, steer(posed.problem, start.labels, held, chosen.n_clusters, self.max_iter, seed)
+
+    def _label_rows(
+        self, X: Any, prepared: PreparedPoints, solution: Solution, partial: NDArray[np.int64] | None
+    ) -> None:
+        """Give every row the label and the margin of its point; rows of weight zero are predicted."""
+        self.labels_ = solution.labels[prepared.of_row]
+        self.margin_ = self._prediction.fitted_margins[prepared.of_row]
+        left_out = np.flatnonzero(prepared.of_row < 0)
+        if left_out.size:
+            rows = prepared.scaled(X[left_out])
+            self.labels_[left_out] = self._prediction.labels(rows)
+            self.margin_[left_out] = self._prediction.margins(rows)
+        if partial is not None:
+            self.labels_[partial >= 0] = partial[partial >= 0]
+
+    def _record(self, prepared: PreparedPoints, chosen: _Chosen, posed: PosedProblem, solution: Solution) -> None:
+        """Keep what the fit has found, the points in the order of their first rows."""
         self._prediction = Prediction.of(chosen, prepared, posed, solution.labels, self.n_jobs)
+        self._prepared = prepared
         self._affinity = chosen.affinity
         if chosen.selection is not None:
             self.selection_ = chosen.selection
         self.n_clusters_ = chosen.n_clusters
-        given = np.argsort(prepared.kept)
-        self.weights_ = posed.weights[given]
-        self.equalizing_scale_ = posed.scale[given]
-        self.degrees_ = degrees(chosen.affinity)[given]
+        self.feature_scale_ = prepared.feature_scale
+        order = prepared.given_order
+        place = np.full(len(order) + 1, -1)
+        place[order] = np.arange(len(order))
+        self.point_of_row_ = place[prepared.of_row]
+        self.weights_ = posed.weights[order]
+        self.equalizing_scale_ = posed.scale[order]
+        self.degrees_ = as_affinity(chosen.affinity).degrees()[order]
         self.energy_ = solution.energy
         self.energy_trace_ = np.array(solution.trace)
         self.n_iter_ = solution.n_iter
-        self.labels_ = solution.labels[given]
-
-    def _scaled(self, X: Any) -> Any:
-        if np.all(self.feature_scale_ == 1):
-            return X
-        return (X / self.feature_scale_).astype(X.dtype, copy=False)
 
     def _check_parameters(self) -> Kernel | None:
         """Raise for parameters out of range; the kernel as an object, None where it is to be chosen."""
@@ -363,21 +417,34 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         for name in ("n_clusters", "n_init", "max_iter"):
             check_count(name, getattr(self, name), auto=name == "n_clusters")
         check_n_jobs(self.n_jobs)
-        return kernel_from(self.kernel, auto=True)
+        kernel = kernel_from(self.kernel, auto=True)
+        check_metric(self.metric, kernel)
+        return kernel
 
     def _check_points(self, X: Any, kernel: Kernel | None, *, reset: bool) -> Any:
         refuse_dask(X, type(self).__name__)
         pairwise = kernel is not None and kernel.is_pairwise
-        return validate_data(
+        X = validate_data(
             self,
             X,
             reset=reset,
-            accept_sparse=("csr", "csc", "coo") if pairwise else False,
+            accept_sparse=accepted_sparse(pairwise, self.metric),
             dtype=[np.float64, np.float32],
             ensure_min_samples=2 if reset else 1,
         )
+        return check_distances(X) if reset and self.metric == "precomputed" else X
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = tags.input_tags.sparse = is_pairwise(self.kernel)
+        tags.input_tags.pairwise = is_pairwise(self.kernel) or self.metric == "precomputed"
+        tags.input_tags.sparse = bool(accepted_sparse(is_pairwise(self.kernel), self.metric))
         return tags
+
+
+def _prepared_affinity(X: Any, weights: NDArray[np.float64]) -> PreparedPoints:
+    """The rows and columns of positive weight of an affinity that was given; it is never scaled."""
+    kept = np.flatnonzero(weights > 0)
+    of_row = np.full(len(weights), -1, dtype=np.intp)
+    of_row[kept] = np.arange(len(kept))
+    points = X if len(kept) == len(weights) else as_affinity(X).among(kept).entries
+    return PreparedPoints(points, weights[kept], of_row, kept, np.ones(X.shape[1]))

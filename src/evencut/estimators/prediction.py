@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -11,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity import NeighborSearch, as_affinity
+from ..affinity import NeighborSearch, as_affinity, is_dense, shrink_far
 from ..criteria import Criterion, PosedProblem
 from ..kernels import Extension, Kernel
 from ..solvers.lloyd import bound_costs
 
-__all__ = ["Prediction"]
+__all__ = ["Prediction", "margins"]
 
 _ROWS_PER_BLOCK = 4096
 
@@ -33,10 +34,10 @@ class Prediction:
     points : array of shape (n, ...)
         The fitted points, or the affinity given in their place.
     kept : ndarray of shape (n,)
-        Their rows in what was given to `fit`.
+        Their first rows in what was given to `fit`: of an affinity, the columns that count.
     extension : callable or None
         From new points to their affinities; made from the kernel when first needed where it is None.
-    fitted_labels : ndarray of shape (n,)
+    fitted_labels, fitted_margins : ndarrays of shape (n,)
     point_scale : ndarray of shape (n,)
         Weight times equalising scale of the fitted points.
     inside, weight : ndarrays of shape (n_clusters,)
@@ -53,6 +54,7 @@ class Prediction:
     kept: NDArray[np.intp]
     extension: Extension | None
     fitted_labels: NDArray[np.int64]
+    fitted_margins: NDArray[np.float64]
     point_scale: NDArray[np.float64]
     inside: NDArray[np.float64]
     weight: NDArray[np.float64]
@@ -63,13 +65,19 @@ class Prediction:
     @classmethod
     def of(cls, chosen: Any, prepared: Any, posed: PosedProblem, labels: NDArray[np.int64], n_jobs: int | None) -> Any:
         """The prediction that belongs to a solved problem."""
-        inside, weight = posed.problem.associations(labels, int(labels.max()) + 1)
+        problem, n_clusters = posed.problem, int(labels.max()) + 1
+        inside, weight = problem.associations(labels, n_clusters)
+        links = problem.matrix.links(labels, n_clusters)
+        if problem.diagonal is not None:
+            links[np.arange(len(labels)), labels] += problem.diagonal
+        costs = bound_costs(links, problem.weights, inside, weight)
         return cls(
             kernel=chosen.kernel,
             points=prepared.points,
-            kept=prepared.kept,
+            kept=prepared.first_row,
             extension=chosen.extension,
             fitted_labels=labels,
+            fitted_margins=margins(costs, labels),
             point_scale=posed.weights * posed.scale,
             inside=inside,
             weight=weight,
@@ -84,28 +92,90 @@ class Prediction:
         A point without any affinity takes the label of the nearest fitted point; where only affinities are known it
         goes to the first cluster, with a warning.
         """
-        if self.kernel.is_pairwise:
-            X = X[:, self.kept]
-        if self.extension is None:
-            self.extension = self.kernel.extend(self.points, n_jobs=self.n_jobs)
-        n_queries = X.shape[0]
-        found = np.empty(n_queries, dtype=np.int64)
-        linked = np.empty(n_queries, dtype=bool)
-        for first in range(0, n_queries, _ROWS_PER_BLOCK):
-            block = slice(first, first + _ROWS_PER_BLOCK)
-            rows = as_affinity(self.extension(X[block]))
-            links = rows.links(self.fitted_labels, len(self.weight), self.point_scale)
-            found[block] = self._costs(links).argmin(axis=1)
+        return self._assigned(X)[0]
+
+    def margins(self, X: Any) -> NDArray[np.float64]:
+        """How much dearer the second-best cluster is for new points; zero for points without any affinity."""
+        return self._assigned(X)[1]
+
+    def distances(self, X: Any) -> NDArray[np.float64]:
+        """Squared distances of new points to the clusters, less their own squared length.
+
+        A point without any affinity has those of the fitted point nearest to it.
+        """
+        X = self._within_reach(X)
+        found = np.empty((X.shape[0], len(self.weight)))
+        linked = np.empty(X.shape[0], dtype=bool)
+        for block, links in self._linked(X):
+            found[block] = self._costs(links) / self._point_weights(links)[:, None]
             linked[block] = links.any(axis=1)
         far = np.flatnonzero(~linked)
+        if far.size and not self.kernel.is_pairwise:
+            nearest = self._search.query(X[far], 1)[1][:, 0]
+            for block, links in self._linked(self.points[nearest]):
+                found[far[block]] = self._costs(links) / self._point_weights(links)[:, None]
+        return found
+
+    def cohesion(self, X: Any) -> float:
+        """How much more of the affinity of new points goes to their own clusters than chance would send there."""
+        X = self._within_reach(X)
+        chance = self.weight / self.weight.sum()
+        total = 0.0
+        for _, links in self._linked(X):
+            linked = links[links.any(axis=1)]
+            own = self._costs(linked).argmin(axis=1)
+            total += float(np.sum(linked[np.arange(len(own)), own] / linked.sum(axis=1) - chance[own]))
+        return total / X.shape[0]
+
+    def _assigned(self, X: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Labels and margins, a block of rows at a time."""
+        X = self._within_reach(X)
+        found, margin = np.empty(X.shape[0], dtype=np.int64), np.empty(X.shape[0])
+        linked = np.empty(X.shape[0], dtype=bool)
+        for block, links in self._linked(X):
+            costs = self._costs(links)
+            found[block] = costs.argmin(axis=1)
+            margin[block] = margins(costs, found[block])
+            linked[block] = links.any(axis=1)
+        self._place_far(X, np.flatnonzero(~linked), found, margin)
+        return found, margin
+
+    def _within_reach(self, X: Any) -> Any:
+        """New points where distances to the fitted ones can be computed; of affinities, the columns that count."""
+        if self.kernel.is_pairwise:
+            return X[:, self.kept]
+        if not is_dense(X):
+            return X
+        centre = self.points.mean(axis=0)
+        return shrink_far(X, centre, float(np.abs(self.points - centre).max()))
+
+    def _linked(self, X: Any) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """Block by block, the affinity of new points (rows) with each cluster (columns), as the problem has it."""
+        if self.extension is None:
+            self.extension = self.kernel.extend(self.points, n_jobs=self.n_jobs)
+        for first in range(0, X.shape[0], _ROWS_PER_BLOCK):
+            block = slice(first, first + _ROWS_PER_BLOCK)
+            rows = as_affinity(self.extension(X[block]))
+            yield block, rows.links(self.fitted_labels, len(self.weight), self.point_scale)
+
+    def _place_far(
+        self, X: Any, far: NDArray[np.intp], found: NDArray[np.int64], margin: NDArray[np.float64]
+    ) -> None:
+        """Label the points without any affinity, in place."""
+        margin[far] = 0.0
         if far.size and not self.kernel.is_pairwise:
             found[far] = self.fitted_labels[self._search.query(X[far], 1)[1][:, 0]]
         elif far.size:
             found[far] = 0
             warnings.warn(
-                f"{far.size} new points have no affinity with any fitted point and go to cluster 0.", stacklevel=3
+                f"{far.size} new points have no affinity with any fitted point and go to cluster 0.", stacklevel=5
             )
-        return found
+
+    def _point_weights(self, links: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The weights of new points in the problem; one where they would be zero."""
+        degree = links.sum(axis=1)
+        weights = self.criterion.point_weight(np.where(degree > 0, 1.0, 0.0) if self.is_even else degree)
+        return np.where(weights > 0, weights, 1.0)
 
     def _costs(self, links: NDArray[np.float64]) -> NDArray[np.float64]:
         degree = links.sum(axis=1)
@@ -124,3 +194,25 @@ class Prediction:
         if isinstance(self.extension, FunctionType) and "<" in self.extension.__qualname__:
             state["extension"] = None
         return state
+
+
+def margins(costs: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    r"""How much dearer the best other cluster is than the one taken, from 0 at a border to 1 deep inside.
+
+    .. math:: \max\left(0, \frac{c_{pl} - c_{pk}}{|c_{pl}| + |c_{pk}|}\right), \qquad l = \arg\min_{j \ne k} c_{pj}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> margins(np.array([[-1.0, 1.0], [0.5, 0.5]]), np.array([0, 0]))
+    array([1., 0.])
+    """
+    if costs.shape[1] == 1:
+        return np.ones(len(costs))
+    rows = np.arange(len(costs))
+    own = costs[rows, labels]
+    others = costs.copy()
+    others[rows, labels] = np.inf
+    other = others.min(axis=1)
+    total = np.abs(own) + np.abs(other)
+    return np.clip((other - own) / np.where(total > 0, total, 1.0), 0.0, 1.0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from ..affinity import AffinityLike
 
-__all__ = ["Extension", "Kernel", "Points", "exp_half", "matrix_per_point"]
+__all__ = ["Extension", "Kernel", "Points", "check_neighbors", "exp_half", "matrix_per_point"]
 
 Points = NDArray[np.floating]
 Extension = Callable[[Points], AffinityLike]
@@ -23,8 +25,21 @@ class Kernel(BaseEstimator):
     #: Whether an affinity is given in place of points.
     is_pairwise = False
 
+    #: Whether lengths have a meaning of their own, so that points must not be rescaled.
+    has_units = False
+
     #: Whether only neighbours have an affinity, so that it is a sparse graph.
     is_graph = False
+
+    @property
+    def needs_coordinates(self) -> bool:
+        """Whether points must be rows of one array under Euclidean distance; most need distances only."""
+        return False
+
+    @property
+    def is_tied_to_rows(self) -> bool:
+        """Whether a parameter holds a value for each row, so that rows must stay as they are."""
+        return False
 
     @abstractmethod
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
@@ -34,9 +49,21 @@ class Kernel(BaseEstimator):
     def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
         """A function from new points to the rows of their affinities with `X`; one that can be pickled is kept."""
 
-    def affinity_and_extension(self, X: Points, *, n_jobs: int | None = None) -> tuple[AffinityLike, Extension | None]:
-        """The affinity, and the extension where it comes with it at no cost; else it is made when first needed."""
+    def affinity_and_extension(
+        self, X: Points, *, weights: NDArray[np.float64] | None = None, n_jobs: int | None = None
+    ) -> tuple[AffinityLike, Extension | None]:
+        """The affinity of points of these weights, and the extension where it comes with it at no cost.
+
+        Most kernels take neighbours among distinct points and need no weights. Where there is no extension, it is made
+        when first needed.
+        """
         return self.affinity(X, n_jobs=n_jobs), None
+
+
+def check_neighbors(n_neighbors: Any) -> None:
+    """Raise unless it is a whole number of at least one."""
+    if not isinstance(n_neighbors, Integral) or isinstance(n_neighbors, bool) or n_neighbors < 1:
+        raise ValueError(f"n_neighbors={n_neighbors!r} must be a whole number of at least 1.")
 
 
 def exp_half(squared: NDArray[np.floating]) -> NDArray[np.floating]:

@@ -6,10 +6,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from ..affinity import AffinityLike, NeighborSearch, neighbor_graph
-from .base import Extension, Kernel, Points
+from .base import Extension, Kernel, Points, check_neighbors
 
 __all__ = ["KNN"]
 
@@ -54,13 +55,16 @@ class KNN(Kernel):
         """One for the K nearest points of `X`, seen from the new point alone."""
         return self._extension(NeighborSearch(X, n_jobs=n_jobs, method=self.neighbors))
 
-    def affinity_and_extension(self, X: Points, *, n_jobs: int | None = None) -> tuple[AffinityLike, Extension | None]:
+    def affinity_and_extension(
+        self, X: Points, *, weights: NDArray[np.float64] | None = None, n_jobs: int | None = None
+    ) -> tuple[AffinityLike, Extension | None]:
         """Both from one search; a subclass with an affinity of its own keeps to it."""
         if type(self).affinity is not KNN.affinity:
             return super().affinity_and_extension(X, n_jobs=n_jobs)
         return self._both(X, n_jobs)
 
     def _both(self, X: Points, n_jobs: int | None) -> tuple[AffinityLike, Extension]:
+        check_neighbors(self.n_neighbors)
         search = NeighborSearch(X, n_jobs=n_jobs, method=self.neighbors)
         near = search.query_self(self.n_neighbors)[1]
         return neighbor_graph(near, self.symmetrize, X.dtype), self._extension(search)
@@ -75,4 +79,4 @@ def _indicators(search: NeighborSearch, n_neighbors: int, Y: Points) -> sparse.c
     n_rows, n_neighbors = indices.shape
     indptr = np.arange(0, indices.size + 1, n_neighbors)
     parts = (np.ones(indices.size, dtype=search.X.dtype), indices.ravel(), indptr)
-    return sparse.csr_array(parts, shape=(n_rows, len(search.X)))
+    return sparse.csr_array(parts, shape=(n_rows, search.n_points))

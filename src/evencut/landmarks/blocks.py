@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..affinity.threads import n_threads
 from .choosing import RowSample
 
 __all__ = ["Block", "RowBlocks", "is_lazy", "row_blocks", "run_block", "sample"]
@@ -72,18 +72,18 @@ class RowBlocks:
     def results(self, work: Work, skip: Collection[int] = ()) -> Iterator[tuple[int, Any]]:
         """The number of each block and what `work` makes of it, in any order; blocks in `skip` are left out."""
         todo = [i for i in range(len(self.blocks)) if i not in skip]
-        n_threads = min(effective_n_jobs(self.n_jobs), max(len(todo), 1))
-        if n_threads == 1:
+        n_workers = min(n_threads(self.n_jobs), max(len(todo), 1))
+        if n_workers == 1:
             for i in todo:
                 yield i, self._run(work, i)
             return
-        with ThreadPoolExecutor(n_threads) as pool:
+        with ThreadPoolExecutor(n_workers) as pool:
             # A short queue: results wait for their turn without piling up.
             waiting: deque[tuple[int, Future]] = deque()
             try:
                 for i in todo:
                     waiting.append((i, pool.submit(self._run, work, i)))
-                    if len(waiting) > 2 * n_threads:
+                    if len(waiting) > 2 * n_workers:
                         done, future = waiting.popleft()
                         yield done, future.result()
                 while waiting:
@@ -100,10 +100,11 @@ class RowBlocks:
             total = part if total is None else total + part
         return total
 
-    def gathered(self, work: Work) -> NDArray[Any]:
-        """What `work` makes of each block, stacked in the order of the rows."""
+    def gathered(self, work: Work) -> Any:
+        """What `work` makes of each block, stacked in the order of the rows; sparse rows stay sparse."""
         found = dict(self.results(work))
-        return np.concatenate([found[i] for i in range(len(self.blocks))])
+        parts = [found[i] for i in range(len(self.blocks))]
+        return sparse.vstack(parts).tocsr() if sparse.issparse(parts[0]) else np.concatenate(parts)
 
     def filled(self, work: Work) -> NDArray[np.int64]:
         """One number a row from `work`, put in place as the blocks are finished."""
@@ -245,8 +246,13 @@ def _not_numbers(what: str, dtype: Any) -> str:
 
 
 def _where_not_finite(rows: Any, name: str, columns: Any) -> str:
-    bad = ~np.isfinite(rows.toarray() if sparse.issparse(rows) else rows)
-    row, column = np.argwhere(bad)[0]
+    if sparse.issparse(rows):
+        entries = rows.tocoo()
+        bad = ~np.isfinite(entries.data)
+        row, column = entries.row[bad][0], entries.col[bad][0]
+    else:
+        bad = ~np.isfinite(rows)
+        row, column = np.argwhere(bad)[0]
     which = repr(columns[column]) if columns is not None else str(column)
     return (
         f"{name} contains NaN or infinity: its row {row}, column {which} ({bad.sum()} such values); "
