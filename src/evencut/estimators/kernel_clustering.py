@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity, limits, prepare, prepare_affinity
 from ..criteria import CRITERIA, EQUALIZATIONS, PosedProblem, pose
-from ..diagnosis import BiasReport, diagnose
+from ..diagnosis import BiasReport, diagnose, diagnose_fitted
 from ..kernels import Extension, Kernel
 from ..selection import Selection, choose_number, select, select_number
 from ..solvers import SOLVERS, Solution, heaviest_first, refine, solve
@@ -36,9 +36,6 @@ from .partial_labels import check_partial, emphasis, labels_of_points, steer
 from .prediction import Prediction
 
 __all__ = ["KernelClustering"]
-
-# The default keeps so many points for every cluster, however many clusters there are.
-_POINTS_PER_CLUSTER = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,7 +303,12 @@ class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
             options.setdefault("metric", self.metric)
             return diagnose(X, self.labels_, **options)
         options.setdefault("affinity", self._affinity)
-        return diagnose(self._prepared.points, self._prediction.fitted_labels, **options)
+        scale = self._scale_with(kernel_from(self.kernel, auto=True))
+        return diagnose_fitted(self._prepared, self._prediction.fitted_labels, scale=scale, **options)
+
+    def _scale_with(self, kernel: Kernel | None) -> str | None:
+        """The scaling that was asked for, or that goes with the kernel: none with one that was chosen by name."""
+        return None if self.scale == "auto" and kernel is not None else self.scale
 
     def _prepare(self, X: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> PreparedPoints:
         """The distinct points of positive weight, their columns scaled; of a given affinity, its rows as they are."""
@@ -319,7 +321,7 @@ class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
             prepared = prepare(
                 X,
                 weights,
-                scale=None if self.scale == "auto" and kernel is not None else self.scale,
+                scale=self._scale_with(kernel),
                 has_units=kernel is not None and kernel.has_units,
                 merge=kernel is None or not kernel.is_tied_to_rows,
                 most=self._most_points() if kernel is None else None,
@@ -334,7 +336,7 @@ class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
 
     def _most_points(self) -> int:
         n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
-        return max(limits.MOST_COMPARED, _POINTS_PER_CLUSTER * n_clusters)
+        return max(limits.MOST_COMPARED, limits.POINTS_PER_CLUSTER * n_clusters)
 
     def _choose(self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int) -> _Chosen:
         """The kernel, its affinity and the number of clusters; with `kernel="auto"` also a first solution."""
