@@ -67,14 +67,16 @@ def after_trying(findings: Sequence[Finding], names: Sequence[object], cures: Se
     """The findings in the light of what was tried.
 
     Where a cure is better they stand. Where none is, a cut through a body is an overlap, for nothing better is known;
-    so is any border that a cure draws again. A mode or a few stragglers cut out of a body stay what they are.
+    so is any border that a cure draws again. A mode cut out of a body stays what it is, and so do a few stragglers,
+    whoever splits them off.
     """
     if not cures or any(cure.better for cure in cures):
         return list(findings)
     moved = set.intersection(*(set(cure.moved) for cure in cures))
     return [
         replace(finding, verdict=OVERLAP)
-        if finding.verdict == EQUAL_SIZES or (finding.verdict in BIASES and name not in moved)
+        if finding.verdict == EQUAL_SIZES
+        or (finding.verdict in BIASES and finding.border is not None and name not in moved)
         else finding
         for finding, name in zip(findings, names)
     ]

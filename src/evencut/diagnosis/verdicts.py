@@ -75,8 +75,12 @@ def judge(evidence: Evidence) -> list[Finding]:
 def gravest(findings: Sequence[Finding], sizes: NDArray[np.floating]) -> tuple[str, float]:
     """The verdict that touches most points, each counted by its confidence; a bias before overlap, overlap before ok.
 
-    Its confidence is that of its surest cluster; of ok, that of the least sure one.
+    A few stragglers as a cluster of their own come first: they cost the others a cluster, and so a border. The
+    confidence is that of the surest cluster; of ok, that of the least sure one.
     """
+    stragglers = [f.confidence for f in findings if f.verdict == SPARSE_SUBSET and f.border is None]
+    if stragglers:
+        return SPARSE_SUBSET, max(stragglers)
     for kinds in (BIASES, (OVERLAP,)):
         weight = dict.fromkeys(kinds, 0.0)
         for finding, size in zip(findings, sizes):
