@@ -85,8 +85,8 @@ class Attachment:
         for place, indices, units in self._weights(rows):
             keys, sums, used = add_pairs(indices, units, counts[place], n_landmarks, keys, sums, used)
         taken = keys >= 0
-        place = np.divmod(keys[taken], n_landmarks)
-        return sparse.csr_array((sums[taken], place), shape=(n_landmarks,) * 2)
+        pair = np.divmod(keys[taken], n_landmarks)
+        return sparse.csr_array((sums[taken], pair), shape=(n_landmarks,) * 2)
 
     def predict(self, rows: Any, first: int = 0) -> NDArray[np.int64]:
         """Clusters of the rows: the one with the most weight among a row's landmarks."""
