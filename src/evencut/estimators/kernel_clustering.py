@@ -248,9 +248,8 @@ class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
         -------
         ndarray of shape (n_queries,)
         """
-        check_is_fitted(self)
-        X = self._check_points(X, self._prediction.kernel, reset=False)
-        return self._prediction.labels(self._prepared.scaled(X))
+        prediction, X = self._ready(X)
+        return prediction.labels(X)
 
     def plot_selection(self, ax: Any = None) -> Any:
         """Draw the candidates of `selection_` and their scores.
