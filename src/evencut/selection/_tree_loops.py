@@ -94,10 +94,8 @@ def shortest_edges(distances, indices, reach, first, second, between):
 
 
 @compiled
-def depth_first(edges, length, weights):
-    """The tree hung up at point 0: points in depth-first order and, by place in it, parent, end of the branch, length
-    of the edge above and weight of the branch."""
-    n = len(weights)
+def _edges_beside(edges, n):
+    """Where the edges of each point begin, and which they are."""
     starts = np.zeros(n + 1, dtype=np.int64)
     for e in range(n - 1):
         starts[edges[e, 0] + 1] += 1
@@ -111,6 +109,15 @@ def depth_first(edges, length, weights):
             p = edges[e, side]
             beside[fill[p]] = e
             fill[p] += 1
+    return starts, beside
+
+
+@compiled
+def depth_first(edges, length, weights):
+    """The tree hung up at point 0: points in depth-first order and, by place in it, parent, end of the branch, length
+    of the edge above and weight of the branch."""
+    n = len(weights)
+    starts, beside = _edges_beside(edges, n)
     order = np.empty(n, dtype=np.int64)
     parent = np.full(n, -1, dtype=np.int64)
     above = np.full(n, -np.inf)
