@@ -21,6 +21,7 @@ from ..affinity import (
     points_in,
 )
 from ..criteria import average_association, normalized_cut
+from ..io import as_rows
 from ..kernels import KERNELS, KNN, Kernel
 from ..landmarks.blocks import RowBlocks, is_lazy, sample
 from .advice import advise
@@ -138,6 +139,7 @@ def _coordinates(X: Any, metric: str) -> Any:
     """Rows of coordinates to judge by, whatever the metric."""
     if metric not in METRICS:
         raise ValueError(f"metric={metric!r} is not known; choose one of {METRICS}.")
+    X = as_rows(X)
     if not is_dense(X) or sparse.issparse(X):
         return coordinates(points_in(X, metric))
     if metric == "euclidean":

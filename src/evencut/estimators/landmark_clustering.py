@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from ..affinity import SCALES, SparsePoints, as_affinity
 from ..criteria import CRITERIA, EQUALIZATIONS
+from ..io import as_rows
 from ..kernels import SharedNeighbors
 from ..landmarks import LandmarkGraph, RowBlocks, landmark_graph, row_blocks, solve_landmarks, usual_landmarks
 from ..landmarks.blocks import is_lazy
@@ -308,7 +309,7 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             return rows
         X = validate_data(
             self,
-            X,
+            as_rows(X),
             reset=reset,
             accept_sparse="csr",
             dtype="numeric",
