@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from evencut.affinity import METRICS
 from evencut.cli.cluster_files import cluster_blocks, is_pattern
 from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
@@ -67,6 +68,9 @@ def cluster(
     missing: Missing = MISSING[0],
     decimal: Decimal = None,
     standardize: Annotated[bool, typer.Option("--standardize", help="Give columns mean 0 and deviation 1.")] = False,
+    metric: Annotated[
+        str, typer.Option(help=f"How points are compared: {names(METRICS)} precomputed reads a table of distances.")
+    ] = _DEFAULTS["metric"],
     kernel: Annotated[
         str, typer.Option(help=f"{names(_KERNELS)} auto compares several scales and takes the best.")
     ] = _DEFAULTS["kernel"],
@@ -97,6 +101,8 @@ def cluster(
 ) -> None:
     """Cluster the points in a file."""
     estimator = _estimator(kernel, criterion, equalize, solver, n_jobs)
+    check_name("--metric", metric, METRICS)
+    estimator.set_params(metric=metric)
     check_name("--missing", missing, MISSING)
     if landmarks is not None:
         _check_unused(
@@ -184,6 +190,7 @@ def _landmark_model(
         solver=estimator.solver,
         random_state=seed,
         n_jobs=estimator.n_jobs,
+        metric=estimator.metric,
     )
 
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..affinity import Affinity, AffinityLike, PreparedPoints, as_affinity, check_affinity
 from ..criteria import average_association, normalized_cut
+from ..io import as_rows
 from ..kernels import KERNELS, KNN, Kernel
 from ..landmarks.blocks import RowBlocks, is_lazy, sample
 from .advice import advise
@@ -106,7 +107,7 @@ def diagnose(
         if sample_weight is not None:
             raise ValueError("sample_weight needs X in memory; draw a sample of X, labels and weights first.")
         X, labels = sample(X, labels, n_samples=max_points, random_state=random_state)
-    given = labelled_points(X, labels, sample_weight, scale, metric)
+    given = labelled_points(as_rows(X), labels, sample_weight, scale, metric)
     how: dict[str, Any] = {"kernel": kernel, "affinity": affinity, "cures": cures, "max_points": max_points}
     return _report(given, scale, random_state=random_state, n_jobs=n_jobs, **how)
 

@@ -13,6 +13,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import validate_data
 
 from ..affinity import METRICS, PreparedPoints, SparsePoints, check_distances, is_dense
+from ..io import as_rows
 from ..kernels import KERNELS, Kernel
 
 __all__ = [
@@ -79,7 +80,7 @@ def check_points(
     refuse_dask(X, type(estimator).__name__)
     X = validate_data(
         estimator,
-        X,
+        as_rows(X),
         reset=reset,
         accept_sparse=_accepted_sparse(pairwise, metric),
         dtype=list(dtype) if isinstance(dtype, tuple) else dtype,

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from ..affinity import SCALES, SparsePoints, as_affinity
 from ..criteria import CRITERIA, EQUALIZATIONS
+from ..io import as_rows
 from ..kernels import SharedNeighbors
 from ..landmarks import LandmarkGraph, RowBlocks, landmark_graph, row_blocks, solve_landmarks, usual_landmarks
 from ..landmarks.blocks import is_lazy
@@ -308,7 +309,7 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             return rows
         X = validate_data(
             self,
-            X,
+            as_rows(X),
             reset=reset,
             accept_sparse="csr",
             dtype="numeric",
@@ -365,8 +366,6 @@ def _whole_masses(sample_weight: Any, X: Any, rows: RowBlocks) -> tuple[NDArray[
     one_column = np.empty((rows.n_rows, 1))
     weights = _check_sample_weight(sample_weight, one_column, dtype=np.float64, ensure_non_negative=True)
     total = float(weights.sum())
-    if not total > 0:
-        raise ValueError("sample_weight is zero for every row; give at least some a positive weight.")
     unit = 1.0
     if (weights % 1).any() or total >= _MOST_MASS:
         unit = 2.0 ** (np.ceil(np.log2(total)) - np.log2(_MOST_MASS))

@@ -9,7 +9,7 @@ import copy
 from dataclasses import replace
 from typing import Any
 
-from ..affinity import PreparedPoints
+from ..affinity import GivenDistances, MetricPoints, PreparedPoints, SparsePoints
 from ..criteria import CRITERIA
 from ..kernels import KERNELS
 from ..landmarks import Attachment
@@ -47,4 +47,5 @@ def portable_types() -> list[type]:
     """Every type a portable model is made of, besides those of NumPy, SciPy and Python."""
     models = [KernelClustering, KernelKMeans, NormalizedCut, LandmarkClustering]
     criteria = [type(criterion) for criterion in CRITERIA.values()]
-    return [*models, Prediction, PreparedPoints, Attachment, *KERNELS.values(), *criteria]
+    points = [SparsePoints, MetricPoints, GivenDistances]
+    return [*models, Prediction, PreparedPoints, *points, Attachment, *KERNELS.values(), *criteria]
