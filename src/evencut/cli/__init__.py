@@ -23,6 +23,7 @@ COMMANDS = (
     "cluster",
     "diagnose",
     "segment",
+    "studio",
     "reproduce",
 )
 
