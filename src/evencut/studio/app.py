@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -44,12 +44,12 @@ def create_app(options: Options | None = None) -> Any:
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
         app.state.studio = Studio(options)
-        await app.state.studio.pool.start()
-        tidying = asyncio.create_task(_tidy(app.state.studio))
+        # The page is there at once; what needs a process waits for it.
+        behind = [asyncio.create_task(app.state.studio.pool.start()), asyncio.create_task(_tidy(app.state.studio))]
         yield
-        tidying.cancel()
-        with suppress(asyncio.CancelledError):
-            await tidying
+        for task in behind:
+            task.cancel()
+        await asyncio.gather(*behind, return_exceptions=True)
         await app.state.studio.pool.close()
 
     app = FastAPI(

@@ -25,6 +25,7 @@ __all__ = ["WorkerDied", "WorkerPool"]
 Progress = Callable[[str, float | None], None]
 
 _KEPT = 6
+_TRIES = 3
 
 
 class WorkerDied(Refused):
@@ -42,12 +43,16 @@ class _Worker:
         self.process.start()
         theirs.close()
         self.kept: OrderedDict[str, None] = OrderedDict()
-        self.ready = False
+
+    def wait(self) -> bool:
+        """Until the process can take tasks; False where it ended before. For a thread of its own."""
+        try:
+            return self.pipe.recv()[0] == "ready"
+        except (EOFError, OSError):
+            return False
 
     def ask(self, task: str, arguments: dict[str, Any], keep: Mapping[str, Any], progress: Progress) -> tuple:
         """Run a task and wait for its answer; for a thread of its own."""
-        while not self.ready:
-            self.ready = self.pipe.recv()[0] == "ready"
         for key, value in keep.items():
             if key not in self.kept:
                 self.pipe.send(("keep", key, value))
@@ -91,14 +96,19 @@ class WorkerPool:
         self._all: set[_Worker] = set()
         self._changed = asyncio.Condition()
         self._closed = False
+        self._adding: set[asyncio.Task[None]] = set()
+        self.ready = asyncio.Event()
 
     async def start(self) -> None:
         """Start the processes; tasks may be given at once and wait until one is ready."""
-        await asyncio.gather(*(self._add() for _ in range(self._size)))
+        for _ in range(self._size):  # one after the other: the first is needed soon
+            await self._add()
 
     async def close(self) -> None:
         """End all processes."""
         self._closed = True
+        for task in self._adding:
+            task.cancel()
         await asyncio.gather(*(asyncio.to_thread(worker.kill) for worker in list(self._all)))
         self._all.clear()
         self._idle.clear()
@@ -172,7 +182,7 @@ class WorkerPool:
         async with self._changed:
             await self._changed.wait_for(lambda: bool(self._idle) or self._closed)
             if self._closed:
-                raise Refused("the studio is closing.", 503)
+                raise Refused("the studio's processes have ended; start it again.", 503)
             # A process that holds what is needed; otherwise the one that was used longest ago.
             worker = max(self._idle, key=lambda idle: len(keep.keys() & idle.kept.keys()))
             self._idle.remove(worker)
@@ -187,12 +197,24 @@ class WorkerPool:
         self._all.discard(worker)
         await asyncio.to_thread(worker.kill)
         if not self._closed:
-            await self._add()
+            # Whoever stopped the task need not wait until a new process is ready.
+            self._adding = {task for task in self._adding if not task.done()}
+            self._adding.add(asyncio.create_task(self._add()))
 
     async def _add(self) -> None:
-        worker = await asyncio.to_thread(_Worker, self._context, self._warm)
-        self._all.add(worker)
-        await self._give_back(worker)
+        for _ in range(_TRIES):
+            worker = await asyncio.to_thread(_Worker, self._context, self._warm)
+            self._all.add(worker)
+            if await asyncio.to_thread(worker.wait):
+                self.ready.set()
+                await self._give_back(worker)
+                return
+            self._all.discard(worker)
+            await asyncio.to_thread(worker.kill)
+        if not self._all:
+            async with self._changed:
+                self._closed = True
+                self._changed.notify_all()
 
 
 def _context() -> Any:

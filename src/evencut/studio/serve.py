@@ -6,6 +6,7 @@ import asyncio
 import socket
 import webbrowser
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 from .app import create_app
@@ -16,6 +17,7 @@ __all__ = ["free_port", "serve"]
 
 _TRIED = 50
 _CONNECTIONS = 200
+_PATIENCE_S = 8.0
 
 
 def free_port(host: str, port: int, exactly: bool) -> int:
@@ -54,16 +56,21 @@ def serve(options: Options, *, exactly: bool, open_browser: bool, tell: Callable
 
     options = replace(options, port=free_port(options.host, options.port, exactly))
 
+    app = create_app(options)
+
     class _Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets=sockets)
             if self.started:
+                # What the page asks first is then answered at once; a first compilation is shown on the page.
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(app.app.state.studio.pool.ready.wait(), _PATIENCE_S)
                 tell(options.address)
                 if open_browser:
                     await asyncio.to_thread(webbrowser.open, options.address)
 
     config = uvicorn.Config(
-        create_app(options),
+        app,
         host=options.host,
         port=options.port,
         log_level="warning",

@@ -91,11 +91,11 @@ class Studio:
             body += part
 
 
-def _studio(request: Request) -> Studio:
+async def _studio(request: Request) -> Studio:
     return request.app.state.studio
 
 
-def _session(request: Request, session: str) -> Session:
+async def _session(request: Request, session: str) -> Session:
     return request.app.state.studio.sessions.get(session)
 
 

@@ -58,7 +58,7 @@ def work(pipe: Connection, warm: bool) -> None:
     threadpool_limits(1)
     kept: dict[str, Any] = {}
     if warm:
-        TASKS["warm"](kept, {}, lambda name, share: None)
+        _answer(TASKS["warm"], kept, {}, lambda *step: None)
     pipe.send(("ready", None))
     while True:
         try:
@@ -70,13 +70,12 @@ def work(pipe: Connection, warm: bool) -> None:
         elif kind == "drop":
             kept.pop(message[0], None)
         else:
-            pipe.send(_answer(TASKS[message[0]], kept, message[1], pipe))
+            task, arguments = message
+            pipe.send(_answer(TASKS[task], kept, arguments, lambda *step: pipe.send(("progress", step))))
 
 
-def _answer(task: Callable[..., Any], kept: dict[str, Any], arguments: dict[str, Any], pipe: Connection) -> tuple:
-    def tell(name: str, share: float | None = None) -> None:
-        pipe.send(("progress", (name, share)))
-
+def _answer(task: Callable[..., Any], kept: dict[str, Any], arguments: dict[str, Any], tell: Tell) -> tuple:
+    """The answer to send: done, or failed with what the user should know."""
     real, sys.stderr = sys.stderr, _StepReader(tell, sys.stderr)
     try:
         with warnings.catch_warnings(record=True) as caught:

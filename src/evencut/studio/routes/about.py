@@ -10,8 +10,6 @@ from fastapi import APIRouter
 from evencut import __version__
 
 from ..examples import PHOTOS, POINTS
-from ..held_labels import are_obeyed
-from ..prompts import takes_clicks
 from ..state import Here
 
 __all__ = ["router"]
@@ -20,7 +18,7 @@ router = APIRouter(prefix="/api")
 
 
 @router.get("/about")
-def about(studio: Here) -> dict[str, Any]:
+async def about(studio: Here) -> dict[str, Any]:
     """Version, limits, examples, files given on the command line, and what the installed libraries allow."""
     has_photos = all(find_spec(name) is not None for name in ("PIL", "skimage"))
     return {
@@ -34,8 +32,6 @@ def about(studio: Here) -> dict[str, Any]:
         "can": {
             "photos": has_photos,
             "grabcut": find_spec("cv2") is not None,
-            "hold_labels": are_obeyed(),
-            "clicks": takes_clicks() if has_photos else False,
         },
         "limits": studio.plain_limits(),
     }

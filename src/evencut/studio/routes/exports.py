@@ -52,7 +52,7 @@ def corrections_csv(run: str, tab: Tab) -> Response:
 
 
 @router.get("/runs/{run}/recipe")
-def recipe(run: str, tab: Tab) -> dict[str, str]:
+async def recipe(run: str, tab: Tab) -> dict[str, str]:
     """Python and the command line that make these labels again; where there is no command, why."""
     table, found = tab.need_table(), tab.need_run(run)
     command, why = points_command(table, found)
@@ -109,7 +109,7 @@ def cutout_png(tab: Tab, label: int = 2) -> Response:
 
 
 @router.get("/photo/recipe")
-def photo_recipe(tab: Tab) -> dict[str, str]:
+async def photo_recipe(tab: Tab) -> dict[str, str]:
     """Python and the command line that make the mask again."""
     photo = tab.need_photo()
     if not photo.position:

@@ -39,19 +39,19 @@ def _files() -> dict[str, tuple[bytes, str, str]]:
 
 
 @router.get("/")
-def index(request: Request) -> Response:
+async def index(request: Request) -> Response:
     """The page."""
     return _file("index.html", request)
 
 
 @router.get("/favicon.ico")
-def icon(request: Request) -> Response:
+async def icon(request: Request) -> Response:
     """The icon browsers ask for by themselves."""
     return _file("icon.svg", request)
 
 
 @router.get("/static/{name:path}")
-def static(name: str, request: Request) -> Response:
+async def static(name: str, request: Request) -> Response:
     """A file of the page."""
     return _file(name, request)
 

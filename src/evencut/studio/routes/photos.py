@@ -68,20 +68,20 @@ async def _place(
 
 
 @router.get("")
-def about(tab: Tab) -> dict[str, Any]:
+async def about(tab: Tab) -> dict[str, Any]:
     """What is known of the photo."""
     return tab.need_photo().about()
 
 
 @router.get("/image")
-def image(tab: Tab) -> Response:
+async def image(tab: Tab) -> Response:
     """The photo itself."""
     photo = tab.need_photo()
     return Response(photo.shown, media_type=photo.media_type)
 
 
 @router.get("/labels")
-def labels(tab: Tab) -> Response:
+async def labels(tab: Tab) -> Response:
     """The label of each pixel, a byte each: 0 none, 1 background, 2 object."""
     photo = tab.need_photo()
     packed = photo.steps[photo.position - 1].packed if photo.position else zlib.compress(photo.labels().tobytes(), 1)
@@ -89,7 +89,7 @@ def labels(tab: Tab) -> Response:
 
 
 @router.post("/prompts", status_code=202)
-def prompt(body: Prompt, tab: Tab, studio: Here) -> dict[str, Any]:
+async def prompt(body: Prompt, tab: Tab, studio: Here) -> dict[str, Any]:
     """Begin to answer one more gesture; those that were undone are forgotten."""
     photo = tab.need_photo()
     if photo.position >= studio.limits.steps:
@@ -112,7 +112,7 @@ def prompt(body: Prompt, tab: Tab, studio: Here) -> dict[str, Any]:
 
 
 @router.put("/position")
-def move(body: _Position, tab: Tab) -> dict[str, Any]:
+async def move(body: _Position, tab: Tab) -> dict[str, Any]:
     """Undo or redo: so many gestures are in force."""
     photo = tab.need_photo()
     if body.position > len(photo.steps):
@@ -122,7 +122,7 @@ def move(body: _Position, tab: Tab) -> dict[str, Any]:
 
 
 @router.post("/grabcut", status_code=202)
-def grabcut(tab: Tab, studio: Here) -> dict[str, Any]:
+async def grabcut(tab: Tab, studio: Here) -> dict[str, Any]:
     """Begin to answer the same gestures with OpenCV's grabCut."""
     photo = tab.need_photo()
     if not photo.position:
@@ -141,7 +141,7 @@ def grabcut(tab: Tab, studio: Here) -> dict[str, Any]:
 
 
 @router.get("/grabcut")
-def grabcut_labels(tab: Tab) -> Response:
+async def grabcut_labels(tab: Tab) -> Response:
     """Labels of the last comparison."""
     if tab.grabcut is None:
         raise Refused("nothing was compared yet.", 404)

@@ -131,7 +131,7 @@ async def plane(tab: Tab, studio: Here, x: str | None = None, y: str | None = No
 
 
 @router.get("/points/column")
-def column(name: str, tab: Tab) -> Response:
+async def column(name: str, tab: Tab) -> Response:
     """The values of a column: numbers, or codes of its names."""
     found = tab.need_table().column(name)
     if found.names is None:
@@ -140,14 +140,14 @@ def column(name: str, tab: Tab) -> Response:
 
 
 @router.get("/points/names")
-def names(name: str, tab: Tab) -> dict[str, Any]:
+async def names(name: str, tab: Tab) -> dict[str, Any]:
     """The first names of a column of names, in the order of their codes."""
     found = tab.need_table().column(name)
     return {"names": (found.names or [])[:_MOST_NAMES]}
 
 
 @router.get("/points/rows/{row}")
-def row(row: int, tab: Tab) -> dict[str, Any]:
+async def row(row: int, tab: Tab) -> dict[str, Any]:
     """The values of one row."""
     table = tab.need_table()
     if not 0 <= row < table.n_rows:
@@ -196,7 +196,7 @@ def _free_label(tab: Session, labels: NDArray[np.int32], n_clusters: int) -> int
 
 
 @router.delete("/selection")
-def release(tab: Tab, last: Annotated[bool, Query()] = False) -> dict[str, Any]:
+async def release(tab: Tab, last: Annotated[bool, Query()] = False) -> dict[str, Any]:
     """Take back the last correction, or all of them."""
     if last and tab.corrections:
         tab.corrections.pop()

@@ -48,7 +48,7 @@ class _Sweep(BaseModel):
 
 
 @router.post("/runs", status_code=202)
-def fit(body: _Fit, tab: Tab, studio: Here) -> dict[str, Any]:
+async def fit(body: _Fit, tab: Tab, studio: Here) -> dict[str, Any]:
     """Begin to cluster; the job's end names the run."""
     table, columns, key = tab.need_table(), list(tab.columns), tab.table_key
     held = tab.hold() if body.hold else None
@@ -75,7 +75,7 @@ def fit(body: _Fit, tab: Tab, studio: Here) -> dict[str, Any]:
 
 
 @router.post("/runs/column", status_code=201)
-def from_column(body: _Column, tab: Tab, studio: Here) -> dict[str, Any]:
+async def from_column(body: _Column, tab: Tab, studio: Here) -> dict[str, Any]:
     """Take the labels of a column made by another tool: names, or whole numbers with -1 for noise."""
     column = tab.need_table().column(body.name)
     if column.names is not None:
@@ -130,19 +130,19 @@ def _agreement(tab: Session, labels: NDArray[np.int32], pane: str) -> dict[str, 
 
 
 @router.get("/runs/{run}")
-def about(run: str, tab: Tab) -> dict[str, Any]:
+async def about(run: str, tab: Tab) -> dict[str, Any]:
     """What is known of a clustering."""
     return tab.need_run(run).about()
 
 
 @router.get("/runs/{run}/labels")
-def labels(run: str, tab: Tab) -> Response:
+async def labels(run: str, tab: Tab) -> Response:
     """Its labels, 32-bit numbers, -1 for noise and rows with gaps."""
     return array_reply(tab.need_run(run).labels)
 
 
 @router.get("/runs/{run}/values/{name}")
-def values(run: str, name: Literal["degrees", "margin"], tab: Tab) -> Response:
+async def values(run: str, name: Literal["degrees", "margin"], tab: Tab) -> Response:
     """A number a row: degrees or margins."""
     found = tab.need_run(run).values
     if name not in found:
@@ -151,7 +151,7 @@ def values(run: str, name: Literal["degrees", "margin"], tab: Tab) -> Response:
 
 
 @router.post("/runs/{run}/diagnosis", status_code=202)
-def diagnose(run: str, tab: Tab, studio: Here) -> dict[str, Any]:
+async def diagnose(run: str, tab: Tab, studio: Here) -> dict[str, Any]:
     """Begin to judge a clustering; the job's end holds the report."""
     judged = tab.need_run(run)
 
@@ -163,7 +163,7 @@ def diagnose(run: str, tab: Tab, studio: Here) -> dict[str, Any]:
 
 
 @router.get("/runs/{run}/diagnosis")
-def diagnosis(run: str, tab: Tab) -> dict[str, Any]:
+async def diagnosis(run: str, tab: Tab) -> dict[str, Any]:
     """The report on a clustering that was judged before."""
     report = tab.need_run(run).report
     if report is None:
@@ -189,7 +189,7 @@ def _for_page(report: dict[str, Any]) -> dict[str, Any]:
 
 
 @router.post("/sweep", status_code=202)
-def sweep(body: _Sweep, tab: Tab, studio: Here) -> dict[str, Any]:
+async def sweep(body: _Sweep, tab: Tab, studio: Here) -> dict[str, Any]:
     """Begin to try a range of bandwidths."""
     table, key = tab.need_table(), tab.table_key
     arguments = {"table": key, "columns": list(tab.columns), **body.model_dump()}

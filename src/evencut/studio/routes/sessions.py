@@ -21,13 +21,13 @@ _PAGE_BYTES = 60_000
 
 
 @router.post("", status_code=201)
-def create(studio: Here) -> dict[str, str]:
+async def create(studio: Here) -> dict[str, str]:
     """A new, empty session."""
     return {"id": studio.sessions.create().id}
 
 
 @router.get("/{session}")
-def state(tab: Tab) -> dict[str, Any]:
+async def state(tab: Tab) -> dict[str, Any]:
     """All that the page needs to show again what it was showing."""
     return {
         "id": tab.id,
@@ -42,7 +42,7 @@ def state(tab: Tab) -> dict[str, Any]:
 
 
 @router.put("/{session}/page", status_code=204)
-def remember(page: dict[str, Any], tab: Tab) -> None:
+async def remember(page: dict[str, Any], tab: Tab) -> None:
     """Keep what the page wants to find again after a reload."""
     if len(json.dumps(page)) > _PAGE_BYTES:
         raise Refused(f"the page wants to keep more than {_PAGE_BYTES} bytes.", 413)
@@ -50,13 +50,13 @@ def remember(page: dict[str, Any], tab: Tab) -> None:
 
 
 @router.delete("/{session}", status_code=204)
-def forget(session: str, tab: Tab, studio: Here) -> None:
+async def forget(session: str, tab: Tab, studio: Here) -> None:
     """Forget everything of this tab."""
     studio.sessions.remove(tab.id)
 
 
 @router.get("/{session}/jobs/{job}/events")
-def events(job: str, tab: Tab) -> StreamingResponse:
+async def events(job: str, tab: Tab) -> StreamingResponse:
     """What happens in a job, as server-sent events: progress, then done, failed or cancelled."""
     if tab.job is None or tab.job.id != job:
         raise Refused("there is no such job any more.", 404)

@@ -49,7 +49,7 @@ def cut(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str,
     result = _chain(kept, arguments["photo"], image, prompts, tell)
     seconds = time.perf_counter() - start
     if result is None:
-        nothing = {"seconds": seconds, "energy": None, "shares": {}}
+        nothing: dict[str, Any] = {"seconds": seconds, "energy": None, "shares": {}}
         return {"labels": np.zeros(image.shape[:2], np.uint8), "facts": nothing}
     labels = np.asarray(result.labels).astype(np.uint8)
     found, counts = np.unique(labels, return_counts=True)

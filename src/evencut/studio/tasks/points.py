@@ -38,7 +38,7 @@ def example(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> Table
 def rows_without_gaps(table: Table, columns: list[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """The numbers of the complete rows, and which rows these are."""
     X = table.numbers(columns)
-    complete: NDArray[np.bool_] = np.isfinite(X).all(axis=1)
+    complete = np.asarray(np.isfinite(X).all(axis=1))
     return X[complete], complete
 
 
