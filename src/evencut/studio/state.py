@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import ClientDisconnect
 
 from .jobs import Job
 from .options import Options
@@ -86,6 +87,8 @@ class Studio:
             except TimeoutError as error:
                 silent = f"the upload was silent for {self.limits.upload_idle_s:g} s and was dropped."
                 raise Refused(silent, 408) from error
+            except ClientDisconnect as error:
+                raise Refused("the upload was broken off.") from error
             if part is None:
                 return body
             body += part

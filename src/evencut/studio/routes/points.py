@@ -30,6 +30,10 @@ router = APIRouter(prefix="/api/sessions/{session}")
 _MOST_CELLS = 40
 _MOST_NAMES = 1000
 _MOST_DEFAULT_COLUMNS = 200
+_NOT_FEATURES = {
+    *("label", "labels", "cluster", "clusters", "class", "target", "true", "truth", "y_true", "category", "group"),
+    *("id", "index", "row", "unnamed: 0"),
+}
 
 
 class _Columns(BaseModel):
@@ -94,10 +98,15 @@ async def take_table(studio: Studio, tab: Session, table: Table, warnings: list[
     await tab.stop_job()
     studio.sessions.check_room(tab, table.n_bytes)
     tab.set_table(table, secrets.token_urlsafe(9))
-    numbers = [c for c in table.columns if c.is_number]
-    chosen = [c.name for c in numbers if not c.missing] or [numbers[0].name]
-    await _choose(tab, chosen[:_MOST_DEFAULT_COLUMNS])
+    await _choose(tab, _default_columns(table))
     return {**describe(tab), "warnings": warnings}
+
+
+def _default_columns(table: Table) -> list[str]:
+    """Complete columns of numbers that are not named like labels or row numbers."""
+    numbers = [column for column in table.columns if column.is_number]
+    complete = [column.name for column in numbers if not column.missing] or [numbers[0].name]
+    return [name for name in complete if name.lower() not in _NOT_FEATURES][:_MOST_DEFAULT_COLUMNS] or complete[:1]
 
 
 async def _choose(tab: Session, columns: list[str]) -> None:

@@ -51,8 +51,9 @@ class _Sweep(BaseModel):
 async def fit(body: _Fit, tab: Tab, studio: Here) -> dict[str, Any]:
     """Begin to cluster; the job's end names the run."""
     table, columns, key = tab.need_table(), list(tab.columns), tab.table_key
-    held = tab.hold() if body.hold else None
-    corrections = tuple(tab.corrections) if body.hold else ()
+    holds = body.hold and body.method.tool == "evencut"
+    held = tab.hold() if holds else None
+    corrections = tuple(tab.corrections) if holds else ()
     method = body.method.model_dump()
     arguments = {"table": key, "columns": columns, "method": method, "held": held}
 

@@ -111,9 +111,10 @@ export class Api {
     const response = await ask(this.url(`/jobs/${job}/events`));
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let text = "";
+    let last = null;
     for (;;) {
       const { value, done } = await reader.read();
-      if (done) throw new ApiError("the connection to the studio was lost.", 0);
+      if (done) break;
       text += value;
       const parts = text.split("\n\n");
       text = parts.pop();
@@ -121,10 +122,12 @@ export class Api {
         if (!part.startsWith("data:")) continue;
         const event = JSON.parse(part.slice(5));
         if (event.kind === "progress") onprogress?.(event.step, event.share);
-        else if (event.kind === "done") return event.result;
-        else throw new ApiError(event.detail, event.kind === "cancelled" ? "cancelled" : event.status);
+        else last = event;
       }
     }
+    if (last === null) throw new ApiError("the connection to the studio was lost.", 0);
+    if (last.kind === "done") return last.result;
+    throw new ApiError(last.detail, last.kind === "cancelled" ? "cancelled" : last.status);
   }
 
   stop(job) {

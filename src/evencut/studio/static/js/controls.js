@@ -57,14 +57,18 @@ export function withPreset(method, name) {
   return { ...DEFAULT_METHOD, n_clusters, seed, scale, ...PRESETS[name].method };
 }
 
+/** The preset a method is, whatever its bandwidth; null where it is none of them. */
+function presetOf(method) {
+  const matches = ([, preset]) => Object.entries({ tool: "evencut", ...preset.method }).every(([key, value]) => key === "bandwidth" || method[key] === value);
+  return Object.entries(PRESETS).find(matches)?.[0] ?? null;
+}
+
 /** What a method is called. */
 export function methodTitle(method) {
-  if (method.tool !== "evencut") return PRESETS[method.tool].title;
-  for (const name of ["evencut", "kernel_kmeans", "normalized_cut", "equalised"]) {
-    const preset = PRESETS[name].method;
-    if (Object.keys(preset).every((key) => key === "bandwidth" || preset[key] === method[key])) return PRESETS[name].title;
-  }
-  return CRITERIA.find(([key]) => key === method.criterion)[1].replace(" (kernel k-means)", "");
+  const preset = presetOf(method);
+  if (preset) return PRESETS[preset].title;
+  const name = method.criterion === "average_association" ? "Kernel k-means" : CRITERIA.find(([key]) => key === method.criterion)[1];
+  return method.equalize ? `${name}, evened out` : name;
 }
 
 /** What tells it apart from others of the same name. */
@@ -96,9 +100,9 @@ export class MethodForm {
     this.method = method;
     const set = (part) => this.change({ ...this.method, ...part });
     const presets = h("div", { class: "presets", role: "group", "aria-label": "Ready-made methods" });
-    const title = column ? null : methodTitle(method);
+    const chosen = column ? null : presetOf(method);
     for (const [name, preset] of Object.entries(PRESETS)) {
-      const pressed = preset.title === title;
+      const pressed = name === chosen;
       presets.append(
         h("button", { class: "chip", "aria-pressed": String(pressed), "data-preset": name, onclick: () => this.change(withPreset(this.method, name)) }, preset.title),
       );

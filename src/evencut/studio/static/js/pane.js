@@ -34,6 +34,7 @@ export class Pane {
   /** on: {focus(), diagnose(), exports(), hover, leave, lasso} */
   constructor(key, name, view, on) {
     this.key = key;
+    this.name = name;
     this.on = on;
     this.plot = new Plot(view, `${name} clustering`, on);
     this.title = h("h3", {}, name);
@@ -49,11 +50,10 @@ export class Pane {
         "header",
         {},
         h("div", { class: "pane-title" }, this.title, this.detail),
-        this.verdict,
         h("button", { class: "small primary-soft", "data-action": "diagnose", onclick: () => on.diagnose() }, "Diagnose"),
         h("button", { class: "small", "data-action": "export", onclick: () => on.exports() }, "Export"),
       ),
-      this.plot.element,
+      h("div", { class: "plot-frame" }, this.plot.element, this.verdict),
       this.scale,
       this.sizes,
       this.facts,
@@ -84,6 +84,7 @@ export class Pane {
     this.run = null;
     this.labels = null;
     this.plot.setMarks([]);
+    this.title.textContent = this.name;
     replace(this.sizes);
     this.facts.textContent = "";
     this.detail.textContent = "";

@@ -5,7 +5,7 @@ import { Raster } from "./raster.js";
 import { h, short } from "./ui.js";
 
 const PADDING = 30;
-const FRAME_MS = 24;
+const FRAME_MS = 22;
 const HOVER_PX = 14;
 
 function ticks(low, high, most) {
@@ -103,14 +103,14 @@ export class Plot {
       this.map = this.view.map(width, height, PADDING * this.ratio);
       const n = this.points.length / 2;
       // While the view moves, as many points as a frame has time for; all of them when it rests.
-      const step = this.moving ? Math.max(1, Math.ceil((n * this.cost) / FRAME_MS)) : 1;
+      const budget = FRAME_MS / Math.max(1, this.view.plots);
+      const step = this.moving ? Math.max(1, Math.ceil((n * this.cost) / budget)) : 1;
       const start = performance.now();
       this.raster.draw({ xy: this.points, colours: this.colours, map: this.map, radius: this.radius, step });
       if (n > 5000) this.cost = 0.7 * this.cost + 0.3 * ((performance.now() - start) / (n / step));
       if (this.selected) this.#paintSelected();
     }
     this.raster.show();
-    this.lastStep = this.moving;
     this.#paintOver(width, height);
     this.painted = (this.painted ?? 0) + 1;
   }
@@ -149,6 +149,7 @@ export class Plot {
     pen.font = "11px system-ui, sans-serif";
     pen.fillStyle = colour;
     pen.strokeStyle = colour;
+    const named = pen.measureText(names[0].slice(0, 30)).width + 34;
     pen.globalAlpha = 0.75;
     const xAt = (value) => (((value - middle[0]) / unit[0]) * sx + tx) / this.ratio;
     const yAt = (value) => (((value - middle[1]) / unit[1]) * sy + ty) / this.ratio;
@@ -159,7 +160,7 @@ export class Plot {
     pen.textBaseline = "bottom";
     for (const value of ticks(xOf(0), xOf(width), Math.max(2, width / 110))) {
       const x = xAt(value);
-      if (x < 36 || x > width - 46) continue;
+      if (x < 36 || x > width - named) continue;
       pen.fillText(short(value, 4), x, height - 4);
     }
     pen.textAlign = "left";

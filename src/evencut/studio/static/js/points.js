@@ -7,10 +7,11 @@ import { DataCard } from "./data_card.js";
 import { Pane } from "./pane.js";
 import { reportView, selectionView } from "./report.js";
 import { Sweep } from "./sweep.js";
-import { h, later, notice, replace, segmented, select, short } from "./ui.js";
+import { count, h, later, notice, replace, segmented, select, short } from "./ui.js";
 import { View } from "./view.js";
 
 const LIVE_ROWS = 20000;
+const DIAGNOSE_HINT = "Press Diagnose on a clustering: verdict, evidence and cure appear here.";
 const SIDES = { a: "left", b: "right" };
 
 export class Points {
@@ -42,6 +43,7 @@ export class Points {
     this.tip = h("div", { class: "tip", role: "tooltip", hidden: true });
     this.runLater = later(300, (key) => this.run(key));
     this.element = this.#build();
+    this.setTwo(true);
   }
 
   get rows() {
@@ -61,7 +63,7 @@ export class Points {
     this.axesBox = h("div", { class: "axes" });
     this.colourBox = h("span", {});
     this.dockTabs = segmented("What is shown below", [["bandwidth", "Bandwidth"], ["diagnosis", "Diagnosis"], ["selection", "Candidates"]], "bandwidth", (tab) => this.showDock(tab));
-    this.reportBox = h("div", { hidden: true }, h("p", { class: "hint" }, "Press Diagnose on a clustering: verdict, evidence and cure appear here."));
+    this.reportBox = h("div", { hidden: true }, h("p", { class: "hint" }, DIAGNOSE_HINT));
     this.selectionBox = h("div", { hidden: true });
     const sidebar = h(
       "aside",
@@ -104,10 +106,12 @@ export class Points {
     for (const pane of Object.values(this.panes)) pane.clear();
     this.corrections.set([]);
     this.sweep.setResult(null);
+    replace(this.reportBox, h("p", { class: "hint" }, DIAGNOSE_HINT));
     this.#showMethod();
     this.#showAxes();
     await this.#place();
-    await Promise.all(["a", "b"].map((key) => this.run(key)));
+    if (this.#isLive() || settings) await Promise.all(["a", "b"].map((key) => this.run(key)));
+    else notice(`${count(this.rows)} points: choose methods, then press Cluster.`);
   }
 
   /** Show again what a session holds, after a reload. */
@@ -176,6 +180,7 @@ export class Points {
     this.two = two;
     this.layout.show(two ? "two" : "one");
     this.element.classList.toggle("single", !two);
+    this.view.plots = two ? 2 : 1;
     this.#showMethod();
   }
 
@@ -244,7 +249,7 @@ export class Points {
 
   async #runOnce(key) {
     const column = this.columns[key];
-    const hold = this.corrections.count > 0;
+    const hold = this.corrections.count > 0 && this.methods[key].tool === "evencut";
     const result = column
       ? await this.api.post("/runs/column", { pane: key, name: column })
       : await this.work.run("Clustering", () => this.api.post("/runs", { pane: key, method: this.methods[key], hold }));

@@ -62,8 +62,8 @@ export function reportView(found, side, names, apply) {
   return h(
     "div",
     { class: "report" },
-    h("h3", { class: tone }, headline),
-    h("div", { class: "advice" }, ...report.advice.split("\n").map((line) => h("p", {}, line)), report.code ? codeBlock(report.code, "advised line") : null, cureButton),
+    h("div", { class: "report-head" }, h("h3", { class: tone }, `${side === "left" ? "Left" : "Right"}: ${headline}`), cureButton),
+    h("div", { class: "advice" }, ...report.advice.split("\n").map((line) => h("p", {}, line)), report.code ? codeBlock(report.code, "advised line") : null),
     h(
       "div",
       { class: "table-scroll", tabindex: "0", role: "region", "aria-label": "Evidence for every cluster" },

@@ -4,7 +4,7 @@ import { verdictColour } from "./colours.js";
 import { h, percent, replace, s, short } from "./ui.js";
 
 const STEPS = 400;
-const SIDE = 14;
+const SIDE = 34;
 const HEIGHT = 128;
 
 export class Sweep {

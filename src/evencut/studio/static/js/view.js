@@ -3,6 +3,7 @@
 export class View {
   constructor() {
     this.extent = [1, 1];
+    this.plots = 1; // how many are seen at once, and share the time of a frame
     this.listeners = new Set();
     this.reset();
   }
