@@ -313,6 +313,7 @@ def test_sessions_do_not_mix(studio, tab):
     assert state["points"]["n_rows"] == 600
     other.client.delete(other.base)
     assert other.get("").status_code == 404
+    other.client.close()
 
 
 @pytest.fixture

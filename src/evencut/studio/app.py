@@ -79,7 +79,9 @@ async def _tidy(studio: Studio) -> None:
 
 def _refused(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, Refused)
-    return JSONResponse({"detail": error.message}, error.status)
+    # What was refused half-read is not read to its end.
+    headers = {"connection": "close"} if error.status in (408, 413) else None
+    return JSONResponse({"detail": error.message}, error.status, headers=headers)
 
 
 def _invalid(request: Request, error: Exception) -> JSONResponse:

@@ -178,6 +178,8 @@ def _with_headers(send: Send) -> Send:
 async def _answer(send: Send, status: int, detail: str, headers: dict[str, str] | None = None) -> None:
     body = json.dumps({"detail": detail}).encode() if detail else b""
     fields = {"content-type": "application/json", "content-length": str(len(body)), **(headers or {})}
+    if status == 413:  # what is too much is not read
+        fields["connection"] = "close"
     lines = [(name.encode(), value.encode()) for name, value in fields.items()]
     guarded = _with_headers(send)
     await guarded({"type": "http.response.start", "status": status, "headers": lines})
