@@ -274,7 +274,7 @@ export class Points {
     try {
       const run = pane.run.id;
       const found = await this.work.run("Diagnosis", () => this.api.post(`/runs/${run}/diagnosis`));
-      if (pane.run.id !== run) return;
+      if (pane.run.id !== run) return this.diagnose(key); // a newer clustering came in between
       pane.setReport(found);
       replace(this.reportBox, reportView(found, SIDES[key], pane.run.facts.names, (cure) => this.applyCure(key, cure)));
       this.dockTabs.show("diagnosis");
