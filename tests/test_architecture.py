@@ -50,9 +50,10 @@ MAY_IMPORT = {
 CALLS_DOWN = {"clustering": {"diagnosis"}, "selection": {"landmarks"}}
 _EVERYTHING = {*MAY_IMPORT, "__init__"}
 MAY_IMPORT["paper"] = _EVERYTHING
-MAY_IMPORT["cli"] = {*_EVERYTHING, "paper"}
+MAY_IMPORT["studio"] = _EVERYTHING
+MAY_IMPORT["cli"] = {*_EVERYTHING, "paper", "studio"}
 MAY_IMPORT["__main__"] = {"cli"}
-MAY_IMPORT["__init__"] = set(MAY_IMPORT) - {"__main__", "__init__", "cli", "paper", "plotting"}
+MAY_IMPORT["__init__"] = set(MAY_IMPORT) - {"__main__", "__init__", "cli", "paper", "plotting", "studio"}
 
 
 def room_of(path):

@@ -45,7 +45,7 @@ def test_labels_are_those_of_the_library(tab):
     even = tab.fit("b")
     assert np.array_equal(labels_of(tab, plain), KernelKMeans(2, kernel="gaussian", random_state=0).fit_predict(X))
     assert np.array_equal(labels_of(tab, even), KernelClustering(2, random_state=0).fit_predict(X))
-    assert even["facts"]["agreement"] == pytest.approx(plain["facts"]["true_agreement"])
+    assert plain["facts"]["true_agreement"] < 0.5
     assert even["facts"]["true_agreement"] == 1.0
 
 

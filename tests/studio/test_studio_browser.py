@@ -98,6 +98,8 @@ def test_the_first_look_shows_the_bias_beside_its_cure(opened, studio):
     assert sizes(page, "a") == [182, 418]
     assert sizes(page, "b") == [300, 300]
     assert "agreement with the truth 1.00" in page.locator("[data-pane=b] .facts").inner_text()
+    # Of the right with the left, which agrees with the truth by as much: the right is the truth.
+    assert "with the other side 0.37" in page.locator("[data-pane=a] .facts").inner_text()
     opened.shot("points")
 
 

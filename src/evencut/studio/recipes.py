@@ -5,10 +5,8 @@ The code follows the steps of `methods.fit_labels` and `tables.read_table`; a te
 
 from __future__ import annotations
 
-import inspect
 import shlex
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 from .examples import PHOTOS, POINTS
@@ -145,8 +143,8 @@ def _fitting_lines(method: Method, n_points: int, held: bool) -> list[str]:
     ]
 
 
-def points_command(table: Table, run: Run) -> tuple[str, str]:
-    """The command line that makes the same labels, and why there is none where the command cannot."""
+def points_command(table: Table, run: Run, options: frozenset[str]) -> tuple[str, str]:
+    """The command line that makes the same labels; or why no command with these options can."""
     if run.method is None:
         return "", "the labels come from a column of the file."
     method = Method(**run.method)
@@ -161,7 +159,7 @@ def points_command(table: Table, run: Run) -> tuple[str, str]:
     lines, name = _file_lines(table)
     words = ["evencut", "cluster", name, "-k", str(method.n_clusters)]
     if run.facts["n_missing"]:
-        if "missing" not in _cluster_options():
+        if "missing" not in options:
             return "", "some rows have gaps, which the command does not take; use the Python code."
         words += ["--missing", "drop"]
     positions = [str([column.name for column in table.columns].index(column) + 1) for column in run.columns]
@@ -177,16 +175,6 @@ def points_command(table: Table, run: Run) -> tuple[str, str]:
         return "", "the command has no option for this scaling; use the Python code."
     words += ["--seed", str(method.seed), "-o", "labels.csv"]
     return "\n".join([*lines, shlex.join(words)]), ""
-
-
-@cache
-def _cluster_options() -> frozenset[str]:
-    """The options the command has, so that newer ones are used where they exist."""
-    try:
-        from evencut.cli.cluster import cluster
-    except ImportError:
-        return frozenset()
-    return frozenset(inspect.signature(cluster).parameters)
 
 
 def _file_lines(table: Table) -> tuple[list[str], str]:
@@ -226,26 +214,17 @@ def photo_code(source: dict[str, Any], prompts: list[Prompt]) -> str:
     return "\n".join([*head, *imports, "from PIL import Image", "", *reading, *lines, *writing, ""])
 
 
-def photo_command(source: dict[str, Any], prompts: list[Prompt]) -> tuple[str, str]:
-    """The command line that makes the same mask, and why there is none where the command cannot."""
+def photo_command(source: dict[str, Any], prompts: list[Prompt], options: frozenset[str]) -> tuple[str, str]:
+    """The command line that makes the same mask; or why no command with these options can."""
     if source["kind"] == "example":
         return "", "the photo comes with a library and is not a file; use the Python code."
     words = ["evencut", "segment", source["name"]]
     for prompt in prompts:
         if prompt.kind == "box":
             words += ["--box", ",".join(map(str, prompt.box))]
-        elif len(prompts) > 1 or "click" not in _segment_options():
+        elif len(prompts) > 1 or "click" not in options:
             return "", "clicks and strokes in turn are more than the command says; use the Python code."
         else:
             x, y = prompt.points[0]
             words += ["--click", f"{round(x)},{round(y)}"]
     return shlex.join([*words, "-o", "mask.png", "--cutout", "cutout.png"]), ""
-
-
-@cache
-def _segment_options() -> frozenset[str]:
-    try:
-        from evencut.cli.segment import segment
-    except ImportError:
-        return frozenset()
-    return frozenset(inspect.signature(segment).parameters)

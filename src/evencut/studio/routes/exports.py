@@ -52,10 +52,10 @@ def corrections_csv(run: str, tab: Tab) -> Response:
 
 
 @router.get("/runs/{run}/recipe")
-async def recipe(run: str, tab: Tab) -> dict[str, str]:
+async def recipe(run: str, tab: Tab, studio: Here) -> dict[str, str]:
     """Python and the command line that make these labels again; where there is no command, why."""
     table, found = tab.need_table(), tab.need_run(run)
-    command, why = points_command(table, found)
+    command, why = points_command(table, found, studio.options.cluster_options)
     return {"python": points_code(table, found), "command": command, "why_no_command": why}
 
 
@@ -64,7 +64,7 @@ async def report_html(run: str, tab: Tab, studio: Here) -> Response:
     """One page to hand on: method, sizes, diagnosis with its pictures, and code."""
     table, found = tab.need_table(), tab.need_run(run)
     judged = await diagnosis_of(studio, tab, found) if found.facts["n_clusters"] > 1 else None
-    command, why = points_command(table, found)
+    command, why = points_command(table, found, studio.options.cluster_options)
     code = points_code(table, found)
     page = _page(table.source["name"], found, judged, code, command or f"# {why}")
     return _file(page, "report.html", "text/html; charset=utf-8")
@@ -109,12 +109,12 @@ def cutout_png(tab: Tab, label: int = 2) -> Response:
 
 
 @router.get("/photo/recipe")
-async def photo_recipe(tab: Tab) -> dict[str, str]:
+async def photo_recipe(tab: Tab, studio: Here) -> dict[str, str]:
     """Python and the command line that make the mask again."""
     photo = tab.need_photo()
     if not photo.position:
         raise Refused("nothing is cut out yet; draw a box or click on the object.", 409)
-    command, why = photo_command(photo.source, photo.prompts())
+    command, why = photo_command(photo.source, photo.prompts(), studio.options.segment_options)
     return {"python": photo_code(photo.source, photo.prompts()), "command": command, "why_no_command": why}
 
 

@@ -59,7 +59,7 @@ async def fit(body: _Fit, tab: Tab, studio: Here) -> dict[str, Any]:
 
     async def work(progress: Any) -> dict[str, Any]:
         found, warnings = await studio.pool.run("fit", arguments, {key: table}, progress)
-        facts = {**found["facts"], "warnings": warnings[:10], **_agreement(tab, found["labels"], body.pane)}
+        facts = {**found["facts"], "warnings": warnings[:10], "true_agreement": _true_agreement(tab, found["labels"])}
         run = Run(
             secrets.token_urlsafe(9),
             "fit",
@@ -105,7 +105,7 @@ async def from_column(body: _Column, tab: Tab, studio: Here) -> dict[str, Any]:
         "energy": None,
         "selection": [],
         "warnings": [],
-        **_agreement(tab, labels, body.pane),
+        "true_agreement": _true_agreement(tab, labels),
     }
     run = Run(secrets.token_urlsafe(9), "column", None, list(tab.columns), labels, facts=facts)
     return _show(studio, tab, run, body.pane)
@@ -118,16 +118,12 @@ def _show(studio: Studio, tab: Session, run: Run, pane: str) -> dict[str, Any]:
     return {"pane": pane, "run": run.about()}
 
 
-def _agreement(tab: Session, labels: NDArray[np.int32], pane: str) -> dict[str, float | None]:
-    """How far labels agree with the other pane's and with the names in the data, by the adjusted Rand index."""
+def _true_agreement(tab: Session, labels: NDArray[np.int32]) -> float | None:
+    """How far labels agree with the truth of an example, by the adjusted Rand index."""
     from sklearn.metrics import adjusted_rand_score
 
-    other = tab.runs.get(tab.panes.get("b" if pane == "a" else "a", ""))
     truth = next((c for c in tab.need_table().columns if c.name == "true" and c.names is not None), None)
-    return {
-        "agreement": None if other is None else float(adjusted_rand_score(other.labels, labels)),
-        "true_agreement": None if truth is None else float(adjusted_rand_score(truth.values, labels)),
-    }
+    return None if truth is None else float(adjusted_rand_score(truth.values, labels))
 
 
 @router.get("/runs/{run}")

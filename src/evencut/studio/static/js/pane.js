@@ -34,6 +34,7 @@ export class Pane {
   /** on: {focus(), diagnose(), exports(), hover, leave, lasso} */
   constructor(key, name, view, on) {
     this.key = key;
+    this.agreement = null;
     this.name = name;
     this.on = on;
     this.plot = new Plot(view, `${name} clustering`, on);
@@ -78,6 +79,12 @@ export class Pane {
     this.#paint();
     this.#showSizes();
     this.#showFacts();
+  }
+
+  /** How far it agrees with the other side; null where there is none. */
+  setAgreement(value) {
+    this.agreement = value;
+    if (this.run) this.#showFacts();
   }
 
   clear() {
@@ -169,7 +176,7 @@ export class Pane {
     if (facts.energy !== null) parts.push(`energy ${short(facts.energy, 5)}`);
     if (this.run.kind === "fit") parts.push(`${short(facts.seconds, 2)} s`);
     if (facts.true_agreement !== null && facts.true_agreement !== undefined) parts.push(`agreement with the truth ${facts.true_agreement.toFixed(2)}`);
-    if (facts.agreement !== null && facts.agreement !== undefined) parts.push(`with the other side ${facts.agreement.toFixed(2)}`);
+    if (this.agreement !== null) parts.push(`with the other side ${this.agreement.toFixed(2)}`);
     if (facts.n_fitted && facts.n_fitted < this.labels.length - facts.n_missing) parts.push(`fitted on a sample of ${count(facts.n_fitted)}, the rest follow`);
     if (facts.n_missing) parts.push(`${count(facts.n_missing)} rows with gaps left out`);
     if (this.run.n_held) parts.push(`${count(this.run.n_held)} points held by hand`);

@@ -1,12 +1,10 @@
 // The photo on the page: zoom and pan, the box and strokes being drawn, the contour, mask or cut-out over it.
 
-import { clusterColour, groundColour, inkColour } from "./colours.js";
+import { clusterColour, inkColour, packed } from "./colours.js";
 import { h } from "./ui.js";
 
 const CLICK_PX = 5;
 const REGION_ALPHA = 120;
-
-const rgb = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 
 export class PhotoStage {
   /** on: {prompt(prompt), label()} */
@@ -36,6 +34,12 @@ export class PhotoStage {
     this.request();
   }
 
+  /** Whether labels are regions, each of its own colour, or background and object. */
+  setSeveral(several) {
+    this.several = several;
+    this.request();
+  }
+
   setLabels(labels, prompts) {
     this.labels = labels;
     this.prompts = prompts;
@@ -46,7 +50,7 @@ export class PhotoStage {
   }
 
   setOther(labels) {
-    this.other = this.#edges(labels, (label) => label === 2);
+    this.other = this.#edges(labels);
     this.request();
   }
 
@@ -74,47 +78,47 @@ export class PhotoStage {
     });
   }
 
-  /** The layer over the photo, at the photo's own size. */
+  /** The layer over the photo, at the photo's own size: a colour for each label, two for the squares of a cut-out. */
   #compose() {
     this.overlay = null;
     this.contour = null;
     if (!this.labels || !this.labels.some((label) => label)) return;
     const { width, height } = this.photo;
     const layer = new ImageData(width, height);
-    const { data } = layer;
-    const several = this.labels.some((label) => label > 2);
-    const ground = rgb(groundColour());
-    for (let i = 0; i < this.labels.length; i++) {
-      const label = this.labels[i];
-      const at = 4 * i;
-      if (several) {
-        const [r, g, b] = rgb(clusterColour(label - 1));
-        data.set([r, g, b, this.shown === "mask" ? 255 : REGION_ALPHA], at);
-      } else if (this.shown === "mask") data.set(label === 2 ? [255, 255, 255, 255] : [0, 0, 0, 255], at);
-      else if (label !== 2) data.set(this.shown === "cutout" ? [...ground, 255] : [0, 0, 0, 120], at);
-      if (!several && this.shown === "cutout" && label !== 2) {
-        const x = i % width;
-        const square = ((x >> 4) + (Math.floor(i / width) >> 4)) & 1;
-        data.set(square ? [204, 208, 212, 255] : [240, 242, 244, 255], at);
-      }
+    const pixels = new Uint32Array(layer.data.buffer);
+    const [even, odd] = this.several ? this.#regionColours() : this.#objectColours();
+    for (let y = 0, at = 0; y < height; y++) {
+      for (let x = 0; x < width; x++, at++) pixels[at] = (((x >> 4) + (y >> 4)) & 1 ? odd : even)[this.labels[at]];
     }
     this.overlay = new OffscreenCanvas(width, height);
     this.overlay.getContext("2d").putImageData(layer, 0, 0);
-    if (this.shown === "contour") this.contour = this.#edges(this.labels, (label) => label);
+    if (this.shown === "contour") this.contour = this.#edges(this.labels);
   }
 
-  /** The edges between pixels of different kind, as a path in pixels of the photo. */
-  #edges(labels, kind) {
+  #regionColours() {
+    const alpha = this.shown === "mask" ? 255 : REGION_ALPHA;
+    const table = Uint32Array.from({ length: 256 }, (_, label) => (label ? (packed(clusterColour(label - 1)) & 0xffffff) | (alpha << 24) : 0));
+    return [table, table];
+  }
+
+  #objectColours() {
+    const fill = (other, object) => new Uint32Array(256).fill(other).fill(object, 2, 3);
+    if (this.shown === "mask") return [fill(0xff000000, 0xffffffff), fill(0xff000000, 0xffffffff)];
+    if (this.shown === "cutout") return [fill(0xfff4f2f0, 0), fill(0xffd4d0cc, 0)];
+    return [fill(0x78000000, 0), fill(0x78000000, 0)];
+  }
+
+  /** The edges between pixels of different label, as a path in pixels of the photo. */
+  #edges(labels) {
     const { width, height } = this.photo;
     const path = new Path2D();
-    for (let y = 0; y < height; y++) {
-      for (let x = 0; x < width; x++) {
-        const here = kind(labels[y * width + x]);
-        if (x + 1 < width && kind(labels[y * width + x + 1]) !== here) {
+    for (let y = 0, at = 0; y < height; y++) {
+      for (let x = 0; x < width; x++, at++) {
+        if (x + 1 < width && labels[at + 1] !== labels[at]) {
           path.moveTo(x + 1, y);
           path.lineTo(x + 1, y + 1);
         }
-        if (y + 1 < height && kind(labels[(y + 1) * width + x]) !== here) {
+        if (y + 1 < height && labels[at + width] !== labels[at]) {
           path.moveTo(x, y + 1);
           path.lineTo(x + 1, y + 1);
         }
@@ -156,7 +160,7 @@ export class PhotoStage {
 
   #paintPrompt(pen, prompt, line) {
     const path = new Path2D();
-    const colour = prompt.label === 1 ? "#ff5a4d" : prompt.label === 2 ? "#3ddc97" : clusterColour(prompt.label - 1);
+    const colour = this.several ? clusterColour(prompt.label - 1) : prompt.label === 1 ? "#ff5a4d" : "#3ddc97";
     if (prompt.kind === "box") {
       const [[x0, y0], [x1, y1]] = prompt.points;
       path.rect(Math.min(x0, x1), Math.min(y0, y1), Math.abs(x1 - x0), Math.abs(y1 - y0));

@@ -23,7 +23,7 @@ export class Photos {
     this.tool = segmented("Tool", [["click", "Box and click"], ["stroke", "Stroke"], ["pan", "Move"]], "click", (tool) => this.stage.setTool(tool));
     this.mode = segmented("What is drawn", [["2", "Object"], ["1", "Background"]], "2", (label) => (this.label = Number(label)));
     this.regions = h("div", { class: "regions", role: "group", "aria-label": "Regions" });
-    const several = h("input", { type: "checkbox", onchange: () => this.#several(several.checked) });
+    this.severalBox = h("input", { type: "checkbox", onchange: () => this.#several(this.severalBox.checked) });
     const brush = h("input", { type: "range", min: "2", max: "40", value: "8", oninput: () => this.stage.setBrush(Number(brush.value)) });
     this.shown = segmented("Show", [["contour", "Contour"], ["mask", "Mask"], ["cutout", "Cut-out"]], "contour", (how) => this.stage.setShown(how));
     this.undo = h("button", { class: "small", "data-action": "undo", onclick: () => this.move(-1) }, "Undo");
@@ -52,7 +52,7 @@ export class Photos {
         h("div", { class: "card-head" }, h("h2", {}, "Draw")),
         field("Tool", "Drag a box around the object, or click on it; a right click takes away.", "photo-tool", this.tool),
         field("Label", "What a click or stroke says: this is the object, or this is not.", "photo-label", this.mode, this.regions),
-        h("label", { class: "check" }, several, "Several regions instead of one object"),
+        h("label", { class: "check" }, this.severalBox, "Several regions instead of one object"),
         field("Brush", "Width of a stroke, in pixels of the photo.", "photo-brush", brush),
         h("div", { class: "button-row" }, this.undo, this.redo, h("button", { class: "small", "data-action": "restart", onclick: () => this.restart() }, "Start over")),
       ),
@@ -64,6 +64,8 @@ export class Photos {
 
   #several(on) {
     this.label = on ? 1 : 2;
+    this.several = on;
+    this.stage.setSeveral(on);
     this.mode.hidden = on;
     this.mode.show("2");
     replace(this.regions);
@@ -104,6 +106,8 @@ export class Photos {
   async take(photo) {
     const blob = await this.api.blob("/photo/image");
     await this.stage.setPhoto(await createImageBitmap(blob), photo);
+    this.severalBox.checked = photo.prompts.some((prompt) => prompt.label > 2);
+    this.#several(this.severalBox.checked);
     this.compared.textContent = "";
     await this.#show(photo);
   }
@@ -130,7 +134,8 @@ export class Photos {
     const { seconds, energy, shares, warnings } = photo.facts;
     const parts = [`${short(seconds, 2)} s`];
     if (energy !== null) parts.push(`energy ${short(energy, 5)}`);
-    if (shares["2"] !== undefined) parts.push(`object ${percent(shares["2"])} of the photo`);
+    if (this.several) parts.push(Object.entries(shares).map(([label, share]) => `${label}: ${percent(share)}`).join(", "));
+    else if (shares["2"] !== undefined) parts.push(`object ${percent(shares["2"])} of the photo`);
     if (!Object.keys(shares).length) parts.push("mark a second region");
     parts.push(`${photo.position} gesture${photo.position === 1 ? "" : "s"}`);
     this.facts.textContent = parts.join(" · ");

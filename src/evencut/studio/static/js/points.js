@@ -1,5 +1,6 @@
 // The half of the page about points: data on the left, two clusterings side by side, what is known of them below.
 
+import { agreement } from "./agreement.js";
 import { exportDialog } from "./exports.js";
 import { DEFAULT_METHOD, hasBandwidth, MethodForm, withPreset } from "./controls.js";
 import { Corrections } from "./corrections.js";
@@ -260,6 +261,9 @@ export class Points {
   async #show(key, run) {
     const { values } = await this.api.array(`/runs/${run.id}/labels`, Int32Array);
     this.panes[key].setRun(run, values);
+    const { a, b } = this.panes;
+    const alike = a.labels && b.labels && a.labels.length === b.labels.length ? agreement(a.labels, b.labels) : null;
+    for (const pane of [a, b]) pane.setAgreement(alike);
     if (this.colour !== "cluster") await this.#colourPane(key);
     this.#showColours();
     this.#showBandwidth();
