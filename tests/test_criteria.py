@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from evencut.criteria import RatioProblem, average_association, average_cut, energy, link_table, normalized_cut
-from evencut.equalization import equalize
+from evencut.affinity import as_affinity, equalize
+from evencut.criteria import RatioProblem, average_association, average_cut, energy, normalized_cut
 
 
 def random_affinity(seed, n=30, density=0.4):
@@ -113,4 +113,4 @@ def test_problem_counts_its_points():
 def test_links_of_sparse_rows_are_those_of_dense_ones():
     rows = sparse.random_array((7, 30), density=0.3, rng=np.random.default_rng(0)).tocsr()
     labels = np.arange(30) % 4
-    np.testing.assert_allclose(link_table(rows, labels, 5), link_table(rows.toarray(), labels, 5))
+    np.testing.assert_allclose(as_affinity(rows).links(labels, 5), as_affinity(rows.toarray()).links(labels, 5))

@@ -11,14 +11,12 @@ from sklearn.decomposition import PCA
 
 import evencut
 from evencut import KernelClustering, KernelKMeans, NormalizedCut, bandwidth_sweep, diagnose
+from evencut.affinity import equalize, kneighbors, parzen_density
 from evencut.criteria import energy
 from evencut.datasets import make_clumped_moons, make_rings
-from evencut.density import parzen_density
 from evencut.diagnosis import density_mapping
 from evencut.diagnosis.connectivity import joining_neighbors
-from evencut.equalization import equalize
 from evencut.kernels import KNN, Gaussian, LocalScaling
-from evencut.neighbors import kneighbors
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,10 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evencut import DominantSets, diagnose
+from evencut.affinity import squared_distances
 from evencut.datasets import make_clumped_moons
-from evencut.density import squared_distances
 from evencut.diagnosis import DensityBiasWarning
-from evencut.dominant_sets import dominant_set, is_maximal_clique
+from evencut.estimators import dominant_set, is_maximal_clique
 from evencut.kernels import KNN, Gaussian
 
 DYNAMICS = ["infection", "replicator"]

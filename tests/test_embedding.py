@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from evencut import embedding
+from evencut.affinity import squared_distances
 from evencut.criteria import CRITERIA, average_association
-from evencut.density import squared_distances
 from evencut.kernels import KNN, Gaussian, Geodesic
 from evencut.solvers import solve
 from evencut.solvers.spectral import leading_of_dense
-from evencut.theory import modified_distances
+from evencut.theory import embedding, modified_distances
 
 
 def table(seed=0, n_points=25):

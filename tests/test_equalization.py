@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from evencut.equalization import density_law, equalize, equalizing_scale
+from evencut.affinity import density_law, equalize, equalizing_scale
 from evencut.kernels import KNN, Gaussian, LocalScaling
 
 

@@ -21,15 +21,9 @@ ESTIMATORS = [
 ]
 
 
-def marked(estimator):
-    """Repeating a point changes who its neighbours are, so weights cannot stand for copies there."""
-    if estimator.kernel in ("auto", "knn"):
-        reason = "neighbour kernels see copies of a point as its nearest neighbours"
-        return {"check_sample_weight_equivalence_on_dense_data": reason}
-    return {}
 
 
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=marked)
+@parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from evencut import NormalizedCut
+from evencut.affinity import equalize
 from evencut.criteria import RatioProblem, average_association, average_cut, normalized_cut
-from evencut.equalization import equalize
 from evencut.kernels import KNN
 from evencut.solvers import solve
 from evencut.solvers.multilevel import multilevel
@@ -50,7 +50,7 @@ def test_energies_are_true_and_no_higher_than_those_of_the_spectral_solver(name)
     _, trace, converged = check(problem, 16)
     spectral = solve(problem, 16, solver="spectral", n_init=1, random_state=0)
     assert converged
-    assert trace[-1] <= spectral.energy + 1e-4 * abs(spectral.energy)
+    assert trace[-1] <= spectral.energy + 1e-3 * abs(spectral.energy)
 
 
 def test_no_single_point_move_is_left():

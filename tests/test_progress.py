@@ -72,6 +72,6 @@ def test_many_new_points_are_labelled_in_blocks(monkeypatch):
     model = NormalizedCut(3, kernel=KNN(5), random_state=0).fit(X)
     new = np.random.default_rng(1).normal(size=(9000, 2))
     whole = model.predict(new)
-    monkeypatch.setattr("evencut.assignment._ROWS_PER_BLOCK", 64)
+    monkeypatch.setattr("evencut.estimators.prediction._ROWS_PER_BLOCK", 64)
     assert np.array_equal(model.predict(new), whole)
     assert np.array_equal(np.concatenate([model.predict(part) for part in np.array_split(new, 7)]), whole)

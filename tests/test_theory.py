@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evencut import theory
+from evencut.affinity import knn_density, scott_bandwidth, squared_distances
 from evencut.criteria import average_association, energy
-from evencut.density import knn_density, scott_bandwidth, squared_distances
 from evencut.kernels import Gaussian
 
 

@@ -9,9 +9,9 @@ disagree; on the exactly equalised one they lie on a line.
 import matplotlib.pyplot as plt
 import numpy as np
 
+from evencut.affinity import equalize
 from evencut.criteria import energy
 from evencut.datasets import make_clumped_moons
-from evencut.equalization import equalize
 from evencut.kernels import Gaussian
 from evencut.plotting import PALETTE
 

@@ -1,30 +1,34 @@
 """Every clustering criterion of the paper as one problem: a symmetric matrix M and positive weights w.
 
-A criterion is a small function from an affinity to a `RatioProblem`; solvers see nothing else.
+A criterion is an object: the `RatioProblem` it poses on an affinity, and the weight it gives a point. Solvers see
+nothing but the problem; equalisation works for every criterion alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
-from .affinity import Affinity, degrees, scale_affinity
+from .affinity import Affinity, AffinityLike, as_affinity, density_law, equalizing_scale
 
 __all__ = [
     "CRITERIA",
+    "EQUALIZATIONS",
+    "Criterion",
+    "PosedProblem",
     "RatioProblem",
     "average_association",
     "average_cut",
     "energy",
-    "link_table",
     "normalized_cut",
+    "pose",
 ]
 
-_ENTRIES_PER_BLOCK = 100_000
+#: The ways of making the density even, by the names the estimators take.
+EQUALIZATIONS = (None, "weights", "exact")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +41,7 @@ class RatioProblem:
 
     Parameters
     ----------
-    matrix : ndarray, CSR array or lazy affinity of shape (n, n)
+    matrix : array, CSR array or affinity of shape (n, n)
         The symmetric part that links points; spectral starts are taken from it.
     weights : ndarray of shape (n,)
         Positive point weights w.
@@ -56,6 +60,9 @@ class RatioProblem:
     weights: NDArray[np.floating]
     diagonal: NDArray[np.floating] | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "matrix", as_affinity(self.matrix))
+
     @property
     def n_points(self) -> int:
         """Number of points."""
@@ -65,7 +72,7 @@ class RatioProblem:
         self, labels: NDArray[np.integer], n_clusters: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """M(S_k, S_k) and w(S_k) of each cluster."""
-        inside = _within(self.matrix, labels, n_clusters)
+        inside = self.matrix.inside(labels, n_clusters)
         if self.diagonal is not None:
             inside += np.bincount(labels, self.diagonal, n_clusters)
         return inside, np.bincount(labels, self.weights, n_clusters).astype(float)
@@ -77,7 +84,24 @@ class RatioProblem:
         return float(-np.sum(inside / weight))
 
 
-def average_association(affinity: Affinity, weights: ArrayLike | None = None) -> RatioProblem:
+class Criterion(ABC):
+    """What is minimised: a map from an affinity and point weights to a `RatioProblem`; called, it poses the problem."""
+
+    def __call__(self, affinity: AffinityLike, weights: ArrayLike | None = None) -> RatioProblem:
+        """The problem on an affinity; weights count each point as that many copies of itself."""
+        counts = _point_weights(affinity, weights)
+        return self.problem(as_affinity(affinity).rescaled(counts), counts)
+
+    @abstractmethod
+    def problem(self, matrix: Affinity, counts: NDArray[np.float64]) -> RatioProblem:
+        """The problem, given the entries w_p w_q A_pq and the weights w of the points."""
+
+    def point_weight(self, degree: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The weight in the problem of new points whose affinities sum to `degree`: one, unless it is the degree."""
+        return np.ones(len(degree))
+
+
+class _AverageAssociation(Criterion):
     r"""Average association, that is kernel k-means (eq. AA; with weights, eq. wAA).
 
     .. math:: -\sum_k \frac{\sum_{pq \in S_k} w_p w_q A_{pq}}{\sum_{p \in S_k} w_p}
@@ -88,11 +112,12 @@ def average_association(affinity: Affinity, weights: ArrayLike | None = None) ->
     >>> average_association(np.eye(3)).energy([0, 0, 1])
     -2.0
     """
-    weights = _point_weights(affinity, weights)
-    return RatioProblem(scale_affinity(affinity, weights), weights)
+
+    def problem(self, matrix: Affinity, counts: NDArray[np.float64]) -> RatioProblem:
+        return RatioProblem(matrix, counts)
 
 
-def normalized_cut(affinity: Affinity, weights: ArrayLike | None = None) -> RatioProblem:
+class _NormalizedCut(Criterion):
     r"""Normalised cut (eq. NC); weights count each point as that many copies of itself.
 
     .. math:: -\sum_k \frac{\sum_{pq \in S_k} A_{pq}}{\sum_{p \in S_k} d_p}, \qquad d_p = \sum_q A_{pq}
@@ -105,19 +130,24 @@ def normalized_cut(affinity: Affinity, weights: ArrayLike | None = None) -> Rati
     >>> normalized_cut(np.ones((4, 4))).energy([0, 0, 1, 1])
     -1.0
     """
-    scaled = scale_affinity(affinity, _point_weights(affinity, weights))
-    degree = degrees(scaled)
-    bad = np.flatnonzero(~(degree > 0))
-    if bad.size:
-        raise ValueError(
-            f"normalized_cut needs positive degrees, but the affinities of point {bad[0]} sum to "
-            f"{degree[bad[0]]:g} ({bad.size} such points); use criterion='average_association', or keep "
-            "the diagonal of a non-negative affinity."
-        )
-    return RatioProblem(scaled, degree)
+
+    def problem(self, matrix: Affinity, counts: NDArray[np.float64]) -> RatioProblem:
+        degree = matrix.degrees()
+        bad = np.flatnonzero(~(degree > 0))
+        if bad.size:
+            raise ValueError(
+                f"normalized_cut needs positive degrees, but the affinities of point {bad[0]} sum to "
+                f"{degree[bad[0]]:g} ({bad.size} such points); use criterion='average_association', or keep "
+                "the diagonal of a non-negative affinity."
+            )
+        return RatioProblem(matrix, degree)
+
+    def point_weight(self, degree: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The degree."""
+        return degree
 
 
-def average_cut(affinity: Affinity, weights: ArrayLike | None = None) -> RatioProblem:
+class _AverageCut(Criterion):
     r"""Average cut, also called ratio cut.
 
     .. math:: \sum_k \frac{\sum_{p \in S_k, q \notin S_k} A_{pq}}{|S_k|}
@@ -128,21 +158,90 @@ def average_cut(affinity: Affinity, weights: ArrayLike | None = None) -> RatioPr
     >>> average_cut(np.ones((4, 4))).energy([0, 0, 1, 1])
     4.0
     """
-    weights = _point_weights(affinity, weights)
-    scaled = scale_affinity(affinity, weights)
-    return RatioProblem(scaled, weights, -degrees(scaled))
 
+    def problem(self, matrix: Affinity, counts: NDArray[np.float64]) -> RatioProblem:
+        return RatioProblem(matrix, counts, -matrix.degrees())
+
+
+average_association = _AverageAssociation()
+normalized_cut = _NormalizedCut()
+average_cut = _AverageCut()
 
 #: The criteria by the names the estimators take.
-CRITERIA: dict[str, Callable[..., RatioProblem]] = {
+CRITERIA: dict[str, Criterion] = {
     "average_association": average_association,
     "normalized_cut": normalized_cut,
     "average_cut": average_cut,
 }
 
 
+@dataclass(frozen=True, eq=False)
+class PosedProblem:
+    """A criterion on an affinity whose density was made even, and what that took.
+
+    Parameters
+    ----------
+    problem : RatioProblem
+    criterion : Criterion
+    weights : ndarray of shape (n,)
+        Point weights: those given times adaptive weights.
+    scale : ndarray of shape (n,)
+        The scale of exact equalisation, ones without it.
+    is_even : bool
+        Whether all degrees were made equal; a new point is then scaled to the same degree.
+    """
+
+    problem: RatioProblem
+    criterion: Criterion
+    weights: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    is_even: bool
+
+
+def pose(
+    affinity: AffinityLike,
+    weights: NDArray[np.float64],
+    criterion: str,
+    equalize: str | None = None,
+    *,
+    tol: float = 1e-10,
+) -> PosedProblem:
+    r"""The problem of a criterion, after equalisation of the density.
+
+    Parameters
+    ----------
+    affinity : array, CSR array or affinity of shape (n, n)
+    weights : ndarray of shape (n,)
+        How many points each point stands for.
+    criterion : str
+        A name in :data:`CRITERIA`.
+    equalize : {None, "weights", "exact"}
+        `"weights"`: adaptive weights :math:`w_p = 1/\rho_p` (eq. wDensity), the density read off the degrees
+        (eq. degree=density). `"exact"`: all degrees are made equal.
+    tol : float
+        Largest relative error of a degree that is made equal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> affinity = np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 1.0]])
+    >>> cut = pose(affinity, np.ones(3), "normalized_cut", "exact").problem
+    >>> association = pose(affinity, np.ones(3), "average_association", "exact").problem
+    >>> bool(abs(cut.energy([0, 0, 1]) - association.energy([0, 0, 1])) < 1e-9)
+    True
+    """
+    chosen, scale = CRITERIA[criterion], np.ones(len(weights))
+    if equalize == "exact":
+        # Copies of a point share its scale: s_p sum_q w_q A_pq s_q = 1. The weights are then degrees too.
+        scale = equalizing_scale(affinity, weights=weights, tol=tol) / weights
+    elif equalize == "weights":
+        weights = weights * _adaptive_weights(affinity, weights)
+    problem = chosen(as_affinity(affinity).rescaled(scale), weights)
+    return PosedProblem(problem, chosen, weights, scale, equalize == "exact")
+
+
 def energy(
-    affinity: Affinity,
+    affinity: AffinityLike,
     labels: ArrayLike,
     criterion: str = "normalized_cut",
     weights: ArrayLike | None = None,
@@ -160,30 +259,18 @@ def energy(
     return CRITERIA[criterion](affinity, weights).energy(labels)
 
 
-def link_table(matrix: Affinity, labels: NDArray[np.integer], n_clusters: int) -> NDArray[np.float64]:
-    """Sum of the affinities of each point (row) with each cluster (column).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> link_table(np.ones((3, 3)), np.array([0, 0, 1]), 2)
-    array([[2., 1.],
-           [2., 1.],
-           [2., 1.]])
-    """
-    if sparse.issparse(matrix):
-        # Entry by entry: a table of all members would cost as much for a few rows as for all.
-        matrix = sparse.csr_array(matrix)
-        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-        cells = rows * n_clusters + labels[matrix.indices]
-        links = np.bincount(cells, matrix.data, matrix.shape[0] * n_clusters).astype(np.float64, copy=False)
-        return links.reshape(-1, n_clusters)
-    members = np.zeros((matrix.shape[1], n_clusters), dtype=matrix.dtype)
-    members[np.arange(len(labels)), labels] = 1
-    return np.asarray(matrix @ members, dtype=np.float64)
+def _adaptive_weights(affinity: AffinityLike, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    density = np.asarray(as_affinity(affinity) @ weights, dtype=np.float64)
+    if not (density > 0).all():
+        raise ValueError(
+            f"equalize='weights' reads densities off the degrees, and the smallest is {density.min():g}; "
+            "they must be positive, so use equalize=None for this affinity."
+        )
+    law = density_law(density, "constant", dimension=1)
+    return law / np.mean(law)
 
 
-def _point_weights(affinity: Affinity, weights: ArrayLike | None) -> NDArray[np.float64]:
+def _point_weights(affinity: AffinityLike, weights: ArrayLike | None) -> NDArray[np.float64]:
     n_points = affinity.shape[0]
     if weights is None:
         return np.ones(n_points)
@@ -193,22 +280,3 @@ def _point_weights(affinity: Affinity, weights: ArrayLike | None) -> NDArray[np.
     if not (np.isfinite(weights).all() and (weights > 0).all()):
         raise ValueError(f"weights must be positive and finite, but the smallest is {weights.min():g}.")
     return weights
-
-
-def _within(matrix: Affinity, labels: NDArray[np.integer], n_clusters: int) -> NDArray[np.float64]:
-    """Sum of the matrix entries inside each cluster, in blocks of bounded size."""
-    inside = np.zeros(n_clusters)
-    if sparse.issparse(matrix):
-        indptr = matrix.indptr
-        first = 0
-        while first < len(labels):
-            full = int(np.searchsorted(indptr, indptr[first] + _ENTRIES_PER_BLOCK, "right")) - 1
-            last = max(full, first + 1)
-            entries = slice(indptr[first], indptr[last])
-            row_labels = np.repeat(labels[first:last], np.diff(indptr[first : last + 1]))
-            same = row_labels == labels[matrix.indices[entries]]
-            inside += np.bincount(row_labels[same], matrix.data[entries][same], n_clusters)
-            first = last
-        return inside
-    own = link_table(matrix, labels, n_clusters)[np.arange(len(labels)), labels]
-    return np.bincount(labels, own, n_clusters).astype(float)

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from ..density import squared_distances
-from ..neighbors import kneighbors
+from ..affinity import kneighbors, squared_distances
 
 __all__ = ["joining_neighbors"]
 
@@ -60,13 +59,17 @@ def joining_neighbors(
     return n_pieces, int(count)
 
 
-def _known_links(piece, neighbors):
+def _known_links(
+    piece: NDArray[np.integer], neighbors: NDArray[np.integer]
+) -> tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.integer]]:
     """Pairs of pieces that see each other among the neighbours known, and the rank at which they do."""
     p, rank = np.nonzero(piece[neighbors] != piece[:, None])
     return piece[p], piece[neighbors[p, rank]], rank + 1
 
 
-def _tree(first, second, rank, n_pieces):
+def _tree(
+    first: NDArray[np.integer], second: NDArray[np.integer], rank: NDArray[np.integer], n_pieces: int
+) -> tuple[sparse.csr_array, int]:
     """The links of least rank that join what can be joined, and the largest rank among them."""
     low, high = np.minimum(first, second), np.maximum(first, second)
     order = np.lexsort((rank, high, low))
@@ -77,7 +80,7 @@ def _tree(first, second, rank, n_pieces):
     return tree, int(tree.data.max()) if tree.nnz else 0
 
 
-def _cheapest_link(X, inside, piece):
+def _cheapest_link(X: NDArray[np.float64], inside: NDArray[np.bool_], piece: NDArray[np.integer]) -> tuple[int, int]:
     """Fewest neighbours by which the piece `inside` and another one see each other, and that other piece."""
     members, others = np.flatnonzero(inside), np.flatnonzero(~inside)
     gap, nearest = kneighbors(X[others], 1, at=X[members], method="exact")
@@ -88,7 +91,7 @@ def _cheapest_link(X, inside, piece):
     return int(ranks[best]), int(piece[far[best]])
 
 
-def _rank(X, centres, radius):
+def _rank(X: NDArray[np.float64], centres: NDArray[np.integer], radius: NDArray[np.float64]) -> NDArray[np.integer]:
     """How many other points lie as near to each centre as `radius`."""
     step = max(1, _DISTANCES // len(X))
     counts = [

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from ..affinity import Affinity, check_affinity, degrees
+from ..affinity import Affinity, AffinityLike, as_affinity, check_affinity
 from ..criteria import average_association, normalized_cut
 from ..kernels import KERNELS, KNN, Kernel
 from ..landmarks.blocks import RowBlocks, is_lazy, sample
@@ -33,7 +33,7 @@ def diagnose(
     labels: ArrayLike,
     *,
     kernel: str | Kernel | None = None,
-    affinity: Affinity | None = None,
+    affinity: AffinityLike | None = None,
     max_points: int = 20_000,
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -164,13 +164,20 @@ def _row(k: int, names: list[Any], evidence: Evidence, finding: Finding) -> Clus
     )
 
 
-def _kernel_matrix(points, kept, drawn, kernel, affinity, n_jobs) -> tuple[str, Affinity]:
+def _kernel_matrix(
+    points: NDArray[np.float64],
+    kept: NDArray[np.intp],
+    drawn: NDArray[np.intp],
+    kernel: Any,
+    affinity: AffinityLike | None,
+    n_jobs: int | None,
+) -> tuple[str, Affinity]:
     """The affinity that degrees are read off, and its name."""
     if affinity is not None:
-        affinity = check_affinity(affinity)
-        if kept[-1] >= affinity.shape[0]:
-            raise ValueError(f"affinity is of {affinity.shape[0]} points, but there are more labels; give all rows.")
-        return "given", affinity if len(kept) == affinity.shape[0] else affinity[kept][:, kept]
+        matrix = as_affinity(check_affinity(affinity))
+        if kept[-1] >= matrix.shape[0]:
+            raise ValueError(f"affinity is of {matrix.shape[0]} points, but there are more labels; give all rows.")
+        return "given", matrix if len(kept) == matrix.shape[0] else matrix.among(kept)
     if kernel is None:
         kernel = KNN(n_neighbors=GRAPH_NEIGHBORS)
     elif isinstance(kernel, str):
@@ -178,17 +185,17 @@ def _kernel_matrix(points, kept, drawn, kernel, affinity, n_jobs) -> tuple[str, 
         if kernel not in known:
             raise ValueError(f"kernel={kernel!r} is not known; choose one of {known}, or pass affinity=.")
         kernel = KERNELS[kernel]()
-    return type(kernel).__name__, kernel.affinity(points[drawn], n_jobs=n_jobs)
+    return type(kernel).__name__, as_affinity(kernel.affinity(points[drawn], n_jobs=n_jobs))
 
 
 def _degree_spread(matrix: Affinity) -> float:
-    degree = degrees(matrix)
+    degree = matrix.degrees()
     return float(degree.std() / degree.mean()) if degree.mean() > 0 else float("inf")
 
 
 def _criteria_gap(matrix: Affinity, codes: NDArray[np.int64]) -> float:
     """Average association in units of the mean degree against normalised cut, as a share of the latter."""
-    degree = degrees(matrix)
+    degree = matrix.degrees()
     if not (degree > 0).all():
         return float("inf")
     codes = np.unique(codes, return_inverse=True)[1]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..neighbors import kneighbors
+from ..affinity import kneighbors
 
 __all__ = ["Border", "Evidence", "Lone", "gather"]
 
@@ -67,7 +67,6 @@ class Border:
     reach: float
     mixing: tuple[float, float]
     profile: tuple[NDArray[np.float64], NDArray[np.float64]]
-
 
     def other(self, cluster: int) -> int:
         """The cluster on the other side."""
@@ -142,9 +141,7 @@ def gather(
     raw = _log_density(distances, seen, in_sample, dimension)
     graph = _graph(indices[:, 1 : GRAPH_NEIGHBORS + 1])
     log_density = _smooth(raw, graph, seen)
-    lone = {
-        int(k): _lone(X, codes, int(k), raw, dimension, n_jobs) for k in np.flatnonzero(in_sample < LONE)
-    }
+    lone = {int(k): _lone(X, codes, int(k), raw, dimension, n_jobs) for k in np.flatnonzero(in_sample < LONE)}
     conductance = _conductance(_cuts(graph, seen, len(sizes)))
     settled = _settle(seen, graph, in_sample)
     cuts = _cuts(graph, settled, len(sizes))
@@ -176,7 +173,14 @@ def gather(
     )
 
 
-def _lone(X, codes, cluster, log_density, dimension, n_jobs) -> Lone:
+def _lone(
+    X: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    cluster: int,
+    log_density: NDArray[np.float64],
+    dimension: float,
+    n_jobs: int | None,
+) -> Lone:
     """A small cluster against all points, also where the rest was judged on a sample."""
     members = np.flatnonzero(codes == cluster)[:200]
     others = np.flatnonzero(codes != cluster)
@@ -207,7 +211,9 @@ def _most_neighbors(n_points: int) -> int:
     return int(min(n_points - 1, max(GRAPH_NEIGHBORS, round(n_points**0.4))))
 
 
-def _log_density(distances, codes, sizes, dimension):
+def _log_density(
+    distances: NDArray[np.float64], codes: NDArray[np.int64], sizes: NDArray[np.int64], dimension: float
+) -> NDArray[np.float64]:
     """K/(n V_K) with K no more than a third of the point's cluster, so that small clusters are seen."""
     most = distances.shape[1] - 1
     neighbors = np.clip(sizes // 3, min(5, most), most)[codes]
@@ -229,12 +235,12 @@ def _graph(indices: NDArray[np.integer]) -> sparse.csr_array:
     return both
 
 
-def _edges(graph):
+def _edges(graph: sparse.csr_array) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
     """Both ends of every edge, each edge in both directions."""
     return np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr)), graph.indices
 
 
-def _smooth(values, graph, codes):
+def _smooth(values: NDArray[np.float64], graph: sparse.csr_array, codes: NDArray[np.int64]) -> NDArray[np.float64]:
     """Mean over a point and its neighbours in its own cluster: less noise, and no leak across the border."""
     p, q = _edges(graph)
     same = codes[p] == codes[q]
@@ -242,17 +248,17 @@ def _smooth(values, graph, codes):
     return total / (1 + np.bincount(p[same], minlength=len(values)))
 
 
-def _cuts(graph, codes, n_clusters):
+def _cuts(graph: sparse.csr_array, codes: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
     p, q = _edges(graph)
     return np.bincount(codes[p] * n_clusters + codes[q], minlength=n_clusters**2).reshape(n_clusters, -1)
 
 
-def _conductance(cuts):
+def _conductance(cuts: NDArray[np.int64]) -> NDArray[np.float64]:
     volume = cuts.sum(axis=1)
     return np.where(volume > 0, 1 - np.diag(cuts) / np.maximum(volume, 1), 1.0)
 
 
-def _settle(codes, graph, sizes):
+def _settle(codes: NDArray[np.int64], graph: sparse.csr_array, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Labels without strays: points deep inside another cluster are no part of the border between the two.
 
     A cluster with many such points is not astray but astride, which is what borders are asked about; it is kept.
@@ -266,7 +272,7 @@ def _settle(codes, graph, sizes):
     return np.where(astray & few[codes], home, codes)
 
 
-def _peaks(log_density, graph, codes):
+def _peaks(log_density: NDArray[np.float64], graph: sparse.csr_array, codes: NDArray[np.int64]) -> NDArray[np.float64]:
     """Log density of the peak reached from each point by steepest ascent inside its own cluster."""
     p, q = _edges(graph)
     same = codes[p] == codes[q]
@@ -282,7 +288,16 @@ def _peaks(log_density, graph, codes):
         uphill = further
 
 
-def _border(first, second, graph, codes, log_density, peaks, sizes, volume) -> Border:
+def _border(
+    first: int,
+    second: int,
+    graph: sparse.csr_array,
+    codes: NDArray[np.int64],
+    log_density: NDArray[np.float64],
+    peaks: NDArray[np.float64],
+    sizes: NDArray[np.int64],
+    volume: NDArray[np.int64],
+) -> Border:
     p, q = _cross_edges(graph, codes, first, second)
     passes = np.minimum(log_density[p], log_density[q])
     high = passes >= np.quantile(passes, 0.75)
@@ -319,7 +334,9 @@ def _border(first, second, graph, codes, log_density, peaks, sizes, volume) -> B
     )
 
 
-def _cross_edges(graph, codes, first, second):
+def _cross_edges(
+    graph: sparse.csr_array, codes: NDArray[np.int64], first: int, second: int
+) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
     members = np.flatnonzero(codes == first)
     starts, stops = graph.indptr[members], graph.indptr[members + 1]
     q = graph.indices[_ranges(starts, stops)]
@@ -328,14 +345,16 @@ def _cross_edges(graph, codes, first, second):
     return p[across], q[across]
 
 
-def _ranges(starts, stops):
+def _ranges(starts: NDArray[np.integer], stops: NDArray[np.integer]) -> NDArray[np.intp]:
     """All whole numbers of the half-open ranges, one range after the other."""
     lengths = stops - starts
     first = np.cumsum(lengths) - lengths
     return np.arange(lengths.sum()) + np.repeat(starts - first, lengths)
 
 
-def _layers(seeds, cluster, graph, codes):
+def _layers(
+    seeds: NDArray[np.integer], cluster: int, graph: sparse.csr_array, codes: NDArray[np.int64]
+) -> tuple[list[NDArray[np.integer]], list[int]]:
     """Layers of a cluster from the border inwards, and the number of edges between each and the next."""
     seen = np.zeros(len(codes), bool)
     seen[seeds] = True

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from ..affinity import degrees
-from ..density import knn_density
+from ..affinity import degrees, knn_density
 from ..kernels import KERNELS, Kernel
 
 __all__ = ["DensityMapping", "density_mapping"]

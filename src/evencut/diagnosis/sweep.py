@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_array, check_random_state
 
-from ..clustering import KernelClustering
-from ..density import knn_radius
+from ..affinity import knn_radius
+from ..criteria import CRITERIA
 from ..kernels import Gaussian
+from ..solvers import Solution, solve
 from .diagnose import diagnose
 from .verdicts import EQUAL_SIZES, MODE_ISOLATION, OK, SPARSE_SUBSET
 
@@ -188,15 +189,22 @@ def bandwidth_sweep(
     parts = [np.sort(rng.choice(len(points), size, replace=False)) for _ in range(max(2, n_resamples))]
     rows = []
     for sigma in sigmas:
-        model = KernelClustering(n_clusters, kernel=Gaussian(sigma), criterion=criterion, random_state=seed)
-        whole = model.fit(points)
-        labels, energy = whole.labels_, whole.energy_
-        again = [model.fit_predict(points[part]) for part in parts]
+        whole = _solved(points, sigma, criterion, n_clusters, seed)
+        labels, energy = whole.labels, whole.energy
+        again = [_solved(points[part], sigma, criterion, n_clusters, seed).labels for part in parts]
         found = diagnose(points, labels, n_jobs=n_jobs)
         sizes = np.sort(np.bincount(labels, minlength=n_clusters))[::-1]
         stability = _agreement(parts, again)
         rows.append(SweepRow(float(sigma), sizes, energy, stability, found.verdict, found.confidence, labels))
     return BandwidthSweep(rows, criterion, len(points), n_given)
+
+
+def _solved(
+    points: NDArray[np.float64], sigma: float, criterion: str, n_clusters: int, seed: int
+) -> Solution:
+    """The clustering that an estimator with this Gaussian kernel finds."""
+    problem = CRITERIA[criterion](Gaussian(sigma).affinity(points))
+    return solve(problem, n_clusters, random_state=seed)
 
 
 def _default_bandwidths(X: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,7 +1,20 @@
 """Clustering beyond memory: every pass over the data is a sum over blocks of rows, and only landmarks are solved."""
 
+from .attaching import Attachment
 from .blocks import Block, RowBlocks, row_blocks, sample
-from .estimator import LandmarkClustering
 from .files import open_files
+from .solving import LandmarkGraph, labels_by_landmarks, landmark_graph, solve_landmarks, usual_landmarks
 
-__all__ = ["Block", "LandmarkClustering", "RowBlocks", "open_files", "row_blocks", "sample"]
+__all__ = [
+    "Attachment",
+    "Block",
+    "LandmarkGraph",
+    "RowBlocks",
+    "labels_by_landmarks",
+    "landmark_graph",
+    "open_files",
+    "row_blocks",
+    "sample",
+    "solve_landmarks",
+    "usual_landmarks",
+]

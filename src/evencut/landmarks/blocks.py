@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..affinity.threads import n_threads
 from .choosing import RowSample
 
 __all__ = ["Block", "RowBlocks", "is_lazy", "row_blocks", "run_block", "sample"]
@@ -72,18 +72,18 @@ class RowBlocks:
     def results(self, work: Work, skip: Collection[int] = ()) -> Iterator[tuple[int, Any]]:
         """The number of each block and what `work` makes of it, in any order; blocks in `skip` are left out."""
         todo = [i for i in range(len(self.blocks)) if i not in skip]
-        n_threads = min(effective_n_jobs(self.n_jobs), max(len(todo), 1))
-        if n_threads == 1:
+        n_workers = min(n_threads(self.n_jobs), max(len(todo), 1))
+        if n_workers == 1:
             for i in todo:
                 yield i, self._run(work, i)
             return
-        with ThreadPoolExecutor(n_threads) as pool:
+        with ThreadPoolExecutor(n_workers) as pool:
             # A short queue: results wait for their turn without piling up.
             waiting: deque[tuple[int, Future]] = deque()
             try:
                 for i in todo:
                     waiting.append((i, pool.submit(self._run, work, i)))
-                    if len(waiting) > 2 * n_threads:
+                    if len(waiting) > 2 * n_workers:
                         done, future = waiting.popleft()
                         yield done, future.result()
                 while waiting:
@@ -146,7 +146,7 @@ def row_blocks(X: Any, n_jobs: int | None = None) -> RowBlocks:
     if isinstance(X, RowBlocks):
         return X
     if is_lazy(X):
-        from .lazy import dask_blocks
+        from .dask import dask_blocks
 
         return dask_blocks(X)
     rows = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
@@ -165,9 +165,7 @@ def is_lazy(X: Any) -> bool:
     return callable(getattr(X, "__dask_graph__", None)) and X.__dask_graph__() is not None
 
 
-def sample(
-    X: Any, labels: Any = None, *, n_samples: int = 5000, random_state: int = 0
-) -> tuple[NDArray[Any], Any]:
+def sample(X: Any, labels: Any = None, *, n_samples: int = 5000, random_state: int = 0) -> tuple[NDArray[Any], Any]:
     """About `n_samples` rows of a table of any size, with their labels, as plain arrays.
 
     The same rows come whatever the blocks. For example, `diagnose(*sample(X, model.labels_))` looks for

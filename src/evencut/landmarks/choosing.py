@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from ..affinity import kneighbors
 from ..kernels import AdaptiveGaussian
-from ..neighbors import kneighbors
 
 __all__ = ["RowSample", "choose_landmarks"]
 
@@ -93,7 +93,7 @@ def choose_landmarks(
     n_landmarks : int
         Fewer are returned where the pilot has fewer distinct points.
     transform : str or callable
-        As in :func:`evencut.equalization.density_law`; `"identity"` draws uniformly from the data.
+        As in :func:`evencut.affinity.density_law`; `"identity"` draws uniformly from the data.
     rng : Generator
     n_jobs : int, optional
         Threads of the neighbour searches; the result does not depend on them.
@@ -125,9 +125,7 @@ def choose_landmarks(
     return np.unique(centres, axis=0)
 
 
-def _to_the_middle(
-    centres: NDArray, points: NDArray, weights: NDArray, n_jobs: int | None
-) -> NDArray[np.float64]:
+def _to_the_middle(centres: NDArray, points: NDArray, weights: NDArray, n_jobs: int | None) -> NDArray[np.float64]:
     """One sweep of weighted k-means; a centre with no points stays."""
     nearest = kneighbors(centres, 1, at=points, n_jobs=n_jobs)[1][:, 0]
     mass = np.bincount(nearest, weights, len(centres))

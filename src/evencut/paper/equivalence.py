@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity import Affinity, degrees
-from ..clustering import KernelClustering
+from ..affinity import Affinity, degrees, density_law, equalize
 from ..criteria import energy
 from ..datasets import make_clumped_moons
-from ..equalization import density_law, equalize
+from ..estimators import KernelClustering
 from ..kernels import KNN, Gaussian
 from ..plotting import make_figure
 from .draw import BLUE, GREEN, GREY, ORANGE, heading

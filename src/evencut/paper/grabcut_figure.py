@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import binary_dilation
 
-from ..density import parzen_density
+from ..affinity import parzen_density
 from ..plotting import make_figure
 from ..segmentation import SampledKNN, segment
 from .draw import heading

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
+from ..affinity import degrees, knn_density, squared_distances
 from ..criteria import energy
 from ..datasets import make_growing_density
-from ..density import knn_density, squared_distances
-from ..embedding import metric_mds
 from ..kernels import Gaussian
-from ..theory import density_inversion, density_inversion_minimum, modified_distances, normalized_affinity
+from ..theory import density_inversion, density_inversion_minimum, metric_mds, modified_distances, normalized_affinity
 from .draw import BLUE, COLORMAP, ORANGE, bare, heading
 from .frame import Claim, Figure
 
@@ -90,7 +89,7 @@ def _identity_error(X: NDArray, sigma: float) -> float:
     """Relative difference of eq. NC and of eq. wAA on normalised affinities, for one split."""
     affinity = Gaussian(sigma).affinity(X)
     labels = (X[:, 0] > 0.5).astype(int)
-    weighted = energy(normalized_affinity(affinity), labels, "average_association", affinity.sum(axis=1))
+    weighted = energy(normalized_affinity(affinity), labels, "average_association", degrees(affinity))
     return abs(weighted / energy(affinity, labels, "normalized_cut") - 1)
 
 

@@ -12,11 +12,11 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.metrics import normalized_mutual_info_score
 
-from ..clustering import KernelClustering
+from ..affinity import parzen_density, squared_distances
 from ..criteria import average_association
-from ..density import parzen_density, squared_distances
-from ..embedding import metric_mds
+from ..estimators import KernelClustering
 from ..kernels import KNN, Gaussian
+from ..theory import metric_mds
 from .draw import bare, space, values
 from .frame import Claim, Figure, find_data, share_in_largest
 from .moons import SEED

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..clustering import KernelClustering
+from ..affinity import knn_radius, squared_distances
 from ..datasets import make_clumped_moons
-from ..density import knn_radius, squared_distances
-from ..embedding import classical_mds, embedded_profile, euclidean_embedding
+from ..estimators import KernelClustering
 from ..kernels import Gaussian
 from ..plotting import make_figure
+from ..theory import classical_mds, embedded_profile, euclidean_embedding
 from .draw import clusters, space
 from .frame import Claim, Figure
 from .moons import SEED, score, split

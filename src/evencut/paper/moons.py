@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
 
-from ..clustering import KernelClustering
 from ..criteria import CRITERIA
+from ..estimators import KernelClustering
 from ..kernels import Gaussian
 
 __all__ = ["SEED", "Sweep", "score", "split", "sweep"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..density import knn_radius, parzen_density, squared_distances
+from ..affinity import knn_radius, parzen_density, squared_distances
 from ..kernels import AdaptiveGaussian, Gaussian
 from ..plotting import make_figure
 from .draw import BLUE, COLORMAP, ORANGE, heading

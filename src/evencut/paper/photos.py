@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..clustering import KernelClustering
-from ..density import parzen_density
+from ..affinity import parzen_density
+from ..estimators import KernelClustering
 from .moons import SEED
 
 __all__ = ["Cut", "Photo", "cut_in_two", "load_photo"]

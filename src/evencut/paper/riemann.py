@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from ..density import knn_density
-from ..embedding import embedded_profile, euclidean_embedding
+from ..affinity import knn_density
 from ..kernels import Geodesic
 from ..plotting import PALETTE, make_figure
-from ..theory import transformed_density
+from ..theory import embedded_profile, euclidean_embedding, transformed_density
 from .draw import BLUE, GREY, ORANGE, heading
 from .frame import Claim, Figure
 
@@ -119,7 +118,7 @@ def _errors(exact: NDArray, found: NDArray, edges: NDArray) -> NDArray[np.float6
 def _theorem_error(distances: NDArray) -> tuple[float, float]:
     """Largest difference between the geodesic kernel and the fixed kernel of the embedded points, and h²."""
 
-    def psi(t):
+    def psi(t: NDArray) -> NDArray:
         return np.exp(-(t**2) / (2 * 0.3**2))
 
     embedded, shift = euclidean_embedding(distances**2)

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.spatial.distance import pdist
 from sklearn.cluster import KMeans
 
+from ..affinity import knn_density, scott_bandwidth
 from ..datasets import make_clumped_moons
-from ..density import knn_density, scott_bandwidth
 from ..plotting import PALETTE
 from .draw import BLUE, GREEN, ORANGE, clusters
 from .frame import Claim, Figure

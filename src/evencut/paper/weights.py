@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..affinity import density_law, knn_radius, parzen_density
 from ..criteria import energy
 from ..datasets import make_growing_density
-from ..density import knn_radius, parzen_density
-from ..embedding import classical_mds
-from ..equalization import density_law
 from ..kernels import Gaussian, Geodesic
 from ..plotting import make_figure
+from ..theory import classical_mds
 from .draw import BLUE, GREEN, GREY, ORANGE, heading
 from .frame import Claim, Figure
 

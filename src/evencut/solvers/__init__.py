@@ -1,5 +1,6 @@
 """Solvers of a `RatioProblem`: spectral start, Lloyd steps, single-point moves, multilevel; one file each."""
 
-from .solve import SOLVERS, Solution, refine, solve
+from .solution import Solution, heaviest_first
+from .solve import SOLVERS, Effort, Solver, refine, solve
 
-__all__ = ["SOLVERS", "Solution", "refine", "solve"]
+__all__ = ["SOLVERS", "Effort", "Solution", "Solver", "heaviest_first", "refine", "solve"]

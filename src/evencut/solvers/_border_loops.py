@@ -1,11 +1,18 @@
+# numba infers the types of compiled loops.
+# mypy: allow-untyped-defs
 """Compiled single-point moves along the borders of clusters: only adjacent clusters are tried, and a node is
 looked at again only when a neighbour has moved.
+
+`graph` is CSR rows, the diagonal of M and the weights; `clusters` the labels and, of each cluster, M(S_k, S_k), w(S_k)
+and the number of nodes; `work` the queue, who waits in it, the links of a node (NaN between uses), the clusters it
+touches, and the log of moves.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ..affinity.compiled import compiled
 
 __all__ = ["cluster_sums", "refine", "settle"]
 
@@ -13,9 +20,10 @@ __all__ = ["cluster_sums", "refine", "settle"]
 TINY = 1e-11
 
 
-@njit(cache=True, nogil=True)
-def cluster_sums(indptr, indices, data, diagonal, weights, labels, n_clusters):
+@compiled
+def cluster_sums(graph, labels, n_clusters):
     """M(S_k, S_k), w(S_k) and the number of nodes of each cluster, and which nodes touch another cluster."""
+    indptr, indices, data, diagonal, weights = graph
     inside = np.zeros(n_clusters)
     weight = np.zeros(n_clusters)
     count = np.zeros(n_clusters, dtype=np.int64)
@@ -34,7 +42,7 @@ def cluster_sums(indptr, indices, data, diagonal, weights, labels, n_clusters):
     return inside, weight, count, border
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _best_move(p, graph, labels, inside, weight, link, seen):
     """The adjacent cluster where p gains most, the gain, and the links of p to its own and to that cluster.
 
@@ -69,14 +77,16 @@ def _best_move(p, graph, labels, inside, weight, link, seen):
     return best, best_gain, to_old, to_new
 
 
-@njit(cache=True, nogil=True)
-def settle(queue, waiting, n_waiting, graph, labels, inside, weight, count, link, seen, floor, max_moves, log, logged):
+@compiled
+def settle(graph, clusters, work, n_waiting, floor, max_moves, logged):
     """Move queued nodes while the objective grows by more than `floor`; neighbours of a moved node queue again.
 
     Moved nodes and their old labels are written to `log` from row `logged` on, as far as there is room. Gives
     the number of log rows and whether the queue ran empty.
     """
     indptr, indices, _, diagonal, weights = graph
+    labels, inside, weight, count = clusters
+    queue, waiting, link, seen, log = work
     n = len(labels)
     head = 0
     while n_waiting > 0 and max_moves > 0:
@@ -115,14 +125,13 @@ def settle(queue, waiting, n_waiting, graph, labels, inside, weight, count, link
     return logged, n_waiting == 0
 
 
-@njit(cache=True, nogil=True)
-def refine(indptr, indices, data, diagonal, weights, labels, n_clusters, max_moves):
+@compiled
+def refine(graph, labels, n_clusters, max_moves):
     """Single-point moves from the border inwards until none gains, in place.
 
     Gives the energy afterwards, the number of moves, and whether no move was left.
     """
-    graph = (indptr, indices, data, diagonal, weights)
-    inside, weight, count, border = cluster_sums(indptr, indices, data, diagonal, weights, labels, n_clusters)
+    inside, weight, count, border = cluster_sums(graph, labels, n_clusters)
     queue = np.empty(len(labels), dtype=np.int32)
     n_waiting = 0
     for p in range(len(labels)):
@@ -131,9 +140,8 @@ def refine(indptr, indices, data, diagonal, weights, labels, n_clusters, max_mov
             n_waiting += 1
     link = np.full(n_clusters, np.nan)
     seen = np.empty(n_clusters, dtype=np.int64)
-    floor = TINY * np.abs(inside / weight).max()
     no_log = np.empty((0, 2), dtype=np.int32)
-    moves, settled = settle(
-        queue, border, n_waiting, graph, labels, inside, weight, count, link, seen, floor, max_moves, no_log, 0
-    )
+    floor = TINY * np.abs(inside / weight).max()
+    work = (queue, border, link, seen, no_log)
+    moves, settled = settle(graph, (labels, inside, weight, count), work, n_waiting, floor, max_moves, 0)
     return -np.sum(inside / weight), moves, settled

@@ -1,3 +1,5 @@
+# numba infers the types of compiled loops.
+# mypy: allow-untyped-defs
 """Compiled exchange of clusters: split one, merge another pair, settle, and keep it where the objective grew.
 
 It carries a whole cluster across the graph, which single-point moves cannot do.
@@ -6,20 +8,19 @@ It carries a whole cluster across the graph, which single-point moves cannot do.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ..affinity.compiled import compiled
 from ._border_loops import TINY, cluster_sums, settle
 from ._graph_loops import members_of, random_below
 
 __all__ = ["exchange"]
 
 
-@njit(cache=True, nogil=True)
-def exchange(indptr, indices, data, diagonal, weights, labels, n_clusters, trials, state):
+@compiled
+def exchange(graph, labels, n_clusters, trials, state):
     """Try `trials` exchanges, in place; the energy afterwards."""
-    graph = (indptr, indices, data, diagonal, weights)
     n, spare = len(labels), n_clusters  # one label more than clusters is in use while two become three
-    inside, weight, count, waiting = cluster_sums(indptr, indices, data, diagonal, weights, labels, n_clusters + 1)
+    inside, weight, count, waiting = cluster_sums(graph, labels, n_clusters + 1)
     waiting[:] = False
     weight[spare] = 1.0
     energy = -np.sum(inside / weight)
@@ -28,6 +29,7 @@ def exchange(indptr, indices, data, diagonal, weights, labels, n_clusters, trial
     seen = np.empty(n_clusters + 1, dtype=np.int64)
     queue = np.empty(n, dtype=np.int32)
     log = np.empty((10 * n, 2), dtype=np.int32)  # at most 1 + 4 + 1 + 4 times n rows are written a trial
+    clusters, work = (labels, inside, weight, count), (queue, waiting, link, seen, log)
     saved = inside.copy(), weight.copy(), count.copy()
     for _ in range(trials):
         node = random_below(state, n)
@@ -35,21 +37,15 @@ def exchange(indptr, indices, data, diagonal, weights, labels, n_clusters, trial
         if count[c] < 2:
             continue
         saved[0][:], saved[1][:], saved[2][:] = inside, weight, count
-        logged, n_waiting = _split(c, node, spare, graph, labels, inside, weight, count, queue, waiting, log)
-        logged, _ = settle(
-            queue, waiting, n_waiting, graph, labels, inside, weight, count, link, seen, floor, 4 * n, log, logged
-        )
-        a, b, between = _cheapest_union(graph, labels, inside, weight, link, seen, min(c, spare), max(c, spare))
+        logged, n_waiting = _split(c, node, spare, graph, clusters, work)
+        logged, _ = settle(graph, clusters, work, n_waiting, floor, 4 * n, logged)
+        a, b, between = _cheapest_union(graph, clusters, work, min(c, spare), max(c, spare))
         after = energy
         if a >= 0:
             if count[a] < count[b]:
                 a, b = b, a
-            logged, n_waiting = _unite(
-                a, b, between, graph, labels, inside, weight, count, queue, waiting, log, logged
-            )
-            logged, _ = settle(
-                queue, waiting, n_waiting, graph, labels, inside, weight, count, link, seen, floor, 4 * n, log, logged
-            )
+            logged, n_waiting = _unite(a, b, between, graph, clusters, work, logged)
+            logged, _ = settle(graph, clusters, work, n_waiting, floor, 4 * n, logged)
             after = -np.sum(inside / weight)
         if after < energy - 10 * floor:
             energy, spare = after, b
@@ -63,13 +59,15 @@ def exchange(indptr, indices, data, diagonal, weights, labels, n_clusters, trial
     return energy
 
 
-@njit(cache=True, nogil=True)
-def _split(c, node, spare, graph, labels, inside, weight, count, queue, waiting, log):
+@compiled
+def _split(c, node, spare, graph, clusters, work):
     """Give half of cluster c, the half around one of its far ends, the label `spare`; queue both halves.
 
     Gives the number of log rows and of queued nodes. `waiting` is False before.
     """
     indptr, indices, data, diagonal, weights = graph
+    labels, inside, weight, count = clusters
+    queue, waiting, _, _, log = work
     for _ in range(2):  # the last node of the first walk is a far end, where the second begins
         n_queue = _walk(node, indptr, indices, labels, queue, waiting)
         node = queue[n_queue - 1]
@@ -96,7 +94,7 @@ def _split(c, node, spare, graph, labels, inside, weight, count, queue, waiting,
     return half, n_queue
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _walk(node, indptr, indices, labels, queue, mark):
     """Nodes of the cluster of `node`, breadth first from it, into `queue`; their number. `mark` ends as False."""
     queue[0] = node
@@ -116,10 +114,12 @@ def _walk(node, indptr, indices, labels, queue, mark):
     return tail
 
 
-@njit(cache=True, nogil=True)
-def _cheapest_union(graph, labels, inside, weight, link, seen, apart_low, apart_high):
+@compiled
+def _cheapest_union(graph, clusters, work, apart_low, apart_high):
     """The two linked clusters whose union costs least, and their link; the pair just split stays apart."""
     indptr, indices, data, _, _ = graph
+    labels, inside, weight, _ = clusters
+    _, _, link, seen, _ = work
     members, start = members_of(labels, len(inside))
     best_a, best_b, least, between = -1, -1, np.inf, 0.0
     for a in range(len(inside)):
@@ -145,10 +145,12 @@ def _cheapest_union(graph, labels, inside, weight, link, seen, apart_low, apart_
     return best_a, best_b, between
 
 
-@njit(cache=True, nogil=True)
-def _unite(a, b, between, graph, labels, inside, weight, count, queue, waiting, log, logged):
+@compiled
+def _unite(a, b, between, graph, clusters, work, logged):
     """Give the nodes of b the label a and queue them with their neighbours; log rows and queued nodes."""
     indptr, indices = graph[0], graph[1]
+    labels, inside, weight, count = clusters
+    queue, waiting, _, _, log = work
     inside[a] += inside[b] + 2 * between
     weight[a] += weight[b]
     count[a] += count[b]

@@ -1,3 +1,5 @@
+# numba infers the types of compiled loops.
+# mypy: allow-untyped-defs
 """Compiled loops that shrink a graph: grouping nodes that belong together, and adding up the links of the groups.
 
 A graph is CSR rows (entries on the diagonal are passed over), the diagonal of M apart, and the weights w.
@@ -6,7 +8,8 @@ A graph is CSR rows (entries on the diagonal are passed over), the diagonal of M
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ..affinity.compiled import compiled
 
 __all__ = ["contract", "group", "random_below", "row_diagonal", "take_pairs"]
 
@@ -14,7 +17,7 @@ __all__ = ["contract", "group", "random_below", "row_diagonal", "take_pairs"]
 _RUNS = 2048
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def random_below(state, bound):
     """A random whole number below `bound` by xorshift: the same on every machine and thread."""
     x = state[0]
@@ -25,7 +28,7 @@ def random_below(state, bound):
     return np.int64((x >> np.uint64(11)) % np.uint64(bound))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _shuffled(n, state):
     order = np.arange(n)
     for i in range(n - 1, 0, -1):
@@ -34,7 +37,7 @@ def _shuffled(n, state):
     return order
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def row_diagonal(indptr, indices, data):
     """The diagonal of a CSR matrix, duplicates summed."""
     diagonal = np.zeros(len(indptr) - 1)
@@ -45,19 +48,20 @@ def row_diagonal(indptr, indices, data):
     return diagonal
 
 
-@njit(cache=True, nogil=True)
-def group(indptr, indices, data, weights, labels, cap, n_sweeps, state):
+@compiled
+def group(graph, labels, cap, n_sweeps, state):
     """Parents of the nodes and their number, after sweeps in which each node joins the group that pulls most.
 
     The pull of a group g on p is link(p, g) / sqrt(w_g): heavy edges first, and light groups before heavy
     ones, so that clusters of any density shrink alike. No group outweighs `cap`; where labels are given (one a
     node), nodes of different labels never meet.
     """
+    weights = graph[4]
     n = len(weights)
     parent = np.arange(n).astype(np.int32)
     load = weights.copy()
     pull = 1 / np.sqrt(weights)
-    link = np.zeros(n)
+    groups = (parent, load, pull, np.zeros(n))
     run = max(1, n // _RUNS)
     runs = _shuffled((n + run - 1) // run, state)
     for sweep in range(n_sweeps):
@@ -65,14 +69,16 @@ def group(indptr, indices, data, weights, labels, cap, n_sweeps, state):
             for p in range(r * run, min((r + 1) * run, n)):
                 # In the first sweep a node that others have joined stays with them.
                 if sweep > 0 or load[parent[p]] <= weights[p]:
-                    _join(p, indptr, indices, data, weights, labels, cap, parent, load, pull, link)
-    _join_hangers_on(indptr, indices, data, weights, labels, cap, parent, load)
+                    _join(p, graph, labels, cap, groups)
+    _join_hangers_on(graph, labels, cap, groups)
     return _renumber(parent)
 
 
-@njit(cache=True, nogil=True)
-def _join(p, indptr, indices, data, weights, labels, cap, parent, load, pull, link):
-    """Take p to the group that pulls it most; `link` is zero before and after."""
+@compiled
+def _join(p, graph, labels, cap, groups):
+    """Take p to the group that pulls it most; the links, last of `groups`, are zero before and after."""
+    indptr, indices, data, _, weights = graph
+    parent, load, pull, link = groups
     a, w = parent[p], weights[p]
     first, last = indptr[p], indptr[p + 1]
     for e in range(first, last):
@@ -97,9 +103,11 @@ def _join(p, indptr, indices, data, weights, labels, cap, parent, load, pull, li
         pull[a] = 1 / np.sqrt(load[a]) if load[a] > 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
-def _join_hangers_on(indptr, indices, data, weights, labels, cap, parent, load):
+@compiled
+def _join_hangers_on(graph, labels, cap, groups):
     """Put nodes still alone together with others that hang on the same heavy neighbour, as leaves of a star do."""
+    indptr, indices, data, _, weights = graph
+    parent, load, _, _ = groups
     n = len(weights)
     companion = np.full(n, -1, dtype=np.int32)
     for p in range(n):
@@ -120,7 +128,7 @@ def _join_hangers_on(indptr, indices, data, weights, labels, cap, parent, load):
             companion[anchor] = p
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _renumber(parent):
     number = np.full(len(parent), -1, dtype=np.int32)
     n_groups = 0
@@ -133,7 +141,7 @@ def _renumber(parent):
     return parent, n_groups
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def take_pairs(first, second, order, n, limit):
     """Parents after merging pairs in the given order, each node once, `limit` pairs at most; how many groups."""
     parent = np.arange(n).astype(np.int32)
@@ -151,9 +159,10 @@ def take_pairs(first, second, order, n, limit):
     return _renumber(parent)
 
 
-@njit(cache=True, nogil=True)
-def contract(indptr, indices, data, diagonal, weights, parent, n_groups):
+@compiled
+def contract(graph, parent, n_groups):
     """The graph of the groups: links between groups add up, links inside go to the diagonal."""
+    indptr, indices, data, diagonal, weights = graph
     members, start = members_of(parent, n_groups)
     new_indptr = np.zeros(n_groups + 1, dtype=np.int64)
     new_indices = np.empty(len(indices), dtype=np.int32)
@@ -185,7 +194,7 @@ def contract(indptr, indices, data, diagonal, weights, parent, n_groups):
     return new_indptr, new_indices[:used].copy(), new_data[:used].copy(), new_diagonal, new_weights
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def members_of(parent, n_groups):
     """Nodes sorted by group, and where each group starts among them."""
     start = np.zeros(n_groups + 1, dtype=np.int64)

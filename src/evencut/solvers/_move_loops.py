@@ -1,15 +1,21 @@
-"""Compiled loops of the single-point moves; imported only when moves are made."""
+# numba infers the types of compiled loops.
+# mypy: allow-untyped-defs
+"""Compiled loops of the single-point moves; imported only when moves are made.
+
+`clusters` is the labels of the points and, of each cluster, M(S_k, S_k), w(S_k) and the number of points.
+"""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ..affinity.compiled import compiled
 
 # A move must gain more than rounding could feign.
 _LEAST_GAIN = 1e-12
 
 
-@njit(cache=True)
+@compiled
 def _best_move(source, links, own, w_p, inside, weight):
     """The cluster whose taking p from `source` raises the ratio association most, and the gain."""
     n_clusters = len(weight)
@@ -27,8 +33,9 @@ def _best_move(source, links, own, w_p, inside, weight):
     return best, best_gain
 
 
-@njit(cache=True)
-def _transfer(p, source, target, links, own, w_p, labels, inside, weight, count):
+@compiled
+def _transfer(p, source, target, links, own, w_p, clusters):
+    labels, inside, weight, count = clusters
     inside[source] += own - 2.0 * links[source]
     inside[target] += own + 2.0 * links[target]
     weight[source] -= w_p
@@ -38,9 +45,11 @@ def _transfer(p, source, target, links, own, w_p, labels, inside, weight, count)
     labels[p] = target
 
 
-@njit(cache=True)
-def sweep_csr(indptr, indices, data, diagonal, w, labels, inside, weight, count, order):
+@compiled
+def sweep_csr(graph, clusters, order):
     """One pass of moves over a CSR matrix; returns how many points moved. Costs degree + k a point."""
+    indptr, indices, data, diagonal, w = graph
+    labels, inside, weight, count = clusters
     n_clusters = len(weight)
     links = np.zeros(n_clusters)
     n_moves = 0
@@ -58,14 +67,15 @@ def sweep_csr(indptr, indices, data, diagonal, w, labels, inside, weight, count,
         links[source] += diagonal[p]
         target, gain = _best_move(source, links, own, w[p], inside, weight)
         if gain > 0.0:
-            _transfer(p, source, target, links, own, w[p], labels, inside, weight, count)
+            _transfer(p, source, target, links, own, w[p], clusters)
             n_moves += 1
     return n_moves
 
 
-@njit(cache=True)
-def sweep_dense(matrix, diagonal, w, labels, inside, weight, count, order, table):
+@compiled
+def sweep_dense(matrix, diagonal, w, clusters, order, table):
     """One pass over a dense matrix; `table[k, p]` holds the links of p to cluster k and is kept up to date."""
+    labels, inside, weight, count = clusters
     n_clusters = len(weight)
     links = np.zeros(n_clusters)
     n_moves = 0
@@ -79,7 +89,7 @@ def sweep_dense(matrix, diagonal, w, labels, inside, weight, count, order, table
         links[source] += diagonal[p]
         target, gain = _best_move(source, links, own, w[p], inside, weight)
         if gain > 0.0:
-            _transfer(p, source, target, links, own, w[p], labels, inside, weight, count)
+            _transfer(p, source, target, links, own, w[p], clusters)
             for q in range(len(labels)):
                 table[source, q] -= matrix[p, q]
                 table[target, q] += matrix[p, q]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..criteria import RatioProblem, link_table
+from ..criteria import RatioProblem
 
 __all__ = ["Level", "merge_clusters", "merge_levels"]
 
@@ -116,12 +116,13 @@ def _gains(links: NDArray[np.float64], weight: NDArray[np.float64], part: int) -
 
 def _part_links(problem: RatioProblem, parts: NDArray[np.integer], n_parts: int) -> NDArray[np.float64]:
     """M summed over each pair of parts."""
-    if sparse.issparse(problem.matrix):
+    graph = problem.matrix.graph
+    if graph is not None:
         place = (parts, np.arange(len(parts)))
         members = sparse.csr_array((np.ones(len(parts)), place), shape=(n_parts, len(parts)))
-        links = (members @ problem.matrix @ members.T).toarray()
+        links = (members @ graph @ members.T).toarray()
     else:
-        table = link_table(problem.matrix, parts, n_parts)
+        table = problem.matrix.links(parts, n_parts)
         links = np.zeros((n_parts, n_parts))
         np.add.at(links, parts, table)
     if problem.diagonal is not None:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from ..criteria import RatioProblem, link_table
+from ..criteria import RatioProblem
 
 __all__ = ["improve_by_moves"]
 
@@ -21,6 +20,7 @@ def improve_by_moves(
     *,
     max_iter: int = 100,
     rng: np.random.Generator | None = None,
+    movable: NDArray[np.intp] | None = None,
 ) -> tuple[NDArray[np.int64], list[float], bool]:
     """Labels after sweeps of moves, the energy after each sweep, and whether no move was left.
 
@@ -35,6 +35,8 @@ def improve_by_moves(
         Most sweeps.
     rng : Generator, optional
         Draws the order of points in each sweep; in the order given without it.
+    movable : ndarray, optional
+        The points that may move; all by default.
 
     Examples
     --------
@@ -50,23 +52,21 @@ def improve_by_moves(
     matrix, n_points = problem.matrix, problem.n_points
     diagonal = np.zeros(n_points) if problem.diagonal is None else problem.diagonal
     count = np.bincount(labels, minlength=n_clusters)
+    everyone = np.arange(n_points) if movable is None else movable
     trace: list[float] = []
-    is_sparse = sparse.issparse(matrix)
+    graph = matrix.graph
     # Links of all points to all clusters, which a dense sweep keeps up to date.
-    table = None if is_sparse else np.ascontiguousarray(link_table(matrix, labels, n_clusters).T)
+    table = None if graph is not None else np.ascontiguousarray(matrix.links(labels, n_clusters).T)
     for _ in range(max_iter):
-        order = np.arange(n_points) if rng is None else rng.permutation(n_points)
+        order = everyone if rng is None else rng.permutation(everyone)
         # Sums are taken afresh in every sweep, so that rounding does not pile up.
         inside, weight = _sums(problem, labels, n_clusters, table)
-        if is_sparse:
-            entries = (matrix.indptr, matrix.indices, matrix.data)
-            moved = _move_loops.sweep_csr(
-                *entries, diagonal, problem.weights, labels, inside, weight, count, order
-            )
+        clusters = (labels, inside, weight, count)
+        if graph is not None:
+            rows = (graph.indptr, graph.indices, graph.data, diagonal, problem.weights)
+            moved = _move_loops.sweep_csr(rows, clusters, order)
         else:
-            moved = _move_loops.sweep_dense(
-                matrix, diagonal, problem.weights, labels, inside, weight, count, order, table
-            )
+            moved = _move_loops.sweep_dense(matrix.array, diagonal, problem.weights, clusters, order, table)
         if not moved:
             return labels, trace, True
         inside, weight = _sums(problem, labels, n_clusters, table)
@@ -74,11 +74,13 @@ def improve_by_moves(
     return labels, trace, False
 
 
-def _sums(problem: RatioProblem, labels: NDArray[np.int64], n_clusters: int, table: NDArray | None):
+def _sums(
+    problem: RatioProblem, labels: NDArray[np.int64], n_clusters: int, table: NDArray | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Association and weight of each cluster; from the table of links where there is one."""
     if table is None:
         return problem.associations(labels, n_clusters)
-    inside = np.bincount(labels, table[labels, np.arange(len(labels))], n_clusters)
+    inside = np.bincount(labels, table[labels, np.arange(len(labels))], n_clusters).astype(np.float64)
     if problem.diagonal is not None:
         inside += np.bincount(labels, problem.diagonal, n_clusters)
     return inside, np.bincount(labels, problem.weights, n_clusters).astype(float)

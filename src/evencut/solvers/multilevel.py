@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ..criteria import RatioProblem
 
@@ -53,6 +52,7 @@ def multilevel(
     n_clusters: int,
     *,
     n_init: int = 4,
+    n_runs: int = _RUNS,
     max_iter: int = 100,
     random_state: np.random.Generator | int | None = None,
 ) -> tuple[NDArray[np.int64], list[float], bool]:
@@ -72,6 +72,8 @@ def multilevel(
     n_init : int
         Number of cycles; the energy never rises from one to the next. They run on a graph of a few hundred
         nodes a cluster, every eighth on the points themselves.
+    n_runs : int
+        Runs of all cycles, the best of which is kept; fewer where there are more than 40000 points in all of them.
     max_iter : int
         Most moves of a refinement, in multiples of the number of nodes.
     random_state : Generator or int, optional
@@ -87,14 +89,16 @@ def multilevel(
     array([0, 0, 1, 1])
     """
     rng = np.random.default_rng(random_state)
-    state = rng.integers(1, 2**63, 1).astype(np.uint64)
+    # Each run has a random sequence of its own: longer runs leave those of the others as they are.
+    states = [rng.integers(1, 2**63, 1).astype(np.uint64) for _ in range(n_runs)]
+    state = states[0]
     finest = _finest(problem)
     if not 1 <= n_clusters <= finest.n_nodes:
         raise ValueError(f"n_clusters={n_clusters} must be between 1 and the number of points, {finest.n_nodes}.")
     down, parents, _ = _coarsen(finest, None, max(_MIDDLE * n_clusters, _MIDDLE_AT_LEAST), state)
     # On small graphs whole runs are cheap, and the best of several is steadier.
-    n_runs = max(1, min(_RUNS, _RUN_POINTS // finest.n_nodes))
-    runs = (_cycles(down[-1], n_clusters, n_init, max_iter, state) for _ in range(n_runs))
+    n_runs = max(1, min(n_runs, _RUN_POINTS // finest.n_nodes))
+    runs = (_cycles(down[-1], n_clusters, n_init, max_iter, run_state) for run_state in states[:n_runs])
     labels, trace = min(runs, key=lambda run: run[1][-1])
     labels, converged = _climb(down, parents, labels, n_clusters, max_iter, trace)
     for _ in range(n_init // _FINE_CYCLE):
@@ -128,12 +132,12 @@ def _finest(problem: RatioProblem) -> _Level:
     """The problem as a level; nothing is copied that has the right type already."""
     from ._graph_loops import row_diagonal
 
-    if not sparse.issparse(problem.matrix):
+    matrix = problem.matrix.graph
+    if matrix is None:
         raise ValueError(
-            f"the multilevel solver needs a sparse affinity, but got {type(problem.matrix).__name__}; use a "
+            f"the multilevel solver needs a sparse affinity, but got {type(problem.matrix.entries).__name__}; use a "
             "neighbour kernel, or solver='spectral' or 'lloyd'."
         )
-    matrix = sparse.csr_array(problem.matrix)
     indptr = matrix.indptr.astype(np.int64)
     indices = matrix.indices.astype(np.int32, copy=False)
     data = matrix.data.astype(np.float64, copy=False)
@@ -143,7 +147,9 @@ def _finest(problem: RatioProblem) -> _Level:
     return _Level(indptr, indices, data, diagonal, np.asarray(problem.weights, dtype=np.float64))
 
 
-def _coarsen(level, labels, target, state):
+def _coarsen(
+    level: _Level, labels: NDArray[np.int32] | None, target: int, state: NDArray[np.uint64]
+) -> tuple[list[_Level], list[NDArray[np.int32]], NDArray[np.int32] | None]:
     """Ever smaller graphs down to about `target` nodes, the parents between them, and labels of the last nodes.
 
     Where labels are given, groups stay inside clusters.
@@ -156,20 +162,27 @@ def _coarsen(level, labels, target, state):
         # The last step shrinks only as far as asked for.
         cap = mean * max(2.0, min(_GROWTH, 1.5 * level.n_nodes / target))
         given = np.empty(0, dtype=np.int32) if labels is None else labels
-        parent, n_groups = group(*level[:3], level.weights, given, cap, _SWEEPS, state)
+        parent, n_groups = group(level, given, cap, _SWEEPS, state)
         if n_groups > 0.95 * level.n_nodes:
             break
         if labels is not None:
             above = np.empty(n_groups, dtype=np.int32)
             above[parent] = labels
             labels = above
-        level = _Level(*contract(*level, parent, n_groups))
+        level = _Level(*contract(level, parent, n_groups))
         levels.append(level)
         parents.append(parent)
     return levels, parents, labels
 
 
-def _climb(levels, parents, labels, n_clusters, max_iter, trace):
+def _climb(
+    levels: list[_Level],
+    parents: list[NDArray[np.int32]],
+    labels: NDArray[np.int32],
+    n_clusters: int,
+    max_iter: int,
+    trace: list[float],
+) -> tuple[NDArray[np.int32], bool]:
     """Labels carried from the last level to the first and refined on each, and whether the first settled."""
     from ._border_loops import refine
 
@@ -178,20 +191,30 @@ def _climb(levels, parents, labels, n_clusters, max_iter, trace):
         level = levels[depth]
         if depth < len(parents):
             labels = labels[parents[depth]]
-        energy, _, settled = refine(*level, labels, n_clusters, max_iter * level.n_nodes)
+        energy, _, settled = refine(level, labels, n_clusters, max_iter * level.n_nodes)
         trace.append(float(energy))
     return labels, settled
 
 
-def _cycles(level, n_clusters, n_init, max_iter, state):
+def _cycles(
+    level: _Level, n_clusters: int, n_init: int, max_iter: int, state: NDArray[np.uint64]
+) -> tuple[NDArray[np.int32], list[float]]:
     """Labels and energies after cycles that each start from the labels of the one before."""
-    labels, trace = None, list[float]()
-    for _ in range(n_init):
+    trace: list[float] = []
+    labels = _cycle(level, None, n_clusters, max_iter, state, trace)
+    for _ in range(n_init - 1):
         labels = _cycle(level, labels, n_clusters, max_iter, state, trace)
     return labels, trace
 
 
-def _cycle(level, labels, n_clusters, max_iter, state, trace):
+def _cycle(
+    level: _Level,
+    labels: NDArray[np.int32] | None,
+    n_clusters: int,
+    max_iter: int,
+    state: NDArray[np.uint64],
+    trace: list[float],
+) -> NDArray[np.int32]:
     """Shrink, exchange clusters, climb back. Without labels, clusters are first merged from the smallest graph."""
     from ._exchange_loops import exchange
 
@@ -202,11 +225,11 @@ def _cycle(level, labels, n_clusters, max_iter, state, trace):
         labels = _merge(smallest, n_clusters, max_iter)
         trials *= 3
     trials = min(trials, 1 + _EXCHANGE_WORK // (len(smallest.data) + smallest.n_nodes))
-    trace.append(float(exchange(*smallest, labels, n_clusters, trials, state)))
+    trace.append(float(exchange(smallest, labels, n_clusters, trials, state)))
     return _climb(levels, parents, labels, n_clusters, max_iter, trace)[0]
 
 
-def _merge(level, n_clusters, max_iter):
+def _merge(level: _Level, n_clusters: int, max_iter: int) -> NDArray[np.int32]:
     """Merge the pairs whose union costs least until `n_clusters` nodes are left; labels refined on the way back."""
     from ._graph_loops import contract, take_pairs
 
@@ -218,14 +241,14 @@ def _merge(level, n_clusters, max_iter):
         if level.n_nodes - n_groups < min(limit, max(1, level.n_nodes // 20)):
             first, second, order = _cheapest_pairs(level, linked_only=False)
             parent, n_groups = take_pairs(first, second, order, level.n_nodes, limit)
-        level = _Level(*contract(*level, parent, n_groups))
+        level = _Level(*contract(level, parent, n_groups))
         levels.append(level)
         parents.append(parent)
     labels = np.arange(n_clusters, dtype=np.int32)
     return _climb(levels, parents, labels, n_clusters, max_iter, [])[0]
 
 
-def _cheapest_pairs(level, linked_only):
+def _cheapest_pairs(level: _Level, linked_only: bool) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.intp]]:
     """Pairs of nodes and their order by what a union costs the objective.
 
     Few links (many components, a star) leave too little to merge; then nodes of similar ratio M/w pair as well,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity import Affinity
-from ..criteria import RatioProblem, link_table
+from ..affinity import DenseAffinity
+from ..criteria import RatioProblem
 from .lloyd import bound_costs
 from .starts import fill_empty
 
@@ -27,7 +25,7 @@ def sample_problem(
     Parameters
     ----------
     problem : RatioProblem
-        With a dense matrix, or one with a method `part(rows, columns)` as :class:`evencut.lazy.LazyAffinity`.
+        With a matrix whose method `part(rows, columns)` gives dense blocks.
     n_clusters : int
     rng : Generator
     """
@@ -37,7 +35,7 @@ def sample_problem(
     # Degrees count all points; among the sample they are smaller by its share.
     share = size / n_points
     diagonal = None if problem.diagonal is None else share * problem.diagonal[rows]
-    return rows, RatioProblem(_part(problem.matrix, rows, rows), share * problem.weights[rows], diagonal)
+    return rows, RatioProblem(DenseAffinity(problem.matrix.part(rows, rows)), share * problem.weights[rows], diagonal)
 
 
 def spread_labels(
@@ -50,11 +48,7 @@ def spread_labels(
     step = max(1, _ENTRIES_PER_BLOCK // len(rows))
     for first in range(0, problem.n_points, step):
         block = slice(first, first + step)
-        links = link_table(_part(problem.matrix, block, rows), labels, n_clusters)
+        links = DenseAffinity(problem.matrix.part(block, rows)).links(labels, n_clusters)
         spread[block] = bound_costs(links, share * problem.weights[block], inside, weight).argmin(axis=1)
     spread[rows] = labels
     return fill_empty(spread, n_clusters)
-
-
-def _part(matrix: Affinity, rows: Any, columns: NDArray[np.intp]) -> NDArray[np.floating]:
-    return matrix[rows][:, columns] if isinstance(matrix, np.ndarray) else matrix.part(rows, columns)

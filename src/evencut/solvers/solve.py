@@ -1,55 +1,60 @@
-"""The front door of the solvers: from a problem to the best labelling of several starts."""
+"""The front door of the solvers: from a problem to the best labelling of several starts.
+
+A solver is an object in one registry: its name, whether it can go on from labels found elsewhere, and how it runs.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from ..affinity import limits
 from ..criteria import RatioProblem
 from .lloyd import improve_by_lloyd
 from .moves import improve_by_moves
 from .multilevel import improve_border, multilevel
 from .sampling import sample_problem, spread_labels
-from .starts import random_starts, spectral_starts
+from .solution import Solution
+from .starts import spectral_starts
 
-__all__ = ["SOLVERS", "Solution", "refine", "solve"]
-
-#: The solvers by the names the estimators take.
-SOLVERS = ("auto", "spectral", "multilevel", "lloyd")
+__all__ = ["SOLVERS", "Effort", "Solver", "refine", "solve"]
 
 # Larger sparse graphs go to the multilevel solver, which is faster there and finds lower energies.
 _MANY_NODES = 1000
 # Larger dense problems start from samples, whose spectrum costs less.
-_MANY_POINTS = 3000
-# Larger sparse graphs are refined along the borders of their clusters: sweeps over all points would take longer.
-_MANY_TO_SWEEP = 20_000
+_MANY_DENSE = 3000
 
 
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """A labelling and how it was found.
+@dataclass(frozen=True)
+class Effort:
+    """How long a solver tries: the number of starts, and of sweeps or steps a start."""
+
+    n_init: int = 4
+    max_iter: int = 100
+
+
+@dataclass(frozen=True)
+class Solver:
+    """A way of solving a `RatioProblem`.
 
     Parameters
     ----------
-    labels : ndarray of shape (n,)
-        Clusters numbered by falling weight.
-    energy : float
-    n_iter : int
-        Sweeps or steps of the start that won, the last one that found nothing to do included.
-    trace : tuple of float
-        Energy of that start and after each of its steps; it never rises.
-    converged : bool
-        Whether no step was left to make.
+    name : str
+    run : callable
+        `run(problem, n_clusters, effort, rng)` gives a `Solution`.
+    takes_starts : bool
+        Whether labels found elsewhere, by a judge of candidates or by landmarks, may be its start.
+    by_moves : bool
+        Whether it refines by single-point moves; by Lloyd steps otherwise.
     """
 
-    labels: NDArray[np.int64]
-    energy: float
-    n_iter: int
-    trace: tuple[float, ...]
-    converged: bool
+    name: str
+    run: Callable[[RatioProblem, int, Effort, np.random.Generator], Solution]
+    takes_starts: bool = False
+    by_moves: bool = True
 
 
 def solve(
@@ -86,43 +91,14 @@ def solve(
     array([0, 0, 1, 1])
     """
     if solver not in SOLVERS:
-        raise ValueError(f"solver={solver!r} is not known; choose one of {SOLVERS}.")
+        raise ValueError(f"solver={solver!r} is not known; choose one of {tuple(SOLVERS)}.")
     if not 1 <= n_clusters <= problem.n_points:
         raise ValueError(f"n_clusters={n_clusters} must be between 1 and the number of points, {problem.n_points}.")
-    rng = np.random.default_rng(random_state)
     if n_clusters == 1 or n_clusters == problem.n_points:
         labels = np.arange(problem.n_points) % n_clusters
         energy = problem.energy(labels)
         return Solution(labels, energy, 1, (energy,), True)
-    if solver == "multilevel" or (solver == "auto" and _is_large_graph(problem)):
-        labels, path, converged = multilevel(problem, n_clusters, n_init=n_init, max_iter=max_iter, random_state=rng)
-        return Solution(_heaviest_first(labels, problem.weights), path[-1], len(path), tuple(path), converged)
-    best: Solution | None = None
-    can_move = sparse.issparse(problem.matrix) or isinstance(problem.matrix, np.ndarray)
-    for start in _starts(problem, n_clusters, n_init, max_iter, solver, rng):
-        found = refine(problem, start, n_clusters, can_move and solver != "lloyd", max_iter, rng)
-        if best is None or found.energy < best.energy:
-            best = found
-    assert best is not None
-    return best
-
-
-def _starts(problem, n_clusters, n_init, max_iter, solver, rng):
-    """Spectral starts of small or sparse problems; of large dense ones, the start from a solved sample."""
-    matrix = problem.matrix
-    is_dense = isinstance(matrix, np.ndarray)
-    if sparse.issparse(matrix) or (is_dense and (solver == "spectral" or problem.n_points <= _MANY_POINTS)):
-        yield from spectral_starts(problem, n_clusters, n_init, rng)
-    elif is_dense or hasattr(matrix, "part"):
-        rows, sample = sample_problem(problem, n_clusters, rng)
-        found = solve(sample, n_clusters, n_init=n_init, max_iter=max_iter, random_state=rng)
-        yield spread_labels(problem, rows, sample, found.labels, n_clusters)
-    else:
-        yield from random_starts(problem, n_clusters, n_init, rng)
-
-
-def _is_large_graph(problem: RatioProblem) -> bool:
-    return sparse.issparse(problem.matrix) and problem.n_points > _MANY_NODES
+    return SOLVERS[solver].run(problem, n_clusters, Effort(n_init, max_iter), np.random.default_rng(random_state))
 
 
 def refine(
@@ -144,24 +120,78 @@ def refine(
     array([0, 0, 1, 1])
     """
     first = problem.energy(start)
-    if by_moves and sparse.issparse(problem.matrix) and problem.n_points > _MANY_TO_SWEEP:
-        labels, trace, converged = improve_border(problem, start, n_clusters, max_iter=max_iter)
-    elif by_moves:
-        labels, trace, converged = improve_by_moves(problem, start, n_clusters, max_iter=max_iter, rng=rng)
-    else:
+    matrix = problem.matrix
+    if not by_moves or (matrix.graph is None and matrix.array is None):
         labels, trace, converged = improve_by_lloyd(problem, start, n_clusters, max_iter=max_iter)
-    labels = _heaviest_first(labels, problem.weights)
-    energies = (first, *trace)
-    return Solution(labels, energies[-1], len(trace) + converged, energies, converged)
+    elif matrix.graph is not None and problem.n_points > limits.MANY_POINTS:
+        labels, trace, converged = improve_border(problem, start, n_clusters, max_iter=max_iter)
+    else:
+        labels, trace, converged = improve_by_moves(problem, start, n_clusters, max_iter=max_iter, rng=rng)
+    return Solution.after(problem, labels, [first, *trace], converged, len(trace) + converged)
 
 
-def _heaviest_first(labels: NDArray[np.int64], weights: NDArray[np.floating]) -> NDArray[np.int64]:
-    """The same clusters numbered by falling weight, so that numbers do not hang on the order of the points."""
-    total = np.bincount(labels, weights)
-    # Rounding must not decide between equal clusters; the one that appears first does.
-    first = np.full(len(total), len(labels))
-    np.minimum.at(first, labels, np.arange(len(labels)))
-    order = np.lexsort((first, -np.round(total / total.max(), 9)))
-    rank = np.empty(len(total), dtype=np.int64)
-    rank[order] = np.arange(len(total))
-    return rank[labels]
+def _solve_automatically(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
+    """Multilevel for larger graphs, spectral starts elsewhere."""
+    large_graph = problem.matrix.graph is not None and problem.n_points > _MANY_NODES
+    return (_solve_multilevel if large_graph else _solve_by_moves)(problem, n_clusters, effort, rng)
+
+
+def _solve_by_moves(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
+    """Spectral starts, those of large dense problems from a sample, refined by single-point moves."""
+    return _best_refined(problem, _starts(problem, n_clusters, effort, rng), n_clusters, effort, rng, True)
+
+
+def _solve_spectral(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
+    """Spectral starts, of all points also where these are many, refined by single-point moves."""
+    starts = _starts(problem, n_clusters, effort, rng, sample_large=False)
+    return _best_refined(problem, starts, n_clusters, effort, rng, True)
+
+
+def _solve_by_lloyd(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
+    """The same starts refined by the steps of kernel k-means."""
+    return _best_refined(problem, _starts(problem, n_clusters, effort, rng), n_clusters, effort, rng, False)
+
+
+def _solve_multilevel(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
+    """Coarsen, solve, refine; only for sparse graphs."""
+    how = {"n_init": effort.n_init, "max_iter": effort.max_iter}
+    labels, trace, converged = multilevel(problem, n_clusters, random_state=rng, **how)
+    return Solution.after(problem, labels, trace, converged, len(trace))
+
+
+#: The solvers by the names the estimators take.
+SOLVERS: dict[str, Solver] = {
+    solver.name: solver
+    for solver in (
+        Solver("auto", _solve_automatically, takes_starts=True),
+        Solver("spectral", _solve_spectral, takes_starts=True),
+        Solver("multilevel", _solve_multilevel),
+        Solver("lloyd", _solve_by_lloyd, by_moves=False),
+    )
+}
+
+
+def _best_refined(
+    problem: RatioProblem,
+    starts: Iterator[NDArray[np.int64]],
+    n_clusters: int,
+    effort: Effort,
+    rng: np.random.Generator,
+    by_moves: bool,
+) -> Solution:
+    found = (refine(problem, start, n_clusters, by_moves, effort.max_iter, rng) for start in starts)
+    return min(found, key=lambda solution: solution.energy)
+
+
+def _starts(
+    problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator, sample_large: bool = True
+) -> Iterator[NDArray[np.int64]]:
+    """Spectral starts of small or sparse problems; of large dense ones, the start from a solved sample."""
+    matrix = problem.matrix
+    small = not sample_large or problem.n_points <= _MANY_DENSE
+    if matrix.graph is not None or (matrix.array is not None and small):
+        yield from spectral_starts(problem, n_clusters, effort.n_init, rng)
+    else:
+        rows, sample = sample_problem(problem, n_clusters, rng)
+        found = _solve_automatically(sample, n_clusters, effort, rng)
+        yield spread_labels(problem, rows, sample, found.labels, n_clusters)

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 from threadpoolctl import ThreadpoolController
 
-from ..affinity import Affinity, degrees, scale_affinity
+from ..affinity import Affinity, AffinityLike, as_affinity
 
 __all__ = ["cut_embedding", "kernel_pca", "spectral_embedding", "unit_rows"]
 
@@ -36,7 +36,7 @@ _TOLERANCE = 1e-4
 
 
 def spectral_embedding(
-    affinity: Affinity, n_vectors: int, rng: np.random.Generator
+    affinity: AffinityLike, n_vectors: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     r"""Largest eigenvalues of :math:`D^{-1/2} A D^{-1/2}` and their eigenvectors, largest first.
 
@@ -62,19 +62,20 @@ def spectral_embedding(
     >>> values.round(6)
     array([1., 1.])
     """
-    normalized = scale_affinity(affinity, 1.0 / np.sqrt(degrees(affinity)))
-    if not sparse.issparse(normalized):
+    affinity = as_affinity(affinity)
+    normalized = affinity.rescaled(1.0 / np.sqrt(affinity.degrees()))
+    if normalized.graph is None:
         return _leading(normalized, n_vectors, rng)
-    n_components, component = connected_components(normalized, directed=False)
+    n_components, component = connected_components(normalized.graph, directed=False)
     if n_components == 1:
         return _leading(normalized, n_vectors, rng)
-    values, vectors = _leading_of_components(normalized, component, n_components, n_vectors, rng)
+    values, vectors = _leading_of_components(normalized.graph, component, n_components, n_vectors, rng)
     order = np.argsort(-values, kind="stable")[:n_vectors]
     return values[order], vectors[:, order].toarray()
 
 
 def kernel_pca(
-    matrix: NDArray[np.floating], weights: NDArray[np.floating], n_vectors: int, rng: np.random.Generator
+    matrix: AffinityLike, weights: NDArray[np.floating], n_vectors: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     r"""Best low-rank approximation of the points in the space of the kernel :math:`M_{pq} / (w_p w_q)`.
 
@@ -89,11 +90,17 @@ def kernel_pca(
     array([[2., 0.],
            [0., 1.]])
     """
-    values, vectors = _leading(scale_affinity(matrix, 1.0 / np.sqrt(weights)), n_vectors, rng)
+    values, vectors = _leading(as_affinity(matrix).rescaled(1.0 / np.sqrt(weights)), n_vectors, rng)
     return vectors * np.sqrt(np.maximum(values, 0)) / np.sqrt(weights)[:, None]
 
 
-def _leading_of_components(normalized, component, n_components, n_vectors, rng):
+def _leading_of_components(
+    graph: sparse.csr_array,
+    component: NDArray[np.integer],
+    n_components: int,
+    n_vectors: int,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.float64], sparse.csr_array]:
     """Eigenpairs of each component, heaviest component first so that it leads among equal eigenvalues."""
     size = np.bincount(component)
     by_component = np.split(np.argsort(component, kind="stable"), np.cumsum(size)[:-1])
@@ -103,7 +110,7 @@ def _leading_of_components(normalized, component, n_components, n_vectors, rng):
         members = by_component[c]
         # Beyond the leading vector of each component others count only while places are free.
         wanted = 1 if n_components >= n_vectors else min(n_vectors - n_components + 1, len(members))
-        found, vectors = _leading(normalized[members][:, members], wanted, rng)
+        found, vectors = _leading(as_affinity(graph[members][:, members]), wanted, rng)
         values.append(found)
         rows.append(np.repeat(members, len(found)))
         columns.append(np.tile(np.arange(n_found, n_found + len(found)), len(members)))
@@ -116,9 +123,7 @@ def _leading_of_components(normalized, component, n_components, n_vectors, rng):
     return np.concatenate(values), sparse.csr_array((np.concatenate(entries), position), shape=shape)
 
 
-def leading_of_dense(
-    matrix: NDArray[np.float64], n_vectors: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def leading_of_dense(matrix: NDArray[np.float64], n_vectors: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The largest eigenvalues of a symmetric array, rising, and their vectors.
 
     Examples
@@ -137,20 +142,22 @@ def leading_of_dense(
     return values[-n_vectors:], vectors[:, -n_vectors:]
 
 
-def _leading(normalized: Affinity, n_vectors: int, rng: np.random.Generator):
+def _leading(
+    normalized: Affinity, n_vectors: int, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Leading eigenpairs of one symmetric matrix."""
     n_points = normalized.shape[0]
     n_vectors = min(n_vectors, n_points)
-    is_sparse = sparse.issparse(normalized)
-    is_lazy = not is_sparse and not isinstance(normalized, np.ndarray)
+    graph, array = normalized.graph, normalized.array
     n_asked = n_vectors + _SPARE_VECTORS
-    if not is_lazy and (n_points <= (_DENSE_SPARSE if is_sparse else _DENSE_FULL) or 2 * n_asked >= n_points):
-        full = normalized.toarray() if is_sparse else normalized
-        values, vectors = leading_of_dense(full.astype(np.float64, copy=False), n_vectors)
-    elif is_sparse:
+    in_memory = graph is not None or array is not None
+    if in_memory and (n_points <= (_DENSE_FULL if graph is None else _DENSE_SPARSE) or 2 * n_asked >= n_points):
+        full = normalized.part(slice(None)).astype(np.float64, copy=False)
+        values, vectors = leading_of_dense(full, n_vectors)
+    elif graph is not None:
         # One thread: the vectors are too short to share out, and waiting threads burn more than they give.
         with _thread_control().limit(limits=1):
-            values, vectors = _leading_of_graph(normalized.astype(np.float64), n_asked, rng)
+            values, vectors = _leading_of_graph(graph.astype(np.float64), n_asked, rng)
     else:
         operator = LinearOperator(normalized.shape, matvec=lambda x: normalized @ x, dtype=np.float64)
         values, vectors = eigsh(operator, n_asked, which="LA", v0=rng.uniform(-1, 1, n_points), tol=1e-8)
@@ -158,7 +165,9 @@ def _leading(normalized: Affinity, n_vectors: int, rng: np.random.Generator):
     return values[order], vectors[:, order]
 
 
-def _leading_of_graph(normalized, n_asked, rng):
+def _leading_of_graph(
+    normalized: sparse.csr_array, n_asked: int, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """By plain Lanczos where the graph is wide, by shift-invert where it is long or the first does not converge.
 
     A graph of high-dimensional points has a factor as full as a dense matrix, but is crossed in a few hops, and then
@@ -177,7 +186,9 @@ def _leading_of_graph(normalized, n_asked, rng):
     return _shift_invert(normalized, n_asked, rng)
 
 
-def _shift_invert(normalized, n_asked, rng):
+def _shift_invert(
+    normalized: sparse.csr_array, n_asked: int, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     n_points = normalized.shape[0]
     shifted = sparse.csc_array(sparse.eye_array(n_points) * (1 + _SHIFT) - normalized)
     factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
@@ -191,9 +202,7 @@ def _shift_invert(normalized, n_asked, rng):
     return 1 + _SHIFT - 1 / nearness, vectors
 
 
-def cut_embedding(
-    vectors: NDArray[np.float64], n_clusters: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def cut_embedding(vectors: NDArray[np.float64], n_clusters: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Clusters of the rows of an embedding by k-means.
 
     Examples

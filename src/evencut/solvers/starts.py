@@ -1,4 +1,4 @@
-"""First labellings for the refinements: spectral ones, random seeds, and the filling of empty clusters."""
+"""First labellings for the refinements: spectral ones, and the filling of empty clusters."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..affinity import degrees
+from ..affinity import Affinity, as_affinity
 from ..criteria import RatioProblem
 from .spectral import cut_embedding, kernel_pca, spectral_embedding, unit_rows
 
-__all__ = ["fill_empty", "random_starts", "spectral_starts"]
+__all__ = ["fill_empty", "spectral_starts"]
 
 
 def spectral_starts(
@@ -34,50 +34,13 @@ def spectral_starts(
     links = _linking_part(problem)
     _, vectors = spectral_embedding(links, n_clusters, rng)
     embeddings = [unit_rows(vectors)]
-    if isinstance(problem.matrix, np.ndarray) and problem.diagonal is None:
-        ratio = degrees(links) / problem.weights
+    if problem.matrix.array is not None and problem.diagonal is None:
+        ratio = links.degrees() / problem.weights
         if not np.allclose(ratio, ratio[0], rtol=1e-6):
             embeddings.append(unit_rows(kernel_pca(problem.matrix, problem.weights, n_clusters, rng)))
     for _ in range(n_init):
         for embedding in embeddings:
             yield fill_empty(cut_embedding(embedding, n_clusters, rng), n_clusters)
-
-
-def random_starts(
-    problem: RatioProblem, n_clusters: int, n_init: int, rng: np.random.Generator
-) -> Iterator[NDArray[np.int64]]:
-    """Points assigned to the most similar of k seeds, drawn far apart as k-means++ does.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from evencut.criteria import average_association
-    >>> start = next(random_starts(average_association(np.eye(3)), 3, 1, np.random.default_rng(0)))
-    >>> sorted(start.tolist())
-    [0, 1, 2]
-    """
-    weights = problem.weights
-    diagonal = problem.matrix.diagonal() if problem.diagonal is None else problem.matrix.diagonal() + problem.diagonal
-    for _ in range(n_init):
-        seed = int(rng.choice(len(weights), p=weights / weights.sum()))
-        nearest = np.full(len(weights), np.inf)
-        labels = np.zeros(len(weights), dtype=np.int64)
-        for k in range(n_clusters):
-            # Squared distance to the seed in the space of the kernel M_pq / (w_p w_q).
-            unit = np.zeros(len(weights))
-            unit[seed] = 1.0
-            row = (problem.matrix @ unit) / (weights * weights[seed])
-            distance = diagonal / weights**2 - 2 * row + diagonal[seed] / weights[seed] ** 2
-            distance[seed] = -np.inf
-            labels[distance < nearest] = k
-            nearest = np.minimum(nearest, distance)
-            chance = weights * np.maximum(nearest, 0)
-            total = chance.sum()
-            if total > 0:
-                seed = int(rng.choice(len(weights), p=chance / total))
-            else:
-                seed = int(rng.choice(np.flatnonzero(np.isfinite(nearest)))) if k + 1 < n_clusters else seed
-        yield fill_empty(labels, n_clusters)
 
 
 def fill_empty(labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
@@ -99,21 +62,17 @@ def fill_empty(labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
     return labels
 
 
-def _linking_part(problem: RatioProblem):
+def _linking_part(problem: RatioProblem) -> Affinity:
     """A matrix with positive degrees to take the spectrum of: the affinity, or one shifted to be non-negative."""
-    matrix = problem.matrix
-    if sparse.issparse(matrix):
-        lowest = matrix.data.min(initial=0)
-    else:
-        lowest = matrix.min() if isinstance(matrix, np.ndarray) else 0.0
+    matrix, lowest = problem.matrix, problem.matrix.least()
     if lowest >= 0:
-        isolated = np.flatnonzero(degrees(matrix) <= 0)
+        isolated = np.flatnonzero(matrix.degrees() <= 0)
         if not isolated.size:
             return matrix
         # A point without links has no direction in the spectrum; one of its own keeps it apart.
         alone = np.zeros(problem.n_points)
         alone[isolated] = 1.0
-        return matrix + (sparse.diags_array(alone) if sparse.issparse(matrix) else np.diag(alone))
-    if sparse.issparse(matrix):
-        return abs(matrix) + sparse.eye_array(problem.n_points) * 1e-12
-    return matrix - lowest
+        return as_affinity(matrix.entries + (np.diag(alone) if matrix.graph is None else sparse.diags_array(alone)))
+    if matrix.graph is not None:
+        return as_affinity(abs(matrix.graph) + sparse.eye_array(problem.n_points) * 1e-12)
+    return as_affinity(matrix.entries - lowest)

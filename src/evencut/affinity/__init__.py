@@ -1,0 +1,78 @@
+"""Affinities, dense, sparse or computed block by block, and what they are made of: neighbours and densities."""
+
+from .blockwise import BlockwiseAffinity, GaussianBlocks, fits_in_memory, free_memory, keeps_in_memory
+from .condensing import condense
+from .density import (
+    knn_density,
+    knn_radius,
+    parzen_density,
+    scott_bandwidth,
+    silverman_bandwidth,
+    squared_distances,
+    whiten,
+)
+from .distinct import DistinctPoints, distinct_points
+from .equalization import density_law, equalize, equalizing_scale
+from .magnitude import check_magnitude, exact_scale, shrink_far
+from .matrix import (
+    Affinity,
+    AffinityLike,
+    DenseAffinity,
+    GraphAffinity,
+    as_affinity,
+    check_affinity,
+    degrees,
+    scale_affinity,
+)
+from .neighbors import (
+    MAX_TREE_FEATURES,
+    NeighborSearch,
+    kneighbors,
+    near_order,
+    neighbor_graph,
+    neighbor_recall,
+)
+from .preparation import PreparedPoints, prepare
+from .scaling import SCALES, feature_scale
+
+__all__ = [
+    "MAX_TREE_FEATURES",
+    "SCALES",
+    "Affinity",
+    "AffinityLike",
+    "BlockwiseAffinity",
+    "DenseAffinity",
+    "DistinctPoints",
+    "GaussianBlocks",
+    "GraphAffinity",
+    "NeighborSearch",
+    "PreparedPoints",
+    "as_affinity",
+    "check_affinity",
+    "check_magnitude",
+    "condense",
+    "degrees",
+    "density_law",
+    "distinct_points",
+    "equalize",
+    "equalizing_scale",
+    "exact_scale",
+    "feature_scale",
+    "fits_in_memory",
+    "free_memory",
+    "keeps_in_memory",
+    "kneighbors",
+    "knn_density",
+    "knn_radius",
+    "near_order",
+    "neighbor_graph",
+    "neighbor_recall",
+    "parzen_density",
+    "prepare",
+    "scale_affinity",
+    "scott_bandwidth",
+    "shrink_far",
+    "silverman_bandwidth",
+    "squared_distances",
+    "whiten",
+]

@@ -1,0 +1,248 @@
+"""How dense the data are at a point: Parzen and nearest-neighbour estimates, and rules for the bandwidth."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import pdist
+from scipy.special import gammaln
+
+from .neighbors import kneighbors
+
+__all__ = [
+    "knn_density",
+    "knn_radius",
+    "parzen_density",
+    "scott_bandwidth",
+    "silverman_bandwidth",
+    "squared_distances",
+    "whiten",
+]
+
+_BLOCK_ENTRIES = 4_000_000
+_CACHE_ENTRIES = 32_000
+_MEDIAN_SAMPLE = 2000
+
+
+def scott_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> NDArray[np.float64]:
+    r"""Scott's rule of thumb, one bandwidth a feature.
+
+    .. math:: \sqrt{\Sigma_{ii}} = r_i \, n^{-1/(N+4)}
+
+    with :math:`r_i` the standard deviation of feature i, n points and N features. A point of weight w counts as w
+    points.
+
+    Examples
+    --------
+    >>> scott_bandwidth([[0.0], [2.0]]).round(3)
+    array([1.231])
+    """
+    X = _points(X)
+    n_samples, n_features = float(len(X)), X.shape[1]
+    if weights is None:
+        variance = X.var(axis=0)
+    else:
+        counts = np.asarray(weights, dtype=np.float64)
+        # Weights below one are shares of a point, not fewer points.
+        n_samples = max(float(counts.sum()), n_samples)
+        variance = np.average((X - np.average(X, axis=0, weights=counts)) ** 2, axis=0, weights=counts)
+    spread = np.sqrt(variance * (n_samples / (n_samples - 1) if n_samples > 1 else 1.0))
+    return spread * n_samples ** (-1.0 / (n_features + 4))
+
+
+def silverman_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> NDArray[np.float64]:
+    r"""Silverman's rule of thumb, one bandwidth a feature.
+
+    .. math:: \sqrt{\Sigma_{ii}} = r_i \left(\frac{4}{(N+2)\,n}\right)^{1/(N+4)}
+
+    Examples
+    --------
+    >>> silverman_bandwidth([[0.0], [2.0]]).round(3)
+    array([1.304])
+    """
+    X = _points(X)
+    n_features = X.shape[1]
+    return scott_bandwidth(X, weights) * (4.0 / (n_features + 2)) ** (1.0 / (n_features + 4))
+
+
+def whiten(
+    X: ArrayLike,
+    bandwidth: float | str | ArrayLike,
+    *,
+    like: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+) -> tuple[NDArray[np.float64], float]:
+    r"""Points measured in bandwidths, :math:`\Sigma^{-1/2} x`, and :math:`\log \det \Sigma^{1/2}`.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+    bandwidth : float, array of shape (n_features,), array of shape (n_features, n_features), or a rule
+        One sigma, one a feature, a full matrix Sigma, or `"scott"`, `"silverman"`, `"median"`
+        (the median distance between points).
+    like : array, optional
+        The data a rule is applied to, where not `X` itself.
+    weights : array, optional
+        How many points each of the data stands for.
+
+    Examples
+    --------
+    >>> points, log_volume = whiten([[0.0, 0.0], [2.0, 4.0]], [1.0, 2.0])
+    >>> points
+    array([[0., 0.],
+           [2., 2.]])
+    """
+    X = _points(X)
+    sigma = _bandwidth(X if like is None else _points(like), bandwidth, weights)
+    if sigma.ndim < 2:
+        sigma = np.broadcast_to(sigma, X.shape[1:])
+        return X / sigma, float(np.log(sigma).sum())
+    factor = np.linalg.cholesky(sigma)
+    return np.linalg.solve(factor, X.T).T, float(np.log(np.diag(factor)).sum())
+
+
+def parzen_density(
+    X: ArrayLike, bandwidth: float | str | ArrayLike = "scott", at: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    r"""Parzen estimate with a Gaussian kernel (eq. Parzen_estimate).
+
+    .. math:: \rho(x) = \frac1n \sum_q |2\pi\Sigma|^{-1/2} \exp\left(-\tfrac12 (x-f_q)^T\Sigma^{-1}(x-f_q)\right)
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+    bandwidth : float, array or rule
+        As in :func:`whiten`.
+    at : array of shape (n_queries, n_features), optional
+        Where to estimate; at the points themselves by default.
+
+    Examples
+    --------
+    >>> parzen_density([[0.0], [0.0]], bandwidth=1.0).round(3)
+    array([0.399, 0.399])
+    """
+    points, log_volume = whiten(X, bandwidth)
+    queries = points if at is None else whiten(at, bandwidth, like=X)[0]
+    norm = np.exp(-log_volume - 0.5 * points.shape[1] * np.log(2 * np.pi)) / len(points)
+    density = np.empty(len(queries))
+    step = max(1, _BLOCK_ENTRIES // len(points))
+    for first in range(0, len(queries), step):
+        block = slice(first, first + step)
+        density[block] = np.exp(-0.5 * squared_distances(queries[block], points)).sum(axis=1)
+    return density * norm
+
+
+def knn_radius(
+    X: ArrayLike, n_neighbors: int, at: ArrayLike | None = None, n_jobs: int | None = None
+) -> NDArray[np.float64]:
+    r"""Distance :math:`R_p^K` to the K-th nearest other point; never zero.
+
+    Where K or more points coincide the radius is the smallest positive one found, so that
+    densities and bandwidths stay finite.
+
+    Examples
+    --------
+    >>> knn_radius([[0.0], [1.0], [3.0]], 1)
+    array([1., 1., 2.])
+    """
+    X = _points(X)
+    if at is None:
+        radius = kneighbors(X, n_neighbors + 1, n_jobs=n_jobs)[0][:, -1]
+    else:
+        radius = kneighbors(X, n_neighbors, at=_points(at), n_jobs=n_jobs)[0][:, -1]
+    # Brute-force distances of coinciding points are rounding errors, not distances.
+    spread = np.sqrt(X.var(axis=0).sum())
+    positive = radius > 1e-7 * spread
+    smallest = radius[positive].min() if positive.any() else (1e-7 * spread or 1.0)
+    return np.where(positive, radius, smallest)
+
+
+def knn_density(
+    X: ArrayLike, n_neighbors: int, at: ArrayLike | None = None, n_jobs: int | None = None
+) -> NDArray[np.float64]:
+    r"""Nearest-neighbour estimate of the density.
+
+    .. math:: \rho_p \approx \frac{K}{n V_K}
+
+    with :math:`V_K` the volume of the ball that reaches the K-th nearest other point.
+
+    Examples
+    --------
+    >>> knn_density([[0.0], [1.0], [3.0]], 1).round(3)
+    array([0.167, 0.167, 0.083])
+    """
+    X = _points(X)
+    n_samples, n_features = X.shape
+    radius = knn_radius(X, n_neighbors, at, n_jobs)
+    log_ball = 0.5 * n_features * np.log(np.pi) - gammaln(0.5 * n_features + 1)
+    used = min(n_neighbors, n_samples - (at is None))
+    log_density = np.log(max(used, 1) / n_samples) - log_ball - n_features * np.log(radius)
+    # In hundreds of dimensions the value itself leaves the range of floats; keep it finite.
+    return np.exp(np.clip(log_density, -700, 700))
+
+
+def squared_distances(X: NDArray[np.floating], Y: NDArray[np.floating] | None = None) -> NDArray[np.floating]:
+    """Squared Euclidean distances; between the points of `X` they are exactly symmetric.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> squared_distances(np.array([[0.0], [3.0]]))
+    array([[0., 9.],
+           [9., 0.]])
+    """
+    # Far from the origin |x|^2 + |y|^2 - 2xy cancels; about the mean it does not.
+    centre = X.mean(axis=0)
+    X = X - centre
+    Y_ = X if Y is None else Y - centre
+    norms = np.einsum("ij,ij->i", X, X)
+    other = norms if Y is None else np.einsum("ij,ij->i", Y_, Y_)
+    squared = X @ Y_.T
+    # A few rows at a time stay in the cache through all steps.
+    step = max(1, _CACHE_ENTRIES // max(1, len(other)))
+    for first in range(0, len(norms), step):
+        rows = squared[first : first + step]
+        rows *= -2
+        rows += norms[first : first + step, None] + other
+        np.maximum(rows, 0, out=rows)
+    if Y is None:
+        np.fill_diagonal(squared, 0)
+    return squared
+
+
+def _bandwidth(
+    X: NDArray[np.float64], bandwidth: float | str | ArrayLike, weights: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """A rule, number, vector or matrix as an array; spreads of constant features count as one."""
+    if isinstance(bandwidth, str):
+        rules = {"scott": scott_bandwidth, "silverman": silverman_bandwidth, "median": _median_distance}
+        if bandwidth not in rules:
+            raise ValueError(f"bandwidth={bandwidth!r} is no rule; give a number, an array or one of {sorted(rules)}.")
+        sigma = np.asarray(rules[bandwidth](X, weights), dtype=np.float64)
+        return np.where(sigma > 0, sigma, 1.0)
+    sigma = np.asarray(bandwidth, dtype=np.float64)
+    n_features = X.shape[1]
+    if sigma.shape not in ((), (n_features,), (n_features, n_features)):
+        raise ValueError(
+            f"bandwidth has shape {sigma.shape}; with {n_features} features give one number, "
+            f"{n_features} numbers or a {n_features} x {n_features} matrix."
+        )
+    if sigma.ndim == 2:
+        if not np.allclose(sigma, sigma.T) or np.linalg.eigvalsh(sigma)[0] <= 0:
+            raise ValueError("bandwidth must be a symmetric positive definite matrix Sigma.")
+    elif not (np.isfinite(sigma).all() and (sigma > 0).all()):
+        raise ValueError(f"bandwidth={bandwidth!r} must be positive and finite.")
+    return sigma
+
+
+def _median_distance(X: NDArray[np.float64], weights: ArrayLike | None = None) -> float:
+    """Of distinct points; how often one occurs says nothing about lengths."""
+    step = -(-len(X) // _MEDIAN_SAMPLE)
+    return float(np.median(pdist(X[::step]))) if len(X) > 1 else 1.0
+
+
+def _points(X: ArrayLike) -> NDArray[np.float64]:
+    X = np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(f"points must be a 2-D array (n_samples, n_features), but the array has shape {X.shape}.")
+    return X.astype(np.float64, copy=False)

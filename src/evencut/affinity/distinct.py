@@ -1,0 +1,143 @@
+r"""Repeated rows as one point with a weight: copies fill a neighbourhood and cut it off from the world.
+
+A row that occurs c times is one point of weight c, so neighbours are counted among distinct rows, and weights and
+repetition mean the same. Near-copies (a value written with another last digit) are found by the gap they leave in the
+distances: nearer to each other than a thousandth of the distance to anyone else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import pdist
+
+from .neighbors import NeighborSearch
+
+__all__ = ["DistinctPoints", "distinct_points"]
+
+# Distances between copies and between points must differ so many times; copies differ by rounding or small noise.
+_GAP = 1000.0
+# Near-copies are looked for around so many random points; there are none worth merging if none shows up there.
+_SAMPLE = 500
+_LOOKED_AT = 10
+_PAIRED = 200
+_MERGED_AT_ONCE = 32
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctPoints:
+    """The distinct points of a table.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_points, n_features)
+    weights : ndarray of shape (n_points,)
+        How many rows, or how much weight, each stands for.
+    of_row : ndarray of shape (n_rows,)
+        The point that each row became.
+    first_row : ndarray of shape (n_points,)
+        The first row of each point.
+    """
+
+    points: NDArray[np.floating]
+    weights: NDArray[np.float64]
+    of_row: NDArray[np.intp]
+    first_row: NDArray[np.intp]
+
+    def taken(self, order: NDArray[np.intp]) -> DistinctPoints:
+        """The same points in another order."""
+        place = np.empty(len(order), dtype=np.intp)
+        place[order] = np.arange(len(order))
+        return DistinctPoints(
+            self.points[order], self.weights[order], place[self.of_row], self.first_row[order]
+        )
+
+
+def distinct_points(X: NDArray[np.floating], weights: NDArray[np.float64] | None = None) -> DistinctPoints:
+    """The distinct rows of a table with their weights, near-copies merged.
+
+    The order of the points depends on their values alone, not on the order of the rows or on how often one occurs.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+    weights : ndarray of shape (n_rows,), optional
+        How many rows each stands for; one by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = distinct_points(np.array([[1.0], [5.0], [1.0]]))
+    >>> table.weights[table.of_row]
+    array([2., 1., 2.])
+    """
+    weights = np.ones(len(X)) if weights is None else weights
+    found = _exact(X, weights)
+    group = _near_copies(found.points)
+    if group is None:
+        return found
+    n_groups = int(group.max()) + 1
+    total = np.bincount(group, found.weights, n_groups).astype(np.float64)
+    sums = [np.bincount(group, found.weights * column, n_groups) for column in found.points.T]
+    first = np.full(n_groups, len(X))
+    np.minimum.at(first, group, found.first_row)
+    middle = (np.column_stack(sums) / total[:, None]).astype(X.dtype)
+    return DistinctPoints(middle, total, group[found.of_row], first)
+
+
+def _exact(X: NDArray[np.floating], weights: NDArray[np.float64]) -> DistinctPoints:
+    """Equal rows put together, sorted by a hash of their values."""
+    _, first, of_row = np.unique(_hash(X), return_index=True, return_inverse=True)
+    if not (X[first][of_row] == X).all():
+        _, first, of_row = np.unique(X, axis=0, return_index=True, return_inverse=True)
+    total = np.bincount(of_row.ravel(), weights).astype(np.float64)
+    return DistinctPoints(X[first], total, of_row.ravel(), first)
+
+
+def _hash(X: NDArray[np.floating]) -> NDArray[np.uint64]:
+    """One 64-bit number a row, from its values."""
+    # Adding zero makes the two zeros one.
+    bits = np.ascontiguousarray(X.astype(np.float64) + 0.0).view(np.uint64)
+    total = np.zeros(len(X), dtype=np.uint64)
+    for column in bits.T:
+        total = (total ^ column) * np.uint64(0x9E3779B97F4A7C15)
+        total ^= total >> np.uint64(29)
+    return total
+
+
+def _near_copies(points: NDArray[np.floating]) -> NDArray[np.intp] | None:
+    """The group of each point, where some are copies of each other but for a last digit; None where there are none."""
+    n_points = len(points)
+    if n_points < 4:
+        return None
+    search = NeighborSearch(points)
+    rows = np.arange(0, n_points, max(1, n_points // _SAMPLE))
+    looked_at = min(_LOOKED_AT, n_points - 1)
+    near = search.query(points[rows], looked_at + 1)[0][:, 1:]
+    # Where a row has more copies than are looked at, these are met among a few random points.
+    some = points[rows[:: -(-len(rows) // _PAIRED)]]
+    reach = _gap_below(np.concatenate([near.ravel(), pdist(some)]))
+    if reach is None:
+        return None
+    distances, indices = search.query_self(min(_MERGED_AT_ONCE, n_points))
+    p, place = np.nonzero(distances[:, 1:] <= reach)
+    links = sparse.csr_array((np.ones(len(p)), (p, indices[p, place + 1])), shape=(n_points, n_points))
+    n_groups, group = connected_components(links, directed=False)
+    return group if 1 < n_groups < n_points else None
+
+
+def _gap_below(distances: NDArray[np.float64]) -> float | None:
+    """A length between the distances of copies and those of points, where these are a thousand times larger."""
+    found = np.sort(distances[distances > 0])
+    if len(found) < 2:
+        return None
+    ratio = found[1:] / found[:-1]
+    widest = int(ratio.argmax())
+    # Copies are the rule below the gap, points above: one odd pair on either side is no pattern.
+    if ratio[widest] < _GAP or widest < 1 or len(found) - widest < 3:
+        return None
+    return float(np.sqrt(found[widest]) * np.sqrt(found[widest + 1]))

@@ -1,0 +1,211 @@
+"""Making the density even: the transforms tau, the density law, and exact equalisation of an affinity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
+from scipy.sparse.linalg import LinearOperator, cg
+
+from .matrix import Affinity, AffinityLike, as_affinity, scale_affinity
+
+__all__ = ["density_law", "equalize", "equalizing_scale"]
+
+_SWEEPS = 100
+_NEWTON_STEPS = 60
+
+
+def density_law(
+    density: ArrayLike,
+    transform: str | Callable[[NDArray[np.float64]], ArrayLike] = "constant",
+    dimension: int = 1,
+    *,
+    alpha: float = 1.0,
+) -> NDArray[np.float64]:
+    r"""Bandwidths, or weights, that turn the density :math:`\rho` into :math:`\tau(\rho)`.
+
+    .. math:: \sigma_p \propto \sqrt[N]{\tau(\rho_p) / \rho_p}
+
+    With the dimension N of the data these are adaptive bandwidths (eq. adaptive_sigma); with
+    `dimension=1` they are adaptive point weights (eq. wDensity).
+
+    Parameters
+    ----------
+    density : array of shape (n_samples,)
+        Positive densities.
+    transform : {"constant", "log", "identity"} or callable
+        The density wanted: even, :math:`\frac1\alpha\log(1+\alpha\rho)`, unchanged, or any function.
+    dimension : int
+        Dimension N of the data, or 1 for weights.
+    alpha : float
+        Of the `"log"` transform: the larger, the more even.
+
+    Examples
+    --------
+    >>> density_law([1.0, 4.0], "constant", dimension=2)
+    array([1. , 0.5])
+    """
+    rho = np.asarray(density, dtype=np.float64)
+    if not (np.isfinite(rho).all() and (rho > 0).all()):
+        raise ValueError(f"density must be positive and finite, but the smallest value is {rho.min():g}.")
+    if dimension < 1:
+        raise ValueError(f"dimension={dimension} must be at least 1.")
+    if callable(transform):
+        tau = np.asarray(transform(rho), dtype=np.float64)
+    elif transform == "constant":
+        tau = np.ones_like(rho)
+    elif transform == "log":
+        if not alpha > 0:
+            raise ValueError(f"alpha={alpha} must be positive.")
+        tau = np.log1p(alpha * rho) / alpha
+    elif transform == "identity":
+        tau = rho
+    else:
+        raise ValueError(
+            f"transform={transform!r} is not known; choose 'constant', 'log', 'identity' or give a function."
+        )
+    if tau.shape != rho.shape or not (np.isfinite(tau).all() and (tau > 0).all()):
+        raise ValueError("transform must give one positive, finite density for each point.")
+    return (tau / rho) ** (1.0 / dimension)
+
+
+def equalize(affinity: AffinityLike, *, weights: ArrayLike | None = None, tol: float = 1e-10) -> Any:
+    r"""Exact equalisation: the affinity :math:`s_p s_q A_{pq}` in which all degrees are one.
+
+    On it average association, normalised cut and average cut are the same criterion: no density is
+    left to be biased by. The scaling is that of Sinkhorn; Zass and Shashua (2006) use it for
+    spectral clustering.
+
+    Parameters
+    ----------
+    affinity : ndarray or CSR array of shape (n, n)
+        Symmetric and non-negative.
+    weights, tol
+        As in :func:`equalizing_scale`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> even = equalize(np.array([[1.0, 0.5], [0.5, 3.0]]))
+    >>> even.sum(axis=1).round(8)
+    array([1., 1.])
+    """
+    return scale_affinity(affinity, equalizing_scale(affinity, weights=weights, tol=tol))
+
+
+def equalizing_scale(
+    affinity: AffinityLike,
+    *,
+    weights: ArrayLike | None = None,
+    tol: float = 1e-10,
+    start: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    r"""The scale s with :math:`s_p (A s)_p = w_p`, to a relative error of `tol`.
+
+    Parameters
+    ----------
+    affinity : ndarray, CSR array or lazy affinity of shape (n, n)
+        Symmetric and non-negative, with a positive diagonal (enough for s to exist) or at least
+        total support.
+    weights : array of shape (n,), optional
+        The degrees wanted; one by default.
+    tol : float
+        Largest relative error of a degree; of a lazy affinity in float32, 1e-5 at least.
+    start : array of shape (n,), optional
+        A first guess, such as the scale of a similar affinity.
+
+    Notes
+    -----
+    Damped sweeps :math:`s \leftarrow \sqrt{s w / (A s)}` remove the smooth errors at once; the
+    oscillating ones that remain on nearly bipartite graphs are left to Newton steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> equalizing_scale(4 * np.eye(2))
+    array([0.5, 0.5])
+    """
+    affinity = as_affinity(affinity)
+    _check_scalable(affinity)
+    if affinity.graph is None and affinity.array is None:
+        # Rows computed on the fly are summed in their own precision, which sets a floor.
+        tol = max(tol, 100 * float(np.finfo(affinity.dtype).eps))
+    target = np.ones(affinity.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
+    scale = np.sqrt(target / affinity.degrees()) if start is None else np.array(start, dtype=np.float64)
+    for _ in range(_SWEEPS):
+        degree = scale * _times(affinity, scale)
+        if _error(degree, target) <= tol:
+            return scale
+        scale = scale * np.sqrt(target / degree)
+    scale = _newton(affinity, target, scale, tol)
+    error = _error(scale * _times(affinity, scale), target)
+    if not error <= tol:
+        raise ValueError(
+            f"no scaling to equal degrees was found (relative error {error:.1e}, asked for {tol:.1e}); "
+            "keep the diagonal of the affinity or add a small positive one."
+        )
+    return scale
+
+
+def _newton(affinity: Affinity, target: NDArray, scale: NDArray, tol: float) -> NDArray[np.float64]:
+    """Newton's method on log s, matrix-free: each step solves (diag(r) + S A S) x = w - r."""
+    for _ in range(_NEWTON_STEPS):
+        degree = scale * _times(affinity, scale)
+        error = _error(degree, target)
+        if error <= tol:
+            break
+
+        def jacobian(
+            x: NDArray[np.float64], scale: NDArray[np.float64] = scale, degree: NDArray[np.float64] = degree
+        ) -> NDArray[np.float64]:
+            return degree * x + scale * _times(affinity, scale * x)
+
+        root = np.sqrt(degree)
+        # Scaled by its diagonal the system has spectrum in (0, 2], which is what CG wants.
+        operator = LinearOperator((len(scale),) * 2, matvec=lambda x, root=root, jac=jacobian: jac(x / root) / root)
+        step, _ = cg(operator, (target - degree) / root, rtol=min(0.1, error), maxiter=500)
+        step = step / root
+        scale = scale * np.exp(np.clip(step, -2, 2))
+    return scale
+
+
+def _times(affinity: Affinity, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(affinity @ vector, dtype=np.float64)
+
+
+def _error(degree: NDArray[np.float64], target: NDArray[np.float64]) -> float:
+    return float(np.max(np.abs(degree / target - 1)))
+
+
+def _check_scalable(affinity: Affinity) -> None:
+    """Raise where no scaling exists: it does exactly for matrices of total support."""
+    cure = "keep the diagonal of the affinity or add a small positive one."
+    if affinity.graph is None and affinity.array is None:
+        return
+    if affinity.least() < 0:
+        raise ValueError(
+            f"exact equalisation needs non-negative affinities, but the smallest is {affinity.least():g}; "
+            "use equalize=None or 'weights'."
+        )
+    if (affinity.diagonal() > 0).all():
+        return
+    empty = np.flatnonzero(affinity.degrees() == 0)
+    if empty.size:
+        raise ValueError(f"point {empty[0]} has no affinity to any point, so its degree cannot be scaled; {cure}")
+    pattern = sparse.csr_array(affinity.entries)
+    pattern.eliminate_zeros()
+    match = maximum_bipartite_matching(pattern, perm_type="column")
+    if (match < 0).any():
+        raise ValueError(f"no scaling to equal degrees exists: the affinity has no support (such as a star); {cure}")
+    # Total support: each entry lies on a full matching, that is inside one strong component of
+    # the graph in which every row is glued to the column it is matched with.
+    _, component = connected_components(pattern[:, match], directed=True, connection="strong")
+    rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
+    glued = np.empty_like(match)
+    glued[match] = np.arange(len(match))
+    if (component[rows] != component[glued[pattern.indices]]).any():
+        raise ValueError(f"no scaling to equal degrees exists: the affinity lacks total support; {cure}")

@@ -1,0 +1,111 @@
+"""Values that squares cannot hold: very large or small ones are rescaled exactly, mixed ones are refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["check_magnitude", "exact_scale", "shrink_far"]
+
+# Squared distances stay well inside the range of floats while spans are below the first, and lengths that matter
+# above the second; single precision has less of a range.
+_LARGEST = {8: 1e140, 4: 1e15}
+_SMALLEST = {8: 1e-130, 4: 1e-15}
+#: What a rescaled table spans.
+_SPAN = {8: 2.0**300, 4: 2.0**30}
+
+
+def exact_scale(X: NDArray[np.floating], names: Sequence[Any] | None = None) -> float:
+    """A power of two that brings the values into the range where squared distances can be computed; one mostly.
+
+    Dividing by it is exact. Raises where no scale will do: where single values are so far from all others that the
+    others would be one point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> exact_scale(np.array([[0.0], [1.0], [3.0]]))
+    1.0
+    >>> exact_scale(np.array([[0.0], [1e200], [3e200]])) > 1e100
+    True
+    """
+    size = X.dtype.itemsize
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+        span = float((high / 4 - low / 4).max() * 4) if np.isfinite(high / 4 - low / 4).all() else np.inf
+        largest = float(max(abs(low).max(), abs(high).max()))
+    wide = span if np.isfinite(span) else largest
+    if wide == 0 or (wide <= _LARGEST[size] and largest <= _LARGEST[size] and wide >= 1 / _LARGEST[size]):
+        typical = wide
+    else:
+        typical = _typical_length(X)
+    if wide > 0 and typical / wide < _SMALLEST[size] / 1e-10:
+        _refuse(X, names, typical)
+    if wide == 0 or (wide <= _LARGEST[size] and largest <= _LARGEST[size] and typical >= _SMALLEST[size]):
+        return 1.0
+    return float(2.0 ** np.clip(np.round(np.log2(wide) - np.log2(_SPAN[size])), -1000, 1000))
+
+
+def check_magnitude(X: NDArray[np.floating], names: Sequence[Any] | None = None) -> None:
+    """Raise where squared distances cannot be computed and lengths must stay as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_magnitude(np.array([[0.0], [1.0]]))
+    """
+    if exact_scale(X, names) != 1.0:
+        column = int(np.abs(X).max(axis=0).argmax())
+        raise ValueError(
+            f"column {_name(column, names)} reaches {np.abs(X[:, column]).max():.3g}, and squares of such values leave "
+            "the range of floating-point numbers; divide all columns by one number, or use scale='standard'."
+        )
+
+
+def shrink_far(X: NDArray[np.floating], centre: NDArray[np.floating], radius: float) -> NDArray[np.floating]:
+    """New points with those at an immense distance drawn nearer in a straight line, which changes no nearest point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shrink_far(np.array([[3e300, 0.0]]), np.zeros(2), 1.0)
+    array([[1.e+12, 0.e+00]])
+    """
+    limit = 1e12 * radius
+    with np.errstate(over="ignore"):
+        far = np.flatnonzero(~((np.abs(X - centre)).max(axis=1) <= _LARGEST[X.dtype.itemsize] / 1e10))
+    if not far.size or not radius > 0:
+        return X
+    near = X.copy()
+    offset = X[far] / 4 - centre / 4
+    length = np.abs(offset).max(axis=1, keepdims=True)
+    near[far] = centre + offset / length * limit
+    return near
+
+
+def _typical_length(X: NDArray[np.floating]) -> float:
+    """How far values usually are from the middle of their column, in the widest column."""
+    typical = 0.0
+    for column in X.T:
+        middle = np.median(column)
+        offset = np.abs(column / 4 - middle / 4)
+        offset = offset[offset > 0]
+        if offset.size:
+            typical = max(typical, 4 * float(np.median(offset)))
+    return typical
+
+
+def _refuse(X: NDArray[np.floating], names: Sequence[Any] | None, typical: float) -> None:
+    row, column = np.unravel_index(int(np.abs(X).argmax()), X.shape)
+    raise ValueError(
+        f"row {row}, column {_name(int(column), names)} is {X[row, column]:.3g}, while values usually differ by "
+        f"{typical:.3g}: beside so large a value all others are one point. If it stands for a missing value, leave "
+        "the row out or put the value in; otherwise clip it."
+    )
+
+
+def _name(column: int, names: Sequence[Any] | None) -> str:
+    return str(column) if names is None else repr(names[column])

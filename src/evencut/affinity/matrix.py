@@ -1,0 +1,318 @@
+"""What an affinity is: a symmetric matrix to be multiplied, rescaled and looked into, wherever its entries are kept.
+
+Arrays and sparse graphs are wrapped once, at the door (`as_affinity`); criteria and solvers ask the object what it can
+do and never look at its type, so that a new kind of affinity is one class.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+__all__ = [
+    "Affinity",
+    "AffinityLike",
+    "DenseAffinity",
+    "GraphAffinity",
+    "as_affinity",
+    "check_affinity",
+    "degrees",
+    "scale_affinity",
+]
+
+_SYMMETRY_TOLERANCE = {4: 1e-4, 8: 1e-8}
+_ENTRIES_PER_BLOCK = 100_000
+
+
+class Affinity(Protocol):
+    """A symmetric matrix of affinities.
+
+    A class of its own needs `shape`, `dtype`, `@`, `diagonal`, `part`, `rescaled` and `among`; the rest follows from
+    products.
+
+    Attributes
+    ----------
+    shape : tuple of two int
+    dtype : float type
+    graph : CSR array or None
+        The entries, where the affinity is a sparse graph.
+    array : ndarray or None
+        The entries, where all of them are in memory.
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype
+    graph: sparse.csr_array | None = None
+    array: NDArray[np.floating] | None = None
+
+    def __matmul__(self, other: NDArray[np.floating]) -> NDArray[np.floating]: ...
+
+    def diagonal(self) -> NDArray[np.floating]:
+        """The affinity of each point with itself."""
+        ...
+
+    def part(self, rows: Any, columns: Any = slice(None)) -> NDArray[np.floating]:
+        """The dense block at some rows and columns (slices or index arrays)."""
+        ...
+
+    def rescaled(self, scale: NDArray[np.floating]) -> Affinity:
+        r"""The affinity :math:`s_p s_q A_{pq}`."""
+        ...
+
+    def among(self, points: NDArray[np.intp]) -> Affinity:
+        """The affinity among some of the points, in the order given."""
+        ...
+
+    @property
+    def entries(self) -> Any:
+        """What a user holds: the sparse graph, the array, or this object where rows are computed when needed."""
+        return self.graph if self.graph is not None else self.array if self.array is not None else self
+
+    def least(self) -> float:
+        """The smallest entry; zero where only products are known, whose entries are never negative."""
+        return 0.0
+
+    def degrees(self) -> NDArray[np.float64]:
+        r"""Node degrees :math:`d_p = \sum_q A_{pq}`."""
+        return np.asarray(self @ np.ones(self.shape[1]), dtype=np.float64)
+
+    def links(
+        self, labels: NDArray[np.integer], n_clusters: int, scale: NDArray[np.floating] | None = None
+    ) -> NDArray[np.float64]:
+        """Sum of the affinities of each point (row) with each cluster (column), columns scaled where asked for."""
+        members = np.zeros((self.shape[1], n_clusters), dtype=self.dtype)
+        members[np.arange(len(labels)), labels] = 1 if scale is None else scale
+        return np.asarray(self @ members, dtype=np.float64)
+
+    def inside(self, labels: NDArray[np.integer], n_clusters: int) -> NDArray[np.float64]:
+        """Sum of the affinities inside each cluster."""
+        own = self.links(labels, n_clusters)[np.arange(len(labels)), labels]
+        return np.bincount(labels, own, n_clusters).astype(float)
+
+
+#: What users give and get: a dense array, a scipy sparse matrix, or an affinity whose rows are computed when needed.
+AffinityLike: TypeAlias = "NDArray[np.floating] | sparse.csr_array | Affinity"
+
+
+class DenseAffinity(Affinity):
+    """All entries in one array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> DenseAffinity(np.ones((2, 2))).rescaled(np.array([1.0, 2.0])).array
+    array([[1., 2.],
+           [2., 4.]])
+    """
+
+    array: NDArray[np.floating]
+
+    def __init__(self, array: NDArray[np.floating]):
+        self.array = array
+        self.shape, self.dtype = array.shape, array.dtype
+
+    def __matmul__(self, other: NDArray[np.floating]) -> NDArray[np.floating]:
+        return self.array @ other
+
+    def diagonal(self) -> NDArray[np.floating]:
+        """The affinity of each point with itself."""
+        return self.array.diagonal()
+
+    def part(self, rows: Any, columns: Any = slice(None)) -> NDArray[np.floating]:
+        """A block of the array."""
+        return self.array[rows][:, columns]
+
+    def rescaled(self, scale: NDArray[np.floating]) -> DenseAffinity:
+        """A new array, or this one where every scale is one."""
+        if np.all(scale == 1):
+            return self
+        scale = scale.astype(self.dtype, copy=False)
+        return DenseAffinity(self.array * scale * scale[:, None])
+
+    def among(self, points: NDArray[np.intp]) -> DenseAffinity:
+        """A copy of the entries among some of the points."""
+        return DenseAffinity(self.array[np.ix_(points, points)])
+
+    def least(self) -> float:
+        """The smallest entry."""
+        return float(self.array.min(initial=np.inf))
+
+    def degrees(self) -> NDArray[np.float64]:
+        """Sums of the rows, in double precision."""
+        return self.array.sum(axis=1, dtype=np.float64)
+
+
+class GraphAffinity(Affinity):
+    """The entries of a sparse graph, as CSR rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> pairs = GraphAffinity(sparse.csr_array(np.kron(np.eye(2), np.ones((2, 2)))))
+    >>> pairs.links(np.array([0, 0, 0, 1]), 2)
+    array([[2., 0.],
+           [2., 0.],
+           [1., 1.],
+           [1., 1.]])
+    """
+
+    graph: sparse.csr_array
+
+    def __init__(self, graph: sparse.csr_array):
+        self.graph = graph
+        self.shape, self.dtype = graph.shape, graph.dtype
+
+    def __matmul__(self, other: NDArray[np.floating]) -> NDArray[np.floating]:
+        return self.graph @ other
+
+    def diagonal(self) -> NDArray[np.floating]:
+        """The affinity of each point with itself."""
+        return self.graph.diagonal()
+
+    def part(self, rows: Any, columns: Any = slice(None)) -> NDArray[np.floating]:
+        """A dense block of the graph."""
+        return self.graph[rows][:, columns].toarray()
+
+    def rescaled(self, scale: NDArray[np.floating]) -> GraphAffinity:
+        """The same graph with new entries, or this one where every scale is one."""
+        if np.all(scale == 1):
+            return self
+        graph, scale = self.graph, scale.astype(self.dtype, copy=False)
+        data = graph.data * np.repeat(scale, np.diff(graph.indptr)) * scale[graph.indices]
+        return GraphAffinity(sparse.csr_array((data, graph.indices, graph.indptr), shape=graph.shape))
+
+    def among(self, points: NDArray[np.intp]) -> GraphAffinity:
+        """The graph of some of the points."""
+        return GraphAffinity(self.graph[points][:, points])
+
+    def least(self) -> float:
+        """The smallest entry, those that are not stored counted as zero."""
+        return float(self.graph.data.min(initial=0))
+
+    def degrees(self) -> NDArray[np.float64]:
+        """Sums of the rows, in double precision."""
+        return np.asarray(self.graph.sum(axis=1, dtype=np.float64)).ravel()
+
+    def links(
+        self, labels: NDArray[np.integer], n_clusters: int, scale: NDArray[np.floating] | None = None
+    ) -> NDArray[np.float64]:
+        """Entry by entry: a table of all members would cost as much for a few rows as for all."""
+        graph = self.graph
+        data = graph.data if scale is None else graph.data * scale[graph.indices]
+        rows = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
+        cells = rows * n_clusters + labels[graph.indices]
+        links = np.bincount(cells, data, graph.shape[0] * n_clusters).astype(np.float64, copy=False)
+        return links.reshape(-1, n_clusters)
+
+    def inside(self, labels: NDArray[np.integer], n_clusters: int) -> NDArray[np.float64]:
+        """Sum of the affinities inside each cluster, in blocks of bounded size."""
+        graph, indptr = self.graph, self.graph.indptr
+        inside = np.zeros(n_clusters)
+        first = 0
+        while first < len(labels):
+            full = int(np.searchsorted(indptr, indptr[first] + _ENTRIES_PER_BLOCK, "right")) - 1
+            last = max(full, first + 1)
+            entries = slice(indptr[first], indptr[last])
+            row_labels = np.repeat(labels[first:last], np.diff(indptr[first : last + 1]))
+            same = row_labels == labels[graph.indices[entries]]
+            inside += np.bincount(row_labels[same], graph.data[entries][same], n_clusters)
+            first = last
+        return inside
+
+
+def as_affinity(matrix: AffinityLike | ArrayLike) -> Affinity:
+    """A matrix of any kind as an affinity; an affinity as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_affinity(np.eye(2)).degrees()
+    array([1., 1.])
+    """
+    if sparse.issparse(matrix):
+        return GraphAffinity(sparse.csr_array(matrix))
+    if hasattr(matrix, "rescaled"):
+        return matrix  # type: ignore[return-value]
+    return DenseAffinity(np.asarray(matrix))
+
+
+def degrees(affinity: AffinityLike) -> NDArray[np.float64]:
+    r"""Node degrees :math:`d_p = \sum_q A_{pq}`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> degrees(np.ones((2, 2)))
+    array([2., 2.])
+    """
+    return as_affinity(affinity).degrees()
+
+
+def scale_affinity(affinity: AffinityLike, scale: NDArray[np.floating]) -> Any:
+    r"""The affinity :math:`s_p s_q A_{pq}`, of the kind given; the affinity itself where every scale is one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scale_affinity(np.ones((2, 2)), np.array([1.0, 2.0]))
+    array([[1., 2.],
+           [2., 4.]])
+    """
+    scaled = as_affinity(affinity).rescaled(scale)
+    return scaled if hasattr(affinity, "rescaled") else scaled.entries
+
+
+def check_affinity(affinity: AffinityLike) -> Any:
+    """A given matrix as an affinity: square, finite, symmetric, CSR rows sorted and free of duplicates.
+
+    The matrix passed in is never changed. Integers become floats; indices become 32-bit where they fit. An affinity
+    whose rows are computed when needed passes as it is.
+
+    Examples
+    --------
+    >>> check_affinity([[1, 0], [0, 1]]).dtype
+    dtype('float64')
+    """
+    if hasattr(affinity, "rescaled"):
+        return affinity
+    return _checked(_canonical_csr(affinity) if sparse.issparse(affinity) else _float_array(affinity))
+
+
+def _checked(affinity: Any) -> Any:
+    if affinity.ndim != 2 or affinity.shape[0] != affinity.shape[1]:
+        raise ValueError(f"a precomputed affinity must be square, but its shape is {affinity.shape}.")
+    values: NDArray[np.floating] = affinity.data if sparse.issparse(affinity) else affinity
+    if not np.isfinite(values).all():
+        raise ValueError("a precomputed affinity must be finite, but it contains NaN or infinity.")
+    gap = abs(affinity - affinity.T)
+    largest = float(gap.max()) if values.size else 0.0
+    if largest > _SYMMETRY_TOLERANCE[affinity.dtype.itemsize] * float(np.abs(values).max(initial=0)):
+        p, q = np.unravel_index(int(gap.argmax()), affinity.shape)
+        raise ValueError(
+            f"a precomputed affinity must be symmetric, but A[{p}, {q}] = {affinity[p, q]:g} and "
+            f"A[{q}, {p}] = {affinity[q, p]:g}; pass (A + A.T) / 2."
+        )
+    return affinity
+
+
+def _float_array(affinity: Any) -> NDArray[np.floating]:
+    affinity = np.asarray(affinity)
+    return affinity if affinity.dtype in (np.float32, np.float64) else affinity.astype(np.float64)
+
+
+def _canonical_csr(affinity: Any) -> sparse.csr_array:
+    dtype = affinity.dtype if affinity.dtype in (np.float32, np.float64) else np.float64
+    csr = sparse.csr_array(affinity, dtype=dtype)
+    # Neither duplicates nor explicit zeros, sorted: on a copy wherever something must change.
+    if not csr.has_canonical_format or (csr.data == 0).any():
+        csr = csr.copy()
+        csr.sum_duplicates()
+        csr.eliminate_zeros()
+    if csr.indices.dtype != np.int32 and max(csr.nnz, csr.shape[0]) < np.iinfo(np.int32).max:
+        parts = (csr.data, csr.indices.astype(np.int32), csr.indptr.astype(np.int32))
+        csr = sparse.csr_array(parts, shape=csr.shape)
+    return csr

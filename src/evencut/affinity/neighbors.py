@@ -1,0 +1,337 @@
+"""From points to their nearest neighbours: a KD-tree in low dimension, blocked brute force or an approximate
+search above. One search chooses among them, so that no other room needs to know how neighbours are found.
+"""
+
+from __future__ import annotations
+
+import warnings
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+from threadpoolctl import threadpool_limits
+
+from .threads import n_threads
+
+__all__ = ["MAX_TREE_FEATURES", "NeighborSearch", "kneighbors", "near_order", "neighbor_graph", "neighbor_recall"]
+
+#: Beyond this many features a KD-tree visits most of its leaves and brute force wins.
+MAX_TREE_FEATURES = 15
+# Beyond this many points in high dimension all pairs take minutes, and an approximate search pays.
+_MAX_BRUTE_POINTS = 100_000
+_QUERIES_PER_BLOCK = 1 << 16
+# An order of points along a curve looks at so many features, at so many bits of each, and at their range in a sample.
+_ORDERED_FEATURES = 8
+_ORDERED_BITS = 16
+_ORDER_SAMPLE = 4096
+_METHODS = ("auto", "exact", "approximate")
+_SYMMETRIZE = ("mean", "union", "mutual")
+
+
+class NeighborSearch:
+    """A search prepared once and asked many times.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The points searched.
+    n_jobs : int, optional
+        Threads; -1 takes all cores. The result does not depend on it.
+    method : {"auto", "exact", "approximate"} or neighbours transformer, default="auto"
+        `"exact"`: a KD-tree up to 15 features, all pairs in blocks above. `"approximate"`: nearest-neighbour
+        descent of the package pynndescent (`pip install "evencut[ann]"`). `"auto"`: exact, save above 15 features
+        and 100 000 points where pynndescent is there; it then warns with the recall on a sample. Or an object
+        such as scikit-learn's `KNeighborsTransformer`, whose `transform` gives a sparse matrix of distances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> search = NeighborSearch(np.array([[0.0], [1.0], [3.0]]))
+    >>> search.query(np.array([[0.9]]), 2)[1]
+    array([[1, 0]], dtype=int32)
+    """
+
+    def __init__(self, X: NDArray[np.floating], *, n_jobs: int | None = None, method: Any = "auto"):
+        self.X = X
+        self.n_jobs = n_threads(n_jobs)
+        self.method = _choose(method, X)
+        self._warn = isinstance(method, str) and method == "auto" and self.method == "approximate"
+        self._index: Any = None
+
+    def query(self, at: NDArray[np.floating], n_neighbors: int) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
+        """Distances and indices of the nearest points, nearest first, for each row of `at`."""
+        n_neighbors = _check_count(n_neighbors, self.X)
+        if self.method == "tree":
+            return self._ask_tree(at, n_neighbors)
+        if self.method == "brute":
+            return self._ask_all(at, n_neighbors)
+        if self.method == "approximate":
+            if self._index is None:
+                self._index = _descent(self.X, n_neighbors, self.n_jobs)
+            indices, distances = self._index.query(at, k=n_neighbors)
+            return distances.astype(np.float64), _compact(indices, len(self.X))
+        if self._index is None:
+            self._index = clone(self.method).fit(self.X)
+        return _from_graph(self._index.transform(at), n_neighbors, len(self.X))
+
+    def query_self(self, n_neighbors: int) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
+        """Neighbours of the points themselves, each point first among its own (also where others coincide)."""
+        n_neighbors = _check_count(n_neighbors, self.X)
+        if self.method == "approximate":
+            indices, distances = _descent(self.X, n_neighbors, self.n_jobs).neighbor_graph
+            distances, indices = distances.astype(np.float64), _compact(indices, len(self.X))
+        elif self.method == "tree" and _has_heavy_ties(self.X):
+            distances, indices = self._ask_distinct(n_neighbors)
+        else:
+            distances, indices = self.query(self.X, n_neighbors)
+        _put_self_first(distances, indices)
+        if self._warn:
+            warnings.warn(
+                f"neighbours of {len(self.X)} points in {self.X.shape[1]} dimensions are approximate (recall "
+                f"{neighbor_recall(self.X, indices):.3f} on a sample); ask for method 'exact' or 'approximate' to "
+                "choose.",
+                stacklevel=3,
+            )
+        return distances, indices
+
+    def _ask_tree(self, at: NDArray[np.floating], n_neighbors: int) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
+        from scipy.spatial import cKDTree
+
+        if self._index is None:
+            self._index = cKDTree(self.X, leafsize=20)
+        distances = np.empty((len(at), n_neighbors))
+        indices = np.empty((len(at), n_neighbors), dtype=_index_type(len(self.X)))
+        # Points in the order of the tree's leaves find their neighbours in the cache.
+        order = self._index.indices if at is self.X else np.arange(len(at))
+        for first in range(0, len(at), _QUERIES_PER_BLOCK):
+            rows = order[first : first + _QUERIES_PER_BLOCK]
+            # A list of ranks keeps two axes also for one neighbour.
+            found = self._index.query(at[rows], k=np.arange(1, n_neighbors + 1), workers=self.n_jobs)
+            distances[rows], indices[rows] = found
+        if len(at) and indices.max() >= len(self.X):
+            # The tree answers so where squared distances overflow; no loop may ever see such an index.
+            raise ValueError(
+                "distances between these points leave the range of floating-point numbers; divide the columns by one "
+                "number first."
+            )
+        return distances, indices
+
+    def _ask_all(self, at: NDArray[np.floating], n_neighbors: int) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
+        from sklearn.neighbors import NearestNeighbors
+
+        if self._index is None:
+            self._index = NearestNeighbors(algorithm="brute").fit(self.X)
+        # Ties are broken alike only while each query belongs to one thread: few queries get few threads.
+        with threadpool_limits(min(self.n_jobs, max(1, len(at) // 1025))):
+            distances, indices = self._index.kneighbors(at, n_neighbors)
+        return distances.astype(np.float64, copy=False), _compact(indices, len(self.X))
+
+    def _ask_distinct(self, n_neighbors: int) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
+        """Neighbours by way of the distinct points: crowds of equal points would fill a leaf of the tree."""
+        from ._neighbor_loops import expand_ties
+
+        distinct, inverse = np.unique(self.X, axis=0, return_inverse=True)
+        search = NeighborSearch(distinct, n_jobs=self.n_jobs, method="exact")
+        distances, near = search.query(distinct, min(n_neighbors, len(distinct)))
+        reach = np.empty((len(self.X), n_neighbors))
+        indices = np.empty(reach.shape, dtype=_index_type(len(self.X)))
+        expand_ties(inverse.ravel().astype(np.int64), near.astype(np.int64), distances, reach, indices)
+        return reach, indices
+
+
+def kneighbors(
+    X: NDArray[np.floating],
+    n_neighbors: int,
+    *,
+    at: NDArray[np.floating] | None = None,
+    n_jobs: int | None = None,
+    method: Any = "auto",
+) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
+    """Distances and indices of the nearest points of `X`, nearest first.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The points searched.
+    n_neighbors : int
+        How many; where it is more than `n_samples`, all points are neighbours.
+    at : ndarray of shape (n_queries, n_features), optional
+        Where to look from. Without it, from every point of `X`, and each point comes first among
+        its own neighbours (also where others coincide with it).
+    n_jobs, method
+        As in :class:`NeighborSearch`.
+
+    Returns
+    -------
+    distances, indices : ndarrays of shape (n_queries, n_neighbors)
+        Indices are 32-bit while they fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> distances, indices = kneighbors(np.array([[0.0], [1.0], [3.0]]), 2)
+    >>> indices
+    array([[0, 1],
+           [1, 0],
+           [2, 1]], dtype=int32)
+    """
+    search = NeighborSearch(X, n_jobs=n_jobs, method=method)
+    return search.query_self(n_neighbors) if at is None else search.query(at, n_neighbors)
+
+
+def neighbor_graph(indices: NDArray[np.integer], symmetrize: str = "mean", dtype: Any = np.float64) -> sparse.csr_array:
+    r"""The symmetric graph of nearest neighbours, rows sorted, built in one pass over the neighbour table.
+
+    .. math:: A_{pq} = \tfrac12 [q \in KNN(p)] + \tfrac12 [p \in KNN(q)]
+
+    Parameters
+    ----------
+    indices : ndarray of shape (n_samples, n_neighbors)
+        As given by :func:`kneighbors`; no point twice in a row.
+    symmetrize : {"mean", "union", "mutual"}
+        One-sided neighbours get an affinity of 1/2, 1, or none.
+    dtype : float type
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> neighbor_graph(np.array([[0, 1], [1, 0], [2, 1]])).toarray()
+    array([[1. , 1. , 0. ],
+           [1. , 1. , 0.5],
+           [0. , 0.5, 1. ]])
+    """
+    from ._neighbor_loops import fill_union, sort_rows, transpose_table, union_sizes
+
+    if symmetrize not in _SYMMETRIZE:
+        raise ValueError(f"symmetrize={symmetrize!r} is not known; choose one of {_SYMMETRIZE}.")
+    n_samples = len(indices)
+    table = np.array(indices, dtype=_index_type(n_samples))
+    sort_rows(table)
+    starts, sources = transpose_table(table)
+    one_sided = symmetrize != "mutual"
+    indptr = union_sizes(table, starts, sources, one_sided)
+    columns = np.empty(indptr[-1], dtype=table.dtype)
+    data = np.ones(indptr[-1], dtype=dtype)
+    fill_union(table, starts, sources, one_sided, 0.5 if symmetrize == "mean" else 1.0, indptr, columns, data)
+    return sparse.csr_array((data, columns, indptr.astype(_index_type(len(data)))), shape=(n_samples,) * 2)
+
+
+def near_order(X: NDArray[np.floating]) -> NDArray[np.intp]:
+    """An order of the points in which those near each other mostly follow one another (the Z-order curve).
+
+    Loops over a large graph of points in this order find their neighbours in the cache and take half the time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> near_order(np.array([[0.0, 0.0], [9.0, 9.0], [1.0, 0.0], [8.0, 9.0]]))
+    array([0, 2, 3, 1])
+    """
+    # Far outliers share the outermost cells rather than squeeze all others into one.
+    low, high = np.quantile(X[:: -(-len(X) // _ORDER_SAMPLE)], (0.01, 0.99), axis=0)
+    widest = np.argsort(low - high, kind="stable")[:_ORDERED_FEATURES]
+    n_bits = min(_ORDERED_BITS, 62 // len(widest))
+    code = np.zeros(len(X), dtype=np.uint64)
+    for place, feature in enumerate(widest):
+        reach = high[feature] - low[feature] or 1.0
+        cells = np.clip((X[:, feature] - low[feature]) / reach, 0, 1) * (2**n_bits - 1)
+        column = cells.astype(np.uint64)
+        for bit in range(n_bits):
+            code |= (column >> np.uint64(bit) & np.uint64(1)) << np.uint64(bit * len(widest) + place)
+    return np.argsort(code, kind="stable")
+
+
+def neighbor_recall(
+    X: NDArray[np.floating], indices: NDArray[np.integer], *, n_sample: int = 200, random_state: int = 0
+) -> float:
+    """Share of the neighbours found that are right, on a random sample of points searched exactly.
+
+    A neighbour is right if no farther than the farthest true one, so that ties count.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(5.0)[:, None]
+    >>> neighbor_recall(X, np.array([[0, 4], [1, 2], [2, 3], [3, 2], [4, 3]]))
+    0.9
+    """
+    rng = np.random.default_rng(random_state)
+    sample = np.sort(rng.choice(len(X), min(n_sample, len(X)), replace=False))
+    reach = kneighbors(X, indices.shape[1], at=X[sample], method="exact")[0][:, -1]
+    offsets = X[indices[sample]] - X[sample][:, None]
+    found = np.sqrt(np.einsum("pki,pki->pk", offsets, offsets))
+    return float(np.mean(found <= reach[:, None] * (1 + 1e-5)))
+
+
+def _choose(method: Any, X: NDArray) -> Any:
+    """The search behind a method's name, or the transformer itself."""
+    if not isinstance(method, str):
+        if not (hasattr(method, "fit") and hasattr(method, "transform")):
+            raise ValueError(f"method={method!r} must be one of {_METHODS} or a neighbours transformer.")
+        return method
+    if method not in _METHODS:
+        raise ValueError(f"method={method!r} is not known; choose one of {_METHODS} or give a neighbours transformer.")
+    exact = "tree" if X.shape[1] <= MAX_TREE_FEATURES else "brute"
+    if method == "approximate":
+        return method
+    large = exact == "brute" and len(X) > _MAX_BRUTE_POINTS
+    return "approximate" if method == "auto" and large and find_spec("pynndescent") else exact
+
+
+def _descent(X: NDArray[np.floating], n_neighbors: int, n_jobs: int) -> Any:
+    try:
+        from pynndescent import NNDescent
+    except ImportError as error:
+        raise ImportError('approximate neighbours need pynndescent: pip install "evencut[ann]".') from error
+    return NNDescent(X, n_neighbors=max(n_neighbors, 2), random_state=0, n_jobs=n_jobs)
+
+
+def _from_graph(graph: Any, n_neighbors: int, n_samples: int) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
+    """Rows of a sparse matrix of distances as tables of neighbours, nearest first."""
+    graph = sparse.csr_array(graph)
+    fewest = int(np.diff(graph.indptr).min())
+    if fewest < n_neighbors:
+        raise ValueError(
+            f"the neighbours transformer found {fewest} neighbours of some point, but {n_neighbors} are needed (the "
+            f"point itself among them); raise its n_neighbors to {n_neighbors} or more."
+        )
+    rows = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
+    order = np.lexsort((graph.indices, graph.data, rows))
+    chosen = order[(graph.indptr[:-1, None] + np.arange(n_neighbors)).ravel()]
+    shape = (graph.shape[0], n_neighbors)
+    indices = graph.indices[chosen].reshape(shape)
+    return graph.data[chosen].astype(np.float64).reshape(shape), _compact(indices, n_samples)
+
+
+def _has_heavy_ties(X: NDArray, sample: int = 4096, crowd: int = 8) -> bool:
+    """Whether one value of X makes up a fair share of it, judged by evenly spaced rows."""
+    rows = X[:: -(-len(X) // sample)]
+    return len(X) > sample and bool(np.unique(rows, axis=0, return_counts=True)[1].max() >= crowd)
+
+
+def _put_self_first(distances: NDArray, indices: NDArray) -> None:
+    """Swap each point to the front of its own row; among coinciding points any order is right."""
+    late = np.flatnonzero(indices[:, 0] != np.arange(len(indices)))
+    found = indices[late] == late[:, None]
+    position = np.where(found.any(axis=1), found.argmax(axis=1), indices.shape[1] - 1)
+    indices[late, position] = indices[late, 0]
+    distances[late, position] = distances[late, 0]
+    indices[late, 0] = late
+    distances[:, 0] = 0.0
+
+
+def _check_count(n_neighbors: int, X: NDArray) -> int:
+    if n_neighbors < 1:
+        raise ValueError(f"n_neighbors={n_neighbors} must be at least 1.")
+    return min(int(n_neighbors), len(X))
+
+
+def _index_type(largest: int) -> type[np.integer]:
+    return np.int32 if largest <= np.iinfo(np.int32).max else np.int64
+
+
+def _compact(indices: NDArray[np.integer], n_samples: int) -> NDArray[np.integer]:
+    return indices.astype(_index_type(n_samples), copy=False)

@@ -1,0 +1,56 @@
+"""One look at the columns before distances are taken: are they in units that can be compared?"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["SCALES", "feature_scale"]
+
+#: The ways of scaling by the names the estimators take.
+SCALES = ("auto", "standard", None)
+
+# Up to three columns are usually coordinates of one space; many columns with such spreads are a table of units.
+_MOST_COORDINATES = 3
+_SPREAD_OF_UNITS = 10.0
+
+
+def feature_scale(
+    X: NDArray[np.floating], scale: str | None, weights: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """What each column is divided by.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    scale : {"auto", "standard", None}
+        `"standard"`: the standard deviation of the column (one where it is constant). `None`: one. `"auto"`:
+        as standard where there are more than 3 columns and their deviations differ by more than 10 times,
+        which tells a table of different units from coordinates; one otherwise.
+    weights : ndarray of shape (n_samples,), optional
+        How many rows each stands for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> feature_scale(np.array([[0.0, 0.0], [2.0, 200.0]]), "auto")
+    array([1., 1.])
+    >>> feature_scale(np.array([[0.0, 0.0], [2.0, 200.0]]), "standard")
+    array([  1., 100.])
+    """
+    if scale is None or (scale == "auto" and X.shape[1] <= _MOST_COORDINATES):
+        return np.ones(X.shape[1])
+    deviation = _deviations(X, weights)
+    varying = deviation > 0
+    if scale == "auto" and (not varying.any() or deviation.max() <= _SPREAD_OF_UNITS * deviation[varying].min()):
+        return np.ones(X.shape[1])
+    return np.where(varying, deviation, 1.0)
+
+
+def _deviations(X: NDArray[np.floating], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Standard deviations of the columns, also where the squares of their values would leave the range of floats."""
+    largest = np.abs(X).max(axis=0).astype(np.float64)
+    unit = 2.0 ** np.round(np.log2(np.where(largest > 0, largest, 1.0)).clip(-1000, 1000))
+    values = X / unit
+    mean = np.average(values, axis=0, weights=weights)
+    return np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weights)) * unit

@@ -1,0 +1,175 @@
+"""`evencut cluster "data/*.parquet" --landmarks auto -o labels/`: files bigger than memory in, blocks of labels out.
+
+Blocks are read on this machine, or by the workers of a Dask scheduler; labels always come back here to be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from glob import has_magic
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evencut.cli.console import counted, progress, say
+from evencut.cli.errors import UserError, library_errors_are_the_users, one_line
+from evencut.cli.label_folder import LabelFolder, describe_files
+from evencut.cli.labels_out import sizes_in_words
+from evencut.cli.model_files import check_model_file, save_model
+from evencut.cli.outputs import check_distinct, check_writable
+from evencut.cli.table_options import tell
+from evencut.estimators import LandmarkClustering
+from evencut.io import Preparation, check_output_format, expand, open_file, read_table
+from evencut.landmarks import RowBlocks, open_files, row_blocks
+
+__all__ = ["cluster_blocks", "is_pattern"]
+
+_BLOCK_SUFFIXES = (".parquet", ".pq", ".npy")
+_CONNECT_SECONDS = 10
+
+
+def is_pattern(file: str) -> bool:
+    """Whether the name stands for several files."""
+    return has_magic(file) and not Path(file).exists()
+
+
+def cluster_blocks(
+    file: str,
+    output: str,
+    model: LandmarkClustering,
+    columns: Sequence[str] | None,
+    scheduler: str | None,
+    save: str | None = None,
+) -> Any:
+    """Cluster files block by block; labels go to the folder `output`.
+
+    Returns the labels instead where `output` names a single file, which is left to the caller to write.
+    """
+    one_file = output == "-" or Path(output).suffix != ""
+    check_output_format(output if one_file else "labels.parquet")
+    if file == "-" and not one_file:
+        raise UserError("labels of standard input go to one file, such as -o labels.parquet, not to a folder.")
+    _check_places(file, output if one_file else None, save)
+    with _on_cluster(scheduler) as on_cluster:
+        with library_errors_are_the_users():
+            opened, preparation = _open(file, columns, model.n_jobs)
+            rows = on_cluster(opened)
+
+        def fit() -> LandmarkClustering:
+            fitted = _fitted(model, rows)
+            if save is not None:
+                save_model(save, fitted, preparation, None)
+            return fitted
+
+        if one_file:
+            return fit().predict(rows)
+        record = {"files": describe_files(file), "columns": columns and list(columns), **_parameters(model)}
+        folder = LabelFolder(Path(output), record)
+        if folder.is_begun and save is not None:
+            raise UserError(f"{output} holds a run that was begun, whose model is not fitted again; leave --save out.")
+        if not folder.is_begun:
+            folder.begin(fit())
+        sizes = _write_blocks(rows, folder)
+    written = output if save is None else f"{output} and {save}"
+    say(f"{rows.n_rows} rows, {sizes_in_words(sizes)}; wrote {written}")
+    return None
+
+
+def _fitted(model: LandmarkClustering, rows: RowBlocks) -> LandmarkClustering:
+    with progress() as step, _block_errors_are_the_users():
+        step(f"clustering {rows.n_rows} rows in {len(rows.blocks)} blocks")
+        return model.fit(rows)
+
+
+def _write_blocks(rows: RowBlocks, folder: LabelFolder) -> Any:
+    """Label the blocks that are not done yet; the sizes of the clusters in all of them."""
+    landmarks = folder.attachment()
+    assert landmarks.labels is not None
+    sizes = np.zeros(int(landmarks.labels.max()) + 1, dtype=np.int64)
+    done = folder.finished(len(rows.blocks))
+    if done:
+        say(f"{len(done)} of {len(rows.blocks)} blocks were finished before")
+    for number in done:
+        sizes += np.bincount(folder.read(number), minlength=len(sizes))
+    bar = counted(f"labelling {rows.n_rows} rows", len(rows.blocks), len(done))
+    with bar as advance, _block_errors_are_the_users():
+        for number, labels in rows.results(landmarks.predict, skip=done):
+            folder.write(number, labels, rows.blocks[number])
+            sizes += np.bincount(labels, minlength=len(sizes))
+            advance()
+    return sizes
+
+
+def _open(file: str, columns: Sequence[str] | None, n_jobs: int | None) -> tuple[RowBlocks, Preparation]:
+    """The rows, and which columns they have."""
+    if is_pattern(file) or Path(file).suffix.lower() in _BLOCK_SUFFIXES:
+        rows = open_files(file, columns=columns, n_jobs=n_jobs)
+        return rows, Preparation(tuple(open_file(expand(file)[0], columns).names))
+    table = read_table(file, columns=columns)
+    tell(table)
+    return row_blocks(table.values, n_jobs), table.preparation
+
+
+def _check_places(file: str, output: str | None, save: str | None) -> None:
+    """No output takes the place of an input, and both can be written."""
+    for one in expand(file) if is_pattern(file) else [file]:
+        check_distinct(input=one, output=output, model=save)
+    if output not in (None, "-"):
+        check_writable(str(output))
+    if save is not None:
+        check_model_file(save)
+
+
+def _parameters(model: LandmarkClustering) -> dict[str, Any]:
+    """What the labels depend on, as opposed to how fast they come."""
+    return {name: value for name, value in model.get_params().items() if name != "n_jobs"}
+
+
+@contextmanager
+def _block_errors_are_the_users() -> Iterator[None]:
+    try:
+        with library_errors_are_the_users():
+            yield
+    except (ConnectionError, RuntimeError) as error:
+        raise UserError(one_line(error)) from error
+
+
+@contextmanager
+def _on_cluster(scheduler: str | None) -> Iterator[Any]:
+    """A function that hands blocks to the workers of a scheduler, or leaves them here if there is none."""
+    if scheduler is None:
+        yield lambda rows: rows
+        return
+    try:
+        import logging
+
+        from distributed import Client
+    except ModuleNotFoundError as missing:
+        raise UserError('--scheduler needs Dask, which is not installed: pip install "evencut[dask]"') from missing
+    # What goes wrong is told in one line of our own.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    try:
+        client = Client(scheduler, timeout=_CONNECT_SECONDS, set_as_default=True)
+    except (OSError, TimeoutError, ValueError, TypeError) as error:
+        raise UserError(
+            f"no Dask scheduler answers at --scheduler {scheduler} ({one_line(error)}); start one with "
+            "'dask scheduler', and workers with 'dask worker ADDRESS'."
+        ) from error
+    try:
+        yield _to_workers(client, scheduler)
+    finally:
+        client.close(timeout=_CONNECT_SECONDS)
+
+
+def _to_workers(client: Any, scheduler: str) -> Any:
+    from evencut.landmarks.dask import DaskBlocks
+
+    try:
+        client.wait_for_workers(1, timeout=_CONNECT_SECONDS)
+    except TimeoutError as error:
+        raise UserError(
+            f"the Dask scheduler at {scheduler} has no workers; start some with 'dask worker {scheduler}'."
+        ) from error
+    return lambda rows: DaskBlocks(rows.blocks, rows.n_features)

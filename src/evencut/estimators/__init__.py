@@ -1,0 +1,17 @@
+"""The scikit-learn estimators: prepare the points, choose a kernel, pose a problem, solve it, record the answer."""
+
+from .dominant_sets import DominantSets, dominant_set, is_maximal_clique
+from .kernel_clustering import KernelClustering
+from .kernel_kmeans import KernelKMeans
+from .landmark_clustering import LandmarkClustering
+from .normalized_cut import NormalizedCut
+
+__all__ = [
+    "DominantSets",
+    "KernelClustering",
+    "KernelKMeans",
+    "LandmarkClustering",
+    "NormalizedCut",
+    "dominant_set",
+    "is_maximal_clique",
+]

@@ -1,0 +1,103 @@
+"""Checks of parameters that say what was given, what is allowed, and the cure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from numbers import Integral
+from typing import Any
+
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from ..affinity import PreparedPoints
+from ..kernels import KERNELS, Kernel
+
+__all__ = [
+    "check_choice",
+    "check_count",
+    "check_n_clusters",
+    "check_n_jobs",
+    "is_pairwise",
+    "kernel_from",
+    "memory_advice",
+    "refuse_dask",
+    "seed_from",
+]
+
+
+def check_choice(name: str, value: Any, choices: Any) -> None:
+    """Raise unless the value is one of the names allowed."""
+    if not (value is None or isinstance(value, str)) or value not in choices:
+        raise ValueError(f"{name}={value!r} is not known; choose one of {[*choices]}.")
+
+
+def check_count(name: str, value: Any, *, auto: bool = False) -> None:
+    """Raise unless the value is a whole number of at least one, or `"auto"` where that is allowed."""
+    if auto and isinstance(value, str) and value == "auto":
+        return
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        other = " or 'auto'" if auto else ""
+        raise ValueError(f"{name}={value!r} must be a whole number of at least 1{other}.")
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """Raise unless it is None or a whole number other than zero."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
+        raise ValueError(f"n_jobs={n_jobs!r} must be None, a number of threads, or -1 for all cores.")
+
+
+def kernel_from(kernel: Any, *, auto: bool = False) -> Kernel | None:
+    """A kernel given by name or as an object, as an object of its own; None for `"auto"` where that is allowed."""
+    if auto and isinstance(kernel, str) and kernel == "auto":
+        return None
+    if isinstance(kernel, str) and kernel in KERNELS:
+        return KERNELS[kernel]()
+    if isinstance(kernel, Kernel):
+        return clone(kernel)
+    known = [*(["auto"] if auto else []), *KERNELS]
+    if isinstance(kernel, str):
+        raise ValueError(f"kernel={kernel!r} is not known; choose one of {known}.")
+    raise ValueError(f"kernel={kernel!r} must be one of {known} or an object of evencut.kernels.")
+
+
+def is_pairwise(kernel: Any) -> bool:
+    """Whether an affinity is given in place of points."""
+    return (isinstance(kernel, Kernel) and kernel.is_pairwise) or (isinstance(kernel, str) and kernel == "precomputed")
+
+
+def refuse_dask(X: Any, name: str) -> None:
+    """Raise for data that an estimator in memory cannot take."""
+    if callable(getattr(X, "__dask_graph__", None)):
+        raise TypeError(
+            f"{name} holds all points in memory, but X is a Dask collection; use "
+            "LandmarkClustering, which reads it block by block, or pass X.compute()."
+        )
+
+
+def seed_from(random_state: Any) -> int:
+    """A whole number drawn from what a user gives as `random_state`."""
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def check_n_clusters(n_clusters: int, prepared: PreparedPoints) -> None:
+    """Raise where there are fewer distinct points than clusters."""
+    n_points = len(prepared.weights)
+    if n_points < n_clusters:
+        n_rows = int((prepared.of_row >= 0).sum())
+        what = "points" if n_points == n_rows else f"distinct points among {n_rows} rows"
+        raise ValueError(
+            f"n_clusters={n_clusters} is more than the {n_points} {what} given; ask for at most {n_points} clusters."
+        )
+
+
+@contextmanager
+def memory_advice(n_points: int) -> Iterator[None]:
+    """Name the right tool where an affinity does not fit in memory."""
+    try:
+        yield
+    except MemoryError as error:
+        raise MemoryError(
+            f"the affinity of {n_points} points does not fit in memory ({error}); use kernel='knn', or "
+            "LandmarkClustering, which never holds it."
+        ) from error

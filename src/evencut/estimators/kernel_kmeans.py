@@ -1,0 +1,54 @@
+"""Kernel k-means: `KernelClustering` with its criterion fixed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels import Kernel
+from .kernel_clustering import KernelClustering
+
+__all__ = ["KernelKMeans"]
+
+
+class KernelKMeans(KernelClustering):
+    r"""Kernel k-means: :class:`KernelClustering` with the average association criterion (eq. AA).
+
+    .. math:: -\sum_k \frac{\sum_{pq \in S_k} A_{pq}}{|S_k|}
+
+    Prone to isolating dense clumps (Breiman's bias) unless `equalize` or an adaptive kernel evens the density.
+    Parameters and attributes are those of :class:`KernelClustering`, without `criterion`.
+
+    Examples
+    --------
+    >>> from evencut import KernelKMeans
+    >>> KernelKMeans(2, kernel="gaussian", random_state=0).fit_predict([[0.0], [0.1], [3.0], [3.1]])
+    array([0, 0, 1, 1])
+    """
+
+    def __init__(
+        self,
+        n_clusters: int | str = 8,
+        *,
+        kernel: str | Kernel = "auto",
+        equalize: str | None = None,
+        solver: str = "auto",
+        scale: str | None = "auto",
+        n_init: int = 4,
+        max_iter: int = 100,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        super().__init__(
+            n_clusters,
+            kernel=kernel,
+            criterion="average_association",
+            equalize=equalize,
+            solver=solver,
+            scale=scale,
+            n_init=n_init,
+            max_iter=max_iter,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )

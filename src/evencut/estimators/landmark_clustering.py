@@ -1,0 +1,302 @@
+"""The estimator for data beyond memory: choose landmarks, sum their graph over blocks, solve it, label the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..affinity import SCALES, as_affinity
+from ..criteria import CRITERIA, EQUALIZATIONS
+from ..kernels import SharedNeighbors
+from ..landmarks import LandmarkGraph, RowBlocks, landmark_graph, row_blocks, solve_landmarks, usual_landmarks
+from ..landmarks.blocks import is_lazy
+from ..selection import choose_number, select_number
+from ..solvers import SOLVERS
+from .fitting import warn_of_early_stop, whole_or_nothing
+from .inputs import check_choice, check_count, check_n_jobs, seed_from
+
+__all__ = ["LandmarkClustering"]
+
+_MOST_LANDMARK_ENTRIES = 50_000_000
+
+
+class LandmarkClustering(ClusterMixin, BaseEstimator):
+    r"""Kernel clustering without density bias for data that do not fit in memory, or on one machine.
+
+    A point p is described by the weights :math:`B_{pj}` of its nearest landmarks j, and what is clustered is the
+    landmark graph
+
+    .. math:: A = B^T B = \sum_{\text{blocks}} B_b^T B_b
+
+    under a criterion such as the normalised cut (eq. NC). A row takes the cluster with the most weight among its
+    landmarks. Every pass over the data is a sum over blocks of rows: the data may be an array in memory, a memory
+    map, or a Dask collection spread over a cluster, and the labels are the same.
+
+    Landmarks are chosen by the density law (eq. adaptive_sigma), so that sparse regions have theirs too.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto", default=8
+        `"auto"` reads the number off the landmark graph, as in :class:`KernelClustering`.
+    n_landmarks : int or "auto", default="auto"
+        Number of landmarks. `"auto"`: 30 times the square root of the number of rows, but between 1000 and 10000
+        (3000 for more than 15 features), and 20 a cluster.
+    n_nearest : int, default=5
+        Landmarks that each point hangs on.
+    landmark_density : {"constant", "log", "identity"} or callable, default="constant"
+        The density wanted of the landmarks, as in :func:`evencut.affinity.density_law`: even, or
+        (`"identity"`) that of the data, by which sparse clusters are lost.
+    criterion : {"normalized_cut", "average_association", "average_cut"}, default="normalized_cut"
+    equalize : {None, "weights", "exact"}, default=None
+        Equalisation of the landmark graph, as in :class:`KernelClustering`.
+    scale : {"auto", "standard", None}, default="auto"
+        Scaling of the columns by their deviations in a sample, as in :func:`evencut.affinity.feature_scale`:
+        `"auto"` where they are plainly in different units.
+    solver : str, default="auto"
+    n_init : int, default=4
+    max_iter : int, default=100
+        Of the solver on the landmark graph, as in :class:`KernelClustering`.
+    random_state : int, RandomState or None, default=None
+        The same data and seed give the same labels, however the rows are cut into blocks and whoever reads them.
+    n_jobs : int or None, default=None
+        Blocks handled at a time on this machine, one a thread, and threads that choose the landmarks; -1 takes all
+        cores. Dask uses its own workers for the blocks.
+
+    Attributes
+    ----------
+    labels_ : ndarray or Dask array of shape (n_samples,)
+        Clusters of the rows; lazy where the data are, missing where they are files.
+    n_clusters_ : int
+        Number of clusters.
+    landmarks_ : ndarray of shape (n_landmarks, n_features)
+    landmark_labels_ : ndarray of shape (n_landmarks,)
+        Clusters of the landmarks.
+    landmark_weights_ : ndarray of shape (n_landmarks,)
+        How many rows each landmark stands for.
+    landmark_affinity_ : CSR array of shape (n_landmarks, n_landmarks)
+        The landmark graph.
+    attachment_ : Attachment
+        What labels a row: landmarks, their clusters, and the weights between.
+    energy_ : float
+        Value of the criterion on the landmark graph; lower is better.
+    n_iter_ : int
+        Sweeps of refinement on the landmark graph.
+    feature_scale_ : ndarray of shape (n_features,)
+        What each column was divided by.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only where the columns have names.
+
+    See Also
+    --------
+    KernelClustering : the same criteria on the affinity of all points, in memory.
+
+    Notes
+    -----
+    The weights :math:`B_{pj}` are rounded to multiples of :math:`2^{-15}`, so that their products add up without
+    rounding: the graph is the same in whatever order blocks are added. Rows are sampled by a hash of their number.
+
+    Examples
+    --------
+    >>> from evencut import LandmarkClustering
+    >>> from evencut.datasets import make_clumped_moons
+    >>> X, y = make_clumped_moons(5000, clump=0.5, random_state=0)
+    >>> model = LandmarkClustering(2, n_landmarks=300, random_state=0).fit(X)
+    >>> sorted(round(int((model.labels_ == k).sum()), -2) for k in (0, 1))
+    [2500, 2500]
+    """
+
+    def __init__(
+        self,
+        n_clusters: int | str = 8,
+        *,
+        n_landmarks: int | str = "auto",
+        n_nearest: int = 5,
+        landmark_density: str | Callable[[NDArray[np.float64]], ArrayLike] = "constant",
+        criterion: str = "normalized_cut",
+        equalize: str | None = None,
+        scale: str | None = "auto",
+        solver: str = "auto",
+        n_init: int = 4,
+        max_iter: int = 100,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ):
+        self.n_clusters = n_clusters
+        self.n_landmarks = n_landmarks
+        self.n_nearest = n_nearest
+        self.landmark_density = landmark_density
+        self.criterion = criterion
+        self.equalize = equalize
+        self.scale = scale
+        self.solver = solver
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @whole_or_nothing
+    def fit(self, X: Any, y: Any = None) -> LandmarkClustering:
+        """Cluster the rows.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix, Dask array or frame, or RowBlocks
+            Rows of numbers. Sparse rows are made dense a slice at a time.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        rows = self._rows(X, reset=True)
+        seed = seed_from(self.random_state)
+        graph = self._choose_landmarks(rows, seed)
+        self._solve(graph, seed)
+        if is_lazy(X):
+            self.labels_ = self._lazy_labels(rows)
+        elif not isinstance(X, RowBlocks):
+            self.labels_ = rows.filled(self.attachment_.predict)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Clusters of rows; a lazy Dask array where `X` is lazy.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix, Dask array or frame, or RowBlocks
+
+        Returns
+        -------
+        ndarray or Dask array of shape (n_rows,)
+        """
+        check_is_fitted(self)
+        if is_lazy(X):
+            return self._lazy_labels(self._rows(X, reset=False, count=False))
+        return self._rows(X, reset=False).filled(self.attachment_.predict)
+
+    def predict_blocks(self, X: Any, skip: Collection[int] = ()) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        """Number and labels of each block of rows, as they are finished; blocks in `skip` are left out."""
+        check_is_fitted(self)
+        return self._rows(X, reset=False).results(self.attachment_.predict, skip)
+
+    def _choose_landmarks(self, rows: RowBlocks, seed: int) -> LandmarkGraph:
+        graph = landmark_graph(
+            rows,
+            self._count_landmarks(rows.n_rows, rows.n_features),
+            n_nearest=self.n_nearest,
+            density=self.landmark_density,
+            scale=self.scale,
+            seed=seed,
+            n_jobs=self.n_jobs,
+        )
+        n_found = len(graph.attachment.landmarks)
+        if not isinstance(self.n_clusters, str) and n_found < self.n_clusters:
+            raise ValueError(
+                f"n_clusters={self.n_clusters} is more than the {n_found} distinct points found for "
+                f"landmarks; ask for at most {n_found} clusters."
+            )
+        return graph
+
+    def _solve(self, graph: LandmarkGraph, seed: int) -> None:
+        """Cluster the landmarks and keep what labels a row."""
+        seed = seed_from(seed)
+        weights = graph.weights
+        if graph.are_all_points and self.n_nearest > 1:
+            graph = self._graph_of_points(graph)
+        n_clusters = self.n_clusters
+        if isinstance(n_clusters, str):
+            affinity = graph.used_affinity
+            n_clusters = choose_number(select_number(affinity, np.ones(affinity.shape[0]), seed).numbers)
+        how = {name: getattr(self, name) for name in ("criterion", "equalize", "solver", "n_init", "max_iter")}
+        attachment, solution = solve_landmarks(graph, n_clusters, seed=seed, **how)
+        warn_of_early_stop(solution, self.max_iter)
+        self.attachment_ = attachment
+        self.feature_scale_ = attachment.feature_scale
+        self.landmarks_ = attachment.landmarks * self.feature_scale_
+        self.n_clusters_ = n_clusters
+        self.landmark_labels_ = attachment.labels
+        self.landmark_weights_ = weights
+        self.landmark_affinity_ = graph.affinity
+        self.energy_ = solution.energy
+        self.n_iter_ = solution.n_iter
+
+    def _graph_of_points(self, graph: LandmarkGraph) -> LandmarkGraph:
+        """The kernel's graph where every distinct row is a landmark: rows that hang on one landmark link none."""
+        counts = graph.weights
+        affinity = SharedNeighbors().affinity(graph.attachment.landmarks, n_jobs=self.n_jobs)
+        return LandmarkGraph(graph.attachment, as_affinity(affinity).rescaled(counts).entries)
+
+    def _lazy_labels(self, rows: Any) -> Any:
+        from ..landmarks.dask import lazy_results
+
+        return lazy_results(rows, self.attachment_.predict, np.int64)
+
+    def _rows(self, X: Any, *, reset: bool, count: bool = True) -> RowBlocks:
+        """The data as blocks, once their columns are those expected; the values are checked block by block."""
+        if isinstance(X, RowBlocks):
+            if reset:
+                self.n_features_in_ = X.n_features
+            elif X.n_features != self.n_features_in_:
+                raise ValueError(f"X has {X.n_features} features, but {self.n_features_in_} were fitted.")
+            return X
+        if is_lazy(X):
+            from ..landmarks.dask import dask_blocks
+
+            rows: RowBlocks = dask_blocks(X, count=count)
+            validate_data(self, X._meta if hasattr(X, "columns") else X, reset=reset, skip_check_array=True)
+            return rows
+        X = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype="numeric",
+            ensure_all_finite=False,
+            ensure_min_samples=2 if reset else 1,
+        )
+        return row_blocks(X, self.n_jobs)
+
+    def _count_landmarks(self, n_rows: int, n_features: int) -> int:
+        is_auto = isinstance(self.n_landmarks, str)
+        n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
+        n_landmarks = usual_landmarks(n_rows, n_features, n_clusters) if is_auto else int(self.n_landmarks)
+        if n_landmarks > n_rows:
+            raise ValueError(
+                f"n_landmarks={n_landmarks} is more than the {n_rows} rows given; ask for at most {n_rows}, "
+                "or leave it to 'auto'."
+            )
+        if n_landmarks < n_clusters:
+            raise ValueError(
+                f"n_clusters={n_clusters} is more than the {n_landmarks} landmarks; ask for fewer clusters"
+                f"{'' if is_auto else ' or more landmarks'}."
+            )
+        if n_landmarks * n_features > _MOST_LANDMARK_ENTRIES:
+            raise ValueError(
+                f"{n_landmarks} landmarks of {n_features} features are too many numbers; reduce the features first "
+                "(sklearn.decomposition.TruncatedSVD takes sparse rows) or ask for fewer landmarks."
+            )
+        return n_landmarks
+
+    def _check_parameters(self) -> None:
+        check_count("n_clusters", self.n_clusters, auto=True)
+        check_count("n_landmarks", self.n_landmarks, auto=True)
+        for name in ("n_nearest", "n_init", "max_iter"):
+            check_count(name, getattr(self, name))
+        check_choice("scale", self.scale, SCALES)
+        check_choice("criterion", self.criterion, CRITERIA)
+        check_choice("equalize", self.equalize, EQUALIZATIONS)
+        check_choice("solver", self.solver, SOLVERS)
+        check_n_jobs(self.n_jobs)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,53 @@
+"""Normalised cut: `KernelClustering` with its criterion fixed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels import Kernel
+from .kernel_clustering import KernelClustering
+
+__all__ = ["NormalizedCut"]
+
+
+class NormalizedCut(KernelClustering):
+    r"""Normalised cut: :class:`KernelClustering` with its default criterion, under its own name (eq. NC).
+
+    .. math:: -\sum_k \frac{\sum_{pq \in S_k} A_{pq}}{\sum_{p \in S_k} d_p}
+
+    Parameters and attributes are those of :class:`KernelClustering`, without `criterion`.
+
+    Examples
+    --------
+    >>> from evencut import NormalizedCut
+    >>> NormalizedCut(2, kernel="gaussian", random_state=0).fit_predict([[0.0], [0.1], [3.0], [3.1]])
+    array([0, 0, 1, 1])
+    """
+
+    def __init__(
+        self,
+        n_clusters: int | str = 8,
+        *,
+        kernel: str | Kernel = "auto",
+        equalize: str | None = None,
+        solver: str = "auto",
+        scale: str | None = "auto",
+        n_init: int = 4,
+        max_iter: int = 100,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        super().__init__(
+            n_clusters,
+            kernel=kernel,
+            criterion="normalized_cut",
+            equalize=equalize,
+            solver=solver,
+            scale=scale,
+            n_init=n_init,
+            max_iter=max_iter,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )

@@ -1,0 +1,173 @@
+"""Clusters for new points: the bound of the Lloyd step, evaluated against a fitted labelling, block by block."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..affinity import NeighborSearch, as_affinity, shrink_far
+from ..criteria import Criterion, PosedProblem
+from ..kernels import Extension, Kernel
+from ..solvers.lloyd import bound_costs
+
+__all__ = ["Prediction", "margins"]
+
+_ROWS_PER_BLOCK = 4096
+
+
+@dataclass(eq=False)
+class Prediction:
+    r"""What it takes to label a new point p: its affinities with the fitted points, and the cost of each cluster.
+
+    .. math:: c_{pk} = -\frac{2 (M S_k)_p}{w(S_k)} + w_p \frac{M(S_k, S_k)}{w(S_k)^2}
+
+    Parameters
+    ----------
+    kernel : Kernel
+    points : array of shape (n, ...)
+        The fitted points, or the affinity given in their place.
+    kept : ndarray of shape (n,)
+        Their first rows in what was given to `fit`: of an affinity, the columns that count.
+    extension : callable or None
+        From new points to their affinities; made from the kernel when first needed where it is None.
+    fitted_labels, fitted_margins : ndarrays of shape (n,)
+    point_scale : ndarray of shape (n,)
+        Weight times equalising scale of the fitted points.
+    inside, weight : ndarrays of shape (n_clusters,)
+        Association and weight of each cluster.
+    criterion : Criterion
+        Tells the weight of a new point.
+    is_even : bool
+        Whether the degree of a new point is scaled to one first.
+    n_jobs : int or None
+    """
+
+    kernel: Kernel
+    points: Any
+    kept: NDArray[np.intp]
+    extension: Extension | None
+    fitted_labels: NDArray[np.int64]
+    fitted_margins: NDArray[np.float64]
+    point_scale: NDArray[np.float64]
+    inside: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    criterion: Criterion
+    is_even: bool
+    n_jobs: int | None = None
+
+    @classmethod
+    def of(cls, chosen: Any, prepared: Any, posed: PosedProblem, labels: NDArray[np.int64], n_jobs: int | None) -> Any:
+        """The prediction that belongs to a solved problem."""
+        problem, n_clusters = posed.problem, int(labels.max()) + 1
+        inside, weight = problem.associations(labels, n_clusters)
+        links = problem.matrix.links(labels, n_clusters)
+        if problem.diagonal is not None:
+            links[np.arange(len(labels)), labels] += problem.diagonal
+        costs = bound_costs(links, problem.weights, inside, weight)
+        return cls(
+            kernel=chosen.kernel,
+            points=prepared.points,
+            kept=prepared.first_row,
+            extension=chosen.extension,
+            fitted_labels=labels,
+            fitted_margins=margins(costs, labels),
+            point_scale=posed.weights * posed.scale,
+            inside=inside,
+            weight=weight,
+            criterion=posed.criterion,
+            is_even=posed.is_even,
+            n_jobs=n_jobs,
+        )
+
+    def labels(self, X: Any) -> NDArray[np.int64]:
+        """Clusters of new points.
+
+        A point without any affinity takes the label of the nearest fitted point; where only affinities are known it
+        goes to the first cluster, with a warning.
+        """
+        return self._assigned(X)[0]
+
+    def margins(self, X: Any) -> NDArray[np.float64]:
+        """How much dearer the second-best cluster is for new points; zero for points without any affinity."""
+        return self._assigned(X)[1]
+
+    def _assigned(self, X: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Labels and margins, a block of rows at a time."""
+        if self.kernel.is_pairwise:
+            X = X[:, self.kept]
+        else:
+            X = shrink_far(X, self.points.mean(axis=0), float(np.abs(self.points - self.points.mean(axis=0)).max()))
+        if self.extension is None:
+            self.extension = self.kernel.extend(self.points, n_jobs=self.n_jobs)
+        n_queries = X.shape[0]
+        found, margin = np.empty(n_queries, dtype=np.int64), np.empty(n_queries)
+        linked = np.empty(n_queries, dtype=bool)
+        for first in range(0, n_queries, _ROWS_PER_BLOCK):
+            block = slice(first, first + _ROWS_PER_BLOCK)
+            rows = as_affinity(self.extension(X[block]))
+            links = rows.links(self.fitted_labels, len(self.weight), self.point_scale)
+            costs = self._costs(links)
+            found[block] = costs.argmin(axis=1)
+            margin[block] = margins(costs, found[block])
+            linked[block] = links.any(axis=1)
+        self._place_far(X, np.flatnonzero(~linked), found, margin)
+        return found, margin
+
+    def _place_far(
+        self, X: Any, far: NDArray[np.intp], found: NDArray[np.int64], margin: NDArray[np.float64]
+    ) -> None:
+        """Label the points without any affinity, in place."""
+        margin[far] = 0.0
+        if far.size and not self.kernel.is_pairwise:
+            found[far] = self.fitted_labels[self._search.query(X[far], 1)[1][:, 0]]
+        elif far.size:
+            found[far] = 0
+            warnings.warn(
+                f"{far.size} new points have no affinity with any fitted point and go to cluster 0.", stacklevel=5
+            )
+
+    def _costs(self, links: NDArray[np.float64]) -> NDArray[np.float64]:
+        degree = links.sum(axis=1)
+        if self.is_even:
+            links = links / np.where(degree > 0, degree, 1.0)[:, None]
+            degree = links.sum(axis=1)
+        return bound_costs(links, self.criterion.point_weight(degree), self.inside, self.weight)
+
+    @functools.cached_property
+    def _search(self) -> NeighborSearch:
+        return NeighborSearch(self.points, n_jobs=self.n_jobs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(vars(self))
+        # A function made inside another cannot be pickled; it is made again from the kernel when needed.
+        if isinstance(self.extension, FunctionType) and "<" in self.extension.__qualname__:
+            state["extension"] = None
+        return state
+
+
+def margins(costs: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    r"""How much dearer the best other cluster is than the one taken, from 0 at a border to 1 deep inside.
+
+    .. math:: \max\left(0, \frac{c_{pl} - c_{pk}}{|c_{pl}| + |c_{pk}|}\right), \qquad l = \arg\min_{j \ne k} c_{pj}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> margins(np.array([[-1.0, 1.0], [0.5, 0.5]]), np.array([0, 0]))
+    array([1., 0.])
+    """
+    if costs.shape[1] == 1:
+        return np.ones(len(costs))
+    rows = np.arange(len(costs))
+    own = costs[rows, labels]
+    others = costs.copy()
+    others[rows, labels] = np.inf
+    other = others.min(axis=1)
+    total = np.abs(own) + np.abs(other)
+    return np.clip((other - own) / np.where(total > 0, total, 1.0), 0.0, 1.0)

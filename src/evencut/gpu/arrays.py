@@ -1,0 +1,124 @@
+"""What comes in and what fits: tensors are checked once at the door, and work is cut into blocks before it starts."""
+
+from __future__ import annotations
+
+import os
+
+import torch
+from torch import Tensor
+
+__all__ = ["block_rows", "check_points", "free_bytes", "is_fused", "launch_options", "same_device"]
+
+# What plain torch may use for one block on the CPU, where the memory is shared with everything else.
+_CPU_BYTES = 1 << 28
+_SHARE = 0.4
+
+
+def check_points(X: Tensor, name: str = "X") -> Tensor:
+    """Points as a finite, contiguous 2-D tensor of float32 or float64 that needs no gradient.
+
+    Half precision and whole numbers become float32; gradients do not pass through a clustering and are dropped.
+
+    Examples
+    --------
+    >>> import torch
+    >>> check_points(torch.tensor([[1, 2]])).dtype
+    torch.float32
+    """
+    if not isinstance(X, Tensor):
+        raise TypeError(f"{name} is a {type(X).__name__}, not a torch tensor; pass arrays to the estimators instead.")
+    if X.ndim != 2:
+        raise ValueError(f"{name} must be 2-D (n_samples, n_features), but the tensor has shape {tuple(X.shape)}.")
+    if X.is_complex() or X.layout != torch.strided:
+        raise TypeError(f"{name} is {X.dtype} with layout {X.layout}; give a dense tensor of real numbers.")
+    if not X.shape[0] or not X.shape[1]:
+        raise ValueError(f"{name} has shape {tuple(X.shape)}; at least one point of one feature is needed.")
+    X = X.detach()
+    if X.dtype not in (torch.float32, torch.float64):
+        X = X.to(torch.float32)
+    X = X.contiguous()
+    bad = ~torch.isfinite(X.sum(dtype=torch.float64))
+    # A sum is one pass without a mask in memory; only where it is not finite are the entries looked at.
+    if bool(bad):
+        wrong = (~torch.isfinite(X)).any(dim=1).nonzero()
+        if len(wrong):
+            raise ValueError(f"{name} has NaN or infinity, first in row {int(wrong[0])}; fill in or drop such rows.")
+    return X
+
+
+def same_device(**tensors: Tensor | None) -> torch.device:
+    """The one device of all the tensors given.
+
+    Examples
+    --------
+    >>> import torch
+    >>> same_device(X=torch.ones(1), weights=None)
+    device(type='cpu')
+    """
+    found = {name: tensor.device for name, tensor in tensors.items() if tensor is not None}
+    if len(set(found.values())) > 1:
+        places = ", ".join(f"{name} is on {device}" for name, device in found.items())
+        raise ValueError(f"all tensors must be on one device, but {places}; move them with .to(device).")
+    return next(iter(found.values()))
+
+
+def is_fused(X: Tensor) -> bool:
+    """Whether the fused kernels run for this tensor: on CUDA, or anywhere under Triton's interpreter.
+
+    Examples
+    --------
+    >>> import torch
+    >>> is_fused(torch.ones(1)) == (os.environ.get("TRITON_INTERPRET") == "1")
+    True
+    """
+    return X.is_cuda or os.environ.get("TRITON_INTERPRET") == "1"
+
+
+def launch_options(X: Tensor, warps: int, stages: int, *, registers: int | None = None) -> dict[str, int]:
+    """How a fused kernel is compiled; the interpreter compiles nothing and takes no limit of registers.
+
+    Examples
+    --------
+    >>> import torch
+    >>> launch_options(torch.ones(1), 4, 3, registers=128)
+    {'num_warps': 4, 'num_stages': 3}
+    """
+    options = {"num_warps": warps, "num_stages": stages}
+    return {**options, "maxnreg": registers} if X.is_cuda and registers else options
+
+
+def free_bytes(device: torch.device) -> int:
+    """Bytes of the device's memory that a fit may use now, what torch holds in reserve included.
+
+    Examples
+    --------
+    >>> import torch
+    >>> free_bytes(torch.device("cpu")) > 0
+    True
+    """
+    if device.type != "cuda":
+        return _CPU_BYTES
+    free, _ = torch.cuda.mem_get_info(device)
+    return int(free) + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+
+
+def block_rows(
+    n_rows: int, bytes_per_row: int, device: torch.device, *, unit: int = 1, most: int | None = None, what: str = "work"
+) -> int:
+    """How many rows to take at a time, a multiple of `unit`; raises where not even one unit fits.
+
+    Examples
+    --------
+    >>> import torch
+    >>> block_rows(1000, 8, torch.device("cpu"), unit=256)
+    1024
+    """
+    budget = int(_SHARE * free_bytes(device))
+    fitting = budget // max(bytes_per_row, 1) // unit * unit
+    if fitting < unit:
+        raise MemoryError(
+            f"{what} needs {unit * bytes_per_row / 2**30:.2f} GiB for its smallest block, but only "
+            f"{budget / 2**30:.2f} GiB of {device} may be used; free memory there or pass fewer points."
+        )
+    rows = min(fitting, -(-n_rows // unit) * unit)
+    return rows if most is None else max(unit, min(rows, most // unit * unit))

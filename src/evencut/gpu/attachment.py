@@ -1,0 +1,75 @@
+r"""How points hang on landmarks, on the device of the points: nearest landmarks and weights that sum to one.
+
+Weights are whole numbers, as on the CPU, so that their products add up exactly in any order.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from .nearest import nearest
+
+__all__ = ["UNIT", "attach", "landmark_graph", "vote"]
+
+#: Weights are whole multiples of one over this.
+UNIT = 2**15
+
+
+def attach(X: Tensor, landmarks: Tensor, radius: Tensor, n_nearest: int) -> tuple[Tensor, Tensor]:
+    r"""The nearest landmarks of each point and their weights in units of 2^-15.
+
+    .. math:: B_{pj} \propto \exp\left(-\frac{d_{pj}^2}{R_p \, R_j}\right)
+
+    with :math:`R_p` the distance to the farthest of them and :math:`R_j` the radius of the landmark.
+
+    Examples
+    --------
+    >>> import torch
+    >>> places = torch.tensor([[0.0], [4.0], [9.0]])
+    >>> attach(torch.tensor([[1.0]]), places, torch.ones(3), 2)[0]
+    tensor([[0, 1]])
+    """
+    distances, indices = nearest(landmarks, min(n_nearest, len(landmarks)), X)
+    farthest = distances.amax(dim=1, keepdim=True)
+    # The two ratios are small where the square of a distance might leave the range of floats.
+    exponent = torch.where(farthest > 0, distances / farthest * (distances / radius.double()[indices]), 0.0)
+    weight = torch.exp(exponent.amin(dim=1, keepdim=True) - exponent)
+    return indices, (weight / weight.sum(dim=1, keepdim=True) * UNIT).round().long()
+
+
+def landmark_graph(indices: Tensor, units: Tensor, n_landmarks: int) -> tuple[Tensor, Tensor]:
+    r"""The upper triangle of :math:`B^T B`: pairs of landmarks as i n + j, i <= j, and their sums, whole numbers.
+
+    Examples
+    --------
+    >>> import torch
+    >>> landmark_graph(torch.tensor([[0, 1]]), torch.tensor([[2, 3]]), 2)
+    (tensor([0, 1, 3]), tensor([4, 6, 9]))
+    """
+    keys, sums = [], []
+    n_near = indices.shape[1]
+    for a in range(n_near):
+        for b in range(a, n_near):
+            low = torch.minimum(indices[:, a], indices[:, b])
+            keys.append(low * n_landmarks + torch.maximum(indices[:, a], indices[:, b]))
+            sums.append(units[:, a] * units[:, b])
+    pairs, place = torch.unique(torch.cat(keys), return_inverse=True)
+    total = torch.zeros(len(pairs), dtype=torch.int64, device=indices.device)
+    total.index_add_(0, place, torch.cat(sums))
+    linked = total > 0
+    return pairs[linked], total[linked]
+
+
+def vote(indices: Tensor, units: Tensor, labels: Tensor, n_clusters: int) -> Tensor:
+    """Clusters of the points: the one with the most weight among a point's landmarks, of equals the first.
+
+    Examples
+    --------
+    >>> import torch
+    >>> vote(torch.tensor([[0, 1, 2]]), torch.tensor([[3, 2, 2]]), torch.tensor([0, 1, 1]), 2)
+    tensor([1])
+    """
+    weight = torch.zeros((len(indices), n_clusters), dtype=torch.int64, device=indices.device)
+    weight.scatter_add_(1, labels[indices], units)
+    return weight.argmax(dim=1)

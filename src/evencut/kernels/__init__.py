@@ -1,0 +1,38 @@
+"""From points to an affinity: fixed, adaptive, neighbour and geodesic kernels, one file each.
+
+A kernel is a small object with scikit-learn parameters. `affinity(X)` gives the symmetric affinity of the
+points; `extend(X)` gives a function from new points to their affinities with `X`.
+"""
+
+from .base import Extension, Kernel, Points
+from .gaussian import AdaptiveGaussian, Gaussian, LocalScaling
+from .geodesic import Geodesic
+from .knn import KNN
+from .precomputed import Precomputed
+from .shared_neighbors import SharedNeighbors, shared_neighbor_affinity
+
+__all__ = [
+    "KERNELS",
+    "KNN",
+    "AdaptiveGaussian",
+    "Extension",
+    "Gaussian",
+    "Geodesic",
+    "Kernel",
+    "LocalScaling",
+    "Points",
+    "Precomputed",
+    "SharedNeighbors",
+    "shared_neighbor_affinity",
+]
+
+#: The kernels by the names the estimators take.
+KERNELS: dict[str, type[Kernel]] = {
+    "shared_neighbors": SharedNeighbors,
+    "knn": KNN,
+    "gaussian": Gaussian,
+    "adaptive_gaussian": AdaptiveGaussian,
+    "local_scaling": LocalScaling,
+    "geodesic": Geodesic,
+    "precomputed": Precomputed,
+}

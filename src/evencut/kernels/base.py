@@ -1,0 +1,81 @@
+"""What every kernel is: a map from points to a symmetric affinity, and from new points to rows of it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+
+from ..affinity import AffinityLike
+
+__all__ = ["Extension", "Kernel", "Points", "check_neighbors", "exp_half", "matrix_per_point"]
+
+Points = NDArray[np.floating]
+Extension = Callable[[Points], AffinityLike]
+
+
+class Kernel(BaseEstimator):
+    """A map from points to a symmetric affinity."""
+
+    #: Whether an affinity is given in place of points.
+    is_pairwise = False
+
+    #: Whether lengths have a meaning of their own, so that points must not be rescaled.
+    has_units = False
+
+    #: Whether only neighbours have an affinity, so that it is a sparse graph.
+    is_graph = False
+
+    @property
+    def is_tied_to_rows(self) -> bool:
+        """Whether a parameter holds a value for each row, so that rows must stay as they are."""
+        return False
+
+    @abstractmethod
+    def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
+        """The symmetric affinity of the points with each other."""
+
+    @abstractmethod
+    def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
+        """A function from new points to the rows of their affinities with `X`; one that can be pickled is kept."""
+
+    def affinity_and_extension(
+        self, X: Points, *, weights: NDArray[np.float64] | None = None, n_jobs: int | None = None
+    ) -> tuple[AffinityLike, Extension | None]:
+        """The affinity of points of these weights, and the extension where it comes with it at no cost.
+
+        Most kernels take neighbours among distinct points and need no weights. Where there is no extension, it is made
+        when first needed.
+        """
+        return self.affinity(X, n_jobs=n_jobs), None
+
+
+def check_neighbors(n_neighbors: Any) -> None:
+    """Raise unless it is a whole number of at least one."""
+    if not isinstance(n_neighbors, Integral) or isinstance(n_neighbors, bool) or n_neighbors < 1:
+        raise ValueError(f"n_neighbors={n_neighbors!r} must be a whole number of at least 1.")
+
+
+def exp_half(squared: NDArray[np.floating]) -> NDArray[np.floating]:
+    """The Gaussian exp(-x/2) of squared distances, in place."""
+    squared *= -0.5
+    return np.exp(squared, out=squared)
+
+
+def matrix_per_point(matrices: ArrayLike, X: Points, name: str) -> NDArray[np.float64]:
+    """The matrices given, one positive definite one for each point."""
+    matrices = np.asarray(matrices, dtype=np.float64)
+    n_samples, n_features = X.shape
+    if matrices.shape != (n_samples, n_features, n_features):
+        raise ValueError(
+            f"{name} has shape {matrices.shape}; {n_samples} points with {n_features} features "
+            f"need ({n_samples}, {n_features}, {n_features})."
+        )
+    if not np.isfinite(matrices).all() or np.linalg.eigvalsh(matrices).min() <= 0:
+        raise ValueError(f"{name} must hold symmetric positive definite matrices.")
+    return matrices

@@ -1,0 +1,219 @@
+"""Gaussian kernels of all pairs: one bandwidth for all points, or one of its own at each point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..affinity import (
+    AffinityLike,
+    BlockwiseAffinity,
+    GaussianBlocks,
+    density_law,
+    keeps_in_memory,
+    knn_density,
+    knn_radius,
+    squared_distances,
+    whiten,
+)
+from .base import Extension, Kernel, Points, check_neighbors, exp_half, matrix_per_point
+
+__all__ = ["AdaptiveGaussian", "Gaussian", "LocalScaling"]
+
+
+class Gaussian(Kernel):
+    r"""Gaussian kernel of one bandwidth for all points (eq. gauss_k).
+
+    .. math:: A_{pq} = \exp\left(-\tfrac12 (f_p-f_q)^T \Sigma^{-1} (f_p-f_q)\right)
+
+    Parameters
+    ----------
+    bandwidth : float, array or {"scott", "silverman", "median"}, default="scott"
+        One sigma, one sigma a feature, a full matrix Sigma, or a rule.
+    memory : float, optional
+        Bytes the affinity may take, by default a quarter of the free memory; above, rows are computed when needed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Gaussian(bandwidth=1.0).affinity(np.array([[0.0], [1.0]])).round(3)
+    array([[1.   , 0.607],
+           [0.607, 1.   ]])
+    """
+
+    def __init__(self, bandwidth: float | str | ArrayLike = "scott", memory: float | None = None):
+        self.bandwidth = bandwidth
+        self.memory = memory
+
+    @property
+    def has_units(self) -> bool:  # type: ignore[override]
+        """A number is a length; a rule follows the data."""
+        return not isinstance(self.bandwidth, str)
+
+    def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
+        """The affinity of all pairs."""
+        return self._affinity(whiten(X, self.bandwidth)[0].astype(X.dtype, copy=False), n_jobs)
+
+    def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
+        """Affinities of new points, at the bandwidth of `X`."""
+        return partial(_rows_at_one_bandwidth, X, None, whiten(X, self.bandwidth)[0], self.bandwidth)
+
+    def affinity_and_extension(
+        self, X: Points, *, weights: NDArray[np.float64] | None = None, n_jobs: int | None = None
+    ) -> tuple[AffinityLike, Extension | None]:
+        """Both at the bandwidth that the rule gives for weighted points."""
+        if type(self).affinity is not Gaussian.affinity or type(self).extend is not Gaussian.extend:
+            return super().affinity_and_extension(X, n_jobs=n_jobs)
+        points = whiten(X, self.bandwidth, weights=weights)[0]
+        extension = partial(_rows_at_one_bandwidth, X, weights, points, self.bandwidth)
+        return self._affinity(points.astype(X.dtype, copy=False), n_jobs), extension
+
+    def _affinity(self, points: Points, n_jobs: int | None) -> AffinityLike:
+        if keeps_in_memory(len(points), points.dtype, self.memory):
+            return exp_half(squared_distances(points))
+        return BlockwiseAffinity(GaussianBlocks(points), len(points), points.dtype, n_jobs=n_jobs)
+
+
+class AdaptiveGaussian(Kernel):
+    r"""Gaussian kernel with a bandwidth of its own at each point (eq. non normalized adaptive).
+
+    .. math:: \kappa_p(f_p, f_q) = \exp\left(-\tfrac12 (f_p-f_q)^T \Sigma_p^{-1} (f_p-f_q)\right)
+
+    The affinity is the mean of :math:`\kappa_p` and :math:`\kappa_q`. Bandwidths come from the
+    density law (eq. adaptive_sigma) on nearest-neighbour densities; with the constant transform
+    they are the distances to the K-th nearest other point (eq. knn bandwidth).
+
+    Parameters
+    ----------
+    n_neighbors : int, default=7
+        K, for the density.
+    transform : {"constant", "log", "identity"} or callable, default="constant"
+        The density wanted, as in :func:`evencut.affinity.density_law`.
+    alpha : float, default=1.0
+        Of the `"log"` transform.
+    covariances : array of shape (n_samples, n_features, n_features), optional
+        A matrix :math:`\Sigma_p` for each point, instead of the density law.
+    memory : float, optional
+        Bytes the affinity may take, by default a quarter of the free memory; above, rows are computed when needed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> AdaptiveGaussian(n_neighbors=1).affinity(np.array([[0.0], [1.0], [3.0]])).round(3)
+    array([[1.   , 0.607, 0.168],
+           [0.607, 1.   , 0.371],
+           [0.168, 0.371, 1.   ]])
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 7,
+        transform: str | Callable[[NDArray[np.float64]], ArrayLike] = "constant",
+        alpha: float = 1.0,
+        covariances: ArrayLike | None = None,
+        memory: float | None = None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.transform = transform
+        self.alpha = alpha
+        self.covariances = covariances
+        self.memory = memory
+
+    @property
+    def is_tied_to_rows(self) -> bool:
+        """With a matrix for each point."""
+        return self.covariances is not None
+
+    def bandwidths(self, X: Points, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """The bandwidth of each point, in the mean (of logarithms) its distance to the K-th neighbour."""
+        check_neighbors(self.n_neighbors)
+        radius = knn_radius(X, self.n_neighbors, n_jobs=n_jobs)
+        if self.transform == "constant":
+            return radius
+        density = knn_density(X, self.n_neighbors, n_jobs=n_jobs)
+        law = density_law(density, self.transform, X.shape[1], alpha=self.alpha)
+        return law * np.exp(np.mean(np.log(radius)) - np.mean(np.log(law)))
+
+    def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
+        """The affinity of all pairs; a matrix for each point needs all of it in memory."""
+        if self.covariances is None and not keeps_in_memory(len(X), X.dtype, self.memory):
+            blocks = GaussianBlocks(X, self.bandwidths(X, n_jobs), "mean")
+            return BlockwiseAffinity(blocks, len(X), X.dtype, n_jobs=n_jobs)
+        sigma = None if self.covariances is not None else self.bandwidths(X, n_jobs)
+        one_way = self._from_centres(X, X, sigma)
+        one_way += one_way.T.copy()
+        one_way *= 0.5
+        return one_way
+
+    def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
+        """Affinities of new points, at the bandwidths of the points of `X`."""
+        sigma = None if self.covariances is not None else self.bandwidths(X, n_jobs)
+        return partial(self._rows, X, sigma)
+
+    def _rows(self, X: Points, sigma: NDArray[np.float64] | None, Y: Points) -> AffinityLike:
+        return self._from_centres(X, np.asarray(Y), sigma).T
+
+    def _from_centres(self, X: Points, Y: Points, sigma: NDArray[np.float64] | None) -> NDArray[np.floating]:
+        """Row p: the kernel at point p of X, at its own bandwidth, for all points of Y."""
+        if sigma is not None:
+            squared = squared_distances(X, None if Y is X else Y)
+            squared /= (sigma**2).astype(squared.dtype)[:, None]
+            return exp_half(squared)
+        assert self.covariances is not None
+        squared = np.empty((len(X), len(Y)), dtype=X.dtype)
+        for p, covariance in enumerate(matrix_per_point(self.covariances, X, "covariances")):
+            offsets = Y - X[p]
+            squared[p] = np.einsum("qi,qi->q", offsets, np.linalg.solve(covariance, offsets.T).T)
+        return exp_half(squared)
+
+
+class LocalScaling(Kernel):
+    r"""Kernel of Zelnik-Manor and Perona, each pair at the geometric mean of two bandwidths.
+
+    .. math:: A_{pq} = \exp\left(-\frac{\|f_p-f_q\|^2}{2\sigma_p\sigma_q}\right), \qquad \sigma_p = R_p^K
+
+    Parameters
+    ----------
+    n_neighbors : int, default=7
+        K: the bandwidth is the distance to the K-th nearest other point.
+    memory : float, optional
+        Bytes the affinity may take, by default a quarter of the free memory; above, rows are computed when needed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> LocalScaling(n_neighbors=1).affinity(np.array([[0.0], [1.0]])).round(3)
+    array([[1.   , 0.607],
+           [0.607, 1.   ]])
+    """
+
+    def __init__(self, n_neighbors: int = 7, memory: float | None = None):
+        self.n_neighbors = n_neighbors
+        self.memory = memory
+
+    def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
+        """The affinity of all pairs."""
+        check_neighbors(self.n_neighbors)
+        sigma = knn_radius(X, self.n_neighbors, n_jobs=n_jobs).astype(X.dtype, copy=False)
+        if not keeps_in_memory(len(X), X.dtype, self.memory):
+            return BlockwiseAffinity(GaussianBlocks(X, sigma, "product"), len(X), X.dtype, n_jobs=n_jobs)
+        squared = squared_distances(X)
+        squared /= sigma[:, None] * sigma
+        return exp_half(squared)
+
+    def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
+        """Affinities of new points, each at its own distance to the K-th point of `X`."""
+        return partial(self._rows, X, knn_radius(X, self.n_neighbors, n_jobs=n_jobs), n_jobs)
+
+    def _rows(self, X: Points, sigma: NDArray[np.float64], n_jobs: int | None, Y: Points) -> AffinityLike:
+        own = knn_radius(X, self.n_neighbors, at=Y, n_jobs=n_jobs)
+        return exp_half(squared_distances(np.asarray(Y, dtype=float), X) / (own[:, None] * sigma))
+
+
+def _rows_at_one_bandwidth(
+    X: Points, weights: NDArray[np.float64] | None, points: Points, bandwidth: float | str | ArrayLike, Y: Points
+) -> NDArray[np.floating]:
+    return exp_half(squared_distances(whiten(Y, bandwidth, like=X, weights=weights)[0], points))

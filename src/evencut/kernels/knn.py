@@ -1,0 +1,82 @@
+"""The nearest-neighbour kernel: an affinity of ones on a sparse graph."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..affinity import AffinityLike, NeighborSearch, neighbor_graph
+from .base import Extension, Kernel, Points, check_neighbors
+
+__all__ = ["KNN"]
+
+
+class KNN(Kernel):
+    r"""Nearest-neighbour kernel (example KNN kernel), a sparse affinity of ones.
+
+    .. math:: u_p(f_p, f_q) = [f_q \in KNN(f_p)]
+
+    A point counts among its own neighbours, so the diagonal is kept.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        K, the point itself included; where it is more than the number of points, all are neighbours.
+    symmetrize : {"mean", "union", "mutual"}, default="mean"
+        An affinity of 1/2 for one-sided neighbours, 1, or 0.
+    neighbors : {"auto", "exact", "approximate"} or neighbours transformer, default="auto"
+        How neighbours are searched for, as in :class:`evencut.affinity.NeighborSearch`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> KNN(n_neighbors=2).affinity(np.array([[0.0], [1.0], [3.0]])).toarray()
+    array([[1. , 1. , 0. ],
+           [1. , 1. , 0.5],
+           [0. , 0.5, 1. ]])
+    """
+
+    is_graph = True
+
+    def __init__(self, n_neighbors: int = 10, symmetrize: str = "mean", neighbors: Any = "auto"):
+        self.n_neighbors = n_neighbors
+        self.symmetrize = symmetrize
+        self.neighbors = neighbors
+
+    def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
+        """The sparse affinity of the neighbour graph."""
+        return self._both(X, n_jobs)[0]
+
+    def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
+        """One for the K nearest points of `X`, seen from the new point alone."""
+        return self._extension(NeighborSearch(X, n_jobs=n_jobs, method=self.neighbors))
+
+    def affinity_and_extension(
+        self, X: Points, *, weights: NDArray[np.float64] | None = None, n_jobs: int | None = None
+    ) -> tuple[AffinityLike, Extension | None]:
+        """Both from one search; a subclass with an affinity of its own keeps to it."""
+        if type(self).affinity is not KNN.affinity:
+            return super().affinity_and_extension(X, n_jobs=n_jobs)
+        return self._both(X, n_jobs)
+
+    def _both(self, X: Points, n_jobs: int | None) -> tuple[AffinityLike, Extension]:
+        check_neighbors(self.n_neighbors)
+        search = NeighborSearch(X, n_jobs=n_jobs, method=self.neighbors)
+        near = search.query_self(self.n_neighbors)[1]
+        return neighbor_graph(near, self.symmetrize, X.dtype), self._extension(search)
+
+    def _extension(self, search: NeighborSearch) -> Extension:
+        return partial(_indicators, search, self.n_neighbors)
+
+
+def _indicators(search: NeighborSearch, n_neighbors: int, Y: Points) -> sparse.csr_array:
+    """Rows of ones at the nearest points."""
+    indices = search.query(Y, n_neighbors)[1]
+    n_rows, n_neighbors = indices.shape
+    indptr = np.arange(0, indices.size + 1, n_neighbors)
+    parts = (np.ones(indices.size, dtype=search.X.dtype), indices.ravel(), indptr)
+    return sparse.csr_array(parts, shape=(n_rows, len(search.X)))

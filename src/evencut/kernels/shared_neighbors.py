@@ -1,0 +1,191 @@
+"""The shared-neighbour kernel: close for their surroundings, and surrounded by the same points.
+
+Both factors compare a pair with its own neighbourhood, so that density drops out and gaps, bridges and
+noise weigh little.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..affinity import AffinityLike, NeighborSearch, neighbor_graph
+from ..affinity.threads import n_threads
+from .base import Extension, Kernel, Points, check_neighbors
+
+__all__ = ["SharedNeighbors", "shared_neighbor_affinity"]
+
+# Affinity of a point with itself where it has none with others: too little to matter beside any neighbour.
+_ALONE = 1e-10
+
+
+class Neighborhoods(NamedTuple):
+    """Points, the radius around each, and the numbers of its neighbours: what the compiled loop reads of one side."""
+
+    points: Points
+    radius: NDArray[np.float64]
+    lists: NDArray[np.integer]
+
+
+class SharedNeighbors(Kernel):
+    r"""Locally scaled Gaussian of neighbours times a power of the share of neighbours in common.
+
+    .. math:: A_{pq} = \exp\left(-\frac{\|f_p-f_q\|^2}{s\,R_p R_q}\right)
+              \left(\frac{|N_p \cap N_q|}{K + 1}\right)^{\gamma}, \qquad q \in N_p \text{ or } p \in N_q
+
+    :math:`N_p` holds the point and its K nearest others and :math:`R_p` is the distance to the (K/2)-th of
+    them. Two points across a gap are far for their surroundings and share few neighbours; so are the points
+    of a bridge or of sparse noise. Under the normalised cut such points are cheap to cut. The diagonal is next to
+    nothing (1e-10): with an affinity of its own, an outlier would make a cluster by itself.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=25
+        K; where there are fewer other points, all are neighbours.
+    sharpness : float, default=0.5
+        :math:`1/s`: larger values let the affinity fall faster with distance.
+    power : float, default=6
+        :math:`\gamma`; 0 ignores common neighbours.
+
+    Notes
+    -----
+    Local scaling is Zelnik-Manor and Perona's (2004), similarity by shared neighbours Jarvis and Patrick's
+    (1973).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
+    >>> float(SharedNeighbors(n_neighbors=2).affinity(X).toarray()[:3, 3:].max())
+    0.0
+    """
+
+    is_graph = True
+
+    def __init__(self, n_neighbors: int = 25, sharpness: float = 0.5, power: float = 6.0):
+        self.n_neighbors = n_neighbors
+        self.sharpness = sharpness
+        self.power = power
+
+    def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
+        """The sparse affinity of the union of all neighbourhoods."""
+        return self._both(X, n_jobs)[0]
+
+    def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
+        """Affinities of new points with their K + 1 nearest points of `X`."""
+        self._check()
+        search = NeighborSearch(X, n_jobs=n_jobs)
+        return self.extend_from(search, *search.query_self(self.n_neighbors + 1))
+
+    def affinity_and_extension(
+        self, X: Points, *, weights: NDArray[np.float64] | None = None, n_jobs: int | None = None
+    ) -> tuple[AffinityLike, Extension | None]:
+        """Both from one search; a subclass with an affinity of its own keeps to it."""
+        if type(self).affinity is not SharedNeighbors.affinity:
+            return super().affinity_and_extension(X, n_jobs=n_jobs)
+        return self._both(X, n_jobs)
+
+    def _both(self, X: Points, n_jobs: int | None) -> tuple[AffinityLike, Extension]:
+        self._check()
+        search = NeighborSearch(X, n_jobs=n_jobs)
+        distances, indices = search.query_self(self.n_neighbors + 1)
+        how: dict[str, Any] = {"sharpness": self.sharpness, "power": self.power, "n_jobs": n_jobs}
+        affinity = shared_neighbor_affinity(X, distances, indices, **how)
+        return affinity, self.extend_from(search, distances, indices)
+
+    def extend_from(
+        self, search: NeighborSearch, distances: NDArray[np.floating], indices: NDArray[np.integer]
+    ) -> Extension:
+        """The extension from neighbours already found, as in :func:`shared_neighbor_affinity`."""
+        return partial(self._rows, search, _radius(distances), np.ascontiguousarray(indices))
+
+    def _rows(
+        self, search: NeighborSearch, radius: NDArray[np.float64], indices: NDArray[np.integer], Y: Points
+    ) -> sparse.csr_array:
+        away, near = search.query(Y, self.n_neighbors + 1)
+        indptr = np.arange(0, near.size + 1, near.shape[1])
+        data = np.empty(near.size)
+        mine = Neighborhoods(np.ascontiguousarray(Y), _radius(away), near)
+        theirs = Neighborhoods(search.X, radius, indices)
+        _fill(mine, theirs, (indptr, near.ravel(), data), (self.sharpness, self.power), search.n_jobs)
+        return sparse.csr_array((data, near.ravel(), indptr), shape=(len(Y), len(search.X)))
+
+    def _check(self) -> None:
+        check_neighbors(self.n_neighbors)
+        if not self.sharpness > 0:
+            raise ValueError(f"sharpness={self.sharpness!r} must be positive.")
+        if not self.power >= 0:
+            raise ValueError(f"power={self.power!r} must not be negative; 0 ignores common neighbours.")
+
+
+def shared_neighbor_affinity(
+    X: Points,
+    distances: NDArray[np.floating],
+    indices: NDArray[np.integer],
+    *,
+    sharpness: float = 0.5,
+    power: float = 6.0,
+    n_jobs: int | None = None,
+) -> sparse.csr_array:
+    """The affinity of :class:`SharedNeighbors` from neighbours already found.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_features)
+    distances, indices : ndarrays of shape (n, K + 1)
+        Each point first among its own neighbours, as :func:`evencut.affinity.kneighbors` gives them; one
+        search serves every smaller K by its first columns.
+    sharpness, power : float
+        As in :class:`SharedNeighbors`.
+    n_jobs : int, optional
+        Threads; the result does not depend on them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evencut.affinity import kneighbors
+    >>> X = np.arange(4.0)[:, None]
+    >>> found = kneighbors(X, 4)
+    >>> shared_neighbor_affinity(X, found[0][:, :2], found[1][:, :2]).shape
+    (4, 4)
+    """
+    indices = np.ascontiguousarray(indices)
+    affinity = neighbor_graph(indices, "union", X.dtype)
+    side = Neighborhoods(np.ascontiguousarray(X), _radius(distances), indices)
+    _fill(side, side, (affinity.indptr, affinity.indices, affinity.data), (sharpness, power), n_jobs)
+    affinity.setdiag(_ALONE)
+    return affinity
+
+
+def _fill(
+    queries: Neighborhoods, points: Neighborhoods, pattern: tuple, shape: tuple[float, float], n_jobs: int | None
+) -> None:
+    """Affinities of the entries of a CSR pattern; each thread takes a stretch of its rows."""
+    from ._shared_neighbor_loops import pair_affinities
+
+    n_workers = n_threads(n_jobs)
+    ends = np.linspace(0, len(queries.points), n_workers + 1).astype(int)
+    sharpness, power = map(float, shape)
+    with ThreadPoolExecutor(n_workers) as pool:
+        tasks = [
+            pool.submit(pair_affinities, (first, last), queries, points, pattern, sharpness, power)
+            for first, last in zip(ends[:-1], ends[1:])
+        ]
+        for task in tasks:
+            task.result()
+
+
+def _radius(distances: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Distance to the (K/2)-th other neighbour; where copies of the point fill that place, to the next one apart."""
+    half = max((distances.shape[1] - 1) // 2, 1)
+    radius = distances[:, min(half, distances.shape[1] - 1)].astype(np.float64)
+    copies = radius <= 0
+    if copies.any():
+        apart = np.where(distances[copies] > 0, distances[copies], np.inf).min(axis=1)
+        radius[copies] = np.where(np.isfinite(apart), apart, 1.0)
+    return radius

@@ -1,0 +1,108 @@
+r"""How points hang on landmarks: a sparse matrix B of the weights of each point's nearest landmarks, row by row.
+
+B is never held as a whole; a block of rows gives its share of the landmark graph B'B, or its labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..affinity import kneighbors, knn_radius
+
+__all__ = ["Attachment", "whole_graph"]
+
+# Weights are whole multiples of 2^-15, so that their products add up exactly, in any order, for 2^33 rows.
+_UNIT = 2**15
+_ENTRIES_PER_SLICE = 1_000_000
+_RADIUS_NEIGHBORS = 8
+_FIRST_TABLE = 2**14
+
+
+@dataclass(frozen=True, eq=False)
+class Attachment:
+    r"""The weights of a point's nearest landmarks, locally scaled and summing to one.
+
+    .. math:: B_{pj} \propto \exp\left(-\frac{d_{pj}^2}{R_p \, R_j}\right)
+
+    over the `n_nearest` landmarks j nearest to point p, with :math:`R_p` the distance to the farthest of them
+    and :math:`R_j` the distance of the landmark to its 8th neighbour among the landmarks.
+
+    Parameters
+    ----------
+    landmarks : ndarray of shape (n_landmarks, n_features)
+        In units of `feature_scale`.
+    radius : ndarray of shape (n_landmarks,)
+    n_nearest : int
+    feature_scale : ndarray of shape (n_features,)
+        What each column of a row is divided by.
+    labels : ndarray of shape (n_landmarks,), optional
+        Clusters of the landmarks, once they are known.
+    """
+
+    landmarks: NDArray[np.float64]
+    radius: NDArray[np.float64]
+    n_nearest: int
+    feature_scale: NDArray[np.float64]
+    labels: NDArray[np.int64] | None = None
+
+    @classmethod
+    def to(
+        cls, landmarks: NDArray[np.float64], n_nearest: int, feature_scale: NDArray[np.float64] | None = None
+    ) -> Attachment:
+        """Attachment to the landmarks given, which are distinct."""
+        n_nearest = min(n_nearest, len(landmarks))
+        scale = np.ones(landmarks.shape[1]) if feature_scale is None else feature_scale
+        return cls(landmarks, knn_radius(landmarks, _RADIUS_NEIGHBORS), n_nearest, scale)
+
+    def labelled(self, labels: NDArray[np.int64]) -> Attachment:
+        """The same with clusters for the landmarks."""
+        return replace(self, labels=labels)
+
+    def graph(self, rows: Any, first: int = 0) -> sparse.csr_array:
+        r"""Share of the block in the upper triangle of :math:`B^T B`, in units of 2^-30: whole numbers."""
+        from ._loops import add_pairs
+
+        n_landmarks = len(self.landmarks)
+        keys, sums, used = np.full(_FIRST_TABLE, -1, dtype=np.int64), np.zeros(_FIRST_TABLE, dtype=np.int64), 0
+        for _, indices, units in self._weights(rows):
+            keys, sums, used = add_pairs(indices, units, n_landmarks, keys, sums, used)
+        taken = keys >= 0
+        place = np.divmod(keys[taken], n_landmarks)
+        return sparse.csr_array((sums[taken], place), shape=(n_landmarks,) * 2)
+
+    def predict(self, rows: Any, first: int = 0) -> NDArray[np.int64]:
+        """Clusters of the rows: the one with the most weight among a row's landmarks."""
+        from ._loops import vote
+
+        assert self.labels is not None
+        n_clusters = int(self.labels.max()) + 1
+        labels = np.empty(rows.shape[0], dtype=np.int64)
+        for place, indices, units in self._weights(rows):
+            vote(indices, units, self.labels, n_clusters, labels[place])
+        return labels
+
+    def _weights(self, rows: Any) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
+        """Slice by slice, the nearest landmarks of the rows and their weights in units of 2^-15."""
+        from ._loops import weigh
+
+        step = max(1, _ENTRIES_PER_SLICE // max(rows.shape[1], 4 * self.n_nearest))
+        for begin in range(0, rows.shape[0], step):
+            place = slice(begin, begin + step)
+            points = rows[place].toarray() if sparse.issparse(rows) else rows[place]
+            points = np.ascontiguousarray(points / self.feature_scale, dtype=np.float64)
+            indices = kneighbors(self.landmarks, self.n_nearest, at=points)[1].astype(np.int64, copy=False)
+            units = np.empty(indices.shape, dtype=np.int64)
+            weigh(points, self.landmarks, self.radius, indices, _UNIT, units)
+            yield place, indices, units
+
+
+def whole_graph(upper: sparse.csr_array) -> sparse.csr_array:
+    r"""The symmetric landmark graph :math:`B^T B` from the sum of the blocks' upper triangles."""
+    upper = upper.astype(np.float64) / _UNIT**2
+    return sparse.csr_array(upper + upper.T - sparse.diags_array(upper.diagonal()))

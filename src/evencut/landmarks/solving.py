@@ -1,0 +1,159 @@
+"""From rows to clusters of landmarks: choose them, sum their graph over the blocks, solve it, label all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from ..affinity import MAX_TREE_FEATURES, as_affinity, exact_scale, feature_scale, kneighbors
+from ..criteria import pose
+from ..solvers import Solution, solve
+from .attaching import Attachment, whole_graph
+from .blocks import RowBlocks, row_blocks
+from .choosing import RowSample, choose_landmarks
+
+__all__ = ["LandmarkGraph", "labels_by_landmarks", "landmark_graph", "solve_landmarks", "usual_landmarks"]
+
+# The pilot sample has so many rows for each landmark, enough for a density at the landmarks' own scale, and no
+# fewer than so many in all: a cluster of one row in a thousand then shows up in it.
+_PILOT_ROWS = 20
+_LEAST_PILOT_ROWS = 20_000
+_MOST_LANDMARKS = 10_000
+# Without a tree to find the nearest one by, each landmark costs.
+_MOST_WITHOUT_TREE = 3000
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkGraph:
+    r"""Landmarks, how rows hang on them, and the graph between them.
+
+    Parameters
+    ----------
+    attachment : Attachment
+    affinity : CSR array of shape (n_landmarks, n_landmarks)
+        :math:`B^T B` over all rows.
+    """
+
+    attachment: Attachment
+    affinity: sparse.csr_array
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """How many rows each landmark stands for."""
+        return as_affinity(self.affinity).degrees()
+
+    @property
+    def are_all_points(self) -> bool:
+        """Whether every distinct row is a landmark, so that they have no graph but are points of their own."""
+        return self.attachment.n_nearest == 1 and self.affinity.shape[0] > 1
+
+    @property
+    def used(self) -> NDArray[np.intp]:
+        """The landmarks that rows hang on."""
+        return np.flatnonzero(self.weights > 0)
+
+    @property
+    def used_affinity(self) -> sparse.csr_array:
+        """The graph between those."""
+        return self.affinity[self.used][:, self.used]
+
+    def labelled(self, labels: NDArray[np.int64]) -> Attachment:
+        """The attachment once the landmarks in use have clusters; the others go with the nearest of those."""
+        landmarks = self.attachment.landmarks
+        nearest = kneighbors(landmarks[self.used], 1, at=landmarks)[1][:, 0]
+        everyone = labels[nearest]
+        everyone[self.used] = labels
+        return self.attachment.labelled(everyone)
+
+
+def usual_landmarks(n_rows: int, n_features: int, n_clusters: int) -> int:
+    """How many landmarks are taken: 30 times the root of the rows, within limits, and 20 a cluster.
+
+    Examples
+    --------
+    >>> usual_landmarks(10**6, 2, 20)
+    10000
+    """
+    most = _MOST_LANDMARKS if n_features <= MAX_TREE_FEATURES else _MOST_WITHOUT_TREE
+    return min(max(min(max(30 * math.isqrt(n_rows), 1000), most), 20 * n_clusters), n_rows)
+
+
+def landmark_graph(
+    rows: RowBlocks,
+    n_landmarks: int,
+    *,
+    n_nearest: int = 5,
+    density: str | Callable[[NDArray[np.float64]], ArrayLike] = "constant",
+    scale: str | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> LandmarkGraph:
+    """Landmarks of the rows and the graph between them.
+
+    Parameters
+    ----------
+    rows : RowBlocks
+    n_landmarks : int
+        Fewer are found where there are fewer distinct rows.
+    n_nearest : int
+        Landmarks that each row hangs on.
+    density : str or callable
+        The density wanted of the landmarks, as in :func:`evencut.affinity.density_law`.
+    scale : {"auto", "standard", None}
+        Scaling of the columns, as in :func:`evencut.affinity.feature_scale`.
+    seed : int
+    n_jobs : int, optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = row_blocks(np.random.default_rng(0).normal(size=(500, 2)))
+    >>> landmark_graph(rows, 50).affinity.shape
+    (50, 50)
+    """
+    n_pilot = max(_PILOT_ROWS * n_landmarks, _LEAST_PILOT_ROWS)
+    pilot = rows.gathered(RowSample.of(n_pilot, rows.n_rows, seed))
+    divisor = feature_scale(pilot, scale)
+    divisor = divisor * exact_scale(pilot / divisor)
+    landmarks = choose_landmarks(pilot / divisor, n_landmarks, density, np.random.default_rng(seed), n_jobs)
+    # Where every distinct row is a landmark, a row hangs on its own.
+    attachment = Attachment.to(landmarks, 1 if len(landmarks) < n_landmarks else n_nearest, divisor)
+    return LandmarkGraph(attachment, whole_graph(rows.total(attachment.graph)))
+
+
+def solve_landmarks(
+    graph: LandmarkGraph, n_clusters: int, criterion: str, equalize: str | None, seed: int, **how: Any
+) -> tuple[Attachment, Solution]:
+    """The attachment with the clusters of the landmarks, and the solution on their graph.
+
+    `how` goes on to :func:`evencut.solvers.solve`.
+    """
+    affinity = graph.used_affinity
+    posed = pose(affinity, np.ones(affinity.shape[0]), criterion, equalize)
+    solution = solve(posed.problem, n_clusters, random_state=seed, **how)
+    return graph.labelled(solution.labels), solution
+
+
+def labels_by_landmarks(
+    X: NDArray[np.floating], n_clusters: int, *, seed: int, n_jobs: int | None = None, **how: Any
+) -> NDArray[np.int64]:
+    """Clusters of points in memory by the normalised cut of landmarks.
+
+    Examples
+    --------
+    >>> from evencut.datasets import make_clumped_moons
+    >>> X, y = make_clumped_moons(5000, clump=0.5, random_state=0)
+    >>> labels = labels_by_landmarks(X, 2, seed=0)
+    >>> bool(abs((labels == y).mean() - 0.5) > 0.49)
+    True
+    """
+    rows = row_blocks(X, n_jobs)
+    graph = landmark_graph(rows, usual_landmarks(len(X), X.shape[1], n_clusters), seed=seed, n_jobs=n_jobs)
+    solver_seed = int(np.random.RandomState(seed).randint(2**31 - 1))
+    return rows.filled(solve_landmarks(graph, n_clusters, "normalized_cut", None, solver_seed, **how)[0].predict)

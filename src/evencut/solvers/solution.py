@@ -1,0 +1,67 @@
+"""What a solver answers, and how a labelling is put in its final form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..criteria import RatioProblem
+
+__all__ = ["Solution", "heaviest_first"]
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A labelling and how it was found.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        Clusters numbered by falling weight.
+    energy : float
+    n_iter : int
+        Sweeps or steps of the start that won, the last one that found nothing to do included.
+    trace : tuple of float
+        Energy of that start and after each of its steps; it never rises.
+    converged : bool
+        Whether no step was left to make.
+    """
+
+    labels: NDArray[np.int64]
+    energy: float
+    n_iter: int
+    trace: tuple[float, ...]
+    converged: bool
+
+    @classmethod
+    def after(
+        cls, problem: RatioProblem, labels: NDArray[np.int64], trace: list[float], converged: bool, n_iter: int
+    ) -> Solution:
+        """The solution that ends with these labels, their clusters renumbered."""
+        return cls(heaviest_first(labels, problem.weights), trace[-1], n_iter, tuple(trace), converged)
+
+
+def heaviest_first(
+    labels: NDArray[np.int64], weights: NDArray[np.floating], places: NDArray[np.integer] | None = None
+) -> NDArray[np.int64]:
+    """The same clusters numbered by falling weight, so that numbers do not hang on the order of the points.
+
+    Among equal clusters the one with the first point leads; `places` tells where each point stands, if not here.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> heaviest_first(np.array([0, 1, 1]), np.ones(3))
+    array([1, 0, 0])
+    """
+    total = np.bincount(labels, weights)
+    # Rounding must not decide between equal clusters; the one that appears first does.
+    places = np.arange(len(labels)) if places is None else places
+    first = np.full(len(total), places.max() + 1)
+    np.minimum.at(first, labels, places)
+    order = np.lexsort((first, -np.round(total / total.max(), 9)))
+    rank = np.empty(len(total), dtype=np.int64)
+    rank[order] = np.arange(len(total))
+    return rank[labels]
