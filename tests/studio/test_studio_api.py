@@ -3,10 +3,10 @@
 import io
 import json
 import os
+import shlex
 import signal
-import subprocess
-import sys
 import time
+from contextlib import chdir
 from pathlib import Path
 
 import numpy as np
@@ -25,11 +25,26 @@ def labels_of(tab, run):
 
 def run_code(code, folder):
     """Run exported code in a folder; the labels it writes."""
-    (folder / "again.py").write_text(code, encoding="utf-8")
-    source = str(Path(__file__).parents[2] / "src")
-    env = {**os.environ, "PYTHONPATH": source, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, "again.py"], cwd=folder, env=env, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    with chdir(folder):
+        exec(compile(code, "exported", "exec"), {})
+    return np.loadtxt(folder / "labels.csv", skiprows=1, dtype=int)
+
+
+def run_command(command, folder):
+    """Run an exported command line in a folder; the labels it writes."""
+    from evencut.cli import main
+
+    (folder / "labels.csv").unlink(missing_ok=True)
+    for line in command.splitlines():
+        program, *words = shlex.split(line)
+        if program == "python":
+            with chdir(folder):
+                exec(words[1], {})
+            continue
+        assert program == "evencut"
+        with chdir(folder), pytest.raises(SystemExit) as left:
+            main(words)
+        assert left.value.code == 0
     return np.loadtxt(folder / "labels.csv", skiprows=1, dtype=int)
 
 
@@ -96,13 +111,7 @@ def test_exported_code_and_command_make_the_same_labels(tab, tmp_path, method):
     if not recipe["command"]:
         assert recipe["why_no_command"]
         return
-    (tmp_path / "labels.csv").unlink()
-    script = recipe["command"].replace("python -c", f"{sys.executable} -c")
-    script = script.replace("evencut cluster", f"{sys.executable} -m evencut cluster")
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
-    done = subprocess.run(["sh", "-ec", script], cwd=tmp_path, env=env, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert np.array_equal(np.loadtxt(tmp_path / "labels.csv", skiprows=1, dtype=int), expected)
+    assert np.array_equal(run_command(recipe["command"], tmp_path), expected)
 
 
 def files_of_points():
@@ -145,6 +154,8 @@ def test_files_are_read_and_their_code_reads_them_again(tab, tmp_path, name):
     assert run["facts"]["n_missing"] == (labels == -1).sum()
     recipe = tab.get(f"/runs/{run['id']}/recipe").json()
     assert np.array_equal(run_code(recipe["python"], tmp_path), labels)
+    assert recipe["command"], recipe["why_no_command"]
+    assert np.array_equal(run_command(recipe["command"], tmp_path), labels)
 
 
 def test_columns_that_are_named_like_labels_are_not_clustered_by(tab):
@@ -343,9 +354,8 @@ def test_a_photo_follows_box_clicks_undo_and_redo(flower, tmp_path):
     assert np.array_equal(np.frombuffer(flower.get("/photo/labels").content, np.uint8).reshape(box.shape), box)
     flower.put("/photo/position", {"position": 2})
     recipe = flower.get("/photo/recipe").json()
-    (tmp_path / "again.py").write_text(recipe["python"], encoding="utf-8")
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
-    subprocess.run([sys.executable, "again.py"], cwd=tmp_path, env=env, check=True, capture_output=True)
+    with chdir(tmp_path):
+        exec(compile(recipe["python"], "exported", "exec"), {})
     again = np.asarray(Image.open(tmp_path / "mask.png"))
     assert np.array_equal(again > 0, click == 2)
     mask = np.asarray(Image.open(io.BytesIO(flower.get("/photo/mask.png").content)))

@@ -58,9 +58,10 @@ def _reading(table: Table, columns: list[str]) -> list[str]:
     source = table.source
     if source["kind"] == "example":
         return list(POINTS[source["example"]].code[1:])
+    precision = str(table.numbers(columns).dtype)
     places = [[column.name for column in table.columns].index(name) for name in columns]
     if source["kind"] == "npy":
-        lines = [f"X = np.load({source['name']!r})", "X = X.reshape(len(X), -1).astype(float)"]
+        lines = [f"X = np.load({source['name']!r})", f'X = X.reshape(len(X), -1).astype("{precision}")']
         return lines if places == list(range(len(table.columns))) else [*lines, f"X = X[:, {places}]"]
     if source["kind"] == "parquet":
         lines = ["import pyarrow.parquet", "", f"table = pyarrow.parquet.read_table({source['name']!r})"]
@@ -68,7 +69,7 @@ def _reading(table: Table, columns: list[str]) -> list[str]:
         lines = ["import pyarrow.csv", "", *_csv_lines(source)]
     if source["kind"] == "csv" and not source["header"]:
         columns = [f"f{i}" for i in places]
-    stacked = f'X = np.column_stack([table[name].cast("float64", safe=False).to_numpy() for name in {columns!r}])'
+    stacked = f'X = np.column_stack([table[name].cast("{precision}", safe=False).to_numpy() for name in {columns!r}])'
     return [*lines, stacked]
 
 
@@ -154,7 +155,7 @@ def points_command(table: Table, run: Run, options: frozenset[str]) -> tuple[str
         return "", "the command takes no corrections by hand; use the Python code."
     if run.facts["n_fitted"] < len(run.labels) - run.facts["n_missing"]:
         return "", "a dense kernel was fitted on a sample of the points; use the Python code."
-    if table.source.get("decimal", ".") != ".":
+    if table.source.get("decimal", ".") != "." and "decimal" not in options:
         return "", "the command reads numbers with a decimal point only; use the Python code."
     lines, name = _file_lines(table)
     words = ["evencut", "cluster", name, "-k", str(method.n_clusters)]
@@ -162,8 +163,7 @@ def points_command(table: Table, run: Run, options: frozenset[str]) -> tuple[str
         if "missing" not in options:
             return "", "some rows have gaps, which the command does not take; use the Python code."
         words += ["--missing", "drop"]
-    positions = [str([column.name for column in table.columns].index(column) + 1) for column in run.columns]
-    words += ["--columns", ",".join(positions)]
+    words += ["--columns", ",".join(_as_options(table, run.columns))]
     if method.kernel != "auto":
         words += ["--kernel", method.kernel]
     for option, value in kernel_arguments(method).items():
@@ -175,6 +175,14 @@ def points_command(table: Table, run: Run, options: frozenset[str]) -> tuple[str
         return "", "the command has no option for this scaling; use the Python code."
     words += ["--seed", str(method.seed), "-o", "labels.csv"]
     return "\n".join([*lines, shlex.join(words)]), ""
+
+
+def _as_options(table: Table, columns: list[str]) -> list[str]:
+    """Columns as the command takes them: by name, or by number where a name would be read as something else."""
+    names = [column.name for column in table.columns]
+    if table.source["kind"] == "example" or not all(name.replace("_", "").isalpha() for name in columns):
+        return [str(names.index(name) + 1) for name in columns]
+    return columns
 
 
 def _file_lines(table: Table) -> tuple[list[str], str]:

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..io.arrow import is_numeric, without_index
+from ..io.cells import MISSING_WORDS
 from .options import Limits
 from .refusals import Refused, TooLarge
 
@@ -22,8 +24,8 @@ __all__ = ["MISSING", "Column", "Table", "read_table"]
 _TEXT = (".csv", ".tsv", ".txt", ".data")
 _KNOWN = (*_TEXT, ".parquet", ".pq", ".npy")
 _SNIFFED = 1 << 16
-#: Values that mean "nothing here" in a column of numbers.
-MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?", "-"]
+#: Cells that mean "nothing here", in the spellings people use.
+MISSING = sorted({spelled for word in MISSING_WORDS for spelled in (word, word.upper(), word.capitalize(), "NaN")})
 _MOST_NAMES = 10_000
 
 
@@ -84,7 +86,7 @@ class Table:
                 return column
         raise Refused(f"there is no column {name[:80]!r} in these data.", 404)
 
-    def numbers(self, names: list[str]) -> NDArray[np.float64]:
+    def numbers(self, names: list[str]) -> NDArray[np.floating]:
         """The columns `names` side by side."""
         chosen = [self.column(name) for name in names]
         for column in chosen:
@@ -219,7 +221,8 @@ def _from_parquet(data: bytes, limits: Limits) -> Table:
             most = 8 * limits.cells / 1e6
             raise TooLarge(f"this Parquet file unpacks to {unpacked / 1e6:.4g} MB; {most:.4g} MB are taken.")
         _check_names(file.schema_arrow.names, limits)
-        plain = [field.name for field in file.schema_arrow if _is_plain(field.type)]
+        kept = set(without_index(file.schema_arrow))
+        plain = [field.name for field in file.schema_arrow if field.name in kept and _is_plain(field.type)]
         table = file.read(columns=plain, use_threads=False)
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise Refused(f"this is not a Parquet file that can be read ({' '.join(str(error).split())[:200]}).") from error
@@ -231,7 +234,7 @@ def _is_plain(kind: Any) -> bool:
     from pyarrow import types
 
     text = types.is_string(kind) or types.is_large_string(kind) or types.is_dictionary(kind)
-    return text or types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)
+    return text or is_numeric(kind)
 
 
 def _columns(table: Any, limits: Limits) -> list[Column]:
@@ -254,16 +257,18 @@ def _columns(table: Any, limits: Limits) -> list[Column]:
                 codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
                 found.append(Column(str(name), codes, names))
         elif _is_plain(kind):
-            values = column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+            single = pyarrow.types.is_float32(kind)
+            values = column.cast(pyarrow.float32() if single else pyarrow.float64(), safe=False)
+            values = values.to_numpy(zero_copy_only=False)
             found.append(Column(str(name), _finite(values)))
     if not found:
         raise Refused("this table has no column of numbers or names that can be used.")
     return found
 
 
-def _finite(values: NDArray[Any]) -> NDArray[np.float64]:
-    """As 64-bit numbers; what is infinite or absent is missing."""
-    numbers = np.array(values, dtype=np.float64)
+def _finite(values: NDArray[Any]) -> NDArray[np.floating]:
+    """As numbers, in single precision where they were stored so; what is infinite or absent is missing."""
+    numbers: NDArray[Any] = np.array(values, dtype=np.float32 if values.dtype == np.float32 else np.float64)
     numbers[~np.isfinite(numbers)] = np.nan
     return numbers
 

@@ -35,7 +35,7 @@ def example(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> Table
     return load_points(arguments["name"])
 
 
-def rows_without_gaps(table: Table, columns: list[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def rows_without_gaps(table: Table, columns: list[str]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """The numbers of the complete rows, and which rows these are."""
     X = table.numbers(columns)
     complete = np.asarray(np.isfinite(X).all(axis=1))
@@ -51,13 +51,14 @@ def plane(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[st
     table: Table = kept[arguments["table"]]
     if arguments["axes"] == "pca":
         X, complete = rows_without_gaps(table, arguments["columns"])
+        X = X.astype(np.float64)
         tell("principal components", None)
         flat = np.full((table.n_rows, 2), np.nan)
         flat[complete] = _leading_components(X)
         names = ["component 1", "component 2"]
     else:
         names = list(arguments["axes"])
-        flat = table.numbers(names)
+        flat = table.numbers(names).astype(np.float64)
     low, high = _range(flat)
     span = np.where(high > low, high - low, 1.0)
     # One unit for both axes keeps distances true; columns of different units each fill their own axis.
