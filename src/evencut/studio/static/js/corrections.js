@@ -8,7 +8,8 @@ export class Corrections {
     this.points = points;
     this.list = [];
     this.mask = null;
-    this.element = h("section", { class: "card", "data-card": "corrections" });
+    this.element = h("section", { class: "card" });
+    this.bar = h("div", { class: "selection-bar", role: "group", "aria-label": "What to do with the selected points", hidden: true });
     this.#show(0);
   }
 
@@ -30,20 +31,23 @@ export class Corrections {
   #show(found) {
     const pane = this.points.panes?.[this.points.active];
     const parts = [h("div", { class: "card-head" }, h("h2", {}, "Correct by hand"))];
-    if (!found) {
-      const lasso = h("button", { class: "small", onclick: () => this.points.setTool("lasso") }, "Take the lasso");
-      parts.push(h("p", { class: "hint" }, "Draw around a few points and say where they belong; the others follow them in a new fit."), lasso);
-    } else {
+    const lasso = h("button", { class: "small", onclick: () => this.points.setTool("lasso") }, "Take the lasso");
+    parts.push(h("p", { class: "hint" }, "Draw around a few points and say where they belong; the others follow them in a new fit."), lasso);
+    this.bar.hidden = !found;
+    if (found) {
       const sizes = pane?.run?.facts.sizes ?? [];
       const buttons = sizes.slice(0, 12).map((_, label) => {
         const button = h("button", { class: "small", "data-hold": String(label), onclick: () => this.hold(label) }, h("i", { class: "swatch" }), `cluster ${pane.run.facts.names?.[label] ?? label}`);
         button.querySelector("i").style.background = clusterColour(label);
         return button;
       });
-      parts.push(
-        h("p", {}, h("strong", {}, `${count(found)} points`), " selected. They are …"),
-        h("div", { class: "button-row" }, h("button", { class: "small primary-soft", "data-hold": "one", onclick: () => this.hold("one") }, "one cluster"), ...buttons),
-        h("button", { class: "plain", onclick: () => this.#drop() }, "Let go of the selection"),
+      replace(
+        this.bar,
+        h("span", {}, h("strong", {}, `${count(found)} points`), ` are, in the ${this.points.active === "a" ? "left" : "right"} clustering,`),
+        h("button", { class: "small primary-soft", "data-hold": "one", onclick: () => this.hold("one") }, "one cluster"),
+        ...buttons,
+        h("span", { class: "grow" }),
+        h("button", { class: "plain", onclick: () => this.#drop() }, "Let go"),
       );
     }
     if (this.list.length) {
@@ -71,13 +75,12 @@ export class Corrections {
     const { api, active, panes } = this.points;
     const run = panes[active].run;
     if (!run || run.kind !== "fit") return notice("corrections need a clustering made here on the active side, not a column", "error");
-    let n = 0;
-    for (const chosen of this.mask) n += chosen;
-    const rows = new Uint32Array(n);
-    let at = 0;
-    for (let i = 0; i < this.mask.length; i++) if (this.mask[i]) rows[at++] = i;
+    // "Cluster 1" is the one where its number stands: that point is held with the others, or the names could change places.
+    const anchor = label === "one" ? null : panes[active].anchorOf(label);
+    const rows = [];
+    for (let i = 0; i < this.mask.length; i++) if (this.mask[i] || i === anchor) rows.push(i);
     try {
-      const answer = await api.bytes(`/selection?run=${run.id}&label=${label}`, rows);
+      const answer = await api.bytes(`/selection?run=${run.id}&label=${label}`, Uint32Array.from(rows));
       this.list = answer.corrections;
       this.#drop();
       await this.points.run(active);

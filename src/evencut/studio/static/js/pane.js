@@ -6,6 +6,7 @@ import { Plot } from "./plot.js";
 import { count, h, percent, replace, short } from "./ui.js";
 
 const NAMED = 12;
+const MOST_MARKS = 40;
 
 /** Rows near the middle of each cluster, where its number is written. */
 function marksOf(labels, xy, names) {
@@ -19,7 +20,6 @@ function marksOf(labels, xy, names) {
     sum[2] += 1;
     sums.set(labels[i], sum);
   }
-  if (sums.size > 40) return [];
   const best = new Map();
   for (let i = 0; i < labels.length; i += step) {
     const sum = sums.get(labels[i]);
@@ -136,7 +136,17 @@ export class Pane {
     this.scale.hidden = true;
     if (!this.labels) return;
     this.plot.setColours(byCluster(this.labels, this.only));
-    this.plot.setMarks(marksOf(this.labels, this.xy, this.run.facts.names));
+    this.plot.setMarks(this.#marks());
+  }
+
+  #marks() {
+    const found = marksOf(this.labels, this.xy, this.run.facts.names);
+    return found.length > MOST_MARKS ? [] : found;
+  }
+
+  /** The row where the number of a cluster stands. */
+  anchorOf(label) {
+    return marksOf(this.labels, this.xy).find((mark) => mark.label === label)?.row ?? null;
   }
 
   #showSizes() {

@@ -86,6 +86,7 @@ export class Points {
         h("span", { class: "grow" }),
         this.layout,
       ),
+      this.corrections.bar,
       h("div", { class: "panes" }, this.panes.a.element, this.panes.b.element),
       h("section", { class: "dock", "aria-label": "Bandwidth, diagnosis and candidates" }, this.dockTabs, this.sweep.element, this.reportBox, this.selectionBox),
       this.tip,
