@@ -292,8 +292,8 @@ On a machine with graphics hardware WebGL would win; the studio's way is the sam
 machine is too plain for it.
 
 Machine: {os.cpu_count()} cores, {platform.system()} {platform.release()}, Python {platform.python_version()}.
-Load average at the end: {load[0]:.1f}, {load[1]:.1f}, {load[2]:.1f}. Above the number of cores the machine was shared,
-and all times are too long.
+Load average at the end: {load[0]:.1f}, {load[1]:.1f}, {load[2]:.1f}; niceness {os.nice(0)}. Where the load is above the
+number of cores the machine was shared, and times are too long unless the niceness is negative.
 """
 
 
