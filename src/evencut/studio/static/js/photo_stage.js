@@ -152,7 +152,7 @@ export class PhotoStage {
       line(this.contour, "#000000aa", 3.4);
       line(this.contour, "#ffe14d", 1.8);
     }
-    if (this.other) line(this.other, "#56e0ff", 1.6, [6, 5]);
+    if (this.other) line(this.other, "#56e0ff", 1.6);
     // The mask and the cut-out are shown as they are; what was drawn belongs to the contour.
     if (this.shown === "contour" || !this.overlay) for (const prompt of this.prompts ?? []) this.#paintPrompt(pen, prompt, line);
     if (this.pending) this.#paintPrompt(pen, this.pending, line);

@@ -175,7 +175,7 @@ export class Photos {
       const { facts, overlap } = await this.work.run("grabCut", () => this.api.post("/photo/grabcut"));
       const theirs = await this.api.array("/photo/grabcut", Uint8Array);
       this.stage.setOther(theirs.values);
-      this.compared.textContent = `grabCut took ${short(facts.seconds, 2)} s; the two agree on ${percent(overlap)} of what either calls object. Its contour is dashed.`;
+      this.compared.textContent = `grabCut took ${short(facts.seconds, 2)} s; the two agree on ${percent(overlap)} of what either calls object. Its contour is the blue one.`;
     } catch (error) {
       if (error.status !== "cancelled") notice(error.message, "error");
     }
