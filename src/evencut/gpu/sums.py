@@ -52,12 +52,12 @@ class Tiles(NamedTuple):
 
 #: How each kind of sum is cut into tiles: by whether it takes differences, splits values, and sums one vector.
 TILES = {
-    "fast": Tiles(128, 128, 8, 3, 128),
+    "fast": Tiles(64, 128, 4, 3, 128),
     "split": Tiles(128, 128, 8, 3, 128),
     "wide": Tiles(128, 64, 8, 3),
-    "direct": Tiles(128, 64, 8, 3),
-    "vector": Tiles(128, 64, 8, 3),
-    "direct vector": Tiles(64, 32, 8, 3),
+    "direct": Tiles(64, 64, 4, 3, 128),
+    "vector": Tiles(64, 64, 4, 3),
+    "direct vector": Tiles(32, 32, 4, 3),
 }
 
 
