@@ -15,7 +15,7 @@ from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity, prepar
 from ..criteria import CRITERIA, EQUALIZATIONS, PosedProblem, pose
 from ..diagnosis import BiasReport, diagnose
 from ..kernels import Extension, Kernel
-from ..selection import Selection, select, select_number
+from ..selection import Selection, choose_number, select, select_number
 from ..solvers import SOLVERS, Solution, heaviest_first, refine, solve
 from .fitting import step, warn_of_early_stop, whole_or_nothing
 from .inputs import (
@@ -314,13 +314,14 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         if kernel is None:
             how = {name: getattr(self, name) for name in ("solver", "n_init", "max_iter", "n_jobs")}
             found = select(points, self.n_clusters, weights=weights, random_state=seed, **how)
-            n_clusters = found.selection.best.n_clusters
-            return _Chosen(found.kernel, found.affinity, found.extension, n_clusters, found.selection, found.solution)
+            return _Chosen(
+                found.kernel, found.affinity, found.extension, found.n_clusters, found.selection, found.solution
+            )
         affinity, extension = kernel.affinity_and_extension(points, weights=weights, n_jobs=self.n_jobs)
         if not isinstance(self.n_clusters, str):
             return _Chosen(kernel, affinity, extension, self.n_clusters)
         selection = select_number(affinity, weights, seed)
-        n_clusters = selection.numbers[0].n_clusters if selection.numbers else 1
+        n_clusters = choose_number(selection.numbers)
         return _Chosen(kernel, affinity, extension, n_clusters, selection)
 
     def _solve(self, posed: PosedProblem, chosen: _Chosen, seed: int) -> Solution:

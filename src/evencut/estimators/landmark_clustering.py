@@ -15,7 +15,7 @@ from ..affinity import SCALES
 from ..criteria import CRITERIA, EQUALIZATIONS
 from ..landmarks import LandmarkGraph, RowBlocks, landmark_graph, row_blocks, solve_landmarks, usual_landmarks
 from ..landmarks.blocks import is_lazy
-from ..selection import select_number
+from ..selection import choose_number, select_number
 from ..solvers import SOLVERS
 from .fitting import warn_of_early_stop, whole_or_nothing
 from .inputs import check_choice, check_count, check_n_jobs, seed_from
@@ -210,8 +210,7 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         n_clusters = self.n_clusters
         if isinstance(n_clusters, str):
             affinity = graph.used_affinity
-            numbers = select_number(affinity, np.ones(affinity.shape[0]), seed).numbers
-            n_clusters = numbers[0].n_clusters if numbers else 1
+            n_clusters = choose_number(select_number(affinity, np.ones(affinity.shape[0]), seed).numbers)
         how = {name: getattr(self, name) for name in ("criterion", "equalize", "solver", "n_init", "max_iter")}
         attachment, solution = solve_landmarks(graph, n_clusters, seed=seed, **how)
         warn_of_early_stop(solution, self.max_iter)

@@ -1,18 +1,32 @@
-"""What "auto" means: how the default chooses the scale of the kernel, the start, and the number of clusters."""
+r"""What "auto" means: candidates of different principles, and the one that the others agree with most.
 
-from .choose import Selected, Selection, select, select_number
-from .number import MAX_CLUSTERS, NumberCandidate, rank_numbers
-from .scale import Candidate, neighborhood_sizes, quality
+A judge of single partitions has a bias of its own: for equal sizes, for round shapes, for one scale. Agreement has
+none of these: partitions found by cuts, by spanning trees and by a mixture err in different ways, and what they have
+in common is in the data. :mod:`evencut.selection.consensus` has the formula.
+"""
+
+from .candidates import Partition, Surroundings, candidates, look_around, neighborhood_sizes
+from .choose import VOTES, Selected, Selection, agree, select, select_number
+from .consensus import agreement, consensus
+from .number import MAX_CLUSTERS, NumberCandidate, choose_number, rank_numbers, rank_numbers_of_points
 
 __all__ = [
     "MAX_CLUSTERS",
-    "Candidate",
+    "VOTES",
     "NumberCandidate",
+    "Partition",
     "Selected",
     "Selection",
+    "Surroundings",
+    "agree",
+    "agreement",
+    "candidates",
+    "choose_number",
+    "consensus",
+    "look_around",
     "neighborhood_sizes",
-    "quality",
     "rank_numbers",
+    "rank_numbers_of_points",
     "select",
     "select_number",
 ]

@@ -52,6 +52,7 @@ def multilevel(
     n_clusters: int,
     *,
     n_init: int = 4,
+    n_runs: int = _RUNS,
     max_iter: int = 100,
     random_state: np.random.Generator | int | None = None,
 ) -> tuple[NDArray[np.int64], list[float], bool]:
@@ -71,6 +72,8 @@ def multilevel(
     n_init : int
         Number of cycles; the energy never rises from one to the next. They run on a graph of a few hundred
         nodes a cluster, every eighth on the points themselves.
+    n_runs : int
+        Runs of all cycles, the best of which is kept; fewer where there are more than 40000 points in all of them.
     max_iter : int
         Most moves of a refinement, in multiples of the number of nodes.
     random_state : Generator or int, optional
@@ -87,14 +90,14 @@ def multilevel(
     """
     rng = np.random.default_rng(random_state)
     # Each run has a random sequence of its own: longer runs leave those of the others as they are.
-    states = [rng.integers(1, 2**63, 1).astype(np.uint64) for _ in range(_RUNS)]
+    states = [rng.integers(1, 2**63, 1).astype(np.uint64) for _ in range(n_runs)]
     state = states[0]
     finest = _finest(problem)
     if not 1 <= n_clusters <= finest.n_nodes:
         raise ValueError(f"n_clusters={n_clusters} must be between 1 and the number of points, {finest.n_nodes}.")
     down, parents, _ = _coarsen(finest, None, max(_MIDDLE * n_clusters, _MIDDLE_AT_LEAST), state)
     # On small graphs whole runs are cheap, and the best of several is steadier.
-    n_runs = max(1, min(_RUNS, _RUN_POINTS // finest.n_nodes))
+    n_runs = max(1, min(n_runs, _RUN_POINTS // finest.n_nodes))
     runs = (_cycles(down[-1], n_clusters, n_init, max_iter, run_state) for run_state in states[:n_runs])
     labels, trace = min(runs, key=lambda run: run[1][-1])
     labels, converged = _climb(down, parents, labels, n_clusters, max_iter, trace)

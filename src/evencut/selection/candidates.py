@@ -1,0 +1,167 @@
+r"""Partitions found by different principles, for the consensus to choose from.
+
+Cuts: normalised cuts of the shared-neighbour graph at several scales, and the same where a step in density is a border
+too. Trees: the longest edges of spanning trees. A step multiplies the affinity of p and q by
+
+.. math:: \exp\left(-c K (\log\rho_p - \log\rho_q)^2\right)
+
+with :math:`\rho` the density seen by K neighbours, smoothed over neighbourhoods: differences count in units of the
+standard error :math:`1/\sqrt K` of such a density, so that chance is no border.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..affinity import NeighborSearch
+from ..criteria import normalized_cut
+from ..kernels import shared_neighbor_affinity
+from ..solvers.multilevel import multilevel
+from .mixtures import mixture_labels
+from .trees import SpanningTree, join_pieces, spanning_tree
+
+__all__ = [
+    "Partition",
+    "Surroundings",
+    "affinity_at",
+    "candidates",
+    "intrinsic_dimension",
+    "look_around",
+    "neighborhood_sizes",
+    "stepped",
+]
+
+# A neighbourhood is a sixth of an average cluster, within limits: fewer are noise, more add only cost.
+_CLUSTERS_PER_NEIGHBORHOOD = 6
+_FEWEST, _MOST = 10, 25
+_SCALES = (0.6, 1.0, 1.6)
+# Neighbours of the trees; neighbours that core distances reach to; shares of an average cluster that a cut must leave.
+_TREE_NEIGHBORS = 30
+_CORES = (1, 5, 10)
+_SHARES = (0.25, 0.05, 0.02)
+# Sharpness c of a step in density, and how often the density is averaged over neighbours.
+_STEP = 2.0
+_SMOOTHINGS = 2
+# Mixtures of more components take longer than all the rest, and say little.
+_MOST_COMPONENTS = 100
+
+
+class Partition(NamedTuple):
+    """A partition and where it comes from: family, what it is, and its scale (neighbours, or the core distance's)."""
+
+    family: str
+    kind: str
+    scale: int
+    labels: NDArray[np.int64]
+
+
+class Surroundings(NamedTuple):
+    """The neighbours of points and what hangs on them but not on the number of clusters."""
+
+    search: NeighborSearch
+    weights: NDArray[np.float64]
+    distances: NDArray[np.float64]
+    indices: NDArray[np.integer]
+    dimension: float
+    trees: dict[int, SpanningTree]
+
+    @property
+    def X(self) -> NDArray[np.floating]:
+        """The points."""
+        return self.search.X
+
+    @property
+    def n_points(self) -> int:
+        """How many there are."""
+        return len(self.weights)
+
+
+def neighborhood_sizes(n_points: int, n_clusters: int) -> list[int]:
+    """The scales K that are tried: 0.6, 1 and 1.6 times a sixth of an average cluster, kept within 10 and 25."""
+    middle = min(max(n_points / (_CLUSTERS_PER_NEIGHBORHOOD * n_clusters), _FEWEST), _MOST)
+    return sorted({min(round(scale * middle), n_points - 1) for scale in _SCALES})
+
+
+def look_around(
+    X: NDArray[np.floating], weights: NDArray[np.floating] | None = None, *, n_jobs: int | None = None
+) -> Surroundings:
+    """Neighbours and trees of the points, for any number of clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> look_around(np.random.default_rng(0).normal(size=(50, 2))).indices.shape
+    (50, 41)
+    """
+    search = NeighborSearch(X, n_jobs=n_jobs)
+    n_most = max(_TREE_NEIGHBORS, round(_SCALES[-1] * _MOST))
+    distances, indices = search.query_self(n_most + 1)
+    counts = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=np.float64)
+    near = slice(min(_TREE_NEIGHBORS + 1, len(X)))
+    table = np.ascontiguousarray(distances[:, near]), np.ascontiguousarray(indices[:, near])
+    joins = join_pieces(X, table[1], n_jobs=n_jobs)
+    trees = {core: spanning_tree(*table, joins, core, counts) for core in _CORES}
+    return Surroundings(search, counts, distances, indices, intrinsic_dimension(table[0]), trees)
+
+
+def intrinsic_dimension(distances: NDArray[np.float64]) -> float:
+    r"""Levina and Bickel's estimate from distances to neighbours: one over the mean of :math:`\log(R_K / R_j)`."""
+    apart = np.where(distances[:, 1:] > 0, distances[:, 1:], np.nan)
+    ratio = np.log(distances[:, -1:] / apart[:, :-1]) if distances.shape[1] > 2 else np.full((1, 1), np.nan)
+    mean = np.nanmean(ratio) if np.isfinite(ratio).any() else 0.0
+    return float(1.0 / mean) if mean > 0 else 1.0
+
+
+def candidates(
+    around: Surroundings, n_clusters: int, *, n_init: int = 2, random_state: int | None = None
+) -> Iterator[Partition]:
+    """The partitions of all families into `n_clusters`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in (0, 9)])
+    >>> sorted({partition.family for partition in candidates(look_around(X), 2, random_state=0)})
+    ['cut', 'mixture', 'tree']
+    """
+    for rank, size in enumerate(neighborhood_sizes(len(around.X), n_clusters)):
+        affinity = affinity_at(around, size)
+        matrices = {"step": stepped(affinity, around, size)}
+        # At the finest scale gaps are mostly chance; its cut would only be outvoted.
+        if rank > 0:
+            matrices["gap"] = affinity
+        for kind, matrix in matrices.items():
+            problem = normalized_cut(matrix, around.weights)
+            labels, _, _ = multilevel(problem, n_clusters, n_init=n_init, n_runs=1, random_state=random_state)
+            yield Partition("cut", kind, size, labels)
+    for core, tree in around.trees.items():
+        for share in _SHARES:
+            yield Partition("tree", f"{share:g} of a cluster", core, tree.cut(n_clusters, share))
+    if n_clusters <= _MOST_COMPONENTS:
+        rng = np.random.default_rng(random_state)
+        yield Partition("mixture", "Gaussians", 0, mixture_labels(around.X, around.weights, n_clusters, rng))
+
+
+def affinity_at(around: Surroundings, size: int) -> sparse.csr_array:
+    """The shared-neighbour affinity with `size` neighbours."""
+    away, near = around.distances[:, : size + 1], around.indices[:, : size + 1]
+    return shared_neighbor_affinity(around.X, away, near, n_jobs=around.search.n_jobs)
+
+
+def stepped(affinity: sparse.csr_array, around: Surroundings, size: int, sharpness: float = _STEP) -> sparse.csr_array:
+    """The affinity with steps in density taken for borders."""
+    from ._consensus_loops import step_down
+
+    near = around.indices[:, : size + 1]
+    radius = around.distances[:, size]
+    smallest = radius[radius > 0].min() if (radius > 0).any() else 1.0
+    density = np.log(around.weights[near].sum(axis=1)) - around.dimension * np.log(np.maximum(radius, smallest))
+    for _ in range(_SMOOTHINGS):
+        density = density[near].mean(axis=1)
+    data = step_down(affinity.indptr, affinity.indices, affinity.data, density, sharpness * size)
+    return sparse.csr_array((data, affinity.indices, affinity.indptr), shape=affinity.shape)

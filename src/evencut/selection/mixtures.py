@@ -1,0 +1,91 @@
+"""A mixture of Gaussians of weighted points: the voter that knows overlapping blobs of any size and shape.
+
+It is fitted on a sample where there are many points, since its few parameters need no more.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+__all__ = ["mixture_labels"]
+
+# Points a mixture is fitted on at most, and at most so many a component.
+_SAMPLE = 2000
+_SAMPLE_PER_CLUSTER = 60
+_STEPS = 30
+_TOLERANCE = 1e-3
+# Share of the mean variance that is added to every variance: no component may shrink to a point or a line.
+_FLOOR = 1e-5
+
+
+def mixture_labels(
+    X: NDArray[np.floating], weights: NDArray[np.floating], n_clusters: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Most likely component of each point under a mixture of `n_clusters` Gaussians, each with its own covariance.
+
+    Where components have too few points for a covariance, only variances are fitted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(0, 1, (90, 2)), rng.normal(9, 1, (10, 2))])
+    >>> sorted(np.bincount(mixture_labels(X, np.ones(100), 2, rng)).tolist())
+    [10, 90]
+    """
+    from sklearn.cluster import KMeans
+
+    n, n_features = X.shape
+    n_sample = max(_SAMPLE, _SAMPLE_PER_CLUSTER * n_clusters)
+    rows = np.sort(rng.choice(n, n_sample, replace=False)) if n > n_sample else np.arange(n)
+    sample, mass = X[rows].astype(np.float64), weights[rows] / weights[rows].sum()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # fewer distinct points than clusters leave some without any
+        start = KMeans(n_clusters, n_init=1, random_state=int(rng.integers(2**31))).fit(sample, sample_weight=mass)
+    share = np.zeros((len(rows), n_clusters))
+    share[np.arange(len(rows)), start.labels_] = 1.0
+    diagonal_only = len(rows) < n_clusters * n_features * (n_features + 3)
+    floor = _FLOOR * max(float(np.average(np.var(sample, axis=0))), np.finfo(float).tiny)
+    before = -np.inf
+    for _ in range(_STEPS):
+        parts = _fitted(sample, mass[:, None] * share, floor, diagonal_only)
+        joint = _log_joint(sample, *parts)
+        highest = joint.max(axis=1, keepdims=True)
+        share = np.exp(joint - highest)
+        total = share.sum(axis=1, keepdims=True)
+        share /= total
+        likelihood = float(mass @ (highest + np.log(total))[:, 0])
+        if likelihood - before < _TOLERANCE:
+            break
+        before = likelihood
+    return np.argmax(_log_joint(X, *parts), axis=1)
+
+
+def _fitted(
+    X: NDArray[np.floating], share: NDArray[np.float64], floor: float, diagonal_only: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Weights, means and Cholesky factors of the covariances."""
+    size = share.sum(axis=0) + 1e-12
+    means = share.T @ X / size[:, None]
+    factors = np.empty((len(size), X.shape[1], X.shape[1]))
+    for k, mean in enumerate(means):
+        apart = X - mean
+        covariance = (share[:, k, None] * apart).T @ apart / size[k]
+        if diagonal_only:
+            covariance = np.diag(np.diag(covariance))
+        factors[k] = np.linalg.cholesky(covariance + floor * np.eye(X.shape[1]))
+    return size, means, factors
+
+
+def _log_joint(
+    X: NDArray[np.floating], size: NDArray[np.float64], means: NDArray[np.float64], factors: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    joint = np.empty((len(X), len(size)))
+    for k, (mean, factor) in enumerate(zip(means, factors)):
+        whitened = solve_triangular(factor, (X - mean).T, lower=True, check_finite=False)
+        joint[:, k] = np.log(size[k]) - np.log(np.diag(factor)).sum() - 0.5 * np.einsum("ij,ij->j", whitened, whitened)
+    return joint

@@ -1,0 +1,157 @@
+"""Clusters of a spanning tree: cut its longest edges, as long as enough points are left on both sides.
+
+Lengths are mutual-reachability distances, so that a lone point between two clusters is no bridge; the tree is that of
+a table of neighbours, its pieces joined by their nearest points.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from ..affinity import kneighbors
+
+__all__ = ["Joins", "SpanningTree", "join_pieces", "spanning_tree"]
+
+
+class Joins(NamedTuple):
+    """Edges between the pieces of a neighbour graph: two ends and a distance for each."""
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    distance: NDArray[np.float64]
+
+
+class SpanningTree(NamedTuple):
+    """A tree hung up at one point, with its places in depth-first order, ready to be cut for any number of clusters.
+
+    Parameters
+    ----------
+    place : ndarray of shape (n,)
+        Where each point is; what hangs on place i are the places i to `end[i]`.
+    parent, end : ndarrays of shape (n,)
+    branch : ndarray of shape (n,)
+        Weight of the points that hang on each place, its own included.
+    longest_first : ndarray of shape (n,)
+        The places by falling length of the edge above.
+    """
+
+    place: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    end: NDArray[np.int64]
+    branch: NDArray[np.float64]
+    longest_first: NDArray[np.int64]
+
+    def cut(self, n_clusters: int, share: float) -> NDArray[np.int64]:
+        """Labels of k parts: the longest edges are cut that leave `share` of an average cluster on both sides.
+
+        Where these are too few, half the share will do for the rest of the cuts, and so on.
+        """
+        from ._tree_loops import cut_longest
+
+        if not 1 <= n_clusters <= len(self.place):
+            raise ValueError(f"n_clusters={n_clusters} must be between 1 and the number of points, {len(self.place)}.")
+        fewest = share * self.branch[0] / n_clusters
+        part = cut_longest(self.parent, self.end, self.longest_first, self.branch.copy(), n_clusters, fewest)
+        return part[self.place]
+
+
+def spanning_tree(
+    distances: NDArray[np.float64],
+    indices: NDArray[np.integer],
+    joins: Joins,
+    core: int,
+    weights: NDArray[np.floating],
+) -> SpanningTree:
+    r"""The minimum spanning tree of mutual-reachability distances.
+
+    .. math:: \max(\|f_p - f_q\|, R_p, R_q)
+
+    with :math:`R_p` the distance of p to its neighbour number `core`.
+
+    Parameters
+    ----------
+    distances, indices : ndarrays of shape (n, K + 1)
+        Each point first among its own neighbours, as :func:`evencut.affinity.kneighbors` gives them.
+    joins : Joins
+        As :func:`join_pieces` gives them.
+    core : int
+    weights : ndarray of shape (n,)
+        How many points each stands for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [2.5], [9.0], [10.0]])
+    >>> near = kneighbors(X, 3)
+    >>> tree = spanning_tree(*near, join_pieces(X, near[1]), 1, np.ones(5))
+    >>> tree.cut(2, 0.25)
+    array([0, 0, 0, 1, 1])
+    """
+    from ._tree_loops import depth_first, shortest_edges
+
+    reach = np.ascontiguousarray(distances[:, min(core, distances.shape[1] - 1)])
+    edges, length = shortest_edges(distances, indices, reach, *joins)
+    order, parent, end, above, branch = depth_first(edges, length, weights)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return SpanningTree(place, parent, end, branch, np.argsort(-above, kind="stable"))
+
+
+def join_pieces(X: NDArray[np.floating], indices: NDArray[np.integer], *, n_jobs: int | None = None) -> Joins:
+    """Edges between the nearest points of the pieces of a neighbour graph: the minimum spanning tree of the pieces.
+
+    By Boruvka's rounds. Any two pieces differ in some bit of their number, so one search from side to side for every
+    bit finds the nearest foreign point of all points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [9.0], [10.0]])
+    >>> join_pieces(X, kneighbors(X, 2)[1]).distance
+    array([8.])
+    """
+    n, n_near = indices.shape
+    row_ends = np.arange(0, n * n_near + 1, n_near)
+    pattern = sparse.csr_array((np.ones(n * n_near, dtype=np.int8), indices.ravel(), row_ends), shape=(n, n))
+    n_pieces, piece = connected_components(pattern, directed=False)
+    found: list[tuple[int, int, float]] = []
+    while n_pieces > 1:
+        # The largest piece is number 0 and is found by the others.
+        by_size = np.argsort(-np.bincount(piece), kind="stable")
+        piece = np.argsort(by_size)[piece]
+        nearest, partner = _nearest_foreign(X, piece, n_pieces, n_jobs)
+        order = np.lexsort((nearest, piece))
+        best = order[np.searchsorted(piece[order], np.arange(1, n_pieces))]
+        merged = np.arange(n_pieces)
+        for p in best:
+            ours, theirs = merged[piece[p]], merged[piece[partner[p]]]
+            if ours != theirs:
+                merged[merged == ours] = theirs
+                found.append((int(p), int(partner[p]), float(nearest[p])))
+        names, merged = np.unique(merged, return_inverse=True)
+        n_pieces, piece = len(names), merged[piece]
+    first, second, distance = zip(*found) if found else ((), (), ())
+    return Joins(np.array(first, dtype=np.int64), np.array(second, dtype=np.int64), np.array(distance, dtype=float))
+
+
+def _nearest_foreign(
+    X: NDArray[np.floating], piece: NDArray[np.integer], n_pieces: int, n_jobs: int | None
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Distance and number of the nearest point of another piece, for all points but those of piece 0."""
+    nearest = np.full(len(piece), np.inf)
+    partner = np.zeros(len(piece), dtype=np.int64)
+    for bit in range(int(n_pieces - 1).bit_length()):
+        odd = (piece >> bit) & 1 == 1
+        for side in (odd, ~odd):
+            asking, there = np.flatnonzero(side & (piece > 0)), np.flatnonzero(~side)
+            if len(asking):
+                away, near = kneighbors(X[there], 1, at=X[asking], n_jobs=n_jobs)
+                closer = away[:, 0] < nearest[asking]
+                nearest[asking[closer]] = away[closer, 0]
+                partner[asking[closer]] = there[near[closer, 0]]
+    return nearest, partner
