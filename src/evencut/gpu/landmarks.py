@@ -1,0 +1,118 @@
+"""Landmarks on the device of the points: centres by weighted k-means, and how all points hang on them.
+
+A pass goes over blocks of rows, so that nothing but the points and the labels is as long as the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from .arrays import same_device
+from .attachment import add_pairs, attach, landmark_graph, vote
+from .distinct import distinct_rows, group_sums
+from .nearest import nearest
+
+__all__ = ["DeviceAttachment", "choose_landmarks", "locality_order"]
+
+_SWEEPS = 5
+_ROWS_AT_ONCE = 1 << 19
+_MOST_PIVOTS = 4096
+_POINTS_PER_PIVOT = 256
+
+
+def choose_landmarks(pilot: Tensor, n_landmarks: int, weights: Tensor, waiting: Tensor) -> Tensor:
+    """Landmarks drawn from a sample by weight, moved to the middle of what they stand for; none twice.
+
+    Parameters
+    ----------
+    pilot : Tensor of shape (n, n_features)
+    n_landmarks : int
+    weights : Tensor of shape (n,)
+    waiting : Tensor of shape (n,)
+        Exponential random numbers: the smallest, divided by the weights, are a weighted draw without replacement.
+
+    Examples
+    --------
+    >>> import torch
+    >>> x = torch.tensor([[0.0], [1.0], [10.0], [11.0]])
+    >>> choose_landmarks(x, 2, torch.ones(4), torch.tensor([1.0, 3.0, 2.0, 4.0]))
+    tensor([[ 0.5000],
+            [10.5000]])
+    """
+    first = distinct_rows(pilot)[0]
+    if len(first) <= n_landmarks:
+        return pilot[first]
+    mass = weights.double().clamp(min=torch.finfo(torch.float64).tiny)
+    centres = pilot[(waiting.double() / mass).argsort(stable=True)[:n_landmarks]]
+    for _ in range(_SWEEPS):
+        own = nearest(centres, 1, pilot)[1][:, 0]
+        total = group_sums(mass, own, len(centres))[:, None]
+        middle = group_sums(pilot.double() * mass[:, None], own, len(centres)) / total.clamp(min=torch.finfo().tiny)
+        centres = torch.where(total > 0, middle.to(pilot.dtype), centres)
+    return centres[distinct_rows(centres)[0]]
+
+
+def locality_order(points: Tensor, generator: torch.Generator) -> Tensor:
+    """An order in which near points are near: by the nearest of some random points, these by how far out they are.
+
+    Loops over a graph then find its points in the cache of the CPU.
+
+    Examples
+    --------
+    >>> import torch
+    >>> locality_order(torch.tensor([[0.0], [9.0], [0.1]]), torch.Generator().manual_seed(0)).shape
+    torch.Size([3])
+    """
+    n_pivots = min(_MOST_PIVOTS, max(1, len(points) // _POINTS_PER_PIVOT))
+    rows = torch.randperm(len(points), generator=generator)[:n_pivots].to(points.device)
+    pivots = points[rows]
+    away = torch.linalg.vector_norm(pivots - pivots[:1], dim=1)
+    own = nearest(pivots[away.argsort()], 1, points)[1][:, 0]
+    return own.argsort(stable=True)
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceAttachment:
+    """What labels a row: landmarks, how far their neighbours are, and their clusters once these are known.
+
+    Parameters
+    ----------
+    landmarks : Tensor of shape (n_landmarks, n_features)
+        In units of `feature_scale`.
+    radius : Tensor of shape (n_landmarks,)
+    n_nearest : int
+    feature_scale : Tensor of shape (n_features,)
+    labels : Tensor of shape (n_landmarks,), optional
+    """
+
+    landmarks: Tensor
+    radius: Tensor
+    n_nearest: int
+    feature_scale: Tensor
+    labels: Tensor | None = None
+
+    def graph(self, X: Tensor) -> tuple[Tensor, Tensor]:
+        """The upper triangle of the landmark graph: pairs i n + j, and whole numbers in units of 2^-30."""
+        keys = torch.empty(0, dtype=torch.int64, device=X.device)
+        sums = keys.clone()
+        n_landmarks = len(self.landmarks)
+        for indices, units in self._weights(X):
+            more, products = landmark_graph(indices, units, n_landmarks)
+            keys, sums = add_pairs(torch.cat([keys, more]), torch.cat([sums, products]))
+        return keys, sums
+
+    def predict(self, X: Tensor) -> Tensor:
+        """Clusters of rows: the one with the most weight among a row's landmarks."""
+        assert self.labels is not None
+        n_clusters = int(self.labels.max()) + 1
+        return torch.cat([vote(indices, units, self.labels, n_clusters) for indices, units in self._weights(X)])
+
+    def _weights(self, X: Tensor):  # type: ignore[no-untyped-def]
+        same_device(X=X, landmarks=self.landmarks)
+        plain = bool((self.feature_scale == 1).all())
+        for rows in X.split(_ROWS_AT_ONCE):
+            points = rows if plain else (rows.double() / self.feature_scale).to(rows.dtype)
+            yield attach(points, self.landmarks, self.radius, self.n_nearest)
