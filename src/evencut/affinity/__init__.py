@@ -12,7 +12,7 @@ from .density import (
 )
 from .distinct import DistinctPoints, distinct_points
 from .equalization import density_law, equalize, equalizing_scale
-from .magnitude import check_magnitude, exact_scale, shrink_far
+from .magnitude import check_magnitude, exact_scale, shrink_far, spans_usual_range
 from .matrix import (
     Affinity,
     AffinityLike,
@@ -32,7 +32,7 @@ from .neighbors import (
     neighbor_recall,
 )
 from .preparation import PreparedPoints, prepare
-from .scaling import SCALES, feature_scale
+from .scaling import SCALES, feature_scale, scale_of_deviations
 
 __all__ = [
     "MAX_TREE_FEATURES",
@@ -67,9 +67,11 @@ __all__ = [
     "parzen_density",
     "prepare",
     "scale_affinity",
+    "scale_of_deviations",
     "scott_bandwidth",
     "shrink_far",
     "silverman_bandwidth",
+    "spans_usual_range",
     "squared_distances",
     "whiten",
 ]

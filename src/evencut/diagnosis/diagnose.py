@@ -10,8 +10,10 @@ from sklearn.utils import check_array
 
 from ..affinity import Affinity, AffinityLike, as_affinity, check_affinity
 from ..criteria import average_association, normalized_cut
+from ..gpu.tensors import is_tensor, to_array, to_tensor
 from ..kernels import KERNELS, KNN, Kernel
 from ..landmarks.blocks import RowBlocks, is_lazy, sample
+from ..landmarks.choosing import RowSample
 from .advice import advise
 from .connectivity import joining_neighbors
 from .evidence import GRAPH_NEIGHBORS, Evidence, gather
@@ -47,8 +49,9 @@ def diagnose(
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features), memory map, Dask array or frame, or RowBlocks
-        The points that were clustered. Of what is not in memory, only about `max_points` rows are looked at.
+    X : array or tensor of shape (n_samples, n_features), memory map, Dask array or frame, or RowBlocks
+        The points that were clustered. Of what is not in the memory of the CPU, only about `max_points` rows are
+        looked at.
     labels : array of shape (n_samples,)
         Their clusters: numbers or strings. The number -1 marks noise, which is left out.
     kernel : str or kernel object, optional
@@ -80,6 +83,8 @@ def diagnose(
     >>> diagnose(two, np.repeat(["left", "right"], 400)).biased
     False
     """
+    if is_tensor(X) or is_tensor(labels):
+        X, labels, affinity = _arrays_of(X, labels, affinity, max_points, random_state)
     if is_lazy(X) or is_lazy(labels) or isinstance(X, np.memmap | RowBlocks):
         X, labels = sample(X, labels, n_samples=max_points, random_state=random_state)
     given, all_names = _check(X, labels, max_points)
@@ -162,6 +167,19 @@ def _row(k: int, names: list[Any], evidence: Evidence, finding: Finding) -> Clus
         verdict=finding.verdict,
         confidence=float(finding.confidence),
     )
+
+
+def _arrays_of(X: Any, labels: Any, affinity: Any, max_points: int, random_state: int) -> tuple[Any, Any, Any]:
+    """Tensors as arrays: all of them where they are few or in the memory of the CPU, else the rows of a sample."""
+    if not is_tensor(X) or X.device.type == "cpu" or len(X) <= max_points:
+        return to_array(X), to_array(labels), to_array(affinity) if is_tensor(affinity) else affinity
+    if len(labels) != len(X):
+        raise ValueError(f"labels has {len(labels)} entries, but X has {len(X)} rows; give one label a row.")
+    if affinity is not None:
+        raise ValueError(f"an affinity of {len(X)} points does not go with the sample that is taken of them; leave it out.")
+    drawn = RowSample.of(max_points, len(X), random_state).places(len(X), 0)
+    rows = to_tensor(drawn, X)
+    return to_array(X[rows]), to_array(labels[rows]) if is_tensor(labels) else np.asarray(labels)[drawn], None
 
 
 def _kernel_matrix(

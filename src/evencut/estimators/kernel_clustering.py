@@ -14,9 +14,11 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity, prepare
 from ..criteria import CRITERIA, EQUALIZATIONS, PosedProblem, pose
 from ..diagnosis import BiasReport, diagnose
+from ..gpu.tensors import is_tensor
 from ..kernels import Extension, Kernel
 from ..selection import Selection, choose_number, select, select_number
 from ..solvers import SOLVERS, Solution, heaviest_first, refine, solve
+from .devices import answer_like, fit_tensor, predict_tensor
 from .fitting import step, warn_of_early_stop, whole_or_nothing
 from .inputs import (
     check_choice,
@@ -178,8 +180,9 @@ class KernelClustering(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), frame, or affinity of shape (n_samples, n_samples)
-            Points; or, with `kernel="precomputed"`, a dense or sparse affinity.
+        X : array or tensor of shape (n_samples, n_features), frame, or affinity of shape (n_samples, n_samples)
+            Points; or, with `kernel="precomputed"`, a dense or sparse affinity. With a torch tensor, labels and other
+            attributes are tensors on its device.
         y : ignored
         sample_weight : array of shape (n_samples,), optional
             How many points each point stands for.
@@ -189,6 +192,11 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         self
         """
         kernel = self._check_parameters()
+        if is_tensor(X):
+            return fit_tensor(self, X, sample_weight, kernel)
+        return self._fit_array(X, sample_weight, kernel)
+
+    def _fit_array(self, X: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> KernelClustering:
         X = self._check_points(X, kernel, reset=True)
         prepared = self._prepare(X, sample_weight, kernel)
         seed = seed_from(self.random_state)
@@ -213,8 +221,10 @@ class KernelClustering(ClusterMixin, BaseEstimator):
     def affinity_(self) -> Any:
         """The affinity of the kernel, before equalisation."""
         check_is_fitted(self)
+        if self._device is not None:
+            return self._device.entries
         # The points are kept in an order of their own; the affinity is brought back from it when asked for.
-        return as_affinity(self._affinity).among(self._prepared.given_order).entries
+        return answer_like(self.labels_, as_affinity(self._affinity).among(self._prepared.given_order).entries)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int64]:
         """Cluster the points and return their labels; parameters as in :meth:`fit`."""
@@ -225,7 +235,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array of shape (n_queries, n_features)
+        X : array or tensor of shape (n_queries, n_features)
             New points; or, with a precomputed kernel, their affinities with the fitted points.
 
         Returns
@@ -233,6 +243,8 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         ndarray of shape (n_queries,)
         """
         check_is_fitted(self)
+        if is_tensor(X) or self._device is not None:
+            return predict_tensor(self, X)
         X = self._check_points(X, self._prediction.kernel, reset=False)
         return self._prediction.labels(self._prepared.scaled(X))
 
@@ -281,10 +293,12 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         'ok'
         """
         check_is_fitted(self)
+        if X is None and self._device is not None:
+            return diagnose(self._device.prepared.points, self._device.labels, **options)
         if X is None and self._prediction.kernel.is_pairwise:
             raise ValueError("the model was fitted on an affinity; pass the points themselves: diagnose(X).")
         if X is not None:
-            return diagnose(np.asarray(X), self.labels_, **options)
+            return diagnose(X, self.labels_, **options)
         options.setdefault("affinity", self._affinity)
         return diagnose(self._prepared.points, self._prediction.fitted_labels, **options)
 
@@ -336,6 +350,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
 
     def _record(self, prepared: PreparedPoints, chosen: _Chosen, posed: PosedProblem, solution: Solution) -> None:
         """Keep what the fit has found, the points in the order of their first rows."""
+        self._device = None
         self._prediction = Prediction.of(chosen, prepared, posed, solution.labels, self.n_jobs)
         self._prepared = prepared
         self._affinity = chosen.affinity

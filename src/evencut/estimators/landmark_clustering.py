@@ -13,10 +13,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..affinity import SCALES
 from ..criteria import CRITERIA, EQUALIZATIONS
+from ..gpu.tensors import is_tensor
 from ..landmarks import LandmarkGraph, RowBlocks, landmark_graph, row_blocks, solve_landmarks, usual_landmarks
+from ..landmarks.attaching import Attachment
 from ..landmarks.blocks import is_lazy
 from ..selection import choose_number, select_number
-from ..solvers import SOLVERS
+from ..solvers import SOLVERS, Solution
+from .devices import fit_landmark_tensor, predict_tensor
 from .fitting import warn_of_early_stop, whole_or_nothing
 from .inputs import check_choice, check_count, check_n_jobs, seed_from
 
@@ -146,8 +149,9 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, memory map, sparse matrix, Dask array or frame, or RowBlocks
-            Rows of numbers. Sparse rows are made dense a slice at a time.
+        X : array, tensor, memory map, sparse matrix, Dask array or frame, or RowBlocks
+            Rows of numbers. Sparse rows are made dense a slice at a time. With a torch tensor, labels and other
+            attributes are tensors on its device; on a GPU, landmarks are chosen and attached there.
         y : ignored
 
         Returns
@@ -155,10 +159,16 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         self
         """
         self._check_parameters()
+        if is_tensor(X):
+            return fit_landmark_tensor(self, X)
+        return self._fit_array(X)
+
+    def _fit_array(self, X: Any) -> LandmarkClustering:
         rows = self._rows(X, reset=True)
         seed = seed_from(self.random_state)
         graph = self._choose_landmarks(rows, seed)
-        self._solve(graph, seed)
+        self._check_found(len(graph.attachment.landmarks))
+        warn_of_early_stop(self._solve(graph, seed, graph.labelled), self.max_iter)
         if is_lazy(X):
             self.labels_ = self._lazy_labels(rows)
         elif not isinstance(X, RowBlocks):
@@ -177,6 +187,8 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         ndarray or Dask array of shape (n_rows,)
         """
         check_is_fitted(self)
+        if is_tensor(X) or self._device is not None:
+            return predict_tensor(self, X)
         if is_lazy(X):
             return self._lazy_labels(self._rows(X, reset=False, count=False))
         return self._rows(X, reset=False).filled(self.attachment_.predict)
@@ -187,7 +199,7 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         return self._rows(X, reset=False).results(self.attachment_.predict, skip)
 
     def _choose_landmarks(self, rows: RowBlocks, seed: int) -> LandmarkGraph:
-        graph = landmark_graph(
+        return landmark_graph(
             rows,
             self._count_landmarks(rows.n_rows, rows.n_features),
             n_nearest=self.n_nearest,
@@ -196,25 +208,26 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
             seed=seed,
             n_jobs=self.n_jobs,
         )
-        n_found = len(graph.attachment.landmarks)
+
+    def _check_found(self, n_found: int) -> None:
         if not isinstance(self.n_clusters, str) and n_found < self.n_clusters:
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than the {n_found} distinct points found for "
                 f"landmarks; ask for at most {n_found} clusters."
             )
-        return graph
 
-    def _solve(self, graph: LandmarkGraph, seed: int) -> None:
-        """Cluster the landmarks and keep what labels a row."""
+    def _solve(self, graph: LandmarkGraph, seed: int, labelled: Callable[[NDArray[np.int64]], Any]) -> Solution:
+        """Cluster the landmarks and keep what labels a row: `labelled` makes it of the clusters of landmarks in use."""
         seed = seed_from(seed)
         n_clusters = self.n_clusters
         if isinstance(n_clusters, str):
             affinity = graph.used_affinity
             n_clusters = choose_number(select_number(affinity, np.ones(affinity.shape[0]), seed).numbers)
         how = {name: getattr(self, name) for name in ("criterion", "equalize", "solver", "n_init", "max_iter")}
-        attachment, solution = solve_landmarks(graph, n_clusters, seed=seed, **how)
-        warn_of_early_stop(solution, self.max_iter)
+        solution = solve_landmarks(graph, n_clusters, seed=seed, **how)
+        attachment = labelled(solution.labels)
         self.attachment_ = attachment
+        self._device = None if isinstance(attachment, Attachment) else attachment
         self.feature_scale_ = attachment.feature_scale
         self.landmarks_ = attachment.landmarks * self.feature_scale_
         self.n_clusters_ = n_clusters
@@ -223,6 +236,7 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         self.landmark_affinity_ = graph.affinity
         self.energy_ = solution.energy
         self.n_iter_ = solution.n_iter
+        return solution
 
     def _lazy_labels(self, rows: Any) -> Any:
         from ..landmarks.dask import lazy_results

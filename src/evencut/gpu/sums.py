@@ -177,6 +177,11 @@ class KernelSums:
         """Where the points are."""
         return self._rows.points.device
 
+    @property
+    def like(self) -> Tensor:
+        """A tensor on the device."""
+        return self._rows.points
+
     def part(self, rows: Tensor | slice = slice(None), columns: Tensor | slice = slice(None)) -> KernelSums:
         """The same for some rows and columns of the matrix.
 

@@ -18,7 +18,7 @@ from .attaching import Attachment, whole_graph
 from .blocks import RowBlocks, row_blocks
 from .choosing import RowSample, choose_landmarks
 
-__all__ = ["LandmarkGraph", "labels_by_landmarks", "landmark_graph", "solve_landmarks", "usual_landmarks"]
+__all__ = ["LandmarkGraph", "labels_by_landmarks", "landmark_graph", "pilot_rows", "solve_landmarks", "usual_landmarks"]
 
 # The pilot sample has so many rows for each landmark, enough for a density at the landmarks' own scale, and no
 # fewer than so many in all: a cluster of one row in a thousand then shows up in it.
@@ -79,6 +79,17 @@ def usual_landmarks(n_rows: int, n_features: int, n_clusters: int) -> int:
     return min(max(min(max(30 * math.isqrt(n_rows), 1000), most), 20 * n_clusters), n_rows)
 
 
+def pilot_rows(n_landmarks: int) -> int:
+    """How many rows the sample has that landmarks are chosen from.
+
+    Examples
+    --------
+    >>> pilot_rows(3000)
+    60000
+    """
+    return max(_PILOT_ROWS * n_landmarks, _LEAST_PILOT_ROWS)
+
+
 def landmark_graph(
     rows: RowBlocks,
     n_landmarks: int,
@@ -112,8 +123,7 @@ def landmark_graph(
     >>> landmark_graph(rows, 50).affinity.shape
     (50, 50)
     """
-    n_pilot = max(_PILOT_ROWS * n_landmarks, _LEAST_PILOT_ROWS)
-    pilot = rows.gathered(RowSample.of(n_pilot, rows.n_rows, seed))
+    pilot = rows.gathered(RowSample.of(pilot_rows(n_landmarks), rows.n_rows, seed))
     divisor = feature_scale(pilot, scale)
     landmarks = choose_landmarks(pilot / divisor, n_landmarks, density, np.random.default_rng(seed), n_jobs)
     attachment = Attachment.to(landmarks, n_nearest, divisor)
@@ -122,15 +132,14 @@ def landmark_graph(
 
 def solve_landmarks(
     graph: LandmarkGraph, n_clusters: int, criterion: str, equalize: str | None, seed: int, **how: Any
-) -> tuple[Attachment, Solution]:
-    """The attachment with the clusters of the landmarks, and the solution on their graph.
+) -> Solution:
+    """The clusters of the landmarks in use, cut from their graph.
 
     `how` goes on to :func:`evencut.solvers.solve`.
     """
     affinity = graph.used_affinity
     posed = pose(affinity, np.ones(affinity.shape[0]), criterion, equalize)
-    solution = solve(posed.problem, n_clusters, random_state=seed, **how)
-    return graph.labelled(solution.labels), solution
+    return solve(posed.problem, n_clusters, random_state=seed, **how)
 
 
 def labels_by_landmarks(
@@ -149,4 +158,5 @@ def labels_by_landmarks(
     rows = row_blocks(X, n_jobs)
     graph = landmark_graph(rows, usual_landmarks(len(X), X.shape[1], n_clusters), seed=seed, n_jobs=n_jobs)
     solver_seed = int(np.random.RandomState(seed).randint(2**31 - 1))
-    return rows.filled(solve_landmarks(graph, n_clusters, "normalized_cut", None, solver_seed, **how)[0].predict)
+    solution = solve_landmarks(graph, n_clusters, "normalized_cut", None, solver_seed, **how)
+    return rows.filled(graph.labelled(solution.labels).predict)

@@ -1,0 +1,200 @@
+"""Whole fits on a GPU, points to labels: all pairs of a kernel there, graphs of neighbours with the solver on the CPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..affinity import as_affinity
+from ..affinity.on_device import whiten_tensor
+from ..criteria import pose
+from ..gpu.all_pairs import solve_all_pairs
+from ..gpu.graph import Graph, half_radius, neighbor_graph, shared_neighbor_graph
+from ..gpu.landmarks import locality_order
+from ..gpu.nearest import nearest_to_points
+from ..gpu.prediction import DevicePrediction, Extension, KernelRows, NeighborRows
+from ..gpu.problem import AllPairs, cluster_totals
+from ..gpu.problem import pose as pose_all_pairs
+from ..gpu.sums import KernelSums
+from ..gpu.tensors import to_array, to_tensor
+from ..kernels import KNN, AdaptiveGaussian, Gaussian, Kernel, LocalScaling, SharedNeighbors
+from ..landmarks import usual_landmarks
+from ..landmarks.solving import LandmarkGraph, solve_landmarks
+from ..solvers import SOLVERS, heaviest_first, refine, solve
+from ..solvers.starts import fill_empty
+from .device_landmarks import attach_to_landmarks, bandwidths, labelled
+from .device_points import DevicePoints
+from .fitting import step
+
+__all__ = ["DeviceFit", "fit_by_graph", "fit_by_pairs"]
+
+# Neighbours on the graph of all points on which the labels of landmarks are refined: borders need no more.
+_REFINING_NEIGHBORS = 15
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceFit:
+    """What a fit on a device has found, its points in the order of their first rows.
+
+    Parameters
+    ----------
+    prepared : DevicePoints
+    affinity : Graph or KernelSums
+    prediction : DevicePrediction
+    labels, weights, scale, degrees : Tensors of shape (n_points,)
+    energy : float
+    trace : tuple of float
+    n_iter : int
+    converged : bool
+    """
+
+    prepared: DevicePoints
+    affinity: Graph | KernelSums
+    prediction: DevicePrediction
+    labels: Tensor
+    weights: Tensor
+    scale: Tensor
+    degrees: Tensor
+    energy: float
+    trace: tuple[float, ...]
+    n_iter: int
+    converged: bool
+
+    @property
+    def entries(self) -> Any:
+        """What a user holds: a sparse tensor, or sums of kernels where the matrix is never formed."""
+        return self.affinity.to_torch() if isinstance(self.affinity, Graph) else self.affinity
+
+
+def fit_by_pairs(estimator: Any, prepared: DevicePoints, kernel: Kernel, n_clusters: int, seed: int) -> DeviceFit:
+    """Lloyd steps from the spectrum of a sample, for all pairs of a Gaussian kernel; nothing leaves the device."""
+    step("bandwidths", 1, 3)
+    sums, extension = _kernel_sums(prepared, kernel)
+    problem = pose_all_pairs(sums, estimator.criterion, estimator.equalize, prepared.weights)
+    step("clusters", 2, 3)
+    how = {"n_init": estimator.n_init, "max_iter": estimator.max_iter}
+    found = solve_all_pairs(problem, n_clusters, seed=seed, **how)
+    step("summary", 3, 3)
+    weights, scale = problem.scale, torch.ones_like(problem.scale)
+    if estimator.equalize == "exact":
+        weights, scale = prepared.weights, problem.scale / prepared.weights
+    inside, weight = _associations(problem, found.labels, n_clusters)
+    by_degree = estimator.criterion == "normalized_cut"
+    prediction = DevicePrediction(
+        extension, prepared.points, found.labels, problem.scale, inside, weight, by_degree, estimator.equalize == "exact"
+    )
+    # Without weights the normalised cut has summed them already.
+    plain = by_degree and estimator.equalize is None and bool((weights == 1).all())
+    degrees = problem.weights if plain else sums(torch.ones_like(weights))
+    return DeviceFit(
+        prepared, sums, prediction, found.labels, weights, scale, degrees, found.energy, found.trace, len(found.trace),
+        found.converged,
+    )  # fmt: skip
+
+
+def _kernel_sums(prepared: DevicePoints, kernel: Kernel) -> tuple[KernelSums, Extension]:
+    """The matrix of the kernel, never formed, and its rows for new points."""
+    points = prepared.points
+    if isinstance(kernel, Gaussian):
+        white = whiten_tensor(points, kernel.bandwidth, weights=prepared.weights)[0]
+        one = torch.ones(len(white), dtype=torch.float64, device=white.device)
+        return KernelSums(white, 1.0), _Whitened(kernel.bandwidth, prepared, KernelRows(white, one, "gaussian"))
+    if isinstance(kernel, AdaptiveGaussian):
+        form, sigma = "mean", bandwidths(points, kernel.n_neighbors, kernel.transform, kernel.alpha)
+    else:
+        assert isinstance(kernel, LocalScaling)
+        form, sigma = "product", bandwidths(points, kernel.n_neighbors, "constant")
+    return KernelSums(points, sigma, form=form), KernelRows(points, sigma, form, kernel.n_neighbors)
+
+
+@dataclass(frozen=True, eq=False)
+class _Whitened:
+    """The rows of a kernel whose points were divided by the bandwidth first."""
+
+    bandwidth: Any
+    prepared: DevicePoints
+    rows: KernelRows
+
+    def links(self, Y: Tensor, table: Tensor) -> Tensor:
+        white = whiten_tensor(Y, self.bandwidth, like=self.prepared.points, weights=self.prepared.weights)[0]
+        return self.rows.links(white, table)
+
+
+def _associations(problem: AllPairs, labels: Tensor, n_clusters: int) -> tuple[Tensor, Tensor]:
+    links = problem.links(torch.nn.functional.one_hot(labels, n_clusters).double())
+    own = links.gather(1, labels[:, None])[:, 0]
+    if problem.diagonal is not None:
+        own = own + problem.diagonal
+    return cluster_totals(own, labels, n_clusters), cluster_totals(problem.weights, labels, n_clusters)
+
+
+def fit_by_graph(
+    estimator: Any, prepared: DevicePoints, kernel: Kernel | None, n_clusters: int, seed: int
+) -> DeviceFit:
+    """A graph of neighbours made on the device, copied once, and cut by the compiled solvers of the CPU.
+
+    Without a kernel the start is the cut of landmarks, refined on the shared-neighbour graph of all points.
+    """
+    step("neighbours and affinity", 1, 3)
+    order = locality_order(prepared.points, torch.Generator().manual_seed(seed))
+    near = prepared.taken(order)
+    start = None
+    if kernel is None and SOLVERS[estimator.solver].takes_starts and n_clusters > 1:
+        start = _landmark_labels(estimator, near.points, n_clusters, seed)
+        kernel = SharedNeighbors(min(_REFINING_NEIGHBORS, len(near.points) - 1))
+    graph, extension = _graph(near.points, kernel or SharedNeighbors())
+    step("clusters", 2, 3)
+    affinity, weights = graph.to_scipy(), to_array(near.weights)
+    posed = pose(affinity, weights, estimator.criterion, estimator.equalize)
+    if start is None:
+        how = {name: getattr(estimator, name) for name in ("solver", "n_init", "max_iter")}
+        solution = solve(posed.problem, n_clusters, random_state=seed, **how)
+    else:
+        solution = refine(posed.problem, start, n_clusters, max_iter=estimator.max_iter)
+    step("summary", 3, 3)
+    back = order.argsort()
+    labels = heaviest_first(solution.labels, posed.problem.weights, to_array(near.first_row))
+    inside, weight = (to_tensor(part, graph.values) for part in posed.problem.associations(labels, n_clusters))
+    on_device = {
+        name: to_tensor(part, graph.values)
+        for name, part in (("labels", labels), ("weights", posed.weights), ("scale", posed.scale))
+    }
+    degrees = to_tensor(as_affinity(affinity).degrees(), graph.values)
+    prediction = DevicePrediction(
+        extension, near.points, on_device["labels"], on_device["weights"] * on_device["scale"], inside, weight,
+        estimator.criterion == "normalized_cut", posed.is_even,
+    )  # fmt: skip
+    given = {name: part[back] for name, part in on_device.items()}
+    return DeviceFit(
+        prepared, graph.taken(back), prediction, **given, degrees=degrees[back], energy=solution.energy,
+        trace=solution.trace, n_iter=solution.n_iter, converged=solution.converged,
+    )  # fmt: skip
+
+
+def _landmark_labels(estimator: Any, points: Tensor, n_clusters: int, seed: int) -> NDArray[np.int64]:
+    n_landmarks = usual_landmarks(len(points), points.shape[1], n_clusters)
+    attachment, affinity = attach_to_landmarks(points, n_landmarks, seed=seed)
+    graph = LandmarkGraph(attachment, affinity)
+    how = {name: getattr(estimator, name) for name in ("solver", "n_init", "max_iter")}
+    solution = solve_landmarks(graph, n_clusters, "normalized_cut", None, seed, **how)
+    labels = to_array(labelled(attachment, graph.used, solution.labels).predict(points))
+    return fill_empty(labels, n_clusters)
+
+
+def _graph(points: Tensor, kernel: Kernel) -> tuple[Graph, Extension]:
+    """The symmetric graph of a kernel of neighbours, and its rows for new points."""
+    if isinstance(kernel, KNN):
+        n_near = min(kernel.n_neighbors, len(points))
+        graph = neighbor_graph(nearest_to_points(points, n_near)[1], kernel.symmetrize, points.dtype)
+        return graph, NeighborRows(points, n_near)
+    assert isinstance(kernel, SharedNeighbors)
+    shape = {"sharpness": float(kernel.sharpness), "power": float(kernel.power)}
+    distances, indices = nearest_to_points(points, min(kernel.n_neighbors + 1, len(points)))
+    graph = shared_neighbor_graph(points, distances, indices, **shape)
+    lists = indices.contiguous()
+    return graph, NeighborRows(points, lists.shape[1], lists, half_radius(distances), **shape)

@@ -1,0 +1,193 @@
+"""Where a fit runs: the input decides. Arrays stay arrays; tensors are clustered on their device and answered there.
+
+Torch is never imported here; the modules that need it are loaded once a tensor has come in.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..affinity import limits
+from ..affinity.on_device import runs_on_device
+from ..gpu.tensors import is_tensor, to_array, to_tensor
+from ..kernels import KNN, AdaptiveGaussian, Gaussian, Kernel, LocalScaling, SharedNeighbors
+from .fitting import warn_of_early_stop
+from .inputs import seed_from
+
+__all__ = ["answer_like", "fit_landmark_tensor", "fit_tensor", "predict_tensor"]
+
+# All pairs of fewer points are done on the CPU before a GPU has compiled its kernels.
+_MANY_PAIRS = 5000
+# The number of clusters is read off a sample of so many points.
+_NUMBER_SAMPLE = 5000
+
+
+def answer_like(X: Any, answer: Any) -> Any:
+    """An answer as a tensor on the device of X where X is a tensor, as it is otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> answer_like(np.zeros(1), np.arange(2))
+    array([0, 1])
+    """
+    if not is_tensor(X):
+        return answer
+    if sparse.issparse(answer):
+        from ..gpu.graph import Graph
+
+        parts = (answer.indptr.astype(np.int64), answer.indices.astype(np.int64), answer.data)
+        return Graph(*(to_tensor(part, X) for part in parts)).to_torch()
+    if isinstance(answer, np.ndarray) and answer.dtype.kind in "biuf":
+        return to_tensor(answer, X)
+    return answer
+
+
+def fit_tensor(estimator: Any, X: Any, sample_weight: Any, kernel: Kernel | None) -> Any:
+    """Fit an estimator of a kernel to a tensor.
+
+    On a GPU, tables of many points are clustered there. Fewer points, and kernels without a form for the GPU, are
+    clustered in the memory of the CPU; the answers are tensors on the device of X all the same.
+    """
+    from ..gpu.arrays import check_points
+
+    X = check_points(X)
+    how = _way(X, kernel)
+    if how is None:
+        return _fit_array(estimator, X, sample_weight, kernel)
+    from .device_points import check_weights, prepare_on_device
+
+    _check_size(X)
+    weights = check_weights(sample_weight, X)
+    scale = None if estimator.scale == "auto" and kernel is not None else estimator.scale
+    prepared = prepare_on_device(X, weights, scale=scale)
+    if prepared is None:
+        return _fit_array(estimator, X, sample_weight, kernel)
+    n_points = len(prepared.points)
+    if not isinstance(estimator.n_clusters, str) and n_points < estimator.n_clusters:
+        raise ValueError(
+            f"n_clusters={estimator.n_clusters} is more than the {n_points} distinct points given; "
+            f"ask for at most {n_points} clusters."
+        )
+    seed = seed_from(estimator.random_state)
+    fit = how(estimator, prepared, kernel, _number(estimator, prepared.points, seed), seed)
+    warn_of_early_stop(fit, estimator.max_iter)
+    _record(estimator, fit, X)
+    return estimator
+
+
+def fit_landmark_tensor(estimator: Any, X: Any) -> Any:
+    """Fit the estimator of landmarks to a tensor: on a GPU, only the graph of the landmarks leaves it."""
+    from ..gpu.arrays import check_points
+
+    X = check_points(X)
+    if not runs_on_device(X):
+        return _fit_array(estimator, X)
+    from ..landmarks.solving import LandmarkGraph
+    from .device_landmarks import attach_to_landmarks, labelled
+
+    _check_size(X)
+    estimator.n_features_in_ = X.shape[1]
+    seed = seed_from(estimator.random_state)
+    attachment, affinity = attach_to_landmarks(
+        X,
+        estimator._count_landmarks(*X.shape),
+        n_nearest=estimator.n_nearest,
+        density=estimator.landmark_density,
+        scale=estimator.scale,
+        seed=seed,
+    )
+    graph = LandmarkGraph(attachment, affinity)
+    estimator._check_found(len(attachment.landmarks))
+    warn_of_early_stop(estimator._solve(graph, seed, partial(labelled, attachment, graph.used)), estimator.max_iter)
+    estimator.labels_ = estimator.attachment_.predict(X)
+    _as_tensors(estimator, X)
+    return estimator
+
+
+def predict_tensor(estimator: Any, X: Any) -> Any:
+    """Clusters of new points: tensors for tensors, arrays for arrays, wherever the model was fitted."""
+    from ..gpu.arrays import check_points
+
+    fitted_there = getattr(estimator, "_device", None)
+    if fitted_there is None:
+        return to_tensor(estimator.predict(to_array(check_points(X))), X)
+    like = fitted_there.prediction.points if hasattr(fitted_there, "prediction") else fitted_there.landmarks
+    points = check_points(X if is_tensor(X) else to_tensor(np.asarray(X), like))
+    if points.shape[1] != estimator.n_features_in_:
+        raise ValueError(f"X has {points.shape[1]} features, but {estimator.n_features_in_} were fitted.")
+    points = points.to(like.dtype)
+    if hasattr(fitted_there, "prediction"):
+        labels = fitted_there.prediction.labels(fitted_there.prepared.scaled(points))
+    else:
+        labels = fitted_there.predict(points)
+    return labels if is_tensor(X) else to_array(labels)
+
+
+def _way(X: Any, kernel: Kernel | None) -> Any:
+    """How a tensor is fitted on its device; None where the CPU does it."""
+    if not runs_on_device(X):
+        return None
+    # A subclass has an affinity of its own, which only it knows.
+    kind = type(kernel)
+    exact = kind is not KNN or kernel.neighbors in ("auto", "exact")  # type: ignore[union-attr]
+    if (kernel is None or kind in (SharedNeighbors, KNN)) and exact and len(X) > limits.MANY_POINTS:
+        from .device_fits import fit_by_graph
+
+        return fit_by_graph
+    own = getattr(kernel, "covariances", None)
+    if kind in (Gaussian, AdaptiveGaussian, LocalScaling) and own is None and len(X) > _MANY_PAIRS:
+        from .device_fits import fit_by_pairs
+
+        return fit_by_pairs
+    return None
+
+
+def _number(estimator: Any, points: Any, seed: int) -> int:
+    """The number of clusters; `"auto"` reads it off a sample, on the CPU."""
+    if not isinstance(estimator.n_clusters, str):
+        return int(estimator.n_clusters)
+    rows = np.sort(np.random.default_rng(seed).permutation(len(points))[:_NUMBER_SAMPLE])
+    some = type(estimator)(**{**estimator.get_params(deep=False), "random_state": seed, "verbose": 0})
+    return int(some.fit(to_array(points[to_tensor(rows, points)])).n_clusters_)
+
+
+def _check_size(X: Any) -> None:
+    if len(X) < 2:
+        raise ValueError(f"Found array with {len(X)} sample(s) while a minimum of 2 is required.")
+
+
+def _fit_array(estimator: Any, X: Any, *given: Any) -> Any:
+    """Fit to the values of a tensor in the memory of the CPU, and answer with tensors."""
+    estimator._fit_array(to_array(X), *(to_array(value) if is_tensor(value) else value for value in given))
+    _as_tensors(estimator, X)
+    return estimator
+
+
+def _as_tensors(estimator: Any, X: Any) -> None:
+    for name, value in list(vars(estimator).items()):
+        if name.endswith("_"):
+            setattr(estimator, name, answer_like(X, value))
+
+
+def _record(estimator: Any, fit: Any, X: Any) -> None:
+    """Keep what a fit on a device has found, under the names that every fit has."""
+    prepared = fit.prepared
+    estimator._device = fit
+    estimator._prediction = estimator._prepared = estimator._affinity = None
+    estimator.n_features_in_ = X.shape[1]
+    estimator.n_clusters_ = len(fit.prediction.weight)
+    estimator.feature_scale_ = prepared.feature_scale
+    estimator.point_of_row_ = prepared.of_row
+    estimator.weights_, estimator.equalizing_scale_, estimator.degrees_ = fit.weights, fit.scale, fit.degrees
+    estimator.energy_, estimator.n_iter_ = fit.energy, fit.n_iter
+    estimator.energy_trace_ = to_tensor(np.array(fit.trace), X)
+    labels = fit.labels[prepared.of_row]
+    left_out = (prepared.of_row < 0).nonzero()[:, 0]
+    if len(left_out):
+        labels[left_out] = fit.prediction.labels(prepared.scaled(X[left_out]))
+    estimator.labels_ = labels
