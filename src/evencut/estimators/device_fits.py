@@ -1,4 +1,4 @@
-"""Whole fits on a GPU, points to labels: all pairs of a kernel there, graphs of neighbours with the solver on the CPU."""
+"""Whole fits on a GPU, points to labels: all pairs of a kernel there, graphs of neighbours cut by the CPU's solvers."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ def fit_by_pairs(estimator: Any, prepared: DevicePoints, kernel: Kernel, n_clust
     if estimator.equalize == "exact":
         weights, scale = prepared.weights, problem.scale / prepared.weights
     inside, weight = _associations(problem, found.labels, n_clusters)
-    by_degree = estimator.criterion == "normalized_cut"
+    by_degree, is_even = estimator.criterion == "normalized_cut", estimator.equalize == "exact"
     prediction = DevicePrediction(
-        extension, prepared.points, found.labels, problem.scale, inside, weight, by_degree, estimator.equalize == "exact"
+        extension, prepared.points, found.labels, problem.scale, inside, weight, by_degree, is_even
     )
     # Without weights the normalised cut has summed them already.
     plain = by_degree and estimator.equalize is None and bool((weights == 1).all())

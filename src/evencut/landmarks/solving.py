@@ -36,11 +36,12 @@ class LandmarkGraph:
     Parameters
     ----------
     attachment : Attachment
+        Or its like on a device, which has a labelling of its own.
     affinity : CSR array of shape (n_landmarks, n_landmarks)
         :math:`B^T B` over all rows.
     """
 
-    attachment: Attachment
+    attachment: Any
     affinity: sparse.csr_array
 
     @property
@@ -64,7 +65,8 @@ class LandmarkGraph:
         nearest = kneighbors(landmarks[self.used], 1, at=landmarks)[1][:, 0]
         everyone = labels[nearest]
         everyone[self.used] = labels
-        return self.attachment.labelled(everyone)
+        attachment: Attachment = self.attachment.labelled(everyone)
+        return attachment
 
 
 def usual_landmarks(n_rows: int, n_features: int, n_clusters: int) -> int:
