@@ -4,7 +4,9 @@
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 VENV := .venv
-BIN := $(VENV)/bin
+ON_WINDOWS := $(filter Windows_NT,$(OS))
+BIN := $(VENV)/$(if $(ON_WINDOWS),Scripts,bin)
+VENV_PYTHON := $(BIN)/python$(if $(ON_WINDOWS),.exe)
 # What each kind of work installs. Its mark is made once, and again when pyproject.toml or this file changes.
 EXTRAS_run := cli,plot
 EXTRAS_test := test
@@ -19,7 +21,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test test-gpu lint bench leaderboard docs dist clean
+.PHONY: help run test test-gpu lint bench leaderboard docs dist trydist clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,14 +51,17 @@ docs: $(READY)docs ## the documentation, in docs/_build/html
 dist: $(READY)test ## sdist and wheel, in dist/
 	$(BIN)/python -m build --no-isolation
 
+trydist: $(READY)test ## a wheel, installed in an empty environment and tried
+	$(BIN)/python -m pytest -rs tests/test_packaging.py
+
 clean: ## remove everything that make made
 	rm -rf $(VENV) out build dist docs/_build docs/gallery docs/api docs/results .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(BIN)/python:
+$(VENV_PYTHON):
 	@test -n "$(PYTHON)" || { echo "evencut needs Python 3.11 or newer: install it, or name it with make PYTHON=/path/to/python" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(READY)%: pyproject.toml Makefile | $(BIN)/python
+$(READY)%: pyproject.toml Makefile | $(VENV_PYTHON)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS_$*)]"
 	@touch $@

@@ -16,7 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from .data import crossing_worms, grid_blobs, worms
 from .peers import GAUSSIAN_BANDWIDTH, graph_of
-from .report import write_report
+from .results_page import write_report
 
 _ALL = (
     "evencut NormalizedCut",

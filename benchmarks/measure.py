@@ -8,7 +8,6 @@ small call first loads what the method loads, and compiles what it compiles; it 
 from __future__ import annotations
 
 import importlib
-import resource
 import sys
 import time
 import warnings
@@ -43,7 +42,10 @@ def peak_megabytes():
         status = Path("/proc/self/status").read_text()
         return int(status.split("VmHWM:")[1].split()[0]) / 1024
     except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        # Not Linux: macOS counts bytes, other POSIX systems kilobytes; Windows has neither and is not measured.
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024**2 if sys.platform == "darwin" else 1024)
 
 
 def _prepare(X, takes, source=None):

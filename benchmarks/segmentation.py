@@ -27,10 +27,13 @@ import numpy as np
 from scipy.ndimage import binary_erosion, distance_transform_edt, label
 
 from evencut.paper.grabcut import error_rate, find_photos, grown_box, opencv_mask, read_photo, tight_box
-from evencut.paper.table1 import OneGraph
 from evencut.segmentation import segment
-from evencut.segmentation.engine import Settings
-from evencut.segmentation.interactive import begin
+from evencut.segmentation.clock import Clock
+from evencut.segmentation.images import as_image
+from evencut.segmentation.interactive import build_engine
+from evencut.segmentation.knowledge import gather
+from evencut.segmentation.session import first_answer
+from evencut.segmentation.settings import Settings
 
 BOXES = {
     "given": lambda photo: photo.box,
@@ -40,9 +43,11 @@ BOXES = {
 
 
 def settings_of(strictness: tuple[float, ...], surcharge: float, smoothness: float) -> Settings:
-    weights = {**Settings().smoothness, ("entropy", "contrast"): smoothness}
-    return Settings(strictness=strictness, surcharge=surcharge, smoothness=weights)
+    return Settings(strictness=strictness, surcharge=surcharge, smoothness=smoothness)
 
+
+DEFAULT = Settings()
+SMOOTHNESS = DEFAULT.auto_smoothness["entropy", "contrast"]
 
 #: The three constants that matter most: all pairs of the first two, and the third around its default.
 GRID = [
@@ -51,18 +56,6 @@ GRID = [
         [(0.6, 0.4, 0.25), (0.5, 0.4, 0.25), (0.4, 0.25)], [0.2, 0.3, 0.4]
     )
 ] + [settings_of((0.5, 0.4, 0.25), 0.3, smoothness) for smoothness in (8.0, 11.0, 23.0)]
-DEFAULTS = {
-    "scribbles": None,
-    "mask": None,
-    "hard": True,
-    "start": "barrier",
-    "criterion": "entropy",
-    "equalize": None,
-    "regularizer": "contrast",
-    "smoothness": "auto",
-    "features": "lab",
-    "maxflow": "grid",
-}
 TUNING_BOXES = ("given, grown 0-15 % a side", "tight, grown 0-15 % a side")
 
 
@@ -120,16 +113,14 @@ def tune(data: Path, name: str) -> np.ndarray:
     photo = read_photo(data, name)
     warnings.simplefilter("ignore")
     errors = np.zeros((len(GRID), len(TUNING_BOXES)))
-    kernel = OneGraph()
+    image = as_image(photo.image)
     for j, kind in enumerate(TUNING_BOXES):
         box = BOXES[kind](photo)
-        rng = np.random.default_rng(0)
-        session = begin(photo.image, box=box, settings=Settings(), kernel=kernel, random_state=rng, **DEFAULTS)
+        knowledge = gather(photo.truth.shape, box=box, scribbles=None, mask=None, hard=True)
+        engine = build_engine(image, "lab", knowledge, Settings(), 0, Clock())
         for i, settings in enumerate(GRID):
-            session.engine.settings = settings
-            session.engine.term.surcharge = np.array([0.0, settings.surcharge])
-            session.engine.smoothness = settings.smoothness["entropy", "contrast"]
-            errors[i, j] = error_rate(session.answer().mask, photo.truth, box)
+            mask = first_answer(engine.retuned(settings), knowledge, Clock()).mask
+            errors[i, j] = error_rate(mask, photo.truth, box)
     return errors
 
 
@@ -156,7 +147,7 @@ def cross_tuned(errors: np.ndarray) -> list[tuple[str, str, float, float, float]
     errors : ndarray of shape (n_photos, n_settings, n_boxes)
     """
     mean = errors.mean(axis=2)
-    default = GRID.index(Settings())
+    default = GRID.index(settings_of(DEFAULT.strictness, DEFAULT.surcharge, SMOOTHNESS))
     rows = []
     even, odd = slice(0, None, 2), slice(1, None, 2)
     for where, test, train in (("even", even, odd), ("odd", odd, even)):
@@ -169,7 +160,7 @@ def cross_tuned(errors: np.ndarray) -> list[tuple[str, str, float, float, float]
 def describe(settings: Settings) -> str:
     return (
         f"strictness {settings.strictness[0]:g}, surcharge {settings.surcharge:g}, "
-        f"smoothness {settings.smoothness['entropy', 'contrast']:g}"
+        f"smoothness {settings.smoothness:g}"
     )
 
 

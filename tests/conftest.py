@@ -1,4 +1,4 @@
-"""Shared fixtures: the folder of real data, where it is to be had."""
+"""Shared fixtures: random numbers of its own for every test, and the folder of real data, where it is to be had."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,14 @@ from pathlib import Path
 # Lets scikit-learn's suite run its array API check instead of skipping it; read when scipy is imported.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
+import numpy as np
 import pytest
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Random numbers that are the same whatever ran before."""
+    return np.random.default_rng(0)
 
 
 @pytest.fixture(scope="session")

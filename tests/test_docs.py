@@ -30,7 +30,10 @@ def _no_window(monkeypatch):
     plt.close("all")
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if "```python\n" in page.read_text()], ids=lambda p: p.stem)
+WITH_CODE = [page for page in PAGES if "```python\n" in page.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.stem)
 def test_the_code_of_a_page_prints_what_it_says(page, capsys):
     names = {"__name__": "__main__"}
     for code, printed in steps(page.read_text(encoding="utf-8")):

@@ -7,11 +7,9 @@ from scipy import sparse
 from evencut.criteria import average_association, average_cut, normalized_cut
 from evencut.solvers.merging import merge_clusters, merge_levels
 
-RNG = np.random.default_rng(0)
-
 
 def random_affinity(n=30):
-    A = RNG.random((n, n))
+    A = np.random.default_rng(0).random((n, n))
     return A + A.T
 
 

@@ -41,7 +41,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     assert wheel.name == f"evencut-{evencut.__version__}-py3-none-any.whl"
     names = set(zipfile.ZipFile(wheel).namelist())
     source = ROOT / "src"
-    modules = {str(path.relative_to(source)) for path in source.rglob("*.py")}
+    modules = {path.relative_to(source).as_posix() for path in source.rglob("*.py")}
     assert modules | {"evencut/py.typed"} <= names
     assert {name.split("/")[0] for name in names} == {"evencut", f"evencut-{evencut.__version__}.dist-info"}
     assert not [name for name in names if "__pycache__" in name]
@@ -55,7 +55,7 @@ def test_every_page_tells_of_this_version():
 
 def test_the_wheel_works_alone_in_an_empty_environment(wheel, tmp_path):
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "empty")], check=True)
-    binaries = tmp_path / "empty" / "bin"
+    binaries = tmp_path / "empty" / ("Scripts" if sys.platform == "win32" else "bin")
     install = [binaries / "python", "-m", "pip", "install", "--quiet", "--retries", "1", "--no-compile", wheel]
     bare = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     installed = subprocess.run(install, capture_output=True, text=True, env=bare)

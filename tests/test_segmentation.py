@@ -1,11 +1,14 @@
 """Cutting objects out of small synthetic images, through the public API."""
 
+import pickle
+
 import numpy as np
 import pytest
 
-from evencut.criteria import CRITERIA
+from evencut.criteria import CRITERIA, Criterion, RatioProblem
 from evencut.kernels import KNN, Gaussian
 from evencut.segmentation import SampledKNN, Segmentation, partition, segment
+from evencut.segmentation.bilateral import bilateral_gaussian
 from evencut.segmentation.boundary import boundary_weights
 from evencut.segmentation.grid import boundary_energy
 
@@ -214,6 +217,30 @@ def test_refine_follows_a_stroke_and_leaves_the_first_result_alone():
     assert not third.mask[24:26, 60:64].any()
 
 
+def test_a_pickled_result_can_be_refined():
+    image, left, _right = two_discs()
+    first = segment(image, box=(10, 8, 78, 42), features=["lab", lambda small: 0 * small[..., :1]])
+    stroke = np.zeros(left.shape, dtype=int)
+    stroke[24:26, 60:64] = 1
+    again = pickle.loads(pickle.dumps(first))
+    assert (again.mask == first.mask).all()
+    assert (again.refine(stroke).mask == first.refine(stroke).mask).all()
+
+
+def test_a_new_criterion_is_known_at_once(monkeypatch):
+    class HalfAssociation(Criterion):
+        def problem(self, matrix, counts):
+            return RatioProblem(matrix.rescaled(np.full(len(counts), 0.5**0.5)), counts)
+
+    monkeypatch.setitem(CRITERIA, "half", HalfAssociation())
+    image, truth, box = disc_image()
+    result = segment(image, box=box, criterion="half", equalize="exact", smoothness=0.04)
+    assert error(result.mask, truth) < 0.02
+    whole = segment(image, box=box, criterion="average_association", equalize="exact", regularizer=None)
+    half = segment(image, box=box, criterion="half", equalize="exact", regularizer=None)
+    assert half.energy == pytest.approx(whole.energy / 2)
+
+
 def test_box_and_strokes_together():
     image, left, _right = two_discs()
     stroke = np.zeros(left.shape, dtype=int)
@@ -244,6 +271,26 @@ def test_users_features_tell_apart_what_color_cannot():
 def test_kernels(kernel):
     image, truth, box = disc_image()
     assert error(segment(image, box=box, kernel=kernel, criterion="normalized_cut").mask, truth) < 0.02
+
+
+@pytest.mark.parametrize("scale", [None, np.linspace(0.5, 2, 60)])
+@pytest.mark.parametrize("kind", ["neighbours", "grid"])
+def test_lazy_affinities_are_the_matrices_they_stand_for(kind, scale):
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(60, 2))
+    knn = SampledKNN(share=0.5, keep=9)
+    affinity = knn.affinity(points, rng) if kind == "neighbours" else bilateral_gaussian(points)
+    if scale is not None:
+        affinity = affinity.rescaled(scale)
+    matrix = affinity @ np.eye(60)
+    assert matrix == pytest.approx(matrix.T)
+    assert affinity.diagonal() == pytest.approx(matrix.diagonal())
+    some, others = np.array([5, 3, 40]), slice(10, 30)
+    assert affinity.part(some) == pytest.approx(matrix[some])
+    assert affinity.part(others, some) == pytest.approx(matrix[others][:, some])
+    assert affinity.among(some) @ np.eye(3) == pytest.approx(matrix[np.ix_(some, some)])
+    labels = rng.integers(0, 3, size=60)
+    assert affinity.links(labels, 3) == pytest.approx(matrix @ np.eye(3)[labels])
 
 
 def test_partition_numbers_regions_by_size():
@@ -312,7 +359,7 @@ def test_bad_arguments_are_named(change, message):
 
 
 @pytest.mark.parametrize(("image", "message"), [
-    (np.full((20, 20, 3), 7, dtype=np.uint8), "same color everywhere"),
+    (np.full((20, 20, 3), 7, dtype=np.uint8), "same colour everywhere"),
     (np.zeros((1, 1, 3)), "one pixel"),
     (np.zeros((0, 5, 3)), "shape"),
     (np.zeros(5), "shape"),

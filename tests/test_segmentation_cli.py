@@ -10,7 +10,7 @@ from PIL import Image
 from evencut.cli import main
 from evencut.paper import table1
 from evencut.paper.grabcut import error_rate, find_photos, grown_box, read_photo, tight_box
-from evencut.segmentation import segment
+from evencut.segmentation import partition, segment
 
 
 @pytest.fixture
@@ -79,8 +79,44 @@ def test_strokes_from_a_picture(run, photo, tmp_path, how):
 
 
 def test_regions(run, photo, tmp_path):
-    assert run("segment", "photo.png", "--regions", "2", "-o", "r.png", "--criterion", "normalized_cut").code == 0
+    assert run("segment", "photo.png", "--regions", "2", "-o", "r.png").code == 0
+    assert (pixels(tmp_path / "r.png") == 255 * (partition(photo.image, 2).labels == 2)).all()
     assert (pixels(tmp_path / "r.png") == photo.truth).mean() > 0.98
+
+
+@pytest.mark.parametrize("suffix", ["png", "tif", "bmp"])
+def test_a_mask_of_several_regions_can_be_seen_and_read(run, photo, tmp_path, suffix):
+    assert run("segment", "photo.png", "--regions", "3", "-o", f"r.{suffix}", "--overlay", "o.png").code == 0
+    with Image.open(tmp_path / f"r.{suffix}") as file:
+        assert file.mode == "P"
+        labels, seen = np.array(file), np.array(file.convert("RGB"))
+    assert (labels == partition(photo.image, 3).labels).all()
+    assert len({tuple(seen[labels == k][0]) for k in (1, 2, 3)}) == 3
+    assert seen[labels == 1].max() > 100
+
+
+@pytest.mark.parametrize("option", ["-o", "--cutout", "--overlay"])
+def test_strokes_are_never_overwritten(run, photo, tmp_path, option):
+    strokes = np.zeros(photo.truth.shape, dtype=np.uint8)
+    strokes[2:4, 5:40], strokes[18:22, 16:30] = 1, 2
+    Image.fromarray(strokes).save(tmp_path / "s.png")
+    done = run("segment", "photo.png", "--scribbles", "s.png", option, "s.png")
+    assert done.code == 2
+    assert "both the scribbles and the" in done.err
+    assert (pixels(tmp_path / "s.png") == strokes).all()
+    assert not (tmp_path / "mask.png").exists()
+
+
+@pytest.mark.parametrize("how", ["regions", "strokes"])
+def test_a_cutout_of_three_labels_is_refused_before_the_work(run, photo, tmp_path, how):
+    strokes = np.zeros(photo.truth.shape, dtype=np.uint8)
+    strokes[2:4, 5:40], strokes[18:22, 16:20], strokes[18:22, 24:28] = 1, 2, 3
+    Image.fromarray(strokes).save(tmp_path / "s.png")
+    asked = ["--regions", "3"] if how == "regions" else ["--scribbles", "s.png"]
+    done = run("segment", "photo.png", *asked, "--cutout", "c.png", "--overlay", "o.png")
+    assert done.code == 2
+    assert "3 labels" in done.err
+    assert {path.name for path in tmp_path.iterdir()} == {"photo.png", "s.png"}
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
@@ -99,10 +135,11 @@ def test_regions(run, photo, tmp_path):
     (["photo.png", "--box", "1,2,20,30", "--criterion", "ncut"], "--criterion ncut"),
     (["photo.png", "--scribbles", "small.png"], "scribbles have shape"),
     (["photo.png", "--scribbles", "empty.png"], "0 labels"),
-    (["photo.png", "--scribbles", "photo.png"], "colors, more than 32"),
+    (["photo.png", "--scribbles", "copy.png"], "colours, more than 32"),
 ])
 def test_a_mistake_costs_one_line(run, photo, tmp_path, arguments, message):
     whole = (tmp_path / "photo.png").read_bytes()
+    (tmp_path / "copy.png").write_bytes(whole)
     (tmp_path / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 not a photo")
     (tmp_path / "cut.png").write_bytes(whole[: len(whole) // 2])
     Image.fromarray(np.zeros((4, 4), dtype=np.uint8)).save(tmp_path / "small.png")

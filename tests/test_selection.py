@@ -13,12 +13,11 @@ from evencut.datasets import make_rings
 from evencut.kernels import KNN, SharedNeighbors, shared_neighbor_affinity
 from evencut.selection import neighborhood_sizes, quality, rank_numbers, select
 
-RNG = np.random.default_rng(0)
 MOONS, MOONS_OF = make_moons(400, noise=0.06, random_state=0)
 
 
-def test_shared_neighbour_affinities_follow_their_formula():
-    X = RNG.normal(size=(40, 3))
+def test_shared_neighbour_affinities_follow_their_formula(rng):
+    X = rng.normal(size=(40, 3))
     K, sharpness, power = 6, 0.7, 3.0
     distances, indices = kneighbors(X, K + 1)
     found = SharedNeighbors(K, sharpness, power).affinity(X).toarray()
@@ -116,10 +115,10 @@ def test_other_criteria_start_from_the_selection_and_never_get_worse(criterion, 
     assert model.energy_ == pytest.approx(model.energy_trace_[-1])
 
 
-def test_outliers_and_noise_do_not_become_clusters():
+def test_outliers_and_noise_do_not_become_clusters(rng):
     X, y = make_blobs([200, 200, 200], centers=[[0, 0], [6, 0], [3, 5]], cluster_std=0.6, random_state=1)
-    far = RNG.uniform(-30, 30, (8, 2))
-    noise = RNG.uniform(-4, 10, (40, 2))
+    far = rng.uniform(-30, 30, (8, 2))
+    noise = rng.uniform(-4, 10, (40, 2))
     labels = KernelClustering(3, random_state=0).fit_predict(np.r_[X, far, noise])
     assert adjusted_rand_score(y, labels[:600]) > 0.97
 
@@ -157,10 +156,10 @@ def test_labels_of_many_points_do_not_depend_on_threads():
     assert one.energy_ == two.energy_
 
 
-def test_no_cluster_of_many_points_is_lost(monkeypatch):
+def test_no_cluster_of_many_points_is_lost(monkeypatch, rng):
     monkeypatch.setattr(evencut.affinity.limits, "MANY_POINTS", 250)
-    few = np.repeat(RNG.normal(size=(4, 2)), 100, axis=0)
-    mostly_one = np.r_[np.zeros((360, 2)), RNG.normal(size=(40, 2))]
+    few = np.repeat(rng.normal(size=(4, 2)), 100, axis=0)
+    mostly_one = np.r_[np.zeros((360, 2)), rng.normal(size=(40, 2))]
     for X, k in ((MOONS, 60), (MOONS, 300), (few, 4), (few, 2), (mostly_one, 40), (mostly_one, 8)):
         assert len(np.unique(KernelClustering(k, random_state=0).fit_predict(X))) == k
 
@@ -211,8 +210,8 @@ def test_scores_of_numbers_are_the_worst_leak_over_the_next_rate():
 
 
 @pytest.mark.parametrize("n_points", [2, 3, 7, 20])
-def test_few_points_have_a_number_too(n_points):
-    model = KernelClustering("auto", random_state=0).fit(RNG.normal(size=(n_points, 2)))
+def test_few_points_have_a_number_too(n_points, rng):
+    model = KernelClustering("auto", random_state=0).fit(rng.normal(size=(n_points, 2)))
     assert 1 <= model.n_clusters_ <= max(2, n_points // 8)
     assert len(np.unique(model.labels_)) == model.n_clusters_
 
@@ -232,8 +231,8 @@ def test_plot_selection_marks_the_best(monkeypatch):
     plt.close("all")
 
 
-def test_units_are_evened_out_for_tables_and_left_alone_for_coordinates():
-    table = RNG.normal(size=(50, 4)) * [1, 1, 1, 50]
+def test_units_are_evened_out_for_tables_and_left_alone_for_coordinates(rng):
+    table = rng.normal(size=(50, 4)) * [1, 1, 1, 50]
     np.testing.assert_allclose(feature_scale(table, "auto"), table.std(axis=0))
     assert (feature_scale(table[:, 1:], "auto") == 1).all()
     assert (feature_scale(table * [1, 1, 1, 0.1], "auto") == 1).all()
@@ -255,8 +254,8 @@ def test_scaling_shows_and_can_be_switched_off():
     assert adjusted_rand_score(scaled.predict(X), scaled.labels_) > 0.95
 
 
-def test_a_kernel_that_was_named_gets_the_columns_as_they_are():
-    table = RNG.normal(size=(60, 4)) * [1, 1, 1, 50]
+def test_a_kernel_that_was_named_gets_the_columns_as_they_are(rng):
+    table = rng.normal(size=(60, 4)) * [1, 1, 1, 50]
     assert (KernelClustering(2, kernel="knn", random_state=0).fit(table).feature_scale_ == 1).all()
     standard = KernelClustering(2, kernel="knn", scale="standard", random_state=0).fit(table)
     np.testing.assert_allclose(standard.feature_scale_, table.std(axis=0))

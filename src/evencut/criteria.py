@@ -199,7 +199,12 @@ class PosedProblem:
 
 
 def pose(
-    affinity: AffinityLike, weights: NDArray[np.float64], criterion: str, equalize: str | None = None
+    affinity: AffinityLike,
+    weights: NDArray[np.float64],
+    criterion: str,
+    equalize: str | None = None,
+    *,
+    tol: float = 1e-10,
 ) -> PosedProblem:
     r"""The problem of a criterion, after equalisation of the density.
 
@@ -213,6 +218,8 @@ def pose(
     equalize : {None, "weights", "exact"}
         `"weights"`: adaptive weights :math:`w_p = 1/\rho_p` (eq. wDensity), the density read off the degrees
         (eq. degree=density). `"exact"`: all degrees are made equal.
+    tol : float
+        Largest relative error of a degree that is made equal.
 
     Examples
     --------
@@ -226,7 +233,7 @@ def pose(
     chosen, scale = CRITERIA[criterion], np.ones(len(weights))
     if equalize == "exact":
         # Copies of a point share its scale: s_p sum_q w_q A_pq s_q = 1. The weights are then degrees too.
-        scale = equalizing_scale(affinity, weights=weights) / weights
+        scale = equalizing_scale(affinity, weights=weights, tol=tol) / weights
     elif equalize == "weights":
         weights = weights * _adaptive_weights(affinity, weights)
     problem = chosen(as_affinity(affinity).rescaled(scale), weights)

@@ -1,6 +1,7 @@
 """Affinities, dense, sparse or computed block by block, and what they are made of: neighbours and densities."""
 
 from .blockwise import BlockwiseAffinity, GaussianBlocks, fits_in_memory, free_memory
+from .condensing import condense
 from .density import (
     knn_density,
     knn_radius,
@@ -49,6 +50,7 @@ __all__ = [
     "as_affinity",
     "check_affinity",
     "check_magnitude",
+    "condense",
     "degrees",
     "density_law",
     "distinct_points",

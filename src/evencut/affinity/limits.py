@@ -1,10 +1,12 @@
-"""How many points are many: one number that the order of points, the choice of a start and the refinement share."""
+"""How many points are many: the numbers that several rooms share, each read as an attribute of this module."""
 
 from __future__ import annotations
 
-__all__ = ["MANY_POINTS"]
+__all__ = ["MANY_POINTS", "MOST_COMPARED"]
 
-#: Above it points are put in an order that keeps neighbours near in memory, the default starts from landmarks instead
-#: of judging candidates, and graphs are refined along the borders of their clusters only. Read as an attribute of
-#: this module, never imported by name, so that it has one value everywhere.
+#: Above it points are put in an order that keeps neighbours near in memory, and graphs are refined along the borders
+#: of their clusters only.
 MANY_POINTS = 20_000
+
+#: The default clusters so many points as they are; more are condensed to so many centres (or 20 a cluster, if more).
+MOST_COMPARED = 5000

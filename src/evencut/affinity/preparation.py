@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import limits
+from .condensing import condense
 from .distinct import DistinctPoints, distinct_points
 from .magnitude import check_magnitude, exact_scale
 from .neighbors import near_order
@@ -61,7 +62,9 @@ def prepare(
     scale: str | None = "auto",
     has_units: bool = False,
     merge: bool = True,
+    most: int | None = None,
     names: Sequence[Any] | None = None,
+    n_jobs: int | None = None,
 ) -> PreparedPoints:
     """The points of a table: rows of weight zero left out, columns scaled, copies merged.
 
@@ -76,8 +79,11 @@ def prepare(
         Whether lengths have a meaning; otherwise a table of very large or small values is rescaled, exactly.
     merge : bool
         Whether copies become one point; otherwise every row stays as it is, in its order.
+    most : int, optional
+        More points than this are condensed to so many centres (:func:`condense`).
     names : sequence, optional
         Of the columns, for errors.
+    n_jobs : int, optional
 
     Examples
     --------
@@ -100,6 +106,8 @@ def prepare(
         found = distinct_points(scaled, counts)
     else:
         found = DistinctPoints(scaled, counts, np.arange(len(scaled)), np.arange(len(scaled)))
+    if most is not None:
+        found = condense(found, most, n_jobs=n_jobs)
     if merge and len(found.points) > limits.MANY_POINTS:
         found = found.taken(near_order(found.points))
     of_row = np.full(len(X), -1, dtype=np.intp)

@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
 from evencut.cli.console import say, warnings_in_one_line
-from evencut.cli.errors import UserError, one_line
+from evencut.cli.errors import UserError, as_options, one_line
+from evencut.io import TableError
 
 __all__ = ["COMMANDS", "build_app", "main"]
 
@@ -21,6 +23,7 @@ __all__ = ["COMMANDS", "build_app", "main"]
 COMMANDS = (
     "demo",
     "cluster",
+    "predict",
     "diagnose",
     "segment",
     "reproduce",
@@ -85,17 +88,31 @@ def _run(arguments: list[str]) -> int:
         say("interrupted")
         return _INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has left; point stdout elsewhere so that closing it does not fail too.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read our output has left.
+        _abandon_output()
         return 1
     except UserError as error:
         say(f"error: {error}")
         return _USER_ERROR
+    except TableError as error:
+        say(f"error: {as_options(error)}")
+        return _USER_ERROR
     except ModuleNotFoundError as error:
         say(f"error: {_missing_library(error)}")
         return _USER_ERROR
+    except OSError as error:
+        # A full disk, a place without rights: what files are on is the user's, and the fault is named by the system.
+        _abandon_output()
+        say(f"error: {error.filename or 'standard output'} cannot be used: {error.strerror or one_line(error)}.")
+        return _USER_ERROR
     except Exception as error:
         return _report(error)
+
+
+def _abandon_output() -> None:
+    """Point standard output elsewhere, so that closing it does not fail too."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _report(error: Exception) -> int:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
-from evencut.cli.blockwise import cluster_blocks, is_pattern
+from evencut.cli.cluster_files import cluster_blocks, is_pattern
 from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
+from evencut.cli.labels_out import cluster_sizes, write_labels
+from evencut.cli.model_files import Scaling, check_model_file, save_model
 from evencut.cli.options import Seed, names, number_or_name, whole_number, whole_number_or_auto
-from evencut.cli.outputs import check_distinct, check_writable, whole_file
+from evencut.cli.outputs import check_distinct, check_writable
 from evencut.cli.pictures import check_picture, save_figure
-from evencut.cli.tables import Table, check_output_format, check_readable, read_table, write_table
+from evencut.cli.table_options import Columns, Decimal, Header, Key, Missing, column_list, tell
 from evencut.criteria import CRITERIA
 from evencut.estimators import KernelClustering, LandmarkClustering
+from evencut.io import MISSING, Source, Table, check_output_format, read_table
 from evencut.kernels import KERNELS
 from evencut.solvers import SOLVERS
 
@@ -31,8 +32,8 @@ def cluster(
     file: Annotated[
         str,
         typer.Argument(
-            help="CSV, Parquet, NPY or NPZ, one row a point; - reads CSV from standard input. With --landmarks also "
-            "many files, like 'data/*.parquet'."
+            help="CSV (also .gz, .zst), JSON lines, Parquet, Feather, NPY or NPZ, one row a point; - reads CSV from "
+            "standard input. With --landmarks also many files, like 'data/*.parquet'."
         ),
     ],
     n_clusters: Annotated[
@@ -41,24 +42,34 @@ def cluster(
             "--n-clusters",
             "-k",
             parser=whole_number_or_auto("-k", 1),
-            metavar="K",
+            metavar="K|auto",
             help="Number of clusters; auto finds it.",
         ),
     ],
     output: Annotated[
         str,
         typer.Option(
-            "--output", "-o", help="Labels, as .csv, .npy or .parquet; - is standard output; for landmarks, a folder."
+            "--output",
+            "-o",
+            help="Labels, as .csv, .jsonl, .npy, .parquet or .feather; - is standard output; for landmarks, a folder.",
         ),
     ] = "-",
-    plot: Annotated[str | None, typer.Option(help="Also draw the clusters, as .png, .pdf or .svg.")] = None,
-    columns: Annotated[str | None, typer.Option(help="Columns to use: names, or numbers from 1, like 1,2,5.")] = None,
-    header: Annotated[
-        bool | None, typer.Option("--header/--no-header", help="Line 1 of a CSV names the columns [found out].")
+    append: Annotated[
+        bool, typer.Option("--append", help="Write the rows of the input with their labels, not labels alone.")
+    ] = False,
+    save: Annotated[
+        str | None, typer.Option(metavar="MODEL.skops", help="Also save the model, for evencut predict.")
     ] = None,
-    key: Annotated[str | None, typer.Option(help="Array of an NPZ file to use.")] = None,
+    plot: Annotated[str | None, typer.Option(help="Also draw the clusters, as .png, .pdf or .svg.")] = None,
+    columns: Columns = None,
+    header: Header = None,
+    key: Key = None,
+    missing: Missing = MISSING[0],
+    decimal: Decimal = None,
     standardize: Annotated[bool, typer.Option("--standardize", help="Give columns mean 0 and deviation 1.")] = False,
-    kernel: Annotated[str, typer.Option(help=names(_KERNELS))] = _DEFAULTS["kernel"],
+    kernel: Annotated[
+        str, typer.Option(help=f"{names(_KERNELS)} auto compares several scales and takes the best.")
+    ] = _DEFAULTS["kernel"],
     n_neighbors: Annotated[
         int | None,
         typer.Option(parser=whole_number("--n-neighbors", 1), metavar="N", help="Neighbours of the kernel [its own]."),
@@ -68,10 +79,12 @@ def cluster(
     ] = None,
     criterion: Annotated[str, typer.Option(help=names(CRITERIA))] = _DEFAULTS["criterion"],
     equalize: Annotated[str, typer.Option(help=f"Even the density out: {names(_EQUALIZE)}")] = "none",
-    solver: Annotated[str, typer.Option(help=names(SOLVERS))] = _DEFAULTS["solver"],
+    solver: Annotated[
+        str, typer.Option(help=f"{names(SOLVERS)} auto takes the one that suits the size.")
+    ] = _DEFAULTS["solver"],
     landmarks: Annotated[
         str | None,
-        typer.Option(metavar="P", help="Cluster P landmarks (or auto), block by block: for data beyond memory."),
+        typer.Option(metavar="P|auto", help="Cluster P landmarks (or auto), block by block: for data beyond memory."),
     ] = None,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="With --landmarks: Dask scheduler whose workers do it.")
@@ -84,6 +97,7 @@ def cluster(
 ) -> None:
     """Cluster the points in a file."""
     estimator = _estimator(kernel, criterion, equalize, solver, n_jobs)
+    check_name("--missing", missing, MISSING)
     if landmarks is not None:
         _check_unused(
             kernel=kernel != _DEFAULTS["kernel"],
@@ -92,33 +106,48 @@ def cluster(
             plot=plot,
             key=key,
             header=header is not None,
+            append=append,
+            decimal=decimal,
+            missing=missing != MISSING[0],
         )
         model = _landmark_model(estimator, landmarks, n_clusters, seed)
         model.set_params(scale="standard" if standardize else "auto")
-        labels = cluster_blocks(file, output, model, columns, scheduler)
+        labels = cluster_blocks(file, output, model, column_list(columns), scheduler, save)
         if labels is not None:
-            _write_labels(output, labels)
+            write_labels(output, labels)
+            _say_done(labels, "rows", output, *([] if save is None else [save]))
         return
     if scheduler is not None or is_pattern(file):
         given = f"--scheduler {scheduler}" if scheduler is not None else f"{file} stands for several files and"
         raise UserError(f"{given} needs --landmarks; --landmarks auto chooses their number.")
     _set_kernel_parameters(estimator, kernel, n_neighbors=n_neighbors, bandwidth=bandwidth)
     estimator.set_params(n_clusters=n_clusters, random_state=seed)
-    _check_files(file, output, plot)
+    source = Source(file, keep=append)
+    _check_files(file, output, plot, save)
     with progress() as step:
-        step(f"reading {file}")
-        table = read_table(file, columns=None if columns is None else columns.split(","), header=header, key=key)
-        X = _standardized(table) if standardize else table.values
+        step(f"reading {source.name}")
+        table = read_table(
+            source, columns=column_list(columns), header=header, key=key, missing=missing, decimal=decimal
+        )
+        tell(table)
+        scaling = Scaling.of(table.values) if standardize else None
+        X = table.values if scaling is None else scaling.apply(table.values)
         step(f"clustering {len(X)} points in {X.shape[1]} dimensions")
         with library_errors_are_the_users():
             labels = estimator.fit(X).labels_
         step(f"writing {output}")
-        _write_labels(output, labels)
+        write_labels(output, labels, source=source if append else None, table=table, header=header, key=key)
+        if save is not None:
+            save_model(save, estimator, table.preparation, scaling)
         if plot is not None:
             step(f"drawing {plot}")
             _draw(plot, table, labels)
-    sizes = ", ".join(map(str, np.bincount(labels)))
-    say(f"{len(labels)} points, clusters of {sizes}" + (f"; wrote {output}" if output != "-" else ""))
+    _say_done(labels, "points", *[name for name in (output, save, plot) if name is not None])
+
+
+def _say_done(labels: Any, what: str, *written: str) -> None:
+    files = " and ".join(name for name in written if name != "-")
+    say(f"{len(labels)} {what}, {cluster_sizes(labels)}" + (f"; wrote {files}" if files else ""))
 
 
 def _estimator(kernel: str, criterion: str, equalize: str, solver: str, n_jobs: int | None) -> KernelClustering:
@@ -158,15 +187,16 @@ def _landmark_model(
     )
 
 
-def _check_files(file: str, output: str, plot: str | None) -> None:
-    """Find out now, not after minutes of work, whether the files can be read and written."""
-    check_readable(file)
+def _check_files(file: str, output: str, plot: str | None, save: str | None) -> None:
+    """Find out now, not after minutes of work, whether the files can be written."""
     check_output_format(output)
-    check_distinct(input=file, output=output, plot=plot)
+    check_distinct(input=file, output=output, plot=plot, model=save)
     if output != "-":
         check_writable(output)
     if plot is not None:
         check_picture(plot)
+    if save is not None:
+        check_model_file(save)
 
 
 def _set_kernel_parameters(estimator: Any, kernel: str, **given: Any) -> None:
@@ -180,26 +210,14 @@ def _set_kernel_parameters(estimator: Any, kernel: str, **given: Any) -> None:
         estimator.set_params(**{f"kernel__{name}": number_or_name(value) if name == "bandwidth" else value})
 
 
-def _standardized(table: Table) -> Any:
-    deviation = table.values.std(axis=0)
-    # A column that never changes says nothing: centred, it stays zero.
-    return (table.values - table.values.mean(axis=0)) / np.where(deviation > 0, deviation, 1)
-
-
-def _write_labels(output: str, labels: Any) -> None:
-    if output == "-":
-        write_table(sys.stdout.buffer, output, {"label": labels})
-        sys.stdout.flush()
-        return
-    with whole_file(output) as file:
-        write_table(file, output, {"label": labels})
-
-
 def _draw(plot: str, table: Table, labels: Any) -> None:
     from evencut.plotting import ClusterDisplay, make_figure
 
     figure, ax = make_figure()
     display = ClusterDisplay.from_labels(table.values, labels, ax=ax)
-    if len(table.columns) == 2:
+    if len(table.columns) == 1:
+        # On a line; the height means nothing.
+        display.ax_.set(xlabel=table.columns[0], yticks=[])
+    elif len(table.columns) == 2:
         display.ax_.set(xlabel=table.columns[0], ylabel=table.columns[1])
     save_figure(figure, plot)

@@ -1,19 +1,28 @@
 """What a command tells the person who runs it, always on standard error: progress, warnings, a last word.
 
-Progress is shown on a terminal only; standard output stays free for data.
+A terminal shows a step as it begins; a pipe or a log gets a line once a step has taken two seconds. Standard output
+stays free for data.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from evencut.cli.errors import one_line
+from evencut.io.errors import one_line
 
 __all__ = ["counted", "progress", "say", "warnings_in_one_line"]
+
+# A step that takes no longer is not worth a line.
+_SLOW_SECONDS = 2.0
+# Then another line whenever the time has grown by so much.
+_GROWTH = 3.0
+_LONGEST_SILENCE = 60.0
 
 
 def say(message: str) -> None:
@@ -35,7 +44,8 @@ def progress() -> Iterator[Callable[[str], None]]:
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda name: None
+        with _Lines() as lines:
+            yield lines.step
         return
     shown = Progress(
         SpinnerColumn(),
@@ -54,8 +64,8 @@ def progress() -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def counted(name: str, total: int, done: int = 0) -> Iterator[Callable[[], None]]:
-    """Show a bar that fills up; gives a function that takes one step.
+def counted(name: str, total: int | None, done: int = 0) -> Iterator[Callable[..., None]]:
+    """Show a bar that fills up; gives a function that takes one step, or is told how many were taken of how many.
 
     Examples
     --------
@@ -63,12 +73,69 @@ def counted(name: str, total: int, done: int = 0) -> Iterator[Callable[[], None]
     ...     advance()
     """
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as shown:
+    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    count = {"done": done, "total": total}
+
+    def words() -> str:
+        return f"{name}: {count['done']} of {count['total'] or '?'}"
+
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
         task = shown.add_task(name, total=total, completed=done)
-        yield lambda: shown.advance(task)
+
+        def advance(done: int | None = None, total: int | None = None) -> None:
+            count["done"] = (count["done"] or 0) + 1 if done is None else done
+            count["total"] = count["total"] if total is None else total
+            shown.update(task, completed=count["done"], total=count["total"])
+
+        if console.is_terminal:
+            yield advance
+        else:
+            with _Lines() as lines:
+                lines.step(words)
+                yield advance
+
+
+class _Lines:
+    """A line for each step that takes long, from a thread of its own, and more lines the longer it takes."""
+
+    def __init__(self) -> None:
+        self._name: str | Callable[[], str] | None = None
+        self._begun = time.monotonic()
+        self._changed = threading.Condition()
+        self._is_over = False
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> _Lines:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        with self._changed:
+            self._is_over = True
+            self._changed.notify()
+        self._thread.join()
+
+    def step(self, name: str | Callable[[], str]) -> None:
+        """The next step begins."""
+        with self._changed:
+            self._name, self._begun = name, time.monotonic()
+            self._changed.notify()
+
+    def _watch(self) -> None:
+        with self._changed:
+            begun, next_line = self._begun, _SLOW_SECONDS
+            while not self._is_over:
+                if self._begun != begun:
+                    begun, next_line = self._begun, _SLOW_SECONDS
+                passed = time.monotonic() - begun
+                if passed < next_line or self._name is None:
+                    self._changed.wait(next_line - passed if self._name is not None else None)
+                    continue
+                say(f"{self._name() if callable(self._name) else self._name} ({passed:.0f} s)")
+                next_line = passed + min(max(passed * (_GROWTH - 1), _SLOW_SECONDS), _LONGEST_SILENCE)
 
 
 @contextmanager

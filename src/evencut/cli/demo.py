@@ -12,7 +12,7 @@ from evencut.cli.console import progress, say
 from evencut.cli.options import Seed
 from evencut.cli.outputs import make_folder, whole_file
 from evencut.cli.pictures import check_picture, save_figure
-from evencut.cli.tables import write_table
+from evencut.io import write_table
 
 __all__ = ["demo"]
 

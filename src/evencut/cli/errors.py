@@ -1,15 +1,22 @@
 """What a command raises when the user, not the program, has to change something.
 
-`main` turns it into one line on standard error and exit code 2.
+`main` turns it into one line on standard error and exit code 2; options are named as the command line spells them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 
-__all__ = ["UserError", "check_name", "library_errors_are_the_users", "one_line"]
+from evencut.io import TableError
+from evencut.io.errors import one_line
+
+__all__ = ["UserError", "as_options", "check_name", "library_errors_are_the_users", "one_line"]
+
+# Options that the readers of files name as Python spells them.
+_OPTION = re.compile(r"\b(columns|key|header|missing|decimal|label_column)=(?:'([^']*)'|\"([^\"]*)\"|(True|False))?")
 
 
 class UserError(Exception):
@@ -37,6 +44,8 @@ def library_errors_are_the_users() -> Iterator[None]:
     """Turn what the library says about bad data or parameters into a `UserError`."""
     try:
         yield
+    except TableError as error:
+        raise UserError(as_options(error)) from error
     except (ValueError, TypeError) as error:
         raise UserError(one_line(error)) from error
     except MemoryError as error:
@@ -45,6 +54,17 @@ def library_errors_are_the_users() -> Iterator[None]:
         ) from error
 
 
-def one_line(error: BaseException) -> str:
-    """The message of an error on one line."""
-    return " ".join(str(error).split()) or type(error).__name__
+def as_options(error: TableError) -> str:
+    """What is wrong with a file, with options as they are typed.
+
+    Examples
+    --------
+    >>> as_options(TableError("columns='z' is not there; say header=False, or choose others with columns=."))
+    '--columns z is not there; say --no-header, or choose others with --columns.'
+    """
+
+    def option(match: re.Match[str]) -> str:
+        name, value = match[1].replace("_", "-"), match[2] or match[3]
+        return f"--no-{name}" if match[4] == "False" else f"--{name} {value}" if value else f"--{name}"
+
+    return _OPTION.sub(option, one_line(error))

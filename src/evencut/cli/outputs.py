@@ -48,14 +48,14 @@ def make_folder(out: str) -> Path:
 
 def check_distinct(**files: str | Path | None) -> None:
     """Raise a `UserError` if two of the named files are the same one."""
-    seen: dict[str, str] = {}
+    seen: list[tuple[str, str | Path]] = []
     for role, path in files.items():
-        if path is None or str(path) == "-":
+        if path is None or str(path) == "-" or _is_special(Path(os.path.realpath(path))):
             continue
-        place = os.path.realpath(path)
-        if place in seen:
-            raise UserError(f"{path} is both the {seen[place]} and the {role}; give the {role} another name.")
-        seen[place] = role
+        for other_role, other in seen:
+            if _are_the_same(path, other):
+                raise UserError(f"{path} is both the {other_role} and the {role}; give the {role} another name.")
+        seen.append((role, path))
 
 
 @contextmanager
@@ -63,8 +63,11 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a file for writing that replaces `path` only if the block ends without an error."""
     target = Path(os.path.realpath(path))
     if _is_special(target):
-        with target.open("wb") as file:
-            yield file
+        try:
+            with target.open("wb") as file:
+                yield file
+        except OSError as error:
+            raise UserError(f"cannot write {path}: {error.strerror or error}; choose another place.") from error
         return
     draft = _beside(target)
     try:
@@ -78,6 +81,13 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
     finally:
         with suppress(OSError):
             draft.unlink()
+
+
+def _are_the_same(one: str | Path, other: str | Path) -> bool:
+    """Whether two names mean one file, through links of either kind or other spellings too."""
+    if os.path.realpath(one) == os.path.realpath(other):
+        return True
+    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
 
 
 def _is_special(target: Path) -> bool:

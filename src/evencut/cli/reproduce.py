@@ -12,7 +12,7 @@ from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, check_name
 from evencut.cli.options import whole_number
 from evencut.cli.outputs import make_folder, whole_file
-from evencut.cli.table1 import make_table1
+from evencut.cli.photo_table import make_table1
 
 __all__ = ["reproduce"]
 
@@ -93,7 +93,7 @@ def _print(figure: Any) -> None:
 
 
 def _write_page(folder: Path, made: list[Any], skipped: list[tuple[str, str]]) -> None:
-    from evencut.paper.report import page
+    from evencut.paper.index_page import page
 
     with whole_file(folder / "index.html") as file:
         file.write(page(made, skipped).encode())

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity, prepare
+from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity, limits, prepare
 from ..criteria import CRITERIA, EQUALIZATIONS, PosedProblem, pose
 from ..diagnosis import BiasReport, diagnose
 from ..gpu.tensors import is_tensor
@@ -34,6 +34,9 @@ from .inputs import (
 from .prediction import Prediction
 
 __all__ = ["KernelClustering"]
+
+# The default keeps so many points for every cluster, however many clusters there are.
+_POINTS_PER_CLUSTER = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,11 +319,17 @@ class KernelClustering(ClusterMixin, BaseEstimator):
                 scale=None if self.scale == "auto" and kernel is not None else self.scale,
                 has_units=kernel is not None and kernel.has_units,
                 merge=kernel is None or not kernel.is_tied_to_rows,
+                most=self._most_points() if kernel is None else None,
+                n_jobs=self.n_jobs,
                 names=getattr(self, "feature_names_in_", None),
             )
         if not isinstance(self.n_clusters, str):
             check_n_clusters(self.n_clusters, prepared)
         return prepared
+
+    def _most_points(self) -> int:
+        n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
+        return max(limits.MOST_COMPARED, _POINTS_PER_CLUSTER * n_clusters)
 
     def _choose(self, prepared: PreparedPoints, kernel: Kernel | None, seed: int) -> _Chosen:
         """The kernel, its affinity and the number of clusters; with `kernel="auto"` also a first solution."""

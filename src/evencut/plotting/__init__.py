@@ -3,10 +3,12 @@
 matplotlib is imported only when something is drawn.
 """
 
-from . import clusters, overlays
+from . import clusters, overlays, photos
 from .clusters import *  # noqa: F403
 from .overlays import *  # noqa: F403
+from .photos import *  # noqa: F403
 
 __all__: list[str] = []
 __all__ += clusters.__all__
 __all__ += overlays.__all__
+__all__ += photos.__all__

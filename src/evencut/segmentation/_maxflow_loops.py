@@ -9,12 +9,24 @@ Nodes are numbered row by row on a grid padded by one node on every side; direct
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import numpy as np
 from numba import njit
 
 _FREE, _SOURCE, _SINK = 0, 1, 2
 _NO_PARENT, _TERMINAL, _ORPHAN = -1, 8, 9
 _FAR = 1 << 30
+
+
+#: Residual capacities of the edges, residual terminal capacities, and the steps to the neighbours.
+Network = namedtuple("Network", "residual excess offsets")
+
+#: Of each node: the tree it is in, the direction of its parent, and when and how far it last knew its root to be.
+Trees = namedtuple("Trees", "side parent stamp depth")
+
+#: A ring of nodes that wait; `place` holds the first and one past the last.
+Ring = namedtuple("Ring", "nodes queued place")
 
 
 @njit(cache=True)
@@ -33,53 +45,45 @@ def maximum_flow(residual, excess, offsets, tree):
         Written: 1 for the source side of the minimal minimum cut, 0 or 2 elsewhere.
     """
     n_nodes = excess.size
+    network = Network(residual, excess, offsets)
     parent = np.full(n_nodes, _NO_PARENT, np.int8)
-    stamp = np.zeros(n_nodes, np.int32)
-    depth = np.zeros(n_nodes, np.int32)
-    queue = np.empty(n_nodes + 1, np.int32)
-    queued = np.zeros(n_nodes, np.bool_)
+    trees = Trees(tree, parent, np.zeros(n_nodes, np.int32), np.zeros(n_nodes, np.int32))
+    active = Ring(np.empty(n_nodes + 1, np.int32), np.zeros(n_nodes, np.bool_), np.zeros(2, np.int64))
     orphans = np.empty(n_nodes + 1, np.int32)
-    head = tail = 0
     for node in range(n_nodes):
         tree[node] = _FREE
         if excess[node] != 0.0:
             tree[node] = _SOURCE if excess[node] > 0.0 else _SINK
             parent[node] = _TERMINAL
-            depth[node] = 1
-            queue[tail] = node
-            queued[node] = True
-            tail += 1
+            trees.depth[node] = 1
+            _enqueue(node, active)
     clock = 0
     flow = 0.0
     current = -1
     while True:
         if current < 0 or tree[current] == _FREE:
-            if head == tail:
+            if active.place[0] == active.place[1]:
                 break
-            current = queue[head]
-            head = head + 1 if head < n_nodes else 0
-            queued[current] = False
+            current = _dequeue(active)
             if tree[current] == _FREE:
                 current = -1
                 continue
-        meeting, direction, tail = _grow(
-            current, residual, offsets, tree, parent, stamp, depth, queue, queued, tail
-        )
+        meeting, direction = _grow(current, network, trees, active)
         if meeting < 0:
             current = -1
             continue
         clock += 1
-        pushed, n_orphans = _augment(meeting, direction, residual, excess, offsets, tree, parent, orphans)
+        pushed, n_orphans = _augment(meeting, direction, network, trees, orphans)
         flow += pushed
-        tail = _adopt(
-            n_orphans, clock, residual, offsets, tree, parent, stamp, depth, queue, queued, tail, orphans
-        )
+        _adopt(n_orphans, clock, network, trees, active, orphans)
     return flow
 
 
 @njit(cache=True)
-def _grow(node, residual, offsets, tree, parent, stamp, depth, queue, queued, tail):
+def _grow(node, network, trees, active):
     """Extend the tree of `node`; returns the source end and direction of an edge between the trees, or -1."""
+    residual, offsets = network.residual, network.offsets
+    tree, parent, stamp, depth = trees.side, trees.parent, trees.stamp, trees.depth
     side = tree[node]
     for d in range(8):
         other = node + offsets[d]
@@ -91,31 +95,42 @@ def _grow(node, residual, offsets, tree, parent, stamp, depth, queue, queued, ta
             parent[other] = 7 - d
             stamp[other] = stamp[node]
             depth[other] = depth[node] + 1
-            tail = _enqueue(other, queue, queued, tail)
+            _enqueue(other, active)
         elif tree[other] != side:
             if side == _SOURCE:
-                return node, d, tail
-            return other, 7 - d, tail
+                return node, d
+            return other, 7 - d
         elif stamp[other] <= stamp[node] and depth[other] > depth[node] + 1:
             # A shorter way to the root keeps later paths short.
             parent[other] = 7 - d
             stamp[other] = stamp[node]
             depth[other] = depth[node] + 1
-    return -1, 0, tail
+    return -1, 0
 
 
 @njit(cache=True)
-def _enqueue(node, queue, queued, tail):
-    if not queued[node]:
-        queued[node] = True
-        queue[tail] = node
-        tail = tail + 1 if tail < queue.size - 1 else 0
-    return tail
+def _enqueue(node, ring):
+    if not ring.queued[node]:
+        ring.queued[node] = True
+        last = ring.place[1]
+        ring.nodes[last] = node
+        ring.place[1] = last + 1 if last < ring.nodes.size - 1 else 0
 
 
 @njit(cache=True)
-def _augment(source_end, direction, residual, excess, offsets, tree, parent, orphans):
+def _dequeue(ring):
+    first = ring.place[0]
+    node = ring.nodes[first]
+    ring.place[0] = first + 1 if first < ring.nodes.size - 1 else 0
+    ring.queued[node] = False
+    return node
+
+
+@njit(cache=True)
+def _augment(source_end, direction, network, trees, orphans):
     """Push the most that the path through the given edge carries; nodes cut from their root become orphans."""
+    residual, excess, offsets = network.residual, network.excess, network.offsets
+    parent = trees.parent
     sink_end = source_end + offsets[direction]
     amount = residual[source_end, direction]
     node = source_end
@@ -170,8 +185,10 @@ def _augment(source_end, direction, residual, excess, offsets, tree, parent, orp
 
 
 @njit(cache=True)
-def _adopt(n_orphans, clock, residual, offsets, tree, parent, stamp, depth, queue, queued, tail, orphans):
+def _adopt(n_orphans, clock, network, trees, active, orphans):
     """Give every orphan a parent that still reaches its root, or set it free and orphan its children."""
+    residual, offsets = network.residual, network.offsets
+    tree, parent, stamp, depth = trees.side, trees.parent, trees.stamp, trees.depth
     first, last = 0, n_orphans
     size = orphans.size
     while first != last:
@@ -186,7 +203,7 @@ def _adopt(n_orphans, clock, residual, offsets, tree, parent, stamp, depth, queu
             capacity = residual[other, 7 - d] if side == _SOURCE else residual[node, d]
             if capacity <= 0.0:
                 continue
-            distance = _distance_to_root(other, clock, offsets, parent, stamp, depth)
+            distance = _distance_to_root(other, clock, offsets, trees)
             if distance < best_depth:
                 best, best_depth = d, distance
         if best != _NO_PARENT:
@@ -200,19 +217,19 @@ def _adopt(n_orphans, clock, residual, offsets, tree, parent, stamp, depth, queu
                 continue
             capacity = residual[other, 7 - d] if side == _SOURCE else residual[node, d]
             if capacity > 0.0:
-                tail = _enqueue(other, queue, queued, tail)
+                _enqueue(other, active)
             if parent[other] == 7 - d:
                 parent[other] = _ORPHAN
                 orphans[last] = other
                 last = last + 1 if last < size - 1 else 0
         tree[node] = _FREE
         parent[node] = _NO_PARENT
-    return tail
 
 
 @njit(cache=True)
-def _distance_to_root(node, clock, offsets, parent, stamp, depth):
+def _distance_to_root(node, clock, offsets, trees):
     """Edges from `node` to its terminal, or a huge number where the way ends at an orphan; marks the way."""
+    parent, stamp, depth = trees.parent, trees.stamp, trees.depth
     start = node
     distance = 0
     while True:

@@ -7,22 +7,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity import Affinity, degrees, density_law, equalizing_scale, scale_affinity
-from ..criteria import CRITERIA, RatioProblem
+from ..affinity import AffinityLike
+from ..affinity import equalize as even_out
+from ..criteria import CRITERIA, EQUALIZATIONS, pose
 from ..kernels import KNN, Gaussian
 from .bilateral import bilateral_gaussian
 from .graph import SampledKNN
 from .terms import EntropyTerm, RatioTerm, Term
 
-__all__ = ["PIXEL_CRITERIA", "pixel_affinity", "pose_term"]
-
-#: The criteria that :func:`evencut.segmentation.segment` knows.
-PIXEL_CRITERIA = ("entropy", *CRITERIA)
+__all__ = ["pixel_affinity", "pose_term"]
 
 _MOST_DENSE = 12_000
+_EVEN_TO = 1e-6
 
 
-def pixel_affinity(features: NDArray[np.floating], kernel: Any, random_state: np.random.Generator) -> Affinity:
+def pixel_affinity(features: NDArray[np.floating], kernel: Any, random_state: np.random.Generator) -> AffinityLike:
     """Affinity of the pixels, sparse or lazy.
 
     Parameters
@@ -59,13 +58,14 @@ def pixel_affinity(features: NDArray[np.floating], kernel: Any, random_state: np
     return kernel.affinity(np.asarray(features, dtype=np.float64))
 
 
-def pose_term(affinity: Affinity, criterion: str, equalize: str | None, surcharge: tuple[float, ...]) -> Term:
+def pose_term(affinity: AffinityLike, criterion: str, equalize: str | None, surcharge: tuple[float, ...]) -> Term:
     """The criterion to minimise, on the affinity as it is or equalised.
 
     Parameters
     ----------
     affinity : Affinity
-    criterion : {"entropy", "average_association", "normalized_cut", "average_cut"}
+    criterion : str
+        `"entropy"`, or a name in :data:`evencut.criteria.CRITERIA`.
     equalize : {None, "weights", "exact"}
         Adaptive weights (eq. wDensity) or exactly equal degrees.
     surcharge : tuple of float
@@ -78,19 +78,13 @@ def pose_term(affinity: Affinity, criterion: str, equalize: str | None, surcharg
     >>> term.at(np.array([0, 0, 1, 1]), 2).energy
     -1.0
     """
-    if criterion not in PIXEL_CRITERIA:
-        raise ValueError(f"criterion={criterion!r} is not known; choose one of {PIXEL_CRITERIA}.")
-    if equalize not in (None, "weights", "exact"):
+    if criterion != "entropy" and criterion not in CRITERIA:
+        raise ValueError(f"criterion={criterion!r} is not known; choose one of {('entropy', *CRITERIA)}.")
+    if equalize not in EQUALIZATIONS:
         raise ValueError(f"equalize={equalize!r} is not known; choose None, 'weights' or 'exact'.")
-    if equalize == "exact":
-        affinity = scale_affinity(affinity, equalizing_scale(affinity, tol=1e-6))
-    if criterion == "entropy":
-        if equalize == "weights":
-            raise ValueError("equalize='weights' has no meaning for criterion='entropy'; use 'exact' or None.")
-        return EntropyTerm(affinity, surcharge)
-    weights = None
+    if criterion != "entropy":
+        ones = np.ones(affinity.shape[0])
+        return RatioTerm(pose(affinity, ones, criterion, equalize, tol=_EVEN_TO).problem)
     if equalize == "weights":
-        law = density_law(degrees(affinity), "constant")
-        weights = law / law.mean()
-    problem: RatioProblem = CRITERIA[criterion](affinity, weights)
-    return RatioTerm(problem)
+        raise ValueError("equalize='weights' has no meaning for criterion='entropy'; use 'exact' or None.")
+    return EntropyTerm(even_out(affinity, tol=_EVEN_TO) if equalize == "exact" else affinity, surcharge)

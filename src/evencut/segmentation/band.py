@@ -12,12 +12,12 @@ from .grid import Slices, window_of
 from .images import enlarge
 from .moves import GridLabeler
 
-__all__ = ["enlarge_smoothly", "refine_band"]
+__all__ = ["enlarge_smoothly", "sharpen_band"]
 
 _TILE = 1024
 
 
-def refine_band(
+def sharpen_band(
     image: NDArray[np.floating],
     labels: NDArray[np.int64],
     costs: NDArray[np.floating],
@@ -50,7 +50,7 @@ def refine_band(
     >>> half = np.array([[0, 0, 1, 1], [0, 0, 1, 1]])
     >>> costs = np.stack([half, 1 - half], axis=2) - 0.5
     >>> free = np.full((4, 8), -1)
-    >>> fine, _ = refine_band(image, half, costs, free, radius=1, weigh=lambda part: np.zeros((*part.shape[:2], 8)))
+    >>> fine, _ = sharpen_band(image, half, costs, free, radius=1, weigh=lambda part: np.zeros((*part.shape[:2], 8)))
     >>> fine[0]
     array([0, 0, 0, 0, 1, 1, 1, 1])
     """

@@ -8,6 +8,7 @@ with W the linear interpolation of the grid and B a Gaussian blur (a "bilateral 
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +25,7 @@ _REACH = 5.0
 
 
 class BilateralGaussian(Affinity):
-    """Gaussian affinity through a grid; supports products and rescaling.
+    """Gaussian affinity through a grid.
 
     Parameters
     ----------
@@ -60,15 +61,38 @@ class BilateralGaussian(Affinity):
             return np.column_stack([self @ column for column in other.T])
         values = other if self.scale is None else other * self.scale
         cells = (self.interpolation.T @ values).reshape(self.grid)
-        # Reading and writing by linear interpolation each blur by a sixth of a squared cell.
-        sigma = np.sqrt(_CELLS_PER_SIGMA**2 - 1 / 3)
-        blurred = gaussian_filter(cells, sigma, mode="constant", truncate=_REACH)
-        peak = (np.sqrt(2 * np.pi) * _CELLS_PER_SIGMA) ** len(self.grid)
-        out = self.interpolation @ (peak * blurred.ravel())
+        out = self.interpolation @ _blur(cells).ravel()
         return out if self.scale is None else out * self.scale
 
+    def diagonal(self) -> NDArray[np.float64]:
+        """Affinity of each point with itself: what the corners of its cell give each other."""
+        corners = np.array(list(itertools.product((0, 1), repeat=len(self.grid))))
+        # One axis is enough: the blur of a grid is the product of the blurs of its axes.
+        reach = _blur(np.eye(1, 64, 32)[0])[32:34]
+        shared = np.prod(reach[np.abs(corners[:, None] - corners)], axis=2)
+        weights = self.interpolation.data.reshape(-1, len(corners))
+        own = np.einsum("pa,ab,pb->p", weights, shared, weights)
+        return own if self.scale is None else own * self.scale**2
+
+    def part(self, rows: Any, columns: Any = slice(None)) -> NDArray[np.float64]:
+        """A dense block, by one product for each point of its shorter side."""
+        points = np.arange(self.shape[0])
+        left, right = points[rows], points[columns]
+        short, long = (left, right) if len(left) <= len(right) else (right, left)
+        units = np.zeros((self.shape[0], len(short)))
+        units[short, np.arange(len(short))] = 1
+        block = (self @ units)[long]
+        return block.T if short is left else block
+
+    def among(self, points: NDArray[np.intp]) -> BilateralGaussian:
+        """The same grid seen from some of the points."""
+        scale = None if self.scale is None else self.scale[points]
+        return BilateralGaussian(self.interpolation[points], self.grid, scale)
+
     def rescaled(self, scale: NDArray[np.floating]) -> BilateralGaussian:
-        """The affinity multiplied by ``scale[p] * scale[q]``."""
+        """The same grid with another scale, or this affinity where every scale is one."""
+        if np.all(scale == 1):
+            return self
         return BilateralGaussian(self.interpolation, self.grid, scale if self.scale is None else scale * self.scale)
 
 
@@ -100,6 +124,14 @@ def bilateral_gaussian(
             f"{len(grid)} features, more than {_MOST_CELLS}; use a larger bandwidth, fewer features or kernel='knn'."
         )
     return BilateralGaussian(_linear_interpolation(cells, grid), grid)
+
+
+def _blur(cells: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The Gaussian of unit height on the grid."""
+    # Reading and writing by linear interpolation each blur by a sixth of a squared cell.
+    sigma = np.sqrt(_CELLS_PER_SIGMA**2 - 1 / 3)
+    peak = (np.sqrt(2 * np.pi) * _CELLS_PER_SIGMA) ** cells.ndim
+    return peak * gaussian_filter(cells, sigma, mode="constant", truncate=_REACH)
 
 
 def _linear_interpolation(cells: NDArray[np.float64], grid: tuple[int, ...]) -> sparse.csr_array:

@@ -6,13 +6,15 @@ random into parts, and each part is asked for the neighbours in one other part o
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial import cKDTree
 from sklearn.base import BaseEstimator
 
-from ..affinity import Affinity
+from ..affinity import Affinity, GraphAffinity
 
 __all__ = ["PixelGraph", "SampledKNN"]
 
@@ -52,19 +54,34 @@ class PixelGraph(Affinity):
         (add_product if other.ndim == 1 else add_products)(self.neighbors, scaled, out)
         return out if scale is None else out * scale
 
+    def diagonal(self) -> NDArray[np.float64]:
+        """How often each pixel is among its own neighbours."""
+        own = (self.neighbors == np.arange(len(self.neighbors))[:, None]).sum(axis=1).astype(np.float64)
+        return own if self.scale is None else own * self.scale**2
+
+    def part(self, rows: Any, columns: Any = slice(None)) -> NDArray[np.float64]:
+        """A dense block, counted from the lists of either side."""
+        one_way = self._one_way()
+        block = one_way[rows][:, columns].toarray() + one_way[columns][:, rows].toarray().T
+        return block if self.scale is None else block * self.scale[rows][:, None] * self.scale[columns]
+
     def rescaled(self, scale: NDArray[np.floating]) -> PixelGraph:
-        """The affinity multiplied by ``scale[p] * scale[q]``."""
+        """The same lists with another scale, or this graph where every scale is one."""
+        if np.all(scale == 1):
+            return self
         return PixelGraph(self.neighbors, scale if self.scale is None else scale * self.scale)
 
-    def tocsr(self) -> sparse.csr_array:
-        """The affinity as a matrix; it needs far more memory than the list of neighbours."""
+    def among(self, points: NDArray[np.intp]) -> GraphAffinity:
+        """The graph of some of the pixels; its lists differ in length, so it is a matrix."""
+        one_way = self._one_way()[points][:, points]
+        scale = np.ones(len(points)) if self.scale is None else self.scale[points]
+        return GraphAffinity(sparse.csr_array(one_way + one_way.T)).rescaled(scale)
+
+    def _one_way(self) -> sparse.csr_array:
+        """Half a link from each pixel to each of its neighbours."""
         n_points, n_kept = self.neighbors.shape
         starts = np.arange(0, n_points * n_kept + 1, n_kept)
-        one_way = sparse.csr_array((np.full(n_points * n_kept, 0.5), self.neighbors.ravel(), starts), self.shape)
-        both = sparse.csr_array(one_way + one_way.T)
-        if self.scale is not None:
-            both = sparse.csr_array(both.multiply(self.scale).multiply(self.scale[:, None]))
-        return both
+        return sparse.csr_array((np.full(n_points * n_kept, 0.5), self.neighbors.ravel(), starts), self.shape)
 
 
 class SampledKNN(BaseEstimator):

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .boundary import REGULARIZERS
-from .constraints import check_box, check_mask, check_scribbles, outside_of
-from .engine import Answer, Engine, Settings
+from .clock import Clock
+from .engine import Engine
 from .features import Features, shrink_features
-from .grid import Slices, window_of
-from .images import as_image, halve
+from .grid import Slices
+from .images import as_image
+from .knowledge import Knowledge, gather
 from .result import Segmentation
-from .starts import follow_strokes, start_from_strokes, starts_from_box
-from .tightness import largest_gap
+from .session import first_answer
+from .settings import Settings
 
 __all__ = ["segment"]
-
-Labels = NDArray[np.int64]
-
-_FULL, _EMPTY = 0.98, 0.002
-_SURROUNDINGS = 2
 
 
 def segment(
@@ -44,8 +36,8 @@ def segment(
     features: Features = "lab",
     start: str = "barrier",
     maxflow: str = "grid",
-    max_iter: int | None = None,
-    working_pixels: int | None = None,
+    max_iter: int = 15,
+    working_pixels: int = 100_000,
     random_state: int | np.random.Generator | None = None,
 ) -> Segmentation:
     r"""Cut an object out of an image from a box, or divide the image along a few strokes.
@@ -89,11 +81,11 @@ def segment(
         First guess from a box: what no even path joins to the outside, or all of the box as in the paper.
     maxflow : {"grid", "ortools", "scipy", "pymaxflow"}
         The max-flow program: our own, or one of three libraries.
-    max_iter : int, optional
-        Most rounds; 15 by default.
-    working_pixels : int, optional
-        The rounds work on the image halved until it has at most this many pixels (100 000 by default); the contour is
-        then found anew at each larger size.
+    max_iter : int
+        Most rounds.
+    working_pixels : int
+        The rounds work on the image halved until it has at most this many pixels; the contour is then found anew at
+        each larger size.
     random_state : int or numpy.random.Generator, optional
         For the noise and the choice of neighbours. None means 0, so that the same call gives the same mask.
 
@@ -113,243 +105,50 @@ def segment(
     >>> int(result.mask.sum()), bool(result.mask[12:28, 10:30].all())
     (320, True)
     """
-    session = begin(
-        image,
-        box=box,
-        scribbles=scribbles,
-        mask=mask,
-        hard=hard,
-        start=start,
-        settings=_settings(max_iter, working_pixels),
+    settings = Settings(
         kernel=kernel,
         criterion=criterion,
         equalize=equalize,
         regularizer=regularizer,
         smoothness=smoothness,
-        features=features,
+        hard=hard,
+        start=start,
         maxflow=maxflow,
-        random_state=np.random.default_rng(0 if random_state is None else random_state),
+        max_iter=max_iter,
+        working_pixels=working_pixels,
     )
-    return session.answer()
-
-
-def begin(image: ArrayLike, *, box, scribbles, mask, hard: bool, start: str, settings: Settings, **options) -> Session:
-    """Check what is given and build the graph; the options not named here are those of :class:`Engine`."""
     pixels = as_image(image)
-    shape = pixels.shape[:2]
-    if shape[0] * shape[1] < 2:
+    knowledge = gather(_shape(pixels), box=box, scribbles=scribbles, mask=mask, hard=hard)
+    clock = Clock()
+    engine = build_engine(pixels, features, knowledge, settings, random_state, clock)
+    return first_answer(engine, knowledge, clock)
+
+
+def build_engine(
+    pixels: NDArray[np.float32],
+    features: Features,
+    knowledge: Knowledge,
+    settings: Settings,
+    random_state: int | np.random.Generator | None,
+    clock: Clock,
+) -> Engine:
+    """The machine for the part of an image that the hints ask for."""
+    part = pixels[knowledge.frame]
+    if np.ptp(part.reshape(-1, part.shape[2]), axis=0).max() == 0:
+        raise ValueError("image has the same colour everywhere; there is nothing to tell an object by.")
+    features = shrink_features(features, partial(_crop, frame=knowledge.frame, shape=knowledge.shape))
+    rng = np.random.default_rng(0 if random_state is None else random_state)
+    in_box = knowledge.around is not None
+    return Engine(part, features, len(knowledge.names), settings, rng, clock, in_box=in_box)
+
+
+def _shape(pixels: NDArray[np.float32]) -> tuple[int, int]:
+    height, width = pixels.shape[:2]
+    if height * width < 2:
         raise ValueError("image has one pixel; there is nothing to divide.")
-    if options["regularizer"] not in REGULARIZERS:
-        raise ValueError(f"regularizer={options['regularizer']!r} is not known; choose one of {REGULARIZERS}.")
-    if start not in ("barrier", "box"):
-        raise ValueError(f"start={start!r} is not known; choose 'barrier' or 'box'.")
-    names, known, outside = _what_is_known(shape, box, scribbles, mask, hard)
-    guess = None if mask is None else check_mask(mask, shape)
-    frame = _frame(known, outside if hard else None, guess)
-    pixels, known = pixels[frame], known[frame]
-    if np.ptp(pixels.reshape(-1, pixels.shape[2]), axis=0).max() == 0:
-        raise ValueError("image has the same color everywhere; there is nothing to tell an object by.")
-    outside, guess = (None if part is None else part[frame] for part in (outside, guess))
-    options["features"] = shrink_features(options["features"], partial(_crop, frame=frame, shape=shape))
-    surcharge = (0.0,) * len(names) if box is None else (0.0, settings.surcharge)
-    engine = Engine(pixels, len(names), surcharge=surcharge, settings=settings, **options)
-    return Session(engine, names, known, outside, guess, hard=hard, start=start, frame=frame, shape=shape)
-
-
-class Session:
-    """One image with one user: what is known inside its frame, and the machine that answers."""
-
-    def __init__(self, engine: Engine, names: Labels, known: Labels, outside, guess, *, hard, start, frame, shape):
-        self.engine = engine
-        self.frame = frame
-        self.shape = shape
-        self.names = names
-        self.known = known
-        self.outside = outside if hard else None
-        self._around = outside
-        self._guess = guess
-        self._start = start
-
-    def answer(self) -> Segmentation:
-        """Find a start, then solve; a start too strict for the object to fill its box gives way to the next."""
-        levels = self.engine.coarsen(self.known, self.outside)
-        around = None if self._around is None else _shrink(self._around, len(self.engine.images)) >= 0.5
-        if around is not None and around.all():
-            raise ValueError(
-                "the box is too small to be seen at the working size; use hard=True or more working_pixels."
-            )
-        starts = self._starts(levels[-1], around)
-        flaw = None if around is None or self._guess is not None else self._emptiness(window_of(~around))
-        return self._solve(self.known, levels, starts, flaw)
-
-    def _starts(self, known: Labels, around: NDArray[np.bool_] | None) -> Iterator[Labels]:
-        engine = self.engine
-        with engine.timed("start"):
-            if self._guess is not None:
-                rough = [(_shrink(self._guess, len(engine.images)) >= 0.5).astype(np.int64)]
-            elif around is None:
-                rough = [start_from_strokes(engine.channels, known, engine.n_labels)]
-            elif self._start == "box":
-                rough = [(~around).astype(np.int64)]
-            else:
-                # A soft box is no constraint, but its outside is still where the start takes the background from.
-                rough = starts_from_box(engine.channels, around, engine.settings.strictness)
-        for labels in rough:
-            yield follow_strokes(engine.channels, labels, known, engine.n_labels)
-
-    def _emptiness(self, box: Slices) -> Callable[[Labels], float]:
-        slack = self.engine.settings.slack
-        return lambda labels: max(0.0, largest_gap(labels == 1, box) - slack)
-
-    def _solve(
-        self,
-        known: Labels,
-        levels: list[Labels],
-        starts: Iterable[Labels],
-        flaw: Callable[[Labels], float] | None = None,
-    ) -> Segmentation:
-        engine = self.engine
-        free = levels[-1] < 0
-
-        def checked(labels: Labels) -> Labels:
-            missing = np.flatnonzero(np.bincount(labels.ravel(), minlength=engine.n_labels) == 0)
-            if missing.size:
-                raise ValueError(
-                    f"no pixel is left for label {self.names[missing[0]]}: the box, mask and scribbles rule it out; "
-                    "draw less over it."
-                )
-            return labels
-
-        def trivial(found: Labels) -> bool:
-            # The raw box, or a speck of it, given back as if it were an answer.
-            if self.outside is None or not free.any():
-                return False
-            share = float((found[free] == 1).mean())
-            return share > _FULL or share < _EMPTY
-
-        answer = engine.solve(levels, map(checked, starts), trivial=trivial, flaw=flaw or (lambda labels: 0.0))
-        if answer.outcome.lost_label or trivial(answer.coarse):
-            _warn_of_trivial(float((answer.coarse[free] == 1).mean()))
-        return self._result(answer, known)
-
-    def _result(self, answer: Answer, known: Labels) -> Segmentation:
-        outcome = answer.outcome
-
-        def refine(scribbles: ArrayLike) -> Segmentation:
-            return self._add(answer, known, scribbles)
-
-        labels = np.zeros(self.shape, dtype=np.int64)
-        labels[self.frame] = answer.labels
-        return Segmentation(
-            labels=self.names[labels],
-            energy=min(outcome.trace),
-            trace=outcome.trace,
-            n_iter=len(outcome.trace) - 1,
-            converged=outcome.converged,
-            smoothness=answer.smoothness,
-            timings=dict(self.engine.timings),
-            label_names=self.names,
-            _refine=refine,
-        )
-
-    def _add(self, answer: Answer, known: Labels, scribbles: ArrayLike) -> Segmentation:
-        """Solve again from the last labels with more strokes."""
-        engine = self.engine
-        engine.timings = {}
-        codes = _codes(check_scribbles(scribbles, self.shape), self.names)
-        if (codes < 0).all():
-            raise ValueError("scribbles are empty: every pixel is 0.")
-        if (codes > 0).sum() > (codes[self.frame] > 0).sum():
-            raise ValueError("scribbles mark object far outside the box; draw a larger box and begin anew.")
-        codes = codes[self.frame]
-        known = np.where(codes < 0, known, codes)
-        levels = engine.coarsen(known, self.outside)
-        with engine.timed("start"):
-            labels = follow_strokes(engine.channels, answer.coarse, levels[-1], engine.n_labels)
-            if not np.bincount(labels.ravel(), minlength=engine.n_labels).all():
-                # The stroke is like all of a label: it speaks for itself only.
-                labels = np.where(levels[-1] < 0, answer.coarse, levels[-1])
-        return self._solve(known, levels, [labels])
-
-
-def _what_is_known(
-    shape: tuple[int, int], box, scribbles, mask, hard: bool
-) -> tuple[Labels, Labels, NDArray[np.bool_] | None]:
-    """Names of the labels, known labels as codes (-1: unknown), and the outside of the box."""
-    known = np.full(shape, -1, dtype=np.int64)
-    outside = None if box is None else outside_of(check_box(box, shape), shape)
-    strokes = None if scribbles is None else check_scribbles(scribbles, shape)
-    if box is not None or mask is not None:
-        names = np.array([1, 2])
-    elif strokes is not None:
-        names = np.unique(strokes[strokes > 0])
-        if len(names) < 2:
-            raise ValueError(
-                f"scribbles show {len(names)} label{'s' if len(names) != 1 else ''}; draw at least two, or add a box."
-            )
-    else:
-        raise ValueError("give a box, scribbles or a mask; for regions without any, use partition().")
-    if outside is not None and hard:
-        known[outside] = 0
-    if strokes is not None:
-        codes = _codes(strokes, names)
-        known = np.where(codes < 0, known, codes)
-    return names, known, outside
-
-
-def _frame(known: Labels, outside: NDArray[np.bool_] | None, guess: NDArray[np.bool_] | None) -> Slices:
-    """The part of the image worth looking at: around a small hard box its surroundings, else everything."""
-    everything = (slice(0, known.shape[0]), slice(0, known.shape[1]))
-    if outside is None:
-        return everything
-    wanted = ~outside | (known > 0) | (False if guess is None else guess)
-    rows, columns = window_of(wanted)
-    height, width = rows.stop - rows.start, columns.stop - columns.start
-    frame = (
-        slice(max(0, rows.start - _SURROUNDINGS * height), min(rows.stop + _SURROUNDINGS * height, known.shape[0])),
-        slice(max(0, columns.start - _SURROUNDINGS * width), min(columns.stop + _SURROUNDINGS * width, known.shape[1])),
-    )
-    return frame if known[frame].size < known.size / 4 else everything
+    return height, width
 
 
 def _crop(channels: NDArray[np.float32], frame: Slices, shape: tuple[int, int]) -> NDArray[np.float32]:
     # Features of a wrong shape stay as they are: the complaint comes where they are used.
     return channels[frame] if channels.shape[:2] == shape else channels
-
-
-def _codes(strokes: Labels, names: Labels) -> Labels:
-    """Strokes as positions in `names`, -1 where nothing is drawn."""
-    drawn = np.unique(strokes[strokes > 0])
-    strange = np.setdiff1d(drawn, names)
-    if strange.size:
-        raise ValueError(
-            f"scribbles contain the label {strange[0]}; the labels in use are {', '.join(map(str, names))}"
-            f"{' (1 background, 2 object)' if list(names) == [1, 2] else ''}."
-        )
-    return np.where(strokes > 0, np.searchsorted(names, strokes), -1)
-
-
-def _shrink(values: NDArray[np.bool_], n_levels: int) -> NDArray[np.float32]:
-    small = values.astype(np.float32)
-    for _ in range(n_levels - 1):
-        small = halve(small)
-    return small
-
-
-def _settings(max_iter: int | None, working_pixels: int | None) -> Settings:
-    settings = Settings()
-    for name, value in (("max_iter", max_iter), ("working_pixels", working_pixels)):
-        if value is None:
-            continue
-        if value < 1:
-            raise ValueError(f"{name}={value} must be at least 1.")
-        settings = replace(settings, **{name: int(value)})  # type: ignore[arg-type]
-    return settings
-
-
-def _warn_of_trivial(share: float) -> None:
-    warnings.warn(
-        f"{share:.1%} of what was undecided came out as object even with a weak boundary term: the colors do not tell "
-        "object and background apart; add scribbles.",
-        stacklevel=5,
-    )

@@ -13,7 +13,7 @@ from .maxflow import GridCut
 
 __all__ = ["GridLabeler"]
 
-Labels = NDArray[np.integer]
+Labels = NDArray[np.int64]
 
 
 class GridLabeler:

@@ -11,10 +11,12 @@ from ..affinity import kneighbors
 from ..criteria import normalized_cut
 from ..kernels import KNN
 from ..solvers import solve
-from .engine import Engine, Settings
+from .clock import Clock
+from .engine import Engine
 from .features import Features
 from .images import as_image
 from .result import Segmentation
+from .settings import Settings
 
 __all__ = ["partition"]
 
@@ -67,35 +69,32 @@ def partition(
     pixels = as_image(image)
     _check_regions(n_regions, pixels.reshape(-1, pixels.shape[2]))
     rng = np.random.default_rng(0 if random_state is None else random_state)
-    engine = Engine(
-        pixels,
-        n_regions,
+    settings = Settings(
         kernel=kernel,
         criterion=criterion,
         equalize=equalize,
         regularizer=regularizer,
         smoothness=smoothness,
-        features=features,
-        surcharge=(0.0,) * n_regions,
         maxflow=maxflow,
-        random_state=rng,
-        settings=Settings(max_iter=max_iter),
+        max_iter=max_iter,
     )
-    with engine.timed("start"):
+    clock = Clock()
+    engine = Engine(pixels, features, n_regions, settings, rng, clock)
+    with clock("start"):
         start = _start(engine.points, n_regions, rng).reshape(engine.channels.shape[:2])
     free = [np.full(level.shape[:2], -1, dtype=np.int64) for level in engine.images]
-    answer = engine.solve(free, [start])
+    answer = engine.solve(free, [start], clock)
     order = np.argsort(-np.bincount(answer.labels.ravel(), minlength=n_regions), kind="stable")
     names = np.empty(n_regions, dtype=np.int64)
     names[order] = np.arange(1, n_regions + 1)
     return Segmentation(
         labels=names[answer.labels],
-        energy=min(answer.outcome.trace),
-        trace=answer.outcome.trace,
-        n_iter=len(answer.outcome.trace) - 1,
-        converged=answer.outcome.converged,
+        energy=answer.rounds.step.energy,
+        trace=answer.rounds.trace,
+        n_iter=len(answer.rounds.trace) - 1,
+        converged=answer.rounds.converged,
         smoothness=answer.smoothness,
-        timings=dict(engine.timings),
+        timings=clock.seconds,
         label_names=np.sort(names),
     )
 
@@ -107,7 +106,7 @@ def _check_regions(n_regions: int, colors: NDArray[np.float32]) -> None:
         if 2 <= n_regions <= n_colors:
             return
     raise ValueError(
-        f"n_regions={n_regions} must be at least 2 and at most {n_colors}, the number of different colors."
+        f"n_regions={n_regions} must be at least 2 and at most {n_colors}, the number of different colours."
     )
 
 

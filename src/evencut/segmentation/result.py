@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from .session import State
 
 __all__ = ["Segmentation"]
 
@@ -44,7 +47,7 @@ class Segmentation:
     smoothness: float
     timings: dict[str, float]
     label_names: NDArray[np.int64]
-    _refine: Callable[[ArrayLike], Segmentation] | None = field(default=None, repr=False)
+    _state: State | None = field(default=None, repr=False)
 
     @property
     def mask(self) -> NDArray[np.bool_]:
@@ -66,6 +69,6 @@ class Segmentation:
         Segmentation
             A new result; this one stays as it is.
         """
-        if self._refine is None:
+        if self._state is None:
             raise ValueError("this segmentation cannot be refined; start from scribbles with segment().")
-        return self._refine(scribbles)
+        return self._state.with_strokes(scribbles)

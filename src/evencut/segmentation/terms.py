@@ -12,9 +12,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity import Affinity, as_affinity, degrees
+from ..affinity import AffinityLike, as_affinity
 from ..criteria import RatioProblem
-from ..solvers.lloyd import bound_costs
+from ..solvers.lloyd import bound_costs, cluster_links
 
 __all__ = ["EntropyTerm", "RatioTerm", "Term", "TermState"]
 
@@ -38,6 +38,10 @@ class TermState:
     energy: float
     costs: NDArray[np.float64]
     shift: NDArray[np.float64] | None = None
+
+    def shifted(self, amount: float) -> NDArray[np.float64]:
+        """The costs with so much of the diagonal shift."""
+        return self.costs if self.shift is None or not amount else self.costs + amount * self.shift
 
 
 class Term(Protocol):
@@ -69,20 +73,15 @@ class RatioTerm:
     def __init__(self, problem: RatioProblem):
         self.problem = problem
         # Of everything: the mean degree for AA, one for NC, so that one smoothness fits both.
-        self._association = float(degrees(problem.matrix).sum() / problem.weights.sum())
+        self._association = float(problem.matrix.degrees().sum() / problem.weights.sum())
         self.unit = self._association / np.sqrt(problem.n_points)
 
     def at(self, labels: NDArray[np.integer], n_labels: int) -> TermState:
         """Energy, bound and diagonal shift."""
         problem = self.problem
-        rows = np.arange(len(labels))
-        links = problem.matrix.links(labels, n_labels)
-        if problem.diagonal is not None:
-            links[rows, labels] += problem.diagonal
-        inside = np.bincount(labels, links[rows, labels], n_labels).astype(np.float64)
-        weight = np.bincount(labels, problem.weights, n_labels).astype(np.float64)
+        links, inside, weight = cluster_links(problem, labels, n_labels)
         shift = np.divide.outer(self._association * problem.weights, weight)
-        shift[rows, labels] *= -1
+        shift[np.arange(len(labels)), labels] *= -1
         costs = bound_costs(links, problem.weights, inside, weight)
         return TermState(float(-np.sum(inside / weight)), costs, shift)
 
@@ -112,9 +111,9 @@ class EntropyTerm:
 
     unit = 1.0
 
-    def __init__(self, affinity: Affinity, surcharge: tuple[float, ...]):
-        self.affinity = affinity
-        self.degrees = degrees(affinity)
+    def __init__(self, affinity: AffinityLike, surcharge: tuple[float, ...]):
+        self.affinity = as_affinity(affinity)
+        self.degrees = self.affinity.degrees()
         self.surcharge = np.asarray(surcharge)
         self._prior = _PRIOR_SHARE * float(self.degrees.mean())
 
@@ -125,7 +124,7 @@ class EntropyTerm:
             object_links = self.affinity @ (labels == 1).astype(np.float64)
             links = np.column_stack([self.degrees - object_links, object_links])
         else:
-            links = as_affinity(self.affinity).links(labels, n_labels)
+            links = self.affinity.links(labels, n_labels)
         density = (np.maximum(links, 0) + self._prior * sizes / len(labels)) / sizes
         costs = self.surcharge - np.log(density)
         return TermState(float(costs[np.arange(len(labels)), labels].sum()), costs)

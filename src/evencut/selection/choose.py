@@ -20,7 +20,7 @@ from .number import NumberCandidate, choose_number, rank_numbers, rank_numbers_o
 __all__ = ["VOTES", "Selected", "Selection", "agree", "select", "select_number"]
 
 #: Votes of the families. Mixtures know only blobs and have a small one.
-VOTES = {"cut": 0.425, "tree": 0.425, "mixture": 0.15}
+VOTES = {"cut": 0.45, "tree": 0.40, "mixture": 0.15}
 
 
 @dataclass(frozen=True, eq=False)

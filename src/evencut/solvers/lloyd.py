@@ -10,12 +10,16 @@ falls, restores the descent.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..criteria import RatioProblem
 
-__all__ = ["bound_costs", "improve_by_lloyd"]
+__all__ = ["Descent", "Step", "bound_costs", "cluster_links", "descend", "improve_by_lloyd"]
 
 _LARGEST_SHIFT = 1e3
 
@@ -52,29 +56,107 @@ def improve_by_lloyd(
     >>> improve_by_lloyd(average_association(x @ x.T), np.array([0, 1, 1, 1]), 2)[0]
     array([0, 0, 1, 1])
     """
-    labels = labels.astype(np.int64)
-    links, inside, weight = _state(problem, labels, n_clusters)
-    energy = -np.sum(inside / weight)
-    trace: list[float] = []
-    for _ in range(max_iter):
+
+    def at(proposal: NDArray[np.int64]) -> _LloydStep:
+        links, inside, weight = cluster_links(problem, proposal, n_clusters)
         costs = bound_costs(links, problem.weights, inside, weight)
+        return _LloydStep(proposal, float(-np.sum(inside / weight)), costs, weight)
+
+    def propose(step: _LloydStep, shift: float) -> NDArray[np.int64]:
         # The shift is measured in the mean association of a unit of weight.
-        shift, unit = 0.0, max(abs(energy) / n_clusters, np.finfo(float).tiny)
+        unit = max(abs(step.energy) / n_clusters, np.finfo(float).tiny)
+        return _shifted_choice(step.costs, step.labels, problem.weights, step.weight, shift * unit)
+
+    end = descend(at(labels.astype(np.int64)), propose, at, n_clusters, max_iter=max_iter)
+    return end.step.labels, list(end.trace[1:]), end.converged
+
+
+class Step(Protocol):
+    """A labelling and its energy, as :func:`descend` sees it."""
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """The label of each point."""
+        ...
+
+    @property
+    def energy(self) -> float:
+        """What is lowered."""
+        ...
+
+
+AnyStep = TypeVar("AnyStep", bound=Step)
+
+
+@dataclass(frozen=True, eq=False)
+class Descent(Generic[AnyStep]):
+    """Where a descent ended.
+
+    Parameters
+    ----------
+    step : Step
+        The last labelling.
+    trace : tuple of float
+        Energy of the start and after each step.
+    converged : bool
+        Whether no step was left to make.
+    lost_label : bool
+        Whether not even a first step was found because every proposal emptied a label.
+    """
+
+    step: AnyStep
+    trace: tuple[float, ...]
+    converged: bool
+    lost_label: bool = False
+
+
+def descend(
+    start: AnyStep,
+    propose: Callable[[AnyStep, float], NDArray[np.int64]],
+    at: Callable[[NDArray[np.int64]], AnyStep],
+    n_labels: int,
+    *,
+    max_iter: int,
+) -> Descent[AnyStep]:
+    """Lower the energy step by step; a proposal that would not is made again with a diagonal shift, doubled each time.
+
+    Parameters
+    ----------
+    start : Step
+    propose : callable
+        Labels of least bound at a step, given the shift (in units of the proposer).
+    at : callable
+        The step at proposed labels, none of which is empty.
+    n_labels : int
+    max_iter : int
+        Most steps.
+    """
+    step, trace = start, [start.energy]
+    for _ in range(max_iter):
+        shift = 0.0
         while True:
-            proposal = _shifted_choice(costs, labels, problem.weights, weight, shift * unit)
-            if (proposal == labels).all():
-                return labels, trace, True
-            if np.bincount(proposal, minlength=n_clusters).all():
-                state = _state(problem, proposal, n_clusters)
-                lower = -np.sum(state[1] / state[2])
-                if lower < energy - 1e-12 * abs(energy):
+            proposal = propose(step, shift)
+            if (proposal == step.labels).all():
+                return Descent(step, tuple(trace), True)
+            lost = not np.bincount(proposal.ravel(), minlength=n_labels).all()
+            if not lost:
+                lower = at(proposal)
+                if lower.energy < step.energy - 1e-12 * abs(step.energy):
                     break
             shift = 2 * shift if shift else 1 / 16
             if shift > _LARGEST_SHIFT:
-                return labels, trace, True
-        labels, energy, (links, inside, weight) = proposal, lower, state
-        trace.append(float(energy))
-    return labels, trace, False
+                return Descent(step, tuple(trace), True, lost and len(trace) == 1)
+        step = lower
+        trace.append(step.energy)
+    return Descent(step, tuple(trace), False)
+
+
+@dataclass(frozen=True, eq=False)
+class _LloydStep:
+    labels: NDArray[np.int64]
+    energy: float
+    costs: NDArray[np.float64]
+    weight: NDArray[np.float64]
 
 
 def _shifted_choice(
@@ -93,10 +175,19 @@ def _shifted_choice(
     return np.where(stays, labels, choice)
 
 
-def _state(
+def cluster_links(
     problem: RatioProblem, labels: NDArray[np.integer], n_clusters: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Links of every point to every cluster, and the association and weight of each cluster."""
+    """Links of every point to every cluster, and the association and weight of each cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evencut.criteria import average_association
+    >>> _, inside, weight = cluster_links(average_association(np.ones((3, 3))), np.array([0, 0, 1]), 2)
+    >>> inside, weight
+    (array([4., 1.]), array([2., 1.]))
+    """
     rows = np.arange(len(labels))
     links = problem.matrix.links(labels, n_clusters)
     if problem.diagonal is not None:

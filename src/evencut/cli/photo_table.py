@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evencut.cli.console import say
+from evencut.cli.console import counted, say
 from evencut.cli.errors import UserError, library_errors_are_the_users
 
 __all__ = ["make_table1"]
@@ -21,27 +21,13 @@ def make_table1(data: Path | None, out: Path, jobs: int = 1, subset: int | None 
     jobs, subset, resume
         As in :func:`evencut.paper.table1.run`.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
-
     from evencut.paper import table1
 
     if data is None:
         raise UserError("table1 needs grabcut/boxes.csv; give the data folder with --data or EVENCUT_DATA.")
-    console = Console(stderr=True)
-    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
     try:
-        with library_errors_are_the_users(), bar:
-            task = bar.add_task("photos", total=None)
-            errors = table1.run(
-                data,
-                out,
-                jobs=jobs,
-                subset=subset,
-                resume=resume,
-                advance=lambda done, total: bar.update(task, completed=done, total=total),
-            )
+        with library_errors_are_the_users(), counted("photos", total=None) as advance:
+            errors = table1.run(data, out, jobs=jobs, subset=subset, resume=resume, advance=advance)
     except FileNotFoundError as error:
         raise UserError(str(error)) from error
     except KeyboardInterrupt:

@@ -5,7 +5,7 @@ Blocks are read on this machine, or by the workers of a Dask scheduler; labels a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from glob import has_magic
 from pathlib import Path
@@ -15,9 +15,13 @@ import numpy as np
 
 from evencut.cli.console import counted, progress, say
 from evencut.cli.errors import UserError, library_errors_are_the_users, one_line
-from evencut.cli.labelfolder import LabelFolder, describe_files
-from evencut.cli.tables import check_output_format, read_table
+from evencut.cli.label_folder import LabelFolder, describe_files
+from evencut.cli.labels_out import sizes_in_words
+from evencut.cli.model_files import check_model_file, save_model
+from evencut.cli.outputs import check_distinct, check_writable
+from evencut.cli.table_options import tell
 from evencut.estimators import LandmarkClustering
+from evencut.io import Preparation, check_output_format, expand, open_file, read_table
 from evencut.landmarks import RowBlocks, open_files, row_blocks
 
 __all__ = ["cluster_blocks", "is_pattern"]
@@ -32,27 +36,44 @@ def is_pattern(file: str) -> bool:
 
 
 def cluster_blocks(
-    file: str, output: str, model: LandmarkClustering, columns: str | None, scheduler: str | None
+    file: str,
+    output: str,
+    model: LandmarkClustering,
+    columns: Sequence[str] | None,
+    scheduler: str | None,
+    save: str | None = None,
 ) -> Any:
     """Cluster files block by block; labels go to the folder `output`.
 
     Returns the labels instead where `output` names a single file, which is left to the caller to write.
     """
-    asked = None if columns is None else columns.split(",")
     one_file = output == "-" or Path(output).suffix != ""
     check_output_format(output if one_file else "labels.parquet")
     if file == "-" and not one_file:
         raise UserError("labels of standard input go to one file, such as -o labels.parquet, not to a folder.")
+    _check_places(file, output if one_file else None, save)
     with _on_cluster(scheduler) as on_cluster:
         with library_errors_are_the_users():
-            rows = on_cluster(_open(file, asked, model.n_jobs))
+            opened, preparation = _open(file, columns, model.n_jobs)
+            rows = on_cluster(opened)
+
+        def fit() -> LandmarkClustering:
+            fitted = _fitted(model, rows)
+            if save is not None:
+                save_model(save, fitted, preparation, None)
+            return fitted
+
         if one_file:
-            return _fitted(model, rows).predict(rows)
-        folder = LabelFolder(Path(output), {"files": describe_files(file), "columns": columns, **_parameters(model)})
+            return fit().predict(rows)
+        record = {"files": describe_files(file), "columns": columns and list(columns), **_parameters(model)}
+        folder = LabelFolder(Path(output), record)
+        if folder.is_begun and save is not None:
+            raise UserError(f"{output} holds a run that was begun, whose model is not fitted again; leave --save out.")
         if not folder.is_begun:
-            folder.begin(_fitted(model, rows))
+            folder.begin(fit())
         sizes = _write_blocks(rows, folder)
-    say(f"{rows.n_rows} rows, clusters of {', '.join(map(str, sizes))}; wrote {output}")
+    written = output if save is None else f"{output} and {save}"
+    say(f"{rows.n_rows} rows, {sizes_in_words(sizes)}; wrote {written}")
     return None
 
 
@@ -81,10 +102,24 @@ def _write_blocks(rows: RowBlocks, folder: LabelFolder) -> Any:
     return sizes
 
 
-def _open(file: str, columns: list[str] | None, n_jobs: int | None) -> RowBlocks:
+def _open(file: str, columns: Sequence[str] | None, n_jobs: int | None) -> tuple[RowBlocks, Preparation]:
+    """The rows, and which columns they have."""
     if is_pattern(file) or Path(file).suffix.lower() in _BLOCK_SUFFIXES:
-        return open_files(file, columns=columns, n_jobs=n_jobs)
-    return row_blocks(read_table(file, columns=columns).values, n_jobs)
+        rows = open_files(file, columns=columns, n_jobs=n_jobs)
+        return rows, Preparation(tuple(open_file(expand(file)[0], columns).names))
+    table = read_table(file, columns=columns)
+    tell(table)
+    return row_blocks(table.values, n_jobs), table.preparation
+
+
+def _check_places(file: str, output: str | None, save: str | None) -> None:
+    """No output takes the place of an input, and both can be written."""
+    for one in expand(file) if is_pattern(file) else [file]:
+        check_distinct(input=one, output=output, model=save)
+    if output not in (None, "-"):
+        check_writable(str(output))
+    if save is not None:
+        check_model_file(save)
 
 
 def _parameters(model: LandmarkClustering) -> dict[str, Any]:

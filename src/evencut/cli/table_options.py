@@ -1,0 +1,47 @@
+"""The options that say how a table is read, the same for every command that reads one."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from evencut.cli.console import say
+from evencut.io import MISSING, Table
+
+__all__ = ["Columns", "Decimal", "Header", "Key", "Missing", "column_list", "tell"]
+
+Columns = Annotated[
+    str | None, typer.Option(help="Columns to use: names, numbers from 1, or ranges, like x,3,5-8 [all].")
+]
+Header = Annotated[
+    bool | None, typer.Option("--header/--no-header", help="Line 1 of a CSV names the columns [found out].")
+]
+Key = Annotated[str | None, typer.Option(help="Array of an NPZ file to use.")]
+Missing = Annotated[
+    str,
+    typer.Option(
+        metavar="|".join(MISSING),
+        help="Missing values (empty, NA, ?): refuse them, leave their rows out (label -1), or fill in the mean.",
+    ),
+]
+Decimal = Annotated[str | None, typer.Option(metavar=".|,", help="Decimal mark of a CSV [found out].")]
+
+
+def column_list(columns: str | None) -> Sequence[str] | None:
+    """The columns asked for, one by one; a name that holds a comma stands in quotes.
+
+    Examples
+    --------
+    >>> column_list('x,3,5-8'), column_list('"a, b",c')
+    (['x', '3', '5-8'], ['a, b', 'c'])
+    """
+    return None if columns is None else next(csv.reader([columns], skipinitialspace=True), [])
+
+
+def tell(table: Table) -> None:
+    """Say what was done to the file on the way to numbers."""
+    for notice in table.notices:
+        say(notice)

@@ -1,0 +1,50 @@
+"""A fitted model without what only its fit needed, made of plain types: what is left labels new points.
+
+Nothing in it is a function, so that a file of it can be checked type by type before it is loaded.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+from ..affinity import PreparedPoints
+from ..criteria import CRITERIA
+from ..kernels import KERNELS
+from ..landmarks import Attachment
+from .kernel_clustering import KernelClustering
+from .kernel_kmeans import KernelKMeans
+from .landmark_clustering import LandmarkClustering
+from .normalized_cut import NormalizedCut
+from .prediction import Prediction
+
+__all__ = ["portable", "portable_types"]
+
+
+def portable(model: Any) -> Any:
+    """A copy of a fitted model that predicts the same and holds neither the affinity nor functions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evencut import KernelClustering
+    >>> X = np.array([[0.0], [0.1], [3.0], [3.1]])
+    >>> model = KernelClustering(2, kernel="gaussian", random_state=0).fit(X)
+    >>> portable(model).predict(X)
+    array([0, 0, 1, 1])
+    """
+    kept = copy.copy(model)
+    if isinstance(model, KernelClustering):
+        # Made again from the kernel and the points when first needed.
+        kept._prediction = replace(model._prediction, extension=None)
+        for name in ("_affinity", "selection_"):
+            vars(kept).pop(name, None)
+    return kept
+
+
+def portable_types() -> list[type]:
+    """Every type a portable model is made of, besides those of NumPy, SciPy and Python."""
+    models = [KernelClustering, KernelKMeans, NormalizedCut, LandmarkClustering]
+    criteria = [type(criterion) for criterion in CRITERIA.values()]
+    return [*models, Prediction, PreparedPoints, Attachment, *KERNELS.values(), *criteria]

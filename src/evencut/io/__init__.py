@@ -1,0 +1,29 @@
+"""Tables in and out of files: CSV, JSON lines, Parquet, Feather, NPY and NPZ, each format read and written once.
+
+What is wrong with a file is a `TableError`: one sentence with the place and the cure.
+"""
+
+from .errors import TableError
+from .parts import OpenedFile, expand, open_file
+from .preparation import MISSING, Preparation, Table
+from .reading import read_labels, read_table
+from .sources import READABLE, Source
+from .writing import WRITABLE, check_output_format, write_table, write_with_column
+
+__all__ = [
+    "MISSING",
+    "READABLE",
+    "WRITABLE",
+    "OpenedFile",
+    "Preparation",
+    "Source",
+    "Table",
+    "TableError",
+    "check_output_format",
+    "expand",
+    "open_file",
+    "read_labels",
+    "read_table",
+    "write_table",
+    "write_with_column",
+]

@@ -1,0 +1,166 @@
+"""Files bigger than memory in parts: Parquet by groups of rows, NPY through memory maps.
+
+Opening reads the head of a file only; each part is a small object that reads its rows, here or on another machine.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arrays import column_names
+from .arrow import damage_is_told, is_numeric, without_index
+from .columns import choose_columns
+from .errors import TableError, one_line, require_pyarrow
+from .sources import kind_and_compression
+
+__all__ = ["NpyRows", "OpenedFile", "RowGroups", "expand", "open_file"]
+
+_ROWS_PER_PART = 2**18
+
+
+@dataclass(frozen=True)
+class OpenedFile:
+    """A file whose head was read.
+
+    Parameters
+    ----------
+    names : list of str
+        Its columns, those that were asked for.
+    parts : list of (RowGroups or NpyRows, int)
+        What reads each part, and how many rows it has.
+    """
+
+    names: list[str]
+    parts: list[tuple[Any, int]]
+
+
+@dataclass(frozen=True)
+class RowGroups:
+    """Consecutive row groups of a Parquet file; called, it reads their rows."""
+
+    path: str
+    groups: tuple[int, ...]
+    columns: tuple[str, ...]
+
+    def words(self) -> str:
+        """Which groups these are, for messages."""
+        last = f" to {self.groups[-1]}" if len(self.groups) > 1 else ""
+        return f"row group {self.groups[0]}{last}"
+
+    def __call__(self) -> NDArray[Any]:
+        """The rows."""
+        parquet = require_pyarrow("pyarrow.parquet")
+        with damage_is_told(f"{self.path} ({self.words()})"), parquet.ParquetFile(self.path) as file:
+            table = file.read_row_groups(self.groups, columns=list(self.columns), use_threads=False)
+        arrays = [column.to_numpy() for column in table.select(self.columns).columns]
+        dtype = np.result_type(*{array.dtype for array in arrays})
+        rows = np.empty((table.num_rows, len(arrays)), dtype=dtype if dtype.kind in "biuf" else np.float64)
+        for place, array in enumerate(arrays):
+            rows[:, place] = array
+        return rows
+
+
+@dataclass(frozen=True)
+class NpyRows:
+    """Consecutive rows of an NPY file; called, it maps them into memory."""
+
+    path: str
+    first: int
+    last: int
+
+    def words(self) -> str:
+        """Which rows these are, for messages."""
+        return f"rows {self.first} to {self.last - 1}"
+
+    def __call__(self) -> NDArray[Any]:
+        """The rows."""
+        return np.load(self.path, mmap_mode="r")[self.first : self.last]
+
+
+def open_file(path: str | Path, columns: Sequence[str] | None = None) -> OpenedFile:
+    """The columns and the parts of a Parquet or NPY file.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile, os
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "points.npy")
+    ...     np.save(path, np.zeros((5, 2)))
+    ...     opened = open_file(path)
+    >>> opened.names, [n_rows for _, n_rows in opened.parts]
+    (['column 1', 'column 2'], [5])
+    """
+    kind = kind_and_compression(path)[0]
+    return _open_npy(Path(path), columns) if kind == "npy" else _open_parquet(Path(path), columns)
+
+
+def expand(pattern: str | Path | Sequence[str | Path]) -> list[Path]:
+    """The files meant, sorted within each pattern."""
+    given = [pattern] if isinstance(pattern, str | Path) else list(pattern)
+    found: list[Path] = []
+    for each in map(str, given):
+        matches = sorted(glob(each)) if has_magic(each) else [each]
+        if not matches:
+            raise TableError(f"no file matches {each}; check the folder and the name.")
+        found.extend(map(Path, matches))
+    for path in found:
+        if not path.is_file():
+            raise TableError(f"{path} is not a file; give files, or a pattern such as 'folder/*.parquet'.")
+        if kind_and_compression(path)[0] not in ("npy", "parquet"):
+            raise TableError(f"{path} is not of a known kind: its name must end in .parquet, .pq or .npy.")
+    return found
+
+
+def _open_parquet(path: Path, columns: Sequence[str] | None) -> OpenedFile:
+    with damage_is_told(path), require_pyarrow("pyarrow.parquet").ParquetFile(path) as file:
+        meta, schema = file.metadata, file.schema_arrow
+    named = [name for name in columns or () if name in schema.names]
+    features = without_index(schema)
+    features = [name for name in schema.names if name in features or name in named]
+    names = [features[place] for place in choose_columns(columns, features, str(path))]
+    for name in names:
+        kind = schema.field(name).type
+        if not is_numeric(kind) or require_pyarrow().types.is_decimal(kind):
+            raise TableError(f"{path}: column {name!r} holds {kind}, not numbers; choose others with columns=.")
+    _check_rows(path, meta.num_rows)
+    parts: list[tuple[Any, int]] = []
+    groups: list[int] = []
+    n_rows = 0
+    for group in range(meta.num_row_groups):
+        size = meta.row_group(group).num_rows
+        if groups and n_rows + size > _ROWS_PER_PART:
+            parts.append((RowGroups(os.path.abspath(path), tuple(groups), tuple(names)), n_rows))
+            groups, n_rows = [], 0
+        groups.append(group)
+        n_rows += size
+    parts.append((RowGroups(os.path.abspath(path), tuple(groups), tuple(names)), n_rows))
+    return OpenedFile(names, parts)
+
+
+def _open_npy(path: Path, columns: Sequence[str] | None) -> OpenedFile:
+    if columns is not None:
+        raise TableError(f"{path} is an NPY file, whose columns have no names; leave columns= out.")
+    try:
+        rows = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise TableError(f"{path} cannot be read ({one_line(error)}); repair it or leave it out.") from error
+    if rows.ndim != 2 or rows.dtype.kind not in "biuf":
+        raise TableError(f"{path} holds {rows.dtype} of shape {rows.shape}; it must hold rows and columns of numbers.")
+    _check_rows(path, len(rows))
+    bounds = range(0, len(rows), _ROWS_PER_PART)
+    ends = [min(first + _ROWS_PER_PART, len(rows)) for first in bounds]
+    parts = [(NpyRows(os.path.abspath(path), first, last), last - first) for first, last in zip(bounds, ends)]
+    return OpenedFile(column_names(rows.shape[1]), parts)
+
+
+def _check_rows(path: Path, n_rows: int) -> None:
+    if not n_rows:
+        raise TableError(f"{path} is empty; leave it out.")

@@ -1,0 +1,246 @@
+"""The front door for tables: points from a file of any kind, or one label a row."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arrays import column_names, read_array
+from .arrow import arrow_column, read_arrow, without_index
+from .cells import Column, ColumnBuilder, is_missing
+from .columns import choose_columns, choose_one
+from .errors import TableError, some
+from .preparation import Frame, Preparation, Table, prepare
+from .rows import Rows, open_rows
+from .sources import Source
+
+__all__ = ["read_labels", "read_table"]
+
+_ROWS_AT_ONCE = 4096
+
+
+def read_table(
+    source: str | Path | Source,
+    *,
+    columns: Sequence[str] | None = None,
+    without: str | None = None,
+    header: bool | None = None,
+    key: str | None = None,
+    missing: str = "error",
+    decimal: str | None = None,
+    like: Preparation | None = None,
+) -> Table:
+    """Read points from a file, or CSV from standard input if `source` is `-`.
+
+    Parameters
+    ----------
+    source : str, Path or Source
+        CSV (with any separator, `.gz` or `.zst` too), JSON lines, Parquet, Feather, NPY or NPZ.
+    columns : sequence of str, optional
+        Names of the columns to keep, their numbers counted from 1, or ranges of numbers; all of them otherwise.
+    without : str, optional
+        A column that is none of the points, such as one of labels; name or number.
+    header : bool, optional
+        Whether line 1 of a CSV file names the columns; found out from the line otherwise.
+    key : str, optional
+        Name of the array in an NPZ file; needed where it holds several.
+    missing : {"error", "drop", "mean"}
+        What to do about missing values.
+    decimal : {".", ","}, optional
+        The decimal mark of a CSV file; found out otherwise.
+    like : Preparation, optional
+        Read the columns of another file, in the same way.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "points.csv")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write("x;y\\n1,5;2\\nNA;3\\n")
+    ...     table = read_table(path, missing="mean")
+    >>> table.values.tolist(), table.notices
+    ([[1.5, 2.0], [1.5, 3.0]], ("1 missing values in 1 of 2 rows became the mean of 'x'",))
+    """
+    given = source if isinstance(source, Source) else Source(str(source))
+    if decimal not in (None, ".", ","):
+        raise TableError(f'decimal={decimal!r} is not known; it takes "." or ",".')
+    if key is not None and given.kind != "npz":
+        raise TableError(f"key={key!r} names an array of an NPZ file, which {given.name} is not; leave it out.")
+    if header is not None and given.kind != "csv":
+        raise TableError(f"header= is for CSV files, which {given.name} is not; leave it out.")
+    wanted = _Wanted(given.name, columns, without, like)
+    if given.kind in ("csv", "json lines"):
+        frame = _text_frame(given, wanted, header, decimal)
+    elif given.kind in ("parquet", "feather"):
+        frame = _arrow_frame(given, wanted)
+    else:
+        frame = _array_frame(given, wanted, key)
+    return prepare(frame, missing, like)
+
+
+def read_labels(source: str | Path | Source, column: str | None = None, n_points: int | None = None) -> NDArray[Any]:
+    """One label a row, numbers or words, from a file of any kind that points may come in.
+
+    Parameters
+    ----------
+    source : str, Path or Source
+    column : str, optional
+        Name or number of the column of labels, where there are several.
+    n_points : int, optional
+        How many there must be. A CSV file with one line more has a header.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "labels.csv")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write("label\\n0\\n1\\n-1\\n")
+    ...     read_labels(path, n_points=3)
+    array([ 0,  1, -1])
+    """
+    given = source if isinstance(source, Source) else Source(str(source))
+    if given.kind in ("npy", "npz"):
+        labels = read_array(given.path, label_column=column, as_labels=True)
+    elif given.kind in ("parquet", "feather"):
+        labels = _arrow_labels(given, column)
+    else:
+        labels = _text_labels(given, column, n_points)
+    if n_points is not None and len(labels) != n_points:
+        raise TableError(f"{given.name} holds {len(labels)} labels, but there are {n_points} points; give one a point.")
+    return _numbers_where_they_are(labels)
+
+
+class _Wanted:
+    """The columns somebody wants of a file whose columns are not known yet."""
+
+    def __init__(
+        self, source: str, columns: Sequence[str] | None, without: str | None = None, like: Preparation | None = None
+    ):
+        self.source, self.without, self.like = source, without, like
+        self.columns = columns if like is None else like.columns
+
+    @property
+    def is_all(self) -> bool:
+        """Whether nothing was said about columns."""
+        return self.columns is None and self.without is None
+
+    def places(self, names: Sequence[str]) -> list[int]:
+        """Their positions among those there are."""
+        if self.like is not None:
+            return self._places_like(names)
+        chosen = choose_columns(self.columns, names, self.source)
+        if self.without is None:
+            return chosen
+        label = choose_one(self.without, names, self.source)
+        if self.columns is not None and label in chosen:
+            raise TableError(f"column {names[label]!r} of {self.source} holds the labels; leave it out of columns=.")
+        return [place for place in chosen if place != label]
+
+    def _places_like(self, names: Sequence[str]) -> list[int]:
+        """Columns are found by name; where the file has no names of its own, it must have the same number of them."""
+        assert self.like is not None
+        wanted = self.like.columns
+        absent = [name for name in wanted if name not in names]
+        if not absent:
+            return [list(names).index(name) for name in wanted]
+        if list(names) == column_names(len(wanted)):
+            return list(range(len(wanted)))
+        raise TableError(
+            f"{self.source} has no column {absent[0]!r}, which the model was made from; it has {some(list(names))}, "
+            f"and needs {some(list(wanted))}."
+        )
+
+
+def _text_frame(source: Source, wanted: _Wanted, header: bool | None, decimal: str | None) -> Frame:
+    with open_rows(source, header) as table:
+        kept = wanted.places(table.names)
+        _check_named(table, source.name, kept)
+        # Where commas separate, a comma inside a cell is as likely to mark thousands: it must be said.
+        mark = decimal or ("." if table.separator == "," or source.kind != "csv" else None)
+        builders = [ColumnBuilder(table.names[place], mark) for place in kept]
+        lines = array("q")
+        while chunk := list(islice(table.rows, _ROWS_AT_ONCE)):
+            lines.extend(line for line, _ in chunk)
+            for place, builder in zip(kept, builders):
+                builder.add([cells[place] for _, cells in chunk])
+    if not lines:
+        raise TableError(f"{source.name} has a header but no data; give one line for each point (or header=False).")
+    return Frame(source.name, [builder.column() for builder in builders], None, lines, table.has_header)
+
+
+def _check_named(table: Rows, source: str, kept: list[int]) -> None:
+    """A column without a name is mostly a row number that was saved along, which must not be clustered by."""
+    if table.unnamed is not None and kept == list(range(len(table.names))):
+        raise TableError(
+            f"{source}, line {table.first_line}: column {table.unnamed + 1} of {len(table.names)} has no name (a row "
+            "number saved along?); name the columns to use with columns=."
+        )
+
+
+def _arrow_frame(source: Source, wanted: _Wanted) -> Frame:
+    table = read_arrow(source.path, source.kind)
+    features = without_index(table.schema)
+    # A column that is asked for by name is taken, also if it is the index; numbers count what is left.
+    named = [name for name in wanted.columns or () if name in table.column_names and name not in features]
+    features = [name for name in table.column_names if name in features or name in named]
+    places = wanted.places(features)
+    columns = [arrow_column(features[place], table.column(features[place])) for place in places]
+    if not columns:
+        raise TableError(f"{source.name} has no columns.")
+    return Frame(source.name, columns)
+
+
+def _array_frame(source: Source, wanted: _Wanted, key: str | None) -> Frame:
+    values = read_array(source.path, key)
+    names = column_names(values.shape[1])
+    places = wanted.places(names)
+    values = values if wanted.is_all else values[:, places]
+    columns = [Column(names[place], values[:, i]) for i, place in enumerate(places)]
+    return Frame(source.name, columns, values)
+
+
+def _arrow_labels(source: Source, column: str | None) -> NDArray[Any]:
+    table = read_arrow(source.path, source.kind)
+    names = without_index(table.schema)
+    values = table.column(names[choose_one(column, names, source.name)])
+    if values.null_count:
+        raise TableError(f"{source.name} has {values.null_count} empty labels; mark noise with -1.")
+    return np.array(values.to_pylist())
+
+
+def _text_labels(source: Source, column: str | None, n_points: int | None) -> NDArray[Any]:
+    """Cells of the column of labels; where the number of points is known, a first line too many is the header."""
+    with open_rows(source, False if source.kind == "csv" else None) as table:
+        rows = [cells for _, cells in table.rows]
+        names = table.names
+    if source.kind == "csv" and (len(rows) == n_points + 1 if n_points is not None else not _is_label(rows[0])):
+        names, rows = [str(cell).strip() for cell in rows[0]], rows[1:]
+    place = choose_one(column, names, source.name)
+    cells = [row[place] for row in rows]
+    empty = next((i for i, cell in enumerate(cells) if cell is None or is_missing(str(cell))), None)
+    if empty is not None:
+        raise TableError(f"{source.name}: row {empty + 1} has no label; mark noise with -1.")
+    return np.array([cell.strip() if isinstance(cell, str) else cell for cell in cells])
+
+
+def _is_label(cells: list[Any]) -> bool:
+    """Whether a first line is one of labels already, as numbers are."""
+    return any(str(cell).strip().lstrip("-").isdecimal() for cell in cells)
+
+
+def _numbers_where_they_are(names: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers that came as text, so that -1 is noise and 2 comes before 10."""
+    try:
+        numbers = names.astype(np.float64)
+    except (ValueError, TypeError):
+        return names
+    whole = np.isfinite(numbers).all() and (numbers == np.round(numbers)).all()
+    return numbers.astype(np.int64) if whole else numbers

@@ -1,0 +1,163 @@
+"""Rows of cells from text: CSV of any separator, and JSON lines.
+
+The separator (comma, semicolon, tab, bar or blanks) and the header of CSV are found out from the first line.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from typing import IO, Any
+
+from .cells import is_number
+from .errors import TableError, one_line
+from .sources import Source
+
+__all__ = ["Rows", "open_rows"]
+
+_Row = tuple[int, list[Any]]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a text file, read as they are asked for.
+
+    Parameters
+    ----------
+    names : list of str
+        "column 1", "column 2", ... where the file names none.
+    rows : iterator of (int, list)
+        Number of the line and cells of each row, all of the same length.
+    separator : str or None
+        None stands for blanks.
+    has_header : bool
+        Whether the names come from the file.
+    first_line : int
+        Number of the line that tells how many cells a row has.
+    unnamed : int or None
+        Position of a column that the header leaves without a name.
+    """
+
+    names: list[str]
+    rows: Iterator[_Row]
+    separator: str | None
+    has_header: bool
+    first_line: int = 1
+    unnamed: int | None = None
+
+
+@contextmanager
+def open_rows(source: Source, header: bool | None = None) -> Iterator[Rows]:
+    """The rows of a CSV file or of JSON lines.
+
+    Parameters
+    ----------
+    source : Source
+    header : bool, optional
+        Whether line 1 of a CSV file names the columns; otherwise it does if none of its cells is a number.
+    """
+    with source.text() as file:
+        if source.kind == "json lines":
+            if header is not None:
+                raise TableError(f"header= is for CSV files, which {source.name} is not; leave it out.")
+            yield _json_rows(file, source.name)
+        else:
+            yield _csv_rows(file, source.name, header)
+
+
+def _csv_rows(file: IO[str], name: str, header: bool | None) -> Rows:
+    line, skipped, separator = _first_line(file)
+    rows = _split(chain([line], file), skipped, separator, name)
+    first_line, first = next(rows, (0, []))
+    if not first:
+        raise TableError(f"{name} is empty; give one line for each point.")
+    if header is None:
+        header = not any(is_number(cell) for cell in first)
+    names = [f"column {i + 1}" for i in range(len(first))]
+    unnamed = None
+    if header:
+        unnamed = next((i for i, cell in enumerate(first) if not cell.strip()), None)
+        names = [cell.strip() or name for cell, name in zip(first, names)]
+    else:
+        rows = chain([(first_line, first)], rows)
+    return Rows(names, _even(rows, len(first), first_line, name), separator, header, first_line, unnamed)
+
+
+def _first_line(file: IO[str]) -> tuple[str, int, str | None]:
+    """The first line that is not blank, how many went before, and the separator.
+
+    Spreadsheets may write a first line such as `sep=;`, which is not part of the table.
+    """
+    skipped = 0
+    told = None
+    for line in file:
+        if told is None and line.strip().lower().startswith("sep=") and len(line.rstrip("\r\n")) == 5:
+            told = line[4]
+        elif line.strip():
+            return line, skipped, told or _separator(line)
+        skipped += 1
+    return "", skipped, None
+
+
+def _separator(line: str) -> str | None:
+    """The separator of a line; a semicolon goes first: where it separates, a comma is the decimal mark.
+
+    A line of one cell says nothing: a tab then leaves blanks and commas inside the cells below it alone.
+    """
+    found = next((mark for mark in (";", "\t", ",", "|") if mark in line), None)
+    return "\t" if found is None and len(line.split()) == 1 else found
+
+
+def _split(lines: Iterable[str], skipped: int, separator: str | None, name: str) -> Iterator[_Row]:
+    """Line number and cells of each line that is not blank."""
+    if separator is None:
+        for number, line in enumerate(lines, skipped + 1):
+            if cells := line.split():
+                yield number, cells
+        return
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield skipped + reader.line_num, cells
+    except csv.Error as error:
+        raise TableError(f"{name} is not CSV that can be read ({one_line(error)}).") from error
+
+
+def _even(rows: Iterator[_Row], width: int, first_line: int, name: str) -> Iterator[_Row]:
+    for line, cells in rows:
+        if len(cells) != width:
+            raise TableError(
+                f"{name}, line {line} has {len(cells)} values, but line {first_line} has {width}; "
+                "every line must have the same number."
+            )
+        yield line, cells
+
+
+def _json_rows(file: IO[str], name: str) -> Rows:
+    """All lines, since a later one may bring a new name; what a line leaves out is missing."""
+    found = [(number, _json_object(line, number, name)) for number, line in enumerate(file, 1) if line.strip()]
+    if not found:
+        raise TableError(f"{name} is empty; give one line for each point.")
+    names = list(dict.fromkeys(key for _, row in found for key in row))
+    rows = ((number, [row.get(key) for key in names]) for number, row in found)
+    return Rows(names, rows, None, True, found[0][0])
+
+
+def _json_object(line: str, number: int, name: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise TableError(f"{name}, line {number} is not JSON that can be read ({one_line(error)}).") from error
+    if isinstance(row, list):
+        row = {f"column {i + 1}": cell for i, cell in enumerate(row)}
+    if not isinstance(row, dict):
+        raise TableError(f"{name}, line {number} is {line.strip()[:40]}; give an object or a list on each line.")
+    for key, cell in row.items():
+        if isinstance(cell, list | dict):
+            raise TableError(f"{name}, line {number}: {key!r} holds more than one value; give a number, word or null.")
+    return row

@@ -1,0 +1,185 @@
+"""Where bytes come from and what their name says about them: the kind of table, and how it was compressed.
+
+`-`, pipes and character devices are CSV text; they can be read once, or more often if they are asked to be kept.
+"""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from io import BufferedReader, BytesIO, TextIOWrapper
+from pathlib import Path
+from typing import IO, Any, cast
+
+from .errors import TableError, one_line, require_pyarrow
+
+__all__ = ["READABLE", "Source", "compressed", "kind_and_compression"]
+
+_KINDS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".data": "csv",
+    ".jsonl": "json lines",
+    ".ndjson": "json lines",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".feather": "feather",
+    ".arrow": "feather",
+    ".npy": "npy",
+    ".npz": "npz",
+}
+_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+# The others are compressed inside.
+_COMPRESSIBLE = ("csv", "json lines")
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+#: What the name of a file to read may end in.
+READABLE = (*_KINDS, ".csv.gz", ".csv.zst", ".jsonl.gz", ".jsonl.zst")
+
+
+def kind_and_compression(path: str | Path) -> tuple[str | None, str | None]:
+    """The kind of table a name stands for, and how it is compressed; None where the name does not tell.
+
+    Examples
+    --------
+    >>> kind_and_compression("points.csv.gz"), kind_and_compression("points.parquet")
+    (('csv', 'gzip'), ('parquet', None))
+    >>> kind_and_compression("points.parquet.gz")
+    (None, None)
+    """
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    compression = _COMPRESSIONS.get(suffixes[-1]) if suffixes else None
+    if compression is not None:
+        suffixes.pop()
+    kind = _KINDS.get(suffixes[-1]) if suffixes else None
+    if compression is not None and kind not in _COMPRESSIBLE:
+        return None, None
+    return kind, compression
+
+
+@dataclass
+class Source:
+    """One file, or standard input.
+
+    Parameters
+    ----------
+    path : str
+        Its name; `-` is standard input.
+    keep : bool
+        Whether what can be read only once is kept in memory, to be read again.
+
+    Examples
+    --------
+    >>> Source("-").kind, Source("-").name
+    ('csv', 'standard input')
+    """
+
+    path: str
+    keep: bool = False
+    _kept: bytes | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        self.path = str(self.path)
+        self.kind, self.compression = ("csv", None) if self.is_stream else self._checked_kind()
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return "standard input" if self.path == "-" else self.path
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether it can be read only once."""
+        path = Path(self.path)
+        return self.path == "-" or path.is_fifo() or path.is_char_device()
+
+    @contextmanager
+    def plain_bytes(self) -> Iterator[IO[bytes]]:
+        """The uncompressed bytes; what goes wrong on the way is a `TableError`."""
+        try:
+            with self._opened() as file:
+                yield file
+        except UnicodeDecodeError as error:
+            raise TableError(f"{self.name} is not text in UTF-8 ({one_line(error)}); save it as UTF-8.") from error
+        except EOFError as error:
+            raise TableError(f"{self.name} ends too early ({one_line(error)}); it was not saved whole.") from error
+        except OSError as error:
+            raise TableError(f"cannot read {self.name}: {error.strerror or one_line(error)}.") from error
+
+    @contextmanager
+    def text(self) -> Iterator[IO[str]]:
+        """The text, in UTF-8 or, where a mark at its start says so, in the UTF-16 that spreadsheets write."""
+        with self.plain_bytes() as file:
+            peekable = BufferedReader(cast(Any, file))
+            encoding = "utf-16" if peekable.peek(2)[:2] in _UTF16_MARKS else "utf-8-sig"
+            reader = TextIOWrapper(peekable, encoding, newline="")
+            try:
+                yield reader
+            finally:
+                # Leaves the file itself to whoever opened it: standard input stays open.
+                reader.detach()
+                peekable.detach()
+
+    @contextmanager
+    def _opened(self) -> Iterator[IO[bytes]]:
+        if self._kept is not None:
+            yield BytesIO(self._kept)
+            return
+        if not self.is_stream:
+            with open(self.path, "rb") as stored, _uncompressed(stored, self.compression) as plain:
+                yield plain
+            return
+        file: IO[bytes] = sys.stdin.buffer if self.path == "-" else open(self.path, "rb")  # noqa: SIM115
+        try:
+            if self.keep:
+                self._kept = file.read()
+            yield file if self._kept is None else BytesIO(self._kept)
+        finally:
+            if self.path != "-":
+                file.close()
+
+    def _checked_kind(self) -> tuple[str, str | None]:
+        path = Path(self.path)
+        if path.is_dir():
+            raise TableError(f"{self.path} is a folder; give one file.")
+        if not path.exists():
+            raise TableError(f"{self.path} does not exist; check the name and the folder.")
+        kind, compression = kind_and_compression(path)
+        if kind is None:
+            known = ", ".join(READABLE)
+            raise TableError(f"{self.path} is not of a known kind: its name must end in one of {known}.")
+        return kind, compression
+
+
+@contextmanager
+def compressed(file: IO[bytes], compression: str | None) -> Iterator[Any]:
+    """A file to write to whose bytes arrive compressed in an open one, which stays open."""
+    if compression is None:
+        yield file
+    elif compression == "gzip":
+        # Neither name nor time are stored: the same table is the same file.
+        with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+            yield packed
+    else:
+        # Written at the end: pyarrow's own stream would close the file with itself.
+        gathered = BytesIO()
+        yield gathered
+        codec = require_pyarrow("pyarrow", ".zst files").Codec("zstd")
+        file.write(codec.compress(gathered.getvalue(), asbytes=True))
+
+
+@contextmanager
+def _uncompressed(file: IO[bytes], compression: str | None) -> Iterator[Any]:
+    if compression is None:
+        yield file
+    elif compression == "gzip":
+        with gzip.GzipFile(fileobj=file) as plain:
+            yield plain
+    else:
+        pyarrow = require_pyarrow("pyarrow", ".zst files")
+        with pyarrow.CompressedInputStream(pyarrow.PythonFile(file), "zstd") as plain:
+            yield plain

@@ -1,0 +1,183 @@
+"""Tables to open files, in the format a name stands for: columns on their own, or added to the rows of another file."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import TextIOWrapper
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arrays import column_names, read_array
+from .arrow import read_arrow
+from .errors import TableError, require_pyarrow
+from .rows import open_rows
+from .sources import Source, compressed, kind_and_compression
+
+__all__ = ["WRITABLE", "check_output_format", "write_table", "write_with_column"]
+
+#: What the name of a file to write may end in.
+WRITABLE = (".csv", ".tsv", ".csv.gz", ".csv.zst", ".jsonl", ".parquet", ".pq", ".feather", ".npy")
+
+
+def check_output_format(path: str) -> None:
+    """Raise a `TableError` unless the kind of file `path` names can be written; `-` and devices take CSV.
+
+    Examples
+    --------
+    >>> check_output_format("labels.csv")
+    """
+    if path == "-" or Path(path).is_char_device():
+        return
+    kind, compression = kind_and_compression(path)
+    if kind in (None, "npz"):
+        raise TableError(f"cannot write {path}: its name must end in one of {', '.join(WRITABLE)}.")
+    if kind in ("parquet", "feather"):
+        require_pyarrow(f"pyarrow.{kind}", f"{str(kind).capitalize()} files")
+    if compression == "zstd":
+        require_pyarrow("pyarrow", ".zst files")
+
+
+def write_table(file: IO[bytes], path: str, columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> None:
+    """Write named columns to an open file, in the format the name `path` stands for (CSV otherwise).
+
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> write_table(file, "labels.csv", {"label": np.array([0, 1])})
+    >>> file.getvalue()
+    b'label\\n0\\n1\\n'
+    """
+    kind, compression = kind_and_compression(path)
+    if kind == "npy":
+        _write_array(file, list(columns.values()), path)
+    elif kind in ("parquet", "feather"):
+        _write_arrow(file, kind, require_pyarrow().table({name: _plain(column) for name, column in columns.items()}))
+    else:
+        rows = zip(*(_listed(column) for column in columns.values()))
+        _write_text(file, path, kind, compression, list(columns), rows)
+
+
+def write_with_column(
+    file: IO[bytes],
+    path: str,
+    source: Source,
+    name: str,
+    column: NDArray[Any],
+    *,
+    header: bool | None = None,
+    key: str | None = None,
+) -> None:
+    """Write the rows of a source with one more column, all cells as they stand there.
+
+    Parameters
+    ----------
+    file : binary file
+    path : str
+        Its name, which tells the format.
+    source : Source
+        Where the rows come from.
+    name : str
+        What to call the new column; a number is added where there is one of that name.
+    column : ndarray of shape (n_rows,)
+    header, key
+        As for `read_table`.
+    """
+    kind, compression = kind_and_compression(path)
+    if source.kind in ("parquet", "feather") and kind in ("parquet", "feather"):
+        table = read_arrow(source.path, source.kind)
+        _write_arrow(file, kind, table.append_column(_free(name, table.column_names), [_plain(column)]))
+        return
+    with _cells(source, header, key) as (names, rows):
+        names = [*names, _free(name, names)]
+        joined = ([*cells, label] for cells, label in zip(rows, column.tolist(), strict=True))
+        if kind in ("parquet", "feather", "npy"):
+            write_table(file, path, dict(zip(names, map(_typed, zip(*joined)))))
+        else:
+            _write_text(file, path, kind, compression, names, joined)
+
+
+@contextmanager
+def _cells(
+    source: Source, header: bool | None, key: str | None
+) -> Iterator[tuple[list[str], Iterator[Sequence[Any]]]]:
+    """Names and rows of cells of a source of any kind."""
+    if source.kind in ("csv", "json lines"):
+        with open_rows(source, header) as table:
+            yield table.names, (cells for _, cells in table.rows)
+    elif source.kind in ("parquet", "feather"):
+        stored = read_arrow(source.path, source.kind)
+        yield stored.column_names, zip(*(column.to_pylist() for column in stored.columns))
+    else:
+        values = read_array(source.path, key)
+        yield column_names(values.shape[1]), iter(values.tolist())
+
+
+def _write_text(
+    file: IO[bytes],
+    path: str,
+    kind: str | None,
+    compression: str | None,
+    names: list[str],
+    rows: Iterable[Sequence[Any]],
+) -> None:
+    with compressed(file, compression) as plain:
+        text = TextIOWrapper(plain, encoding="utf-8", newline="", write_through=False)
+        if kind == "json lines":
+            text.writelines(json.dumps(dict(zip(names, row)), default=str) + "\n" for row in rows)
+        else:
+            separator = "\t" if ".tsv" in [suffix.lower() for suffix in Path(path).suffixes] else ","
+            writer = csv.writer(text, delimiter=separator, lineterminator="\n")
+            writer.writerow(names)
+            writer.writerows(rows)
+        # Leaves the file itself open for whoever opened it.
+        text.flush()
+        text.detach()
+
+
+def _write_arrow(file: IO[bytes], kind: str, table: Any) -> None:
+    if kind == "parquet":
+        require_pyarrow("pyarrow.parquet").write_table(table, file)
+    else:
+        require_pyarrow("pyarrow.feather", "Feather files").write_feather(table, file)
+
+
+def _write_array(file: IO[bytes], columns: list[Any], path: str) -> None:
+    arrays = [np.asarray(column) for column in columns]
+    if any(array.dtype.kind not in "biuf" for array in arrays):
+        raise TableError(f"cannot write {path}: an array holds numbers only, and some columns hold words.")
+    np.save(file, arrays[0] if len(arrays) == 1 else np.column_stack(arrays), allow_pickle=False)
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    """The name, or with a number where it is taken.
+
+    Examples
+    --------
+    >>> _free("label", ["x", "label"])
+    'label_2'
+    """
+    candidates = (name if number == 1 else f"{name}_{number}" for number in range(1, len(taken) + 2))
+    return next(candidate for candidate in candidates if candidate not in taken)
+
+
+def _typed(cells: Sequence[Any]) -> Any:
+    """Cells of text as numbers where all of them are, as they stand otherwise."""
+    try:
+        return np.array([float(cell) for cell in cells]) if isinstance(cells[0], str) else list(cells)
+    except ValueError:
+        return list(cells)
+
+
+def _plain(column: Any) -> Any:
+    return np.ascontiguousarray(column) if isinstance(column, np.ndarray) else column
+
+
+def _listed(column: Any) -> list[Any]:
+    return column.tolist() if isinstance(column, np.ndarray) else list(column)

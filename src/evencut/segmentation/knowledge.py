@@ -1,0 +1,139 @@
+"""What is known of the labels before the work begins, cut to the part of the image worth looking at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .constraints import check_box, check_mask, check_scribbles, halve_known, outside_of
+from .grid import Slices, window_of
+from .images import halve
+
+__all__ = ["Knowledge", "gather"]
+
+Labels = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+_SURROUNDINGS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """Box, strokes and first guess of one user on one image.
+
+    Parameters
+    ----------
+    names : ndarray of int
+        The user's label of each code.
+    shape : tuple of int
+        Height and width of the whole image.
+    frame : tuple of slice
+        The part of the image that is looked at; what follows has its size.
+    known : ndarray of int
+        Codes of known labels, -1 elsewhere.
+    around : ndarray of bool or None
+        The outside of the box.
+    hard : bool
+        Whether the outside of the box is known to be background.
+    guess : ndarray of bool or None
+        A first guess of the object.
+    """
+
+    names: Labels
+    shape: tuple[int, int]
+    frame: Slices
+    known: Labels
+    around: Mask | None
+    hard: bool
+    guess: Mask | None
+
+    @property
+    def outside(self) -> Mask | None:
+        """The outside of the box where that cannot be object."""
+        return self.around if self.hard else None
+
+    def pyramid(self, n_levels: int) -> list[Labels]:
+        """Known labels at every size, from full size on."""
+        levels, outside = [self.known], self.outside
+        for _ in range(n_levels - 1):
+            levels.append(halve_known(levels[-1], len(self.names), outside))
+            outside = None if outside is None else halve(outside.astype(np.float32)) >= 0.5
+        return levels
+
+    def with_strokes(self, scribbles: ArrayLike) -> Knowledge:
+        """The same with more strokes, which overrule what was known."""
+        codes = _codes(check_scribbles(scribbles, self.shape), self.names)
+        if (codes < 0).all():
+            raise ValueError("scribbles are empty: every pixel is 0.")
+        if (codes > 0).sum() > (codes[self.frame] > 0).sum():
+            raise ValueError("scribbles mark object far outside the box; draw a larger box and begin anew.")
+        codes = codes[self.frame]
+        return replace(self, known=np.where(codes < 0, self.known, codes))
+
+
+def gather(
+    shape: tuple[int, int],
+    *,
+    box: ArrayLike | None,
+    scribbles: ArrayLike | None,
+    mask: ArrayLike | None,
+    hard: bool,
+) -> Knowledge:
+    """Check the hints and put them together.
+
+    Examples
+    --------
+    >>> gather((1, 4), box=(1, 0, 3, 1), scribbles=None, mask=None, hard=True).known
+    array([[ 0, -1, -1,  0]])
+    """
+    known = np.full(shape, -1, dtype=np.int64)
+    around = None if box is None else outside_of(check_box(box, shape), shape)
+    strokes = None if scribbles is None else check_scribbles(scribbles, shape)
+    if box is not None or mask is not None:
+        names = np.array([1, 2])
+    elif strokes is not None:
+        names = np.unique(strokes[strokes > 0])
+        if len(names) < 2:
+            raise ValueError(
+                f"scribbles show {len(names)} label{'s' if len(names) != 1 else ''}; draw at least two, or add a box."
+            )
+    else:
+        raise ValueError("give a box, scribbles or a mask; for regions without any, use partition().")
+    if around is not None and hard:
+        known[around] = 0
+    if strokes is not None:
+        codes = _codes(strokes, names)
+        known = np.where(codes < 0, known, codes)
+    guess = None if mask is None else check_mask(mask, shape)
+    frame = _frame(known, around if hard else None, guess)
+    around, guess = (None if part is None else part[frame] for part in (around, guess))
+    return Knowledge(names, shape, frame, known[frame], around, hard, guess)
+
+
+def _frame(known: Labels, outside: Mask | None, guess: Mask | None) -> Slices:
+    """The part of the image worth looking at: around a small hard box its surroundings, else everything."""
+    everything = (slice(0, known.shape[0]), slice(0, known.shape[1]))
+    if outside is None:
+        return everything
+    wanted = ~outside | (known > 0) | (False if guess is None else guess)
+    rows, columns = window_of(wanted)
+    height, width = rows.stop - rows.start, columns.stop - columns.start
+    frame = (
+        slice(max(0, rows.start - _SURROUNDINGS * height), min(rows.stop + _SURROUNDINGS * height, known.shape[0])),
+        slice(max(0, columns.start - _SURROUNDINGS * width), min(columns.stop + _SURROUNDINGS * width, known.shape[1])),
+    )
+    return frame if known[frame].size < known.size / 4 else everything
+
+
+def _codes(strokes: Labels, names: Labels) -> Labels:
+    """Strokes as positions in `names`, -1 where nothing is drawn."""
+    drawn = np.unique(strokes[strokes > 0])
+    strange = np.setdiff1d(drawn, names)
+    if strange.size:
+        raise ValueError(
+            f"scribbles contain the label {strange[0]}; the labels in use are {', '.join(map(str, names))}"
+            f"{' (1 background, 2 object)' if list(names) == [1, 2] else ''}."
+        )
+    return np.where(strokes > 0, np.searchsorted(names, strokes), -1)

@@ -1,0 +1,154 @@
+"""One image with one user: the first answer, and the next one after more strokes.
+
+A `State` is all that the next answer needs; it holds arrays only, so that results can be pickled.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .clock import Clock
+from .engine import Answer, Engine
+from .first_guess import follow_strokes, start_from_strokes, starts_from_box
+from .grid import window_of
+from .images import halve
+from .knowledge import Knowledge
+from .result import Segmentation
+from .tightness import largest_gap
+
+__all__ = ["State", "first_answer"]
+
+Labels = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+_FULL, _EMPTY = 0.98, 0.002
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """The machine of an image, what its user said, and the last labels at the working size."""
+
+    engine: Engine
+    knowledge: Knowledge
+    coarse: Labels
+
+    def with_strokes(self, scribbles: ArrayLike) -> Segmentation:
+        """The answer after more strokes, from the last labels."""
+        engine, clock = self.engine, Clock()
+        knowledge = self.knowledge.with_strokes(scribbles)
+        known = knowledge.pyramid(len(engine.images))
+        with clock("start"):
+            labels = follow_strokes(engine.channels, self.coarse, known[-1], engine.n_labels)
+            if not np.bincount(labels.ravel(), minlength=engine.n_labels).all():
+                # The stroke is like all of a label: it speaks for itself only.
+                labels = np.where(known[-1] < 0, self.coarse, known[-1])
+        return _Round(engine, knowledge, known, clock).solve([labels])
+
+
+def first_answer(engine: Engine, knowledge: Knowledge, clock: Clock) -> Segmentation:
+    """Find a start, then solve; a start too strict for the object to fill its box gives way to the next."""
+    known = knowledge.pyramid(len(engine.images))
+    around = None if knowledge.around is None else _shrunk(knowledge.around, known[-1].shape)
+    if around is not None and around.all():
+        raise ValueError("the box is too small to be seen at the working size; use hard=True or more working_pixels.")
+    starts = _starts(engine, knowledge, known[-1], around, clock)
+    fills_its_box = None if knowledge.guess is not None else around
+    return _Round(engine, knowledge, known, clock, fills_its_box).solve(starts)
+
+
+def _starts(
+    engine: Engine, knowledge: Knowledge, known: Labels, around: Mask | None, clock: Clock
+) -> Iterator[Labels]:
+    settings = engine.settings
+    with clock("start"):
+        if knowledge.guess is not None:
+            rough = [_shrunk(knowledge.guess, known.shape).astype(np.int64)]
+        elif around is None:
+            rough = [start_from_strokes(engine.channels, known, engine.n_labels)]
+        elif settings.start == "box":
+            rough = [(~around).astype(np.int64)]
+        else:
+            # A soft box is no constraint, but its outside is still where the start takes the background from.
+            rough = starts_from_box(engine.channels, around, settings.strictness)
+    for labels in rough:
+        yield follow_strokes(engine.channels, labels, known, engine.n_labels)
+
+
+class _Round:
+    """One call of the engine, with what this user's hints say about a good answer."""
+
+    def __init__(
+        self, engine: Engine, knowledge: Knowledge, known: list[Labels], clock: Clock, around: Mask | None = None
+    ) -> None:
+        self.engine = engine
+        self.knowledge = knowledge
+        self.known = known
+        self.clock = clock
+        self.free = known[-1] < 0
+        self.box = None if around is None else window_of(~around)
+
+    def solve(self, starts: Iterable[Labels]) -> Segmentation:
+        """The result; a warning where it says nothing."""
+        answer = self.engine.solve(
+            self.known, map(self._checked, starts), self.clock, trivial=self._is_trivial, flaw=self._emptiness
+        )
+        if answer.rounds.lost_label or self._is_trivial(answer.coarse):
+            _warn_of_trivial(float((answer.coarse[self.free] == 1).mean()))
+        return self._result(answer)
+
+    def _checked(self, labels: Labels) -> Labels:
+        missing = np.flatnonzero(np.bincount(labels.ravel(), minlength=self.engine.n_labels) == 0)
+        if missing.size:
+            raise ValueError(
+                f"no pixel is left for label {self.knowledge.names[missing[0]]}: the box, mask and scribbles rule it "
+                "out; draw less over it."
+            )
+        return labels
+
+    def _is_trivial(self, labels: Labels) -> bool:
+        """Whether the raw box, or a speck of it, is given back as if it were an answer."""
+        if self.knowledge.outside is None or not self.free.any():
+            return False
+        share = float((labels[self.free] == 1).mean())
+        return share > _FULL or share < _EMPTY
+
+    def _emptiness(self, labels: Labels) -> float:
+        """How much of the box the object leaves empty along a side, beyond what may be."""
+        return 0.0 if self.box is None else max(0.0, largest_gap(labels == 1, self.box) - self.engine.settings.slack)
+
+    def _result(self, answer: Answer) -> Segmentation:
+        knowledge, rounds = self.knowledge, answer.rounds
+        labels = np.zeros(knowledge.shape, dtype=np.int64)
+        labels[knowledge.frame] = answer.labels
+        return Segmentation(
+            labels=knowledge.names[labels],
+            energy=rounds.step.energy,
+            trace=rounds.trace,
+            n_iter=len(rounds.trace) - 1,
+            converged=rounds.converged,
+            smoothness=answer.smoothness,
+            timings=self.clock.seconds,
+            label_names=knowledge.names,
+            _state=State(self.engine, knowledge, answer.coarse),
+        )
+
+
+def _shrunk(region: Mask, shape: tuple[int, ...]) -> Mask:
+    """The region at a smaller size: where it fills half."""
+    share = region.astype(np.float32)
+    while share.shape != shape:
+        share = halve(share)
+    return share >= 0.5
+
+
+def _warn_of_trivial(share: float) -> None:
+    warnings.warn(
+        f"{share:.1%} of what was undecided came out as object even with a weak boundary term: the colours do not tell "
+        "object and background apart; add scribbles.",
+        stacklevel=5,
+    )

@@ -1,0 +1,102 @@
+"""Everything a segmentation can be told beside the image and the user's hints, in one object that is passed around."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .boundary import REGULARIZERS
+
+__all__ = ["STARTS", "Settings"]
+
+#: The first guesses from a box, by name.
+STARTS = ("barrier", "box")
+
+_SMALL = 25_000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Options of the user and constants of the method; the constants were tuned over boxes of all kinds.
+
+    Parameters
+    ----------
+    kernel, criterion, equalize, regularizer, smoothness, hard, start, maxflow, max_iter, working_pixels
+        As in :func:`evencut.segmentation.segment`.
+    strictness : tuple of float
+        Share of Otsu's threshold above which a barrier distance means object; the later ones are tried where the
+        object found leaves too much of the box empty.
+    slack : float
+        How much of the box may be empty along a side, as a share of its size.
+    surcharge : float
+        What an object pixel of a box pays in the entropy criterion: doubt goes to the background.
+    auto_smoothness : dict
+        Weight of the boundary term by criterion ("entropy" or "ratio") and regularizer; in ratio criteria it is
+        multiplied by the mean affinity over the square root of the pixels.
+    band_radius : int
+        Pixels on either side of the enlarged contour that are decided anew at the next size.
+    band_weight : float
+        Weight of the boundary term there, relative to the rounds.
+
+    Examples
+    --------
+    >>> Settings(max_iter=0)
+    Traceback (most recent call last):
+    ValueError: max_iter=0 must be at least 1.
+    """
+
+    kernel: Any = "knn"
+    criterion: str = "entropy"
+    equalize: str | None = None
+    regularizer: str | None = "contrast"
+    smoothness: float | str = "auto"
+    hard: bool = True
+    start: str = "barrier"
+    maxflow: str = "grid"
+    max_iter: int = 15
+    working_pixels: int = 100_000
+    strictness: tuple[float, ...] = (0.5, 0.4, 0.25)
+    slack: float = 0.2
+    surcharge: float = 0.3
+    auto_smoothness: dict[tuple[str, str | None], float] = field(
+        default_factory=lambda: {
+            ("entropy", "contrast"): 16.0,
+            ("entropy", "length"): 4.0,
+            ("ratio", "contrast"): 0.08,
+            ("ratio", "length"): 0.04,
+        }
+    )
+    band_radius: int = 3
+    band_weight: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.regularizer not in REGULARIZERS:
+            raise ValueError(f"regularizer={self.regularizer!r} is not known; choose one of {REGULARIZERS}.")
+        if self.start not in STARTS:
+            raise ValueError(f"start={self.start!r} is not known; choose one of {STARTS}.")
+        for name in ("max_iter", "working_pixels"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)} must be at least 1.")
+        if self.smoothness != "auto" and (
+            isinstance(self.smoothness, str) or not (np.isfinite(self.smoothness) and self.smoothness >= 0)
+        ):
+            raise ValueError(f"smoothness={self.smoothness!r} must be 'auto' or a number of at least 0.")
+
+    def boundary_weight(self, n_pixels: int) -> float:
+        """The weight of the boundary term for an image of so many pixels, in units of the criterion.
+
+        Examples
+        --------
+        >>> Settings().boundary_weight(100_000), Settings(smoothness=2.0).boundary_weight(100)
+        (16.0, 2.0)
+        """
+        if self.regularizer is None:
+            return 0.0
+        if self.smoothness != "auto":
+            return float(self.smoothness)
+        if self.criterion != "entropy":
+            return self.auto_smoothness["ratio", self.regularizer]
+        # The entropy grows with the area and the boundary with its root: small images need less of it.
+        return self.auto_smoothness["entropy", self.regularizer] * float(np.sqrt(min(1.0, n_pixels / _SMALL)))

@@ -1,0 +1,430 @@
+"""The command on real tables: gaps, commas, words, every format, and outputs that leave the inputs alone."""
+
+import gzip
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+import evencut
+from evencut import KernelClustering
+from evencut.cli import console, main
+from evencut.cli.labels_out import cluster_sizes
+from evencut.datasets import make_clumped_moons
+
+X, Y = make_clumped_moons(120, random_state=0)
+X.setflags(write=False)
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(evencut.__file__).parents[1])}
+POSIX_ONLY = pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full, a disk that is full, is Linux's")
+
+
+@pytest.fixture
+def run(capsysbinary, monkeypatch, tmp_path):
+    """Run the command line in an empty folder; gives its exit code and what it wrote."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments, stdin=None):
+        if stdin is not None:
+            monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(stdin)))
+        with pytest.raises(SystemExit) as left:
+            main([str(argument) for argument in arguments])
+        captured = capsysbinary.readouterr()
+        return SimpleNamespace(code=left.value.code, out=captured.out.decode(), err=captured.err.decode())
+
+    return run
+
+
+def labels_in(path="labels.csv"):
+    return pd.read_csv(path)["label"].to_numpy()
+
+
+def fitted(points=X, k=2):
+    return KernelClustering(k, random_state=0).fit(points)
+
+
+def csv_text(separator=",", decimal=".", header="x,y"):
+    rows = [separator.join(repr(float(value)).replace(".", decimal) for value in row) for row in X]
+    return "\n".join([header.replace(",", separator), *rows]) + "\n"
+
+
+# Formats
+
+
+def write_points(name):
+    frame = pd.DataFrame(X, columns=["x", "y"])
+    table = pa.table({"x": X[:, 0], "y": X[:, 1]})
+    if name.endswith(".csv.gz"):
+        Path(name).write_bytes(gzip.compress(csv_text().encode()))
+    elif name.endswith(".csv.zst"):
+        Path(name).write_bytes(pa.Codec("zstd").compress(csv_text().encode(), asbytes=True))
+    elif name.endswith(".jsonl.gz"):
+        Path(name).write_bytes(gzip.compress(frame.to_json(orient="records", lines=True, double_precision=15).encode()))
+    elif name.endswith((".jsonl", ".ndjson")):
+        Path(name).write_text("".join(json.dumps({"x": a, "y": b}) + "\n" for a, b in X.tolist()), encoding="utf-8")
+    elif name.endswith((".feather", ".arrow")):
+        pa.feather.write_feather(table, name)
+    elif name == "excel.csv":
+        Path(name).write_bytes(b"\xef\xbb\xbf" + csv_text(";", ",").replace("\n", "\r\n").encode())
+    elif name == "sep.csv":
+        Path(name).write_text("sep=;\r\n" + csv_text(";", ","), encoding="utf-8")
+    elif name == "unicode.txt":
+        Path(name).write_bytes(csv_text("\t", ",").encode("utf-16"))
+    else:
+        raise AssertionError(name)
+
+
+FORMATS = ["p.csv.gz", "p.csv.zst", "p.jsonl", "p.ndjson", "p.jsonl.gz", "p.feather", "p.arrow"]
+
+
+@pytest.mark.parametrize("name", [*FORMATS, "excel.csv", "sep.csv", "unicode.txt"])
+def test_every_format_is_read(run, name):
+    write_points(name)
+    done = run("cluster", name, "-k", 2, "-o", "labels.csv")
+    assert done.code == 0, done.err
+    np.testing.assert_array_equal(labels_in(), fitted().labels_)
+
+
+@pytest.mark.parametrize("name", ["l.csv.gz", "l.csv.zst", "l.jsonl", "l.feather", "l.tsv", "l.parquet", "l.npy"])
+def test_every_format_is_written_and_read_again(run, name):
+    np.save("points.npy", X)
+    assert run("cluster", "points.npy", "-k", 2, "-o", name).code == 0
+    done = run("diagnose", "points.npy", name)
+    assert done.code == 0, done.err
+    again = evencut.io.read_labels(name, n_points=120)
+    np.testing.assert_array_equal(again, fitted().labels_)
+
+
+def test_the_same_table_is_the_same_compressed_file(run):
+    np.save("points.npy", X)
+    for name in ("a.csv.gz", "b.csv.gz"):
+        assert run("cluster", "points.npy", "-k", 2, "-o", name).code == 0
+        time.sleep(0.01)
+    assert Path("a.csv.gz").read_bytes() == Path("b.csv.gz").read_bytes()
+
+
+@pytest.mark.parametrize("separator", [";", "\t", " ", "|"])
+def test_a_decimal_comma_is_found_out(run, separator):
+    Path("p.csv").write_text(csv_text(separator, ","), encoding="utf-8")
+    done = run("cluster", "p.csv", "-k", 2, "-o", "labels.csv")
+    assert done.code == 0, done.err
+    np.testing.assert_array_equal(labels_in(), fitted().labels_)
+
+
+def test_commas_in_quotes_must_be_explained(run):
+    rows = "\n".join(",".join(f'"{float(value)!r}"'.replace(".", ",") for value in row) for row in X)
+    Path("p.csv").write_text("x,y\n" + rows, encoding="utf-8")
+    done = run("cluster", "p.csv", "-k", 2, "-o", "labels.csv")
+    assert done.code == 2
+    assert "say --decimal , if the comma is a decimal one" in done.err
+    assert run("cluster", "p.csv", "-k", 2, "-o", "labels.csv", "--decimal", ",").code == 0
+    np.testing.assert_array_equal(labels_in(), fitted().labels_)
+
+
+def test_commas_and_points_in_one_column_are_refused(run):
+    Path("p.csv").write_text("x;y\n1,5;2\n2.5;3\n", encoding="utf-8")
+    done = run("cluster", "p.csv", "-k", 2)
+    assert done.code == 2
+    assert "line 2, column 'x' has a decimal comma, but row 2 has a point" in done.err
+    Path("p.csv").write_text("x;y\n1.234,5;2\n1.000;3\n7,25;4\n", encoding="utf-8")
+    table = evencut.io.read_table("p.csv", decimal=",")
+    np.testing.assert_array_equal(table.values[:, 0], [1234.5, 1000, 7.25])
+
+
+def test_an_index_that_pandas_saved_is_never_a_feature(run):
+    frame = pd.DataFrame(X, columns=["x", "y"], index=np.arange(120) * 1000)
+    frame.to_parquet("indexed.parquet")
+    assert "__index_level_0__" in pa.parquet.read_schema("indexed.parquet").names
+    assert run("cluster", "indexed.parquet", "-k", 2, "-o", "labels.csv").code == 0
+    np.testing.assert_array_equal(labels_in(), fitted().labels_)
+    assert run("cluster", "indexed.parquet", "-k", 2, "-o", "1.npy", "--landmarks", 50).code == 0
+    np.save("plain.npy", X)
+    assert run("cluster", "plain.npy", "-k", 2, "-o", "2.npy", "--landmarks", 50).code == 0
+    np.testing.assert_array_equal(np.load("1.npy"), np.load("2.npy"))
+    # Asked for by name, it is a column like any other.
+    chosen = evencut.io.read_table("indexed.parquet", columns=["__index_level_0__"])
+    np.testing.assert_array_equal(chosen.values[:, 0], frame.index)
+
+
+# Missing values
+
+
+@pytest.fixture
+def gaps(tmp_path):
+    """Points with gaps in rows 3, 10 and 50, in every spelling."""
+    cells = [[repr(float(value)) for value in row] for row in X]
+    cells[3][0], cells[10][1], cells[50] = "NA", "", ["?", "NaN"]
+    (tmp_path / "gaps.csv").write_text("x,y\n" + "\n".join(map(",".join, cells)), encoding="utf-8")
+    holes = X.copy()
+    holes[3, 0], holes[10, 1], holes[50] = np.nan, np.nan, np.nan
+    np.save(tmp_path / "gaps.npy", holes)
+    table = pa.table({"x": pa.array(holes[:, 0], from_pandas=True), "y": holes[:, 1]})
+    pa.parquet.write_table(table, tmp_path / "gaps.parquet")
+    lines = [{"x": None if np.isnan(a) else a, **({} if np.isnan(b) else {"y": b})} for a, b in holes.tolist()]
+    (tmp_path / "gaps.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    return holes
+
+
+@pytest.mark.parametrize("name", ["gaps.csv", "gaps.npy", "gaps.parquet", "gaps.jsonl"])
+def test_missing_values_are_refused_dropped_or_filled(run, gaps, name):
+    done = run("cluster", name, "-k", 2, "-o", "labels.csv")
+    assert done.code == 2
+    assert "is missing (3 of 120 rows lack values)" in done.err
+    assert not Path("labels.csv").exists()
+    done = run("cluster", name, "-k", 2, "-o", "labels.csv", "--missing", "drop")
+    assert done.code == 0
+    columns = "'column 1', 'column 2'" if name == "gaps.npy" else "'x', 'y'"
+    assert f"3 of 120 rows lack values in {columns} and are left out" in done.err
+    kept = np.isfinite(gaps).all(axis=1)
+    np.testing.assert_array_equal(labels_in()[kept], fitted(gaps[kept]).labels_)
+    assert (labels_in()[~kept] == -1).all()
+    done = run("cluster", name, "-k", 2, "-o", "labels.csv", "--missing", "mean")
+    assert done.code == 0
+    assert f"4 missing values in 3 of 120 rows became the mean of {columns}" in done.err
+    filled = np.where(np.isnan(gaps), np.nanmean(gaps, axis=0), gaps)
+    np.testing.assert_array_equal(labels_in(), fitted(filled).labels_)
+
+
+def test_what_cannot_be_filled_is_named(run):
+    Path("p.csv").write_text("x,y\n1,NA\n2,NA\n3,NA\n", encoding="utf-8")
+    for how in ("drop", "mean"):
+        done = run("cluster", "p.csv", "-k", 2, "--missing", how)
+        assert done.code == 2
+        assert "column 'y' has no values at all; choose others with --columns" in done.err
+    done = run("cluster", "p.csv", "-k", 2, "--missing", "zero")
+    assert "--missing zero is not known" in done.err
+    Path("p.csv").write_text("x,y\n1,NA\nNA,2\n", encoding="utf-8")
+    assert "every row lacks values" in run("cluster", "p.csv", "-k", 1, "--missing", "drop").err
+
+
+# Columns
+
+
+def test_ranges_of_columns(run):
+    table = np.column_stack([np.arange(120.0), X, np.arange(120.0)])
+    np.savetxt("p.csv", table, delimiter=",", header="id,x,y,more", comments="", fmt="%.17g")
+    for columns in ("2-3", "x,3", "x,y"):
+        assert run("cluster", "p.csv", "-k", 2, "-o", "labels.csv", "--columns", columns).code == 0
+        np.testing.assert_array_equal(labels_in(), fitted().labels_)
+    np.savetxt("q.csv", table[:, :3], delimiter=",", fmt="%.17g")
+    assert run("cluster", "q.csv", "-k", 2, "-o", "labels.csv", "--columns", "2-").code == 0
+    np.testing.assert_array_equal(labels_in(), fitted().labels_)
+    for columns, said in (("3-9", "--columns 3-9 is not in p.csv"), ("x,2-3", "names 'x' of p.csv twice")):
+        assert said in run("cluster", "p.csv", "-k", 2, "--columns", columns).err
+
+
+def test_words_become_columns_of_zero_and_one_with_a_notice(run):
+    city = np.array(["Rome", "Bonn"])[Y]
+    frame = pd.DataFrame({"x": X[:, 0], "city": city, "y": X[:, 1]})
+    expected = fitted(np.column_stack([X[:, 0], city == "Bonn", city == "Rome", X[:, 1]]).astype(float)).labels_
+    frame.to_csv("p.csv", index=False)
+    frame.to_parquet("p.parquet")
+    frame.astype({"city": "category"}).to_feather("p.feather")
+    frame.to_json("p.jsonl", orient="records", lines=True, double_precision=15)
+    for name in ("p.csv", "p.parquet", "p.feather", "p.jsonl"):
+        done = run("cluster", name, "-k", 2, "-o", "labels.csv")
+        assert done.code == 0, done.err
+        assert "column 'city' holds words and became 2 columns of 0 and 1: Bonn, Rome" in done.err
+        np.testing.assert_array_equal(labels_in(), expected)
+
+
+def test_names_and_mixtures_are_no_categories(run):
+    pd.DataFrame({"who": [f"p{i}" for i in range(120)], "x": X[:, 0]}).to_csv("names.csv", index=False)
+    done = run("cluster", "names.csv", "-k", 2)
+    assert done.code == 2
+    assert "line 2, column 'who' is text ('p0'), not a number (120 different words" in done.err
+    Path("mixed.csv").write_text("x,y\n1,2\n2,a\n3,4\n", encoding="utf-8")
+    assert "line 3, column 'y' is text ('a'), not a number" in run("cluster", "mixed.csv", "-k", 2).err
+
+
+# Labels beside their rows
+
+
+@pytest.mark.parametrize("source", ["p.csv", "p.parquet", "p.feather", "p.npy", "p.jsonl", "-"])
+@pytest.mark.parametrize("target", ["both.csv", "both.parquet", "both.jsonl", "-"])
+def test_labels_are_appended_to_the_rows(run, source, target):
+    frame = pd.DataFrame({"id": np.arange(120) + 7, "x": X[:, 0], "y": X[:, 1]})
+    text = frame.to_csv(index=False)
+    Path("p.csv").write_text(text, encoding="utf-8")
+    frame.to_parquet("p.parquet")
+    frame.to_feather("p.feather")
+    np.save("p.npy", frame.to_numpy())
+    frame.to_json("p.jsonl", orient="records", lines=True, double_precision=15)
+    stdin = text.encode() if source == "-" else None
+    done = run("cluster", source, "-k", 2, "-o", target, "--append", "--columns", "2-3", stdin=stdin)
+    assert done.code == 0, done.err
+    if target == "-":
+        both = pd.read_csv(io.StringIO(done.out))
+    else:
+        read = {"csv": pd.read_csv, "parquet": pd.read_parquet, "jsonl": lambda f: pd.read_json(f, lines=True)}
+        both = read[target.split(".")[1]](target)
+    assert both.columns[-1] == "label"
+    np.testing.assert_array_equal(both.iloc[:, 0], frame["id"])
+    np.testing.assert_allclose(both.iloc[:, 1:3], X, rtol=1e-9)
+    np.testing.assert_array_equal(both["label"], fitted().labels_)
+
+
+def test_appended_rows_stay_as_they_stand(run, gaps):
+    Path("p.csv").write_text('name;x;label\n"a; b";1,50;old\n" c ";2,00;old\nd;NA;old\ne;90,00;old\n', encoding="utf-8")
+    done = run("cluster", "p.csv", "-k", 2, "-o", "both.csv", "--append", "--columns", "x", "--missing", "drop")
+    assert done.code == 0, done.err
+    rows = Path("both.csv").read_text(encoding="utf-8").splitlines()
+    assert rows[0] == "name,x,label,label_2"
+    assert rows[1].startswith('a; b,"1,50",old,')
+    assert rows[3] == "d,NA,old,-1"
+
+
+def test_points_and_labels_in_one_file_are_diagnosed(run):
+    frame = pd.DataFrame({"x": X[:, 0], "cluster": Y, "y": X[:, 1]})
+    frame.to_csv("both.csv", index=False)
+    frame.to_parquet("both.parquet")
+    expected = run("diagnose", "both.csv", "both.csv", "--columns", "x,y", "--label-column", "cluster")
+    assert "both.csv is both the points and the labels" in expected.err
+    frame[["x", "y"]].to_csv("points.csv", index=False)
+    frame["cluster"].to_csv("labels.csv", index=False)
+    expected = run("diagnose", "points.csv", "labels.csv")
+    assert expected.code in (0, 1), expected.err
+    for arguments in (["both.csv"], ["both.parquet"], ["both.csv", "--columns", "x,y"]):
+        assert run("diagnose", *arguments, "--label-column", "cluster").out == expected.out
+    piped = run("diagnose", "-", "--label-column", "2", stdin=Path("both.csv").read_bytes())
+    assert piped.out == expected.out
+    frame.rename(columns={"cluster": "label"}).to_csv("both.csv", index=False)
+    assert run("diagnose", "both.csv").out == expected.out
+    done = run("diagnose", "points.csv")
+    assert done.code == 2
+    assert "--label-column label is not in points.csv; it has x, y" in done.err
+    done = run("diagnose", "both.csv", "--columns", "x,label")
+    assert "'label' of both.csv holds the labels; leave it out of --columns" in done.err
+
+
+def test_rows_that_are_left_out_have_no_label_to_diagnose(run, gaps):
+    frame = pd.DataFrame(gaps, columns=["x", "y"]).assign(label=Y)
+    frame.to_csv("both.csv", index=False)
+    kept = frame.dropna()
+    kept.to_csv("kept.csv", index=False)
+    done = run("diagnose", "both.csv", "--missing", "drop")
+    assert done.code in (0, 1), done.err
+    assert done.out == run("diagnose", "kept.csv").out
+    assert "3 of 120 rows lack values" in done.err
+
+
+# What it says
+
+
+def test_the_last_line_stays_short_for_many_clusters(run):
+    points = np.repeat(np.arange(149.0)[:, None] * [10, 3], 3, axis=0) + np.tile([[0, 0], [0, 0.1], [0.1, 0]], (149, 1))
+    np.save("p.npy", points)
+    done = run("cluster", "p.npy", "-k", 149, "-o", "labels.csv", "--kernel", "gaussian", "--bandwidth", "1")
+    assert done.code == 0, done.err
+    (line,) = done.err.splitlines()
+    assert "447 points, 149 clusters of " in line
+    assert len(line) < 120
+    assert cluster_sizes(np.repeat(np.arange(13), np.arange(1, 14))).startswith("13 clusters of 1 to 13 points")
+
+
+def test_identical_rows_are_one_cluster(run):
+    np.save("p.npy", np.ones((50, 2)))
+    done = run("cluster", "p.npy", "-k", "auto", "-o", "labels.csv")
+    assert (done.code, done.err) == (0, "evencut: 50 points, clusters of 50; wrote labels.csv\n")
+    assert "n_clusters=2 is more than the 1 distinct points among 50" in run("cluster", "p.npy", "-k", 2).err
+
+
+def test_help_names_auto(run):
+    text = " ".join(run("cluster", "--help").out.split())
+    for option in (r"--n-clusters K\|auto", r"--landmarks P\|auto", r"--kernel \S+ auto,", r"--solver \S+ auto,"):
+        assert re.search(option, text), text
+
+
+def test_a_slow_step_is_told_in_a_pipe(monkeypatch, capsys):
+    monkeypatch.setattr(console, "_SLOW_SECONDS", 0.05)
+    with console.progress() as step:
+        step("a quick one")
+        step("reading a large file")
+        time.sleep(0.4)
+        step("another quick one")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines
+    assert all(line.startswith("evencut: reading a large file (") for line in lines)
+    with console.counted("labelling 10 rows", 5) as advance:
+        advance()
+        advance()
+        time.sleep(0.2)
+    assert "evencut: labelling 10 rows: 2 of 5 (0 s)" in capsys.readouterr().err
+
+
+def test_a_quick_step_is_not_told_in_a_pipe(capsys):
+    with console.progress() as step:
+        step("a quick one")
+    with console.counted("labelling", 2) as advance:
+        advance()
+    assert capsys.readouterr().err == ""
+
+
+def test_points_on_a_line_are_drawn_with_their_name(run, monkeypatch):
+    drawn = []
+    monkeypatch.setattr("evencut.cli.cluster.save_figure", lambda figure, path: drawn.append(figure))
+    pd.DataFrame({"height": np.r_[np.arange(20.0), np.arange(100.0, 120.0)]}).to_csv("p.csv", index=False)
+    done = run("cluster", "p.csv", "-k", 2, "-o", "labels.csv", "--plot", "p.png")
+    assert done.code == 0, done.err
+    (ax,) = drawn[0].axes
+    assert ax.get_xlabel() == "height"
+    assert len(ax.get_yticks()) == 0
+    assert len(ax.get_legend().get_texts()) == 2
+
+
+# What it leaves alone
+
+
+@POSIX_ONLY
+@pytest.mark.parametrize("to", ["-o /dev/full", "stdout"])
+def test_a_full_disk_is_no_fault_of_evencut(tmp_path, to):
+    np.save(tmp_path / "p.npy", X)
+    command = [sys.executable, "-m", "evencut", "cluster", "p.npy", "-k", "2"]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            command + (to.split() if to != "stdout" else []),
+            cwd=tmp_path,
+            stdout=full if to == "stdout" else subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=ENVIRONMENT,
+            text=True,
+        )
+    assert done.returncode == 2
+    assert "No space left on device" in done.stderr
+    assert "fault" not in done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+
+
+def test_no_output_takes_the_place_of_an_input(run, tmp_path):
+    Path("data").mkdir()
+    for part in range(2):
+        np.save(f"data/{part}.npy", X[part::2])
+    np.save("p.npy", X)
+    Path("hard.npy").hardlink_to("p.npy")
+    inputs = [*Path("data").iterdir(), Path("p.npy")]
+    before = {path: path.read_bytes() for path in inputs}
+    for arguments in (
+        ["cluster", "data/*.npy", "-k", 2, "--landmarks", 20, "-o", "data/0.npy"],
+        ["cluster", "p.npy", "-k", 2, "--landmarks", 20, "-o", "p.npy"],
+        ["cluster", "p.npy", "-k", 2, "-o", "hard.npy"],
+        ["cluster", "p.npy", "-k", 2, "-o", "./data/../p.npy", "--append"],
+        ["cluster", "p.npy", "-k", 2, "-o", "l.csv", "--plot", "l.csv"],
+        ["cluster", "p.npy", "-k", 2, "-o", "l.skops", "--save", "l.skops"],
+        ["diagnose", "p.npy", "p.npy", "--html", "p.npy"],
+    ):
+        done = run(*arguments)
+        assert done.code == 2, arguments
+        assert " is both the " in done.err or "must end in" in done.err, done.err
+    assert {path: path.read_bytes() for path in inputs} == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "hard.npy", "p.npy"]
