@@ -50,7 +50,7 @@ def exact_scale(X: NDArray[np.floating], names: Sequence[Any] | None = None) -> 
 
 
 def spans_usual_range(low: NDArray[np.float64], high: NDArray[np.float64], size: int) -> bool:
-    """Whether columns that reach from `low` to `high`, in floats of `size` bytes, are as :func:`exact_scale` wants them.
+    """Whether columns from `low` to `high`, in floats of `size` bytes, are as :func:`exact_scale` wants them.
 
     Examples
     --------

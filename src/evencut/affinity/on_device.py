@@ -100,7 +100,8 @@ def _bandwidth_of(X: Any, bandwidth: float | str | ArrayLike, weights: Any) -> N
     if not isinstance(bandwidth, str) or bandwidth not in ("scott", "silverman"):
         # The median distance takes a sample; numbers are only checked against the number of columns.
         step = -(-len(X) // 2000)
-        return bandwidth_of(to_array(X[::step]).astype(np.float64), to_array(bandwidth) if is_tensor(bandwidth) else bandwidth)
+        given = to_array(bandwidth) if is_tensor(bandwidth) else bandwidth
+        return bandwidth_of(to_array(X[::step]).astype(np.float64), given)
     counts = torch.ones(len(X), dtype=torch.float64, device=X.device) if weights is None else weights
     n_samples = max(float(counts.sum()), float(len(X)))
     sigma = scott_from_variance(to_array(column_moments(X, counts)[1]), n_samples)

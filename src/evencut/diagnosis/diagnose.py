@@ -176,7 +176,7 @@ def _arrays_of(X: Any, labels: Any, affinity: Any, max_points: int, random_state
     if len(labels) != len(X):
         raise ValueError(f"labels has {len(labels)} entries, but X has {len(X)} rows; give one label a row.")
     if affinity is not None:
-        raise ValueError(f"an affinity of {len(X)} points does not go with the sample that is taken of them; leave it out.")
+        raise ValueError(f"an affinity of {len(X)} points does not go with a sample of them; leave it out.")
     drawn = RowSample.of(max_points, len(X), random_state).places(len(X), 0)
     rows = to_tensor(drawn, X)
     return to_array(X[rows]), to_array(labels[rows]) if is_tensor(labels) else np.asarray(labels)[drawn], None

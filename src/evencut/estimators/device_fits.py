@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ..affinity import as_affinity
 from ..affinity.on_device import whiten_tensor
 from ..criteria import pose
 from ..gpu.all_pairs import solve_all_pairs
+from ..gpu.distinct import group_sums
 from ..gpu.graph import Graph, half_radius, neighbor_graph, shared_neighbor_graph
-from ..gpu.landmarks import locality_order
+from ..gpu.landmarks import condense, locality_order
 from ..gpu.nearest import nearest_to_points
 from ..gpu.prediction import DevicePrediction, Extension, KernelRows, NeighborRows
 from ..gpu.problem import AllPairs, cluster_totals
@@ -23,18 +22,12 @@ from ..gpu.problem import pose as pose_all_pairs
 from ..gpu.sums import KernelSums
 from ..gpu.tensors import to_array, to_tensor
 from ..kernels import KNN, AdaptiveGaussian, Gaussian, Kernel, LocalScaling, SharedNeighbors
-from ..landmarks import usual_landmarks
-from ..landmarks.solving import LandmarkGraph, solve_landmarks
-from ..solvers import SOLVERS, heaviest_first, refine, solve
-from ..solvers.starts import fill_empty
-from .device_landmarks import attach_to_landmarks, bandwidths, labelled
+from ..solvers import heaviest_first, solve
+from .device_landmarks import bandwidths
 from .device_points import DevicePoints
 from .fitting import step
 
-__all__ = ["DeviceFit", "fit_by_graph", "fit_by_pairs"]
-
-# Neighbours on the graph of all points on which the labels of landmarks are refined: borders need no more.
-_REFINING_NEIGHBORS = 15
+__all__ = ["DeviceFit", "condensed", "fit_by_graph", "fit_by_pairs"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +62,18 @@ class DeviceFit:
     def entries(self) -> Any:
         """What a user holds: a sparse tensor, or sums of kernels where the matrix is never formed."""
         return self.affinity.to_torch() if isinstance(self.affinity, Graph) else self.affinity
+
+
+def condensed(prepared: DevicePoints, n_centres: int) -> DevicePoints:
+    """Many points as weighted centres, as :func:`evencut.affinity.condense` makes them of arrays."""
+    if len(prepared.points) <= n_centres:
+        return prepared
+    centres, own = condense(prepared.points, prepared.weights, n_centres)
+    first = torch.full((len(centres),), len(prepared.of_row), dtype=torch.int64, device=own.device)
+    first.scatter_reduce_(0, own, prepared.first_row, reduce="amin")
+    of_row = torch.where(prepared.of_row >= 0, own[prepared.of_row], -1)
+    weights = group_sums(prepared.weights, own, len(centres))
+    return DevicePoints(centres, weights, of_row, first, prepared.feature_scale)
 
 
 def fit_by_pairs(estimator: Any, prepared: DevicePoints, kernel: Kernel, n_clusters: int, seed: int) -> DeviceFit:
@@ -133,29 +138,17 @@ def _associations(problem: AllPairs, labels: Tensor, n_clusters: int) -> tuple[T
     return cluster_totals(own, labels, n_clusters), cluster_totals(problem.weights, labels, n_clusters)
 
 
-def fit_by_graph(
-    estimator: Any, prepared: DevicePoints, kernel: Kernel | None, n_clusters: int, seed: int
-) -> DeviceFit:
-    """A graph of neighbours made on the device, copied once, and cut by the compiled solvers of the CPU.
-
-    Without a kernel the start is the cut of landmarks, refined on the shared-neighbour graph of all points.
-    """
+def fit_by_graph(estimator: Any, prepared: DevicePoints, kernel: Kernel, n_clusters: int, seed: int) -> DeviceFit:
+    """A graph of neighbours made on the device, copied once, and cut by the compiled solvers of the CPU."""
     step("neighbours and affinity", 1, 3)
     order = locality_order(prepared.points, torch.Generator().manual_seed(seed))
     near = prepared.taken(order)
-    start = None
-    if kernel is None and SOLVERS[estimator.solver].takes_starts and n_clusters > 1:
-        start = _landmark_labels(estimator, near.points, n_clusters, seed)
-        kernel = SharedNeighbors(min(_REFINING_NEIGHBORS, len(near.points) - 1))
-    graph, extension = _graph(near.points, kernel or SharedNeighbors())
+    graph, extension = _graph(near.points, kernel)
     step("clusters", 2, 3)
     affinity, weights = graph.to_scipy(), to_array(near.weights)
     posed = pose(affinity, weights, estimator.criterion, estimator.equalize)
-    if start is None:
-        how = {name: getattr(estimator, name) for name in ("solver", "n_init", "max_iter")}
-        solution = solve(posed.problem, n_clusters, random_state=seed, **how)
-    else:
-        solution = refine(posed.problem, start, n_clusters, max_iter=estimator.max_iter)
+    how = {name: getattr(estimator, name) for name in ("solver", "n_init", "max_iter")}
+    solution = solve(posed.problem, n_clusters, random_state=seed, **how)
     step("summary", 3, 3)
     back = order.argsort()
     labels = heaviest_first(solution.labels, posed.problem.weights, to_array(near.first_row))
@@ -174,16 +167,6 @@ def fit_by_graph(
         prepared, graph.taken(back), prediction, **given, degrees=degrees[back], energy=solution.energy,
         trace=solution.trace, n_iter=solution.n_iter, converged=solution.converged,
     )  # fmt: skip
-
-
-def _landmark_labels(estimator: Any, points: Tensor, n_clusters: int, seed: int) -> NDArray[np.int64]:
-    n_landmarks = usual_landmarks(len(points), points.shape[1], n_clusters)
-    attachment, affinity = attach_to_landmarks(points, n_landmarks, seed=seed)
-    graph = LandmarkGraph(attachment, affinity)
-    how = {name: getattr(estimator, name) for name in ("solver", "n_init", "max_iter")}
-    solution = solve_landmarks(graph, n_clusters, "normalized_cut", None, seed, **how)
-    labels = to_array(labelled(attachment, graph.used, solution.labels).predict(points))
-    return fill_empty(labels, n_clusters)
 
 
 def _graph(points: Tensor, kernel: Kernel) -> tuple[Graph, Extension]:

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..affinity import limits
+from ..affinity import PreparedPoints, limits
 from ..affinity.on_device import runs_on_device
 from ..gpu.tensors import is_tensor, to_array, to_tensor
 from ..kernels import KNN, AdaptiveGaussian, Gaussian, Kernel, LocalScaling, SharedNeighbors
 from .fitting import warn_of_early_stop
-from .inputs import seed_from
+from .inputs import check_n_clusters, seed_from
 
 __all__ = ["answer_like", "fit_landmark_tensor", "fit_tensor", "predict_tensor"]
 
@@ -50,34 +50,60 @@ def answer_like(X: Any, answer: Any) -> Any:
 def fit_tensor(estimator: Any, X: Any, sample_weight: Any, kernel: Kernel | None) -> Any:
     """Fit an estimator of a kernel to a tensor.
 
-    On a GPU, tables of many points are clustered there. Fewer points, and kernels without a form for the GPU, are
-    clustered in the memory of the CPU; the answers are tensors on the device of X all the same.
+    On a GPU, tables of many points are condensed or clustered there. Fewer points, and kernels without a form for the
+    GPU, are clustered in the memory of the CPU; the answers are tensors on the device of X all the same.
     """
     from ..gpu.arrays import check_points
 
     X = check_points(X)
-    how = _way(X, kernel)
-    if how is None:
+    fit = _way(estimator, X, kernel)
+    if fit is None:
         return _fit_array(estimator, X, sample_weight, kernel)
     from .device_points import check_weights, prepare_on_device
 
-    _check_size(X)
     weights = check_weights(sample_weight, X)
     scale = None if estimator.scale == "auto" and kernel is not None else estimator.scale
     prepared = prepare_on_device(X, weights, scale=scale)
     if prepared is None:
         return _fit_array(estimator, X, sample_weight, kernel)
-    n_points = len(prepared.points)
-    if not isinstance(estimator.n_clusters, str) and n_points < estimator.n_clusters:
-        raise ValueError(
-            f"n_clusters={estimator.n_clusters} is more than the {n_points} distinct points given; "
-            f"ask for at most {n_points} clusters."
-        )
-    seed = seed_from(estimator.random_state)
-    fit = how(estimator, prepared, kernel, _number(estimator, prepared.points, seed), seed)
-    warn_of_early_stop(fit, estimator.max_iter)
-    _record(estimator, fit, X)
+    if not isinstance(estimator.n_clusters, str):
+        check_n_clusters(estimator.n_clusters, prepared)
+    warn_of_early_stop(fit(estimator, X, prepared, kernel, seed_from(estimator.random_state)), estimator.max_iter)
     return estimator
+
+
+def _fit_condensed(estimator: Any, X: Any, prepared: Any, kernel: None, seed: int) -> Any:
+    """The default: many points become weighted centres on the device, and the CPU clusters those."""
+    from .device_fits import condensed
+
+    few = condensed(prepared, estimator._most_points())
+    host = PreparedPoints(
+        to_array(few.points),
+        to_array(few.weights),
+        np.arange(len(few.points)),
+        to_array(few.first_row),
+        to_array(few.feature_scale),
+    )
+    estimator.n_features_in_ = X.shape[1]
+    solution = estimator._fit_prepared(host, kernel, seed)
+    _as_tensors(estimator, X)
+    for name in ("labels_", "point_of_row_"):
+        setattr(estimator, name, getattr(estimator, name)[few.of_row])
+    left_out = (few.of_row < 0).nonzero()[:, 0]
+    estimator.point_of_row_[left_out] = -1
+    if len(left_out):
+        estimator.labels_[left_out] = predict_tensor(estimator, X[left_out])
+    return solution
+
+
+def _fit_there(estimator: Any, X: Any, prepared: Any, kernel: Kernel, seed: int) -> Any:
+    """A kernel of many points, all of them clustered."""
+    from .device_fits import fit_by_graph, fit_by_pairs
+
+    fit = fit_by_graph if kernel.is_graph else fit_by_pairs
+    found = fit(estimator, prepared, kernel, _number(estimator, prepared.points, seed), seed)
+    _record(estimator, found, X)
+    return found
 
 
 def fit_landmark_tensor(estimator: Any, X: Any) -> Any:
@@ -90,7 +116,6 @@ def fit_landmark_tensor(estimator: Any, X: Any) -> Any:
     from ..landmarks.solving import LandmarkGraph
     from .device_landmarks import attach_to_landmarks, labelled
 
-    _check_size(X)
     estimator.n_features_in_ = X.shape[1]
     seed = seed_from(estimator.random_state)
     attachment, affinity = attach_to_landmarks(
@@ -128,22 +153,20 @@ def predict_tensor(estimator: Any, X: Any) -> Any:
     return labels if is_tensor(X) else to_array(labels)
 
 
-def _way(X: Any, kernel: Kernel | None) -> Any:
+def _way(estimator: Any, X: Any, kernel: Kernel | None) -> Any:
     """How a tensor is fitted on its device; None where the CPU does it."""
     if not runs_on_device(X):
         return None
+    if kernel is None:
+        return _fit_condensed if len(X) > estimator._most_points() else None
     # A subclass has an affinity of its own, which only it knows.
     kind = type(kernel)
-    exact = kind is not KNN or kernel.neighbors in ("auto", "exact")  # type: ignore[union-attr]
-    if (kernel is None or kind in (SharedNeighbors, KNN)) and exact and len(X) > limits.MANY_POINTS:
-        from .device_fits import fit_by_graph
-
-        return fit_by_graph
-    own = getattr(kernel, "covariances", None)
-    if kind in (Gaussian, AdaptiveGaussian, LocalScaling) and own is None and len(X) > _MANY_PAIRS:
-        from .device_fits import fit_by_pairs
-
-        return fit_by_pairs
+    exact = getattr(kernel, "neighbors", "auto") in ("auto", "exact")
+    if kind in (SharedNeighbors, KNN) and exact and len(X) > limits.MANY_POINTS:
+        return _fit_there
+    same_for_all_rows = getattr(kernel, "covariances", None) is None
+    if kind in (Gaussian, AdaptiveGaussian, LocalScaling) and same_for_all_rows and len(X) > _MANY_PAIRS:
+        return _fit_there
     return None
 
 
@@ -154,11 +177,6 @@ def _number(estimator: Any, points: Any, seed: int) -> int:
     rows = np.sort(np.random.default_rng(seed).permutation(len(points))[:_NUMBER_SAMPLE])
     some = type(estimator)(**{**estimator.get_params(deep=False), "random_state": seed, "verbose": 0})
     return int(some.fit(to_array(points[to_tensor(rows, points)])).n_clusters_)
-
-
-def _check_size(X: Any) -> None:
-    if len(X) < 2:
-        raise ValueError(f"Found array with {len(X)} sample(s) while a minimum of 2 is required.")
 
 
 def _fit_array(estimator: Any, X: Any, *given: Any) -> Any:

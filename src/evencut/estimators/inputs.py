@@ -10,7 +10,6 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ..affinity import PreparedPoints
 from ..kernels import KERNELS, Kernel
 
 __all__ = [
@@ -80,7 +79,7 @@ def seed_from(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def check_n_clusters(n_clusters: int, prepared: PreparedPoints) -> None:
+def check_n_clusters(n_clusters: int, prepared: Any) -> None:
     """Raise where there are fewer distinct points than clusters."""
     n_points = len(prepared.weights)
     if n_points < n_clusters:

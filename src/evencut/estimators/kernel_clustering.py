@@ -202,7 +202,14 @@ class KernelClustering(ClusterMixin, BaseEstimator):
     def _fit_array(self, X: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> KernelClustering:
         X = self._check_points(X, kernel, reset=True)
         prepared = self._prepare(X, sample_weight, kernel)
-        seed = seed_from(self.random_state)
+        warn_of_early_stop(self._fit_prepared(prepared, kernel, seed_from(self.random_state)), self.max_iter)
+        left_out = np.flatnonzero(prepared.of_row < 0)
+        if left_out.size:
+            self.labels_[left_out] = self._prediction.labels(prepared.scaled(X[left_out]))
+        return self
+
+    def _fit_prepared(self, prepared: PreparedPoints, kernel: Kernel | None, seed: int) -> Solution:
+        """Choose, pose, solve and record, once the points are what is to be clustered."""
         step("neighbours and affinity", 1, 3)
         with memory_advice(len(prepared.weights)):
             chosen = self._choose(prepared, kernel, seed)
@@ -211,14 +218,10 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         solution = self._solve(posed, chosen, seed)
         labels = heaviest_first(solution.labels, posed.problem.weights, prepared.first_row)
         solution = replace(solution, labels=labels)
-        warn_of_early_stop(solution, self.max_iter)
         step("summary", 3, 3)
         self._record(prepared, chosen, posed, solution)
         self.labels_ = solution.labels[prepared.of_row]
-        left_out = np.flatnonzero(prepared.of_row < 0)
-        if left_out.size:
-            self.labels_[left_out] = self._prediction.labels(prepared.scaled(X[left_out]))
-        return self
+        return solution
 
     @property
     def affinity_(self) -> Any:

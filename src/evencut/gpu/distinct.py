@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["column_moments", "distinct_rows", "group_sums"]
+__all__ = ["column_moments", "distinct_rows", "group_sums", "row_hashes"]
 
 _ROWS_AT_ONCE = 1 << 16
 # Overflow wraps around, which is what a hash wants.
@@ -25,7 +25,7 @@ def distinct_rows(X: Tensor) -> tuple[Tensor, Tensor]:
     >>> distinct_rows(torch.tensor([[1.0], [5.0], [1.0], [-0.0], [0.0]]))
     (tensor([0, 1, 3]), tensor([0, 1, 0, 2, 2]))
     """
-    _, kind = torch.unique(_hashes(X), return_inverse=True)
+    _, kind = torch.unique(row_hashes(X), return_inverse=True)
     first = _first_of_each(kind)
     if not _all_equal(X, first[kind]):
         _, kind = torch.unique(X, dim=0, return_inverse=True)
@@ -68,8 +68,16 @@ def group_sums(table: Tensor, group: Tensor, n_groups: int) -> Tensor:
     return torch.segment_reduce(table[order].double(), "sum", lengths=lengths, axis=0, initial=0.0)
 
 
-def _hashes(X: Tensor) -> Tensor:
-    """One 64-bit number a row, from its values."""
+def row_hashes(X: Tensor) -> Tensor:
+    """One 64-bit number a row, from its values.
+
+    Examples
+    --------
+    >>> import torch
+    >>> hashes = row_hashes(torch.tensor([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]))
+    >>> bool(hashes[0] == hashes[2] != hashes[1])
+    True
+    """
     total = torch.zeros(len(X), dtype=torch.int64, device=X.device)
     for first in range(0, len(X), _ROWS_AT_ONCE):
         # Adding zero makes the two zeros one; single precision holds no more than double.

@@ -12,12 +12,13 @@ from torch import Tensor
 
 from .arrays import same_device
 from .attachment import add_pairs, attach, landmark_graph, vote
-from .distinct import distinct_rows, group_sums
+from .distinct import distinct_rows, group_sums, row_hashes
 from .nearest import nearest
 
-__all__ = ["DeviceAttachment", "choose_landmarks", "locality_order"]
+__all__ = ["DeviceAttachment", "choose_landmarks", "condense", "locality_order"]
 
 _SWEEPS = 5
+_POINTS_PER_CENTRE = 20
 _ROWS_AT_ONCE = 1 << 19
 _MOST_PIVOTS = 4096
 _POINTS_PER_PIVOT = 256
@@ -47,12 +48,46 @@ def choose_landmarks(pilot: Tensor, n_landmarks: int, weights: Tensor, waiting: 
         return pilot[first]
     mass = weights.double().clamp(min=torch.finfo(torch.float64).tiny)
     centres = pilot[(waiting.double() / mass).argsort(stable=True)[:n_landmarks]]
-    for _ in range(_SWEEPS):
-        own = nearest(centres, 1, pilot)[1][:, 0]
-        total = group_sums(mass, own, len(centres))[:, None]
-        middle = group_sums(pilot.double() * mass[:, None], own, len(centres)) / total.clamp(min=torch.finfo().tiny)
-        centres = torch.where(total > 0, middle.to(pilot.dtype), centres)
+    centres = _to_the_middle(centres, pilot, mass)
     return centres[distinct_rows(centres)[0]]
+
+
+def condense(points: Tensor, weights: Tensor, n_centres: int) -> tuple[Tensor, Tensor]:
+    """Middles of small groups of points, as dense where the points are dense, and the group of each point.
+
+    The centres start from points drawn by a hash of their values, so that the order of the points does not matter.
+
+    Examples
+    --------
+    >>> import torch
+    >>> x = torch.tensor([[0.0], [0.1], [5.0], [5.1], [5.2]])
+    >>> centres, own = condense(x, torch.ones(5), 2)
+    >>> bool((own == own.max()).sum() in (2, 3))
+    True
+    """
+    order = row_hashes(points).argsort()
+    pilot = order[_evenly(len(points), _POINTS_PER_CENTRE * n_centres, points.device)]
+    centres = points[pilot[_evenly(len(pilot), n_centres, points.device)]]
+    centres = _to_the_middle(centres, points[pilot], weights[pilot].double())
+    own = nearest(centres, 1, points)[1][:, 0]
+    used, own = torch.unique(own, return_inverse=True)
+    return centres[used], own
+
+
+def _evenly(n_points: int, n_wanted: int, device: torch.device) -> Tensor:
+    if n_wanted >= n_points:
+        return torch.arange(n_points, device=device)
+    return torch.linspace(0, n_points - 1, n_wanted, dtype=torch.float64, device=device).long()
+
+
+def _to_the_middle(centres: Tensor, points: Tensor, mass: Tensor) -> Tensor:
+    """Some sweeps of weighted k-means; a centre with no points stays."""
+    for _ in range(_SWEEPS):
+        own = nearest(centres, 1, points)[1][:, 0]
+        total = group_sums(mass, own, len(centres))[:, None]
+        middle = group_sums(points.double() * mass[:, None], own, len(centres)) / total.clamp(min=torch.finfo().tiny)
+        centres = torch.where(total > 0, middle.to(points.dtype), centres)
+    return centres
 
 
 def locality_order(points: Tensor, generator: torch.Generator) -> Tensor:
