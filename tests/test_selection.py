@@ -11,7 +11,7 @@ from evencut.affinity import feature_scale, kneighbors
 from evencut.criteria import normalized_cut
 from evencut.datasets import make_rings
 from evencut.kernels import KNN, SharedNeighbors, shared_neighbor_affinity
-from evencut.selection import neighborhood_sizes, quality, rank_numbers, select
+from evencut.selection import agreement, consensus, look_around, neighborhood_sizes, rank_numbers_of_points, select
 
 MOONS, MOONS_OF = make_moons(400, noise=0.06, random_state=0)
 
@@ -52,51 +52,10 @@ def test_wrong_kernel_parameters_are_named(parameters):
         SharedNeighbors(**parameters).affinity(MOONS)
 
 
-def test_candidates_are_sorted_and_their_numbers_are_true():
-    selection = select(MOONS, 2, random_state=0).selection
-    scores = [candidate.score for candidate in selection.candidates]
-    assert scores == sorted(scores)
-    assert len(scores) == 3 * len(neighborhood_sizes(400, 2))
-    for candidate in selection.candidates:
-        problem = normalized_cut(SharedNeighbors(candidate.n_neighbors).affinity(MOONS))
-        labels = candidate.solution.labels
-        assert candidate.leak == pytest.approx(1 + problem.energy(labels) / 2, abs=1e-9)
-        share = np.bincount(labels) / 400
-        assert candidate.entropy == pytest.approx(-np.sum(share * np.log(share)))
-        told = quality(candidate.leak, candidate.mixing, candidate.entropy, candidate.n_neighbors)
-        assert candidate.score == pytest.approx(told)
-
-
-def test_mixing_is_the_next_rate_of_the_graph():
-    candidate = select(MOONS, 2, random_state=0).selection.best
-    A = SharedNeighbors(candidate.n_neighbors).affinity(MOONS).toarray()
-    d = A.sum(axis=1)
-    third = np.sort(np.linalg.eigvalsh(A / np.sqrt(d * d[:, None])))[-3]
-    assert candidate.mixing == pytest.approx(1 - third, abs=1e-6)
-
-
-def test_quality_prefers_less_leak_faster_mixing_and_even_sizes():
-    base = quality(0.02, 0.05, 0.6, 25)
-    assert quality(0.01, 0.05, 0.6, 25) < base
-    assert quality(0.02, 0.08, 0.6, 25) < base
-    assert quality(0.02, 0.05, 0.69, 25) < base
-    assert quality(0.02, 0.05, 0.6, 40) < base
-
-
 def test_scales_follow_the_size_of_a_cluster():
     assert neighborhood_sizes(10_000, 2) == [15, 25, 40]
     assert neighborhood_sizes(150, 5) == [6, 10, 16]
     assert neighborhood_sizes(5, 2) == [4]
-
-
-def test_the_estimator_keeps_what_was_chosen():
-    model = KernelClustering(2, random_state=0).fit(MOONS)
-    best = model.selection_.best
-    assert model.energy_ == best.solution.energy
-    assert model.n_clusters_ == 2
-    assert abs(model.affinity_ - SharedNeighbors(best.n_neighbors).affinity(MOONS)).max() == 0
-    assert model.energy_ == pytest.approx(best.solution.energy)
-    assert adjusted_rand_score(MOONS_OF, model.labels_) > 0.95
 
 
 def test_an_earlier_selection_is_forgotten():
@@ -130,38 +89,11 @@ def test_overlapping_blobs_and_thin_rings_both_work():
     assert adjusted_rand_score(y, KernelClustering(2, random_state=0).fit_predict(X)) > 0.99
 
 
-def test_a_solver_without_starts_takes_one_scale_unjudged():
-    model = KernelClustering(2, solver="multilevel", random_state=0).fit(MOONS)
-    assert [candidate.start for candidate in model.selection_.candidates] == ["solver"]
-    assert model.selection_.best.n_neighbors == 25
-    assert np.isnan(model.selection_.best.score)
-    assert adjusted_rand_score(MOONS_OF, model.labels_) > 0.95
-
-
-def test_many_points_start_from_landmarks_and_are_refined_together(monkeypatch):
-    monkeypatch.setattr(evencut.affinity.limits, "MANY_POINTS", 250)
-    model = KernelClustering(2, random_state=0).fit(MOONS)
-    assert [candidate.start for candidate in model.selection_.candidates] == ["landmarks"]
-    assert np.isnan(model.selection_.best.score)
-    assert abs(model.affinity_ - SharedNeighbors(15).affinity(MOONS)).max() == 0
-    assert model.energy_ == pytest.approx(normalized_cut(model.affinity_).energy(model.labels_))
-    assert (np.diff(model.energy_trace_) <= 1e-12).all()
-    assert adjusted_rand_score(MOONS_OF, model.labels_) > 0.95
-
-
 def test_labels_of_many_points_do_not_depend_on_threads():
     X = np.random.default_rng(1).normal(size=(21_000, 2)) + 6 * (np.arange(21_000) % 3)[:, None]
     one, two = (KernelClustering(3, random_state=5, n_jobs=jobs).fit(X) for jobs in (1, 2))
     assert (one.labels_ == two.labels_).all()
     assert one.energy_ == two.energy_
-
-
-def test_no_cluster_of_many_points_is_lost(monkeypatch, rng):
-    monkeypatch.setattr(evencut.affinity.limits, "MANY_POINTS", 250)
-    few = np.repeat(rng.normal(size=(4, 2)), 100, axis=0)
-    mostly_one = np.r_[np.zeros((360, 2)), rng.normal(size=(40, 2))]
-    for X, k in ((MOONS, 60), (MOONS, 300), (few, 4), (few, 2), (mostly_one, 40), (mostly_one, 8)):
-        assert len(np.unique(KernelClustering(k, random_state=0).fit_predict(X))) == k
 
 
 def test_noise_between_curves_does_not_mislead_a_fine_graph():
@@ -173,12 +105,6 @@ def test_noise_between_curves_does_not_mislead_a_fine_graph():
     spread = np.where(rng.random(40_000) < 0.1, 0.1, 0.03)[:, None]
     X = place[label] + 0.42 * np.c_[np.cos(turn), np.sin(turn)] + spread * rng.standard_normal((40_000, 2))
     assert adjusted_rand_score(label, KernelClustering(9, random_state=0).fit_predict(X)) > 0.97
-
-
-def test_the_number_of_many_points_is_judged_on_a_sample(monkeypatch):
-    X, _ = make_blobs(1200, centers=5, cluster_std=0.4, random_state=3)
-    monkeypatch.setattr(evencut.affinity.limits, "MANY_POINTS", 600)
-    assert KernelClustering("auto", random_state=0).fit(X).n_clusters_ == 5
 
 
 @pytest.mark.parametrize("n_clusters", [2, 3, 5, 9])
@@ -199,36 +125,11 @@ def test_other_kernels_find_the_number_too(kernel):
     assert model.selection_.candidates == ()
 
 
-def test_scores_of_numbers_are_the_worst_leak_over_the_next_rate():
-    A = SharedNeighbors(15).affinity(MOONS)
-    ranked = rank_numbers([(15, normalized_cut(A))], random_state=0)
-    scores = [number.score for number in ranked]
-    assert scores == sorted(scores)
-    for number in ranked:
-        assert number.score == pytest.approx(np.log((number.leak + 1e-3) / (number.mixing + 1e-3)))
-    assert {number.n_clusters for number in ranked} == set(range(2, 41))
-
-
 @pytest.mark.parametrize("n_points", [2, 3, 7, 20])
 def test_few_points_have_a_number_too(n_points, rng):
     model = KernelClustering("auto", random_state=0).fit(rng.normal(size=(n_points, 2)))
     assert 1 <= model.n_clusters_ <= max(2, n_points // 8)
     assert len(np.unique(model.labels_)) == model.n_clusters_
-
-
-def test_plot_selection_marks_the_best(monkeypatch):
-    plt = pytest.importorskip("matplotlib.pyplot")
-    monkeypatch.setattr(plt, "show", lambda: None)
-    ax = KernelClustering(2, random_state=0).fit(MOONS).plot_selection()
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        "merged",
-        "merged from more vectors",
-        "spectral",
-    ]
-    model = KernelClustering("auto", random_state=0).fit(MOONS)
-    ax = model.plot_selection(plt.figure().subplots())
-    assert ax.lines[-1].get_xdata()[0] == model.n_clusters_
-    plt.close("all")
 
 
 def test_units_are_evened_out_for_tables_and_left_alone_for_coordinates(rng):
@@ -267,12 +168,6 @@ def test_new_points_join_the_cluster_they_lie_in():
     assert adjusted_rand_score(y[400:], model.predict(X[400:])) > 0.97
 
 
-def test_same_seed_same_choice_whatever_the_threads():
-    one, two = (KernelClustering(3, random_state=5, n_jobs=jobs).fit(MOONS) for jobs in (1, 2))
-    assert (one.labels_ == two.labels_).all()
-    assert [c.score for c in one.selection_.candidates] == [c.score for c in two.selection_.candidates]
-
-
 def test_sample_weights_leave_points_out():
     weights = np.ones(400)
     weights[:50] = 0
@@ -291,3 +186,112 @@ def test_sample_weights_leave_points_out():
 def test_wrong_choices_are_named(parameters, message):
     with pytest.raises(ValueError, match=message):
         KernelClustering(**parameters).fit(MOONS)
+
+
+def test_candidates_come_in_the_order_of_their_consensus_and_its_numbers_are_true():
+    selection = select(MOONS, 2, random_state=0).selection
+    assert {candidate.family for candidate in selection.candidates} == {"cut", "tree", "mixture"}
+    assert (np.diff(selection.consensus) <= 0).all()
+    for i, one in enumerate(selection.candidates):
+        for j, two in enumerate(selection.candidates):
+            # The index for weights counts squares in place of pairs, which differs by a share of 1/n.
+            assert selection.agreements[i, j] == pytest.approx(adjusted_rand_score(one.labels, two.labels), abs=0.02)
+    assert 0 <= selection.confidence <= 1
+
+
+def test_agreement_of_weighted_points_is_that_of_their_copies():
+    rng = np.random.default_rng(0)
+    labels, counts = rng.integers(3, size=(4, 50)), rng.integers(1, 6, size=50)
+    repeated = np.repeat(labels, counts, axis=1)
+    np.testing.assert_allclose(agreement(labels, counts.astype(float)), agreement(repeated), atol=1e-12)
+
+
+def test_a_family_has_one_vote_however_many_candidates_it_sends():
+    alike = np.array([[1.0, 0.2, 0.2, 0.2], [0.2, 1, 1, 1], [0.2, 1, 1, 1], [0.2, 1, 1, 1]])
+    families = ["cut", "tree", "tree", "tree"]
+    standing = consensus(alike, families, {"cut": 0.5, "tree": 0.5})
+    assert standing[0] == pytest.approx(standing[1])
+
+
+def test_the_estimator_keeps_what_was_chosen():
+    model = KernelClustering(2, random_state=0).fit(MOONS)
+    assert model.n_clusters_ == 2
+    assert model.energy_ == pytest.approx(normalized_cut(model.affinity_).energy(model.labels_))
+    assert adjusted_rand_score(MOONS_OF, model.labels_) > 0.95
+
+
+@pytest.mark.parametrize(
+    ("small", "apart"), [(50, 5.5), (200, 5.5), (500, 5.5), (10, 7.0), (20, 7.0), (50, 7.0), (200, 7.0), (500, 7.0)]
+)
+def test_clusters_of_any_size_are_found(small, apart):
+    """No preference for equal sizes: a cluster of one point in a hundred is a cluster."""
+    rng = np.random.default_rng(small)
+    X = np.concatenate([rng.normal(0, 1, (1000 - small, 2)), rng.normal([apart, 0], 1, (small, 2))])
+    y = np.repeat([0, 1], [1000 - small, small])
+    assert adjusted_rand_score(y, KernelClustering(2, random_state=0).fit_predict(X)) > 0.8
+
+
+def test_a_solver_without_starts_is_not_compared():
+    model = KernelClustering(2, solver="multilevel", random_state=0).fit(MOONS)
+    assert [(c.family, c.kind, c.scale) for c in model.selection_.candidates] == [("cut", "solver", 25)]
+    assert np.isnan(model.selection_.confidence)
+    assert adjusted_rand_score(MOONS_OF, model.labels_) > 0.95
+
+
+def test_many_points_are_condensed_to_weighted_centres(monkeypatch):
+    monkeypatch.setattr(evencut.affinity.limits, "MOST_COMPARED", 400)
+    X, y = make_moons(3000, noise=0.06, random_state=0)
+    model = KernelClustering(2, random_state=0).fit(X)
+    assert model.affinity_.shape == (400, 400)
+    assert model.weights_.sum() == pytest.approx(3000)
+    assert model.point_of_row_.shape == (3000,)
+    assert adjusted_rand_score(y, model.labels_) > 0.95
+    assert adjusted_rand_score(model.predict(X), model.labels_) > 0.95
+
+
+def test_labels_do_not_depend_on_the_order_of_rows_or_on_threads(monkeypatch):
+    monkeypatch.setattr(evencut.affinity.limits, "MOST_COMPARED", 300)
+    order = np.random.default_rng(3).permutation(len(MOONS))
+    one = KernelClustering(3, random_state=5, n_jobs=1).fit(MOONS)
+    two = KernelClustering(3, random_state=5, n_jobs=2).fit(MOONS[order])
+    assert adjusted_rand_score(one.labels_[order], two.labels_) == 1
+    assert one.selection_.confidence == two.selection_.confidence
+
+
+def test_no_cluster_is_lost_whatever_the_number():
+    rng = np.random.default_rng(0)
+    few = np.repeat(rng.normal(size=(4, 2)), 100, axis=0)
+    mostly_one = np.r_[np.zeros((360, 2)), rng.normal(size=(40, 2))]
+    for X, k in ((MOONS, 60), (MOONS, 300), (MOONS, 400), (few, 4), (few, 2), (mostly_one, 40), (mostly_one, 8)):
+        assert len(np.unique(KernelClustering(k, random_state=0).fit_predict(X))) == k
+
+
+def test_numbers_are_ranked_by_gap_and_agreement():
+    ranked = rank_numbers_of_points(look_around(MOONS), random_state=0)
+    scores = [number.score for number in ranked]
+    assert scores == sorted(scores)
+    for number in ranked:
+        assert number.score == pytest.approx(number.gap - 0.5 * np.log(number.agreement + 0.05))
+        assert number.clearest_gap <= number.gap
+    assert {number.n_clusters for number in ranked} == set(range(2, 41))
+
+
+def test_a_single_blob_is_one_cluster():
+    answers = []
+    for seed in range(8):
+        X = np.random.default_rng(seed).normal(size=(500, 2 + seed % 3))
+        answers.append(KernelClustering("auto", random_state=0).fit(X).n_clusters_)
+    assert answers.count(1) >= 6, answers
+
+
+def test_plot_selection_shows_who_agrees(monkeypatch):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    monkeypatch.setattr(plt, "show", lambda: None)
+    fitted = KernelClustering(2, random_state=0).fit(MOONS)
+    ax = fitted.plot_selection()
+    assert len(ax.get_yticklabels()) == len(fitted.selection_.candidates)
+    assert f"{fitted.selection_.confidence:.2f}" in ax.get_title()
+    model = KernelClustering("auto", random_state=0).fit(MOONS)
+    ax = model.plot_selection(plt.figure().subplots())
+    assert ax.lines[-1].get_xdata()[0] == model.selection_.numbers[0].n_clusters
+    plt.close("all")

@@ -1,6 +1,6 @@
 """Affinities, dense, sparse or computed block by block, and what they are made of: neighbours and densities."""
 
-from .blockwise import BlockwiseAffinity, GaussianBlocks, fits_in_memory, free_memory
+from .blockwise import BlockwiseAffinity, GaussianBlocks, fits_in_memory, free_memory, keeps_in_memory
 from .condensing import condense
 from .density import (
     knn_density,
@@ -60,6 +60,7 @@ __all__ = [
     "feature_scale",
     "fits_in_memory",
     "free_memory",
+    "keeps_in_memory",
     "kneighbors",
     "knn_density",
     "knn_radius",

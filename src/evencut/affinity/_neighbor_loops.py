@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from .compiled import compiled
 
 __all__ = ["expand_ties", "fill_union", "sort_rows", "transpose_table", "union_sizes"]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sort_rows(table):
     """Sort each (short) row in place."""
     for p in range(len(table)):
@@ -23,7 +24,7 @@ def sort_rows(table):
             table[p, j + 1] = value
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def transpose_table(table):
     """For each point, the points that have it among their neighbours, in rising order; where each list starts."""
     n, k = table.shape
@@ -43,7 +44,7 @@ def transpose_table(table):
     return starts, sources
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def union_sizes(table, starts, sources, one_sided):
     """Row starts of the union (or, unless one_sided, of the intersection) of each row with its transpose."""
     n, k = table.shape
@@ -63,7 +64,7 @@ def union_sizes(table, starts, sources, one_sided):
     return indptr
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill_union(table, starts, sources, one_sided, lone, indptr, columns, data):
     """Columns and values of the union: `lone` where only one of a pair names the other, else what data holds."""
     n, k = table.shape
@@ -81,7 +82,7 @@ def fill_union(table, starts, sources, one_sided, lone, indptr, columns, data):
             j += theirs
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def expand_ties(inverse, near, distances, reach, indices):
     """Fill tables of neighbours from those of the distinct points: equal points first, in a ring from each on.
 

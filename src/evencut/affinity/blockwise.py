@@ -14,17 +14,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from .matrix import Affinity
+from .threads import n_threads
 
-__all__ = ["BlockwiseAffinity", "GaussianBlocks", "fits_in_memory", "free_memory"]
+__all__ = ["BlockwiseAffinity", "GaussianBlocks", "fits_in_memory", "free_memory", "keeps_in_memory"]
 
 # One block of rows is to stay near the cache: larger ones are slower, smaller ones pay for their calls.
 _BLOCK_BYTES = 1 << 23
 _FREE_SHARE = 0.25
+# Every step over all pairs of more points takes several seconds a core.
+_MOST_POINTS = 30_000
 
 
 class BlockwiseAffinity(Affinity):
@@ -81,7 +83,7 @@ class BlockwiseAffinity(Affinity):
             product[rows] = self._compute(rows, slice(None)) @ right
 
         # Threads take whole blocks, each multiplied by one thread alone, so that sums do not depend on them.
-        with threadpool_limits(1), ThreadPoolExecutor(effective_n_jobs(self._n_jobs)) as pool:
+        with threadpool_limits(1), ThreadPoolExecutor(n_threads(self._n_jobs)) as pool:
             list(pool.map(fill, self._blocks()))
         return product if self._scale is None else (product.T * self._scale.astype(self.dtype)).T
 
@@ -205,6 +207,25 @@ def fits_in_memory(n_points: int, dtype: Any, memory: float | None = None) -> bo
     elif not memory >= 0:
         raise ValueError(f"memory={memory!r} must be a number of bytes, or None for a quarter of the free memory.")
     return n_points * n_points * np.dtype(dtype).itemsize <= memory
+
+
+def keeps_in_memory(n_points: int, dtype: Any, memory: float | None = None) -> bool:
+    """Whether all pairs are kept; raises where computing them again and again would take minutes, unless asked for.
+
+    Examples
+    --------
+    >>> keeps_in_memory(1000, float)
+    True
+    """
+    if fits_in_memory(n_points, dtype, memory):
+        return True
+    if memory is None and n_points > _MOST_POINTS:
+        raise ValueError(
+            f"a kernel of all pairs of {n_points} points does not fit in memory, and computing its {n_points**2:.1g} "
+            "entries for every step takes minutes; use kernel='knn', or LandmarkClustering, or put the points on a "
+            "GPU. To compute them all the same, give the kernel a memory in bytes."
+        )
+    return False
 
 
 def free_memory() -> int:

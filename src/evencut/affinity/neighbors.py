@@ -9,11 +9,12 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
+
+from .threads import n_threads
 
 __all__ = ["MAX_TREE_FEATURES", "NeighborSearch", "kneighbors", "near_order", "neighbor_graph", "neighbor_recall"]
 
@@ -55,7 +56,7 @@ class NeighborSearch:
 
     def __init__(self, X: NDArray[np.floating], *, n_jobs: int | None = None, method: Any = "auto"):
         self.X = X
-        self.n_jobs = effective_n_jobs(n_jobs)
+        self.n_jobs = n_threads(n_jobs)
         self.method = _choose(method, X)
         self._warn = isinstance(method, str) and method == "auto" and self.method == "approximate"
         self._index: Any = None
@@ -110,6 +111,12 @@ class NeighborSearch:
             # A list of ranks keeps two axes also for one neighbour.
             found = self._index.query(at[rows], k=np.arange(1, n_neighbors + 1), workers=self.n_jobs)
             distances[rows], indices[rows] = found
+        if len(at) and indices.max() >= len(self.X):
+            # The tree answers so where squared distances overflow; no loop may ever see such an index.
+            raise ValueError(
+                "distances between these points leave the range of floating-point numbers; divide the columns by one "
+                "number first."
+            )
         return distances, indices
 
     def _ask_all(self, at: NDArray[np.floating], n_neighbors: int) -> tuple[NDArray[np.float64], NDArray[np.integer]]:

@@ -15,8 +15,9 @@ from ..gpu.all_pairs import solve_all_pairs
 from ..gpu.distinct import group_sums
 from ..gpu.graph import Graph, half_radius, neighbor_graph, shared_neighbor_graph
 from ..gpu.landmarks import condense, locality_order
+from ..gpu.lloyd import bound_costs
 from ..gpu.nearest import nearest_to_points
-from ..gpu.prediction import DevicePrediction, Extension, KernelRows, NeighborRows
+from ..gpu.prediction import DevicePrediction, Extension, KernelRows, NeighborRows, margins
 from ..gpu.problem import AllPairs, cluster_totals
 from ..gpu.problem import pose as pose_all_pairs
 from ..gpu.sums import KernelSums
@@ -26,6 +27,7 @@ from ..solvers import heaviest_first, solve
 from .device_landmarks import bandwidths
 from .device_points import DevicePoints
 from .fitting import step
+from .prediction import summary
 
 __all__ = ["DeviceFit", "condensed", "fit_by_graph", "fit_by_pairs"]
 
@@ -39,7 +41,7 @@ class DeviceFit:
     prepared : DevicePoints
     affinity : Graph or KernelSums
     prediction : DevicePrediction
-    labels, weights, scale, degrees : Tensors of shape (n_points,)
+    labels, margin, weights, scale, degrees : Tensors of shape (n_points,)
     energy : float
     trace : tuple of float
     n_iter : int
@@ -50,6 +52,7 @@ class DeviceFit:
     affinity: Graph | KernelSums
     prediction: DevicePrediction
     labels: Tensor
+    margin: Tensor
     weights: Tensor
     scale: Tensor
     degrees: Tensor
@@ -62,6 +65,19 @@ class DeviceFit:
     def entries(self) -> Any:
         """What a user holds: a sparse tensor, or sums of kernels where the matrix is never formed."""
         return self.affinity.to_torch() if isinstance(self.affinity, Graph) else self.affinity
+
+    @property
+    def like(self) -> Tensor:
+        """A tensor of the type and on the device of the points."""
+        return self.prepared.points
+
+    def predict(self, X: Tensor) -> Tensor:
+        """Clusters of new rows."""
+        return self.prediction.labels(self.prepared.scaled(X))
+
+    def margins(self, X: Tensor) -> Tensor:
+        """How sure these are."""
+        return self.prediction.margins(self.prepared.scaled(X))
 
 
 def condensed(prepared: DevicePoints, n_centres: int) -> DevicePoints:
@@ -88,7 +104,7 @@ def fit_by_pairs(estimator: Any, prepared: DevicePoints, kernel: Kernel, n_clust
     weights, scale = problem.scale, torch.ones_like(problem.scale)
     if estimator.equalize == "exact":
         weights, scale = prepared.weights, problem.scale / prepared.weights
-    inside, weight = _associations(problem, found.labels, n_clusters)
+    inside, weight, margin = _summary(problem, found.labels, n_clusters)
     by_degree, is_even = estimator.criterion == "normalized_cut", estimator.equalize == "exact"
     prediction = DevicePrediction(
         extension, prepared.points, found.labels, problem.scale, inside, weight, by_degree, is_even
@@ -97,8 +113,8 @@ def fit_by_pairs(estimator: Any, prepared: DevicePoints, kernel: Kernel, n_clust
     plain = by_degree and estimator.equalize is None and bool((weights == 1).all())
     degrees = problem.weights if plain else sums(torch.ones_like(weights))
     return DeviceFit(
-        prepared, sums, prediction, found.labels, weights, scale, degrees, found.energy, found.trace, len(found.trace),
-        found.converged,
+        prepared, sums, prediction, found.labels, margin, weights, scale, degrees, found.energy, found.trace,
+        len(found.trace), found.converged,
     )  # fmt: skip
 
 
@@ -130,12 +146,14 @@ class _Whitened:
         return self.rows.links(white, table)
 
 
-def _associations(problem: AllPairs, labels: Tensor, n_clusters: int) -> tuple[Tensor, Tensor]:
+def _summary(problem: AllPairs, labels: Tensor, n_clusters: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Association and weight of each cluster, and the margin of each point."""
     links = problem.links(torch.nn.functional.one_hot(labels, n_clusters).double())
-    own = links.gather(1, labels[:, None])[:, 0]
     if problem.diagonal is not None:
-        own = own + problem.diagonal
-    return cluster_totals(own, labels, n_clusters), cluster_totals(problem.weights, labels, n_clusters)
+        links.scatter_add_(1, labels[:, None], problem.diagonal[:, None])
+    inside = cluster_totals(links.gather(1, labels[:, None])[:, 0], labels, n_clusters)
+    weight = cluster_totals(problem.weights, labels, n_clusters)
+    return inside, weight, margins(bound_costs(links, problem.weights, inside, weight), labels)
 
 
 def fit_by_graph(estimator: Any, prepared: DevicePoints, kernel: Kernel, n_clusters: int, seed: int) -> DeviceFit:
@@ -152,20 +170,24 @@ def fit_by_graph(estimator: Any, prepared: DevicePoints, kernel: Kernel, n_clust
     step("summary", 3, 3)
     back = order.argsort()
     labels = heaviest_first(solution.labels, posed.problem.weights, to_array(near.first_row))
-    inside, weight = (to_tensor(part, graph.values) for part in posed.problem.associations(labels, n_clusters))
-    on_device = {
-        name: to_tensor(part, graph.values)
-        for name, part in (("labels", labels), ("weights", posed.weights), ("scale", posed.scale))
+    inside, weight, margin = summary(posed.problem, labels, n_clusters)
+    found = {
+        "labels": labels,
+        "margin": margin,
+        "weights": posed.weights,
+        "scale": posed.scale,
+        "degrees": as_affinity(affinity).degrees(),
     }
-    degrees = to_tensor(as_affinity(affinity).degrees(), graph.values)
+    on_device = {name: to_tensor(part, graph.values) for name, part in found.items()}
     prediction = DevicePrediction(
-        extension, near.points, on_device["labels"], on_device["weights"] * on_device["scale"], inside, weight,
+        extension, near.points, on_device["labels"], on_device["weights"] * on_device["scale"],
+        to_tensor(inside, graph.values), to_tensor(weight, graph.values),
         estimator.criterion == "normalized_cut", posed.is_even,
     )  # fmt: skip
     given = {name: part[back] for name, part in on_device.items()}
     return DeviceFit(
-        prepared, graph.taken(back), prediction, **given, degrees=degrees[back], energy=solution.energy,
-        trace=solution.trace, n_iter=solution.n_iter, converged=solution.converged,
+        prepared, graph.taken(back), prediction, **given, energy=solution.energy, trace=solution.trace,
+        n_iter=solution.n_iter, converged=solution.converged,
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from ..gpu.tensors import is_tensor, to_array, to_tensor
 from ..kernels import KNN, AdaptiveGaussian, Gaussian, Kernel, LocalScaling, SharedNeighbors
 from .fitting import warn_of_early_stop
 from .inputs import check_n_clusters, seed_from
+from .partial_labels import check_partial
 
 __all__ = ["answer_like", "fit_landmark_tensor", "fit_tensor", "predict_tensor"]
 
@@ -47,7 +48,7 @@ def answer_like(X: Any, answer: Any) -> Any:
     return answer
 
 
-def fit_tensor(estimator: Any, X: Any, sample_weight: Any, kernel: Kernel | None) -> Any:
+def fit_tensor(estimator: Any, X: Any, y: Any, sample_weight: Any, kernel: Kernel | None) -> Any:
     """Fit an estimator of a kernel to a tensor.
 
     On a GPU, tables of many points are condensed or clustered there. Fewer points, and kernels without a form for the
@@ -56,50 +57,42 @@ def fit_tensor(estimator: Any, X: Any, sample_weight: Any, kernel: Kernel | None
     from ..gpu.arrays import check_points
 
     X = check_points(X)
-    fit = _way(estimator, X, kernel)
+    partial = check_partial(to_array(y) if is_tensor(y) else y, len(X))
+    fit = _way(estimator, X, kernel, partial)
     if fit is None:
-        return _fit_array(estimator, X, sample_weight, kernel)
+        return _fit_array(estimator, X, y, sample_weight, kernel)
     from .device_points import check_weights, prepare_on_device
 
     weights = check_weights(sample_weight, X)
     scale = None if estimator.scale == "auto" and kernel is not None else estimator.scale
     prepared = prepare_on_device(X, weights, scale=scale)
     if prepared is None:
-        return _fit_array(estimator, X, sample_weight, kernel)
+        return _fit_array(estimator, X, y, sample_weight, kernel)
     if not isinstance(estimator.n_clusters, str):
         check_n_clusters(estimator.n_clusters, prepared)
-    warn_of_early_stop(fit(estimator, X, prepared, kernel, seed_from(estimator.random_state)), estimator.max_iter)
+    estimator.n_features_in_ = X.shape[1]
+    warn_of_early_stop(fit(estimator, X, prepared, kernel, partial), estimator.max_iter)
     return estimator
 
 
-def _fit_condensed(estimator: Any, X: Any, prepared: Any, kernel: None, seed: int) -> Any:
+def _fit_condensed(estimator: Any, X: Any, prepared: Any, kernel: None, partial: Any) -> Any:
     """The default: many points become weighted centres on the device, and the CPU clusters those."""
     from .device_fits import condensed
 
     few = condensed(prepared, estimator._most_points())
-    host = PreparedPoints(
-        to_array(few.points),
-        to_array(few.weights),
-        np.arange(len(few.points)),
-        to_array(few.first_row),
-        to_array(few.feature_scale),
-    )
-    estimator.n_features_in_ = X.shape[1]
-    solution = estimator._fit_prepared(host, kernel, seed)
+    parts = (few.points, few.weights, few.of_row, few.first_row, few.feature_scale)
+    host = PreparedPoints(*(to_array(part) for part in parts))
+    solution = estimator._fit_prepared(host, kernel, partial)
+    estimator._label_rows(to_array(X[few.of_row < 0]), host, solution, partial)
     _as_tensors(estimator, X)
-    for name in ("labels_", "point_of_row_"):
-        setattr(estimator, name, getattr(estimator, name)[few.of_row])
-    left_out = (few.of_row < 0).nonzero()[:, 0]
-    estimator.point_of_row_[left_out] = -1
-    if len(left_out):
-        estimator.labels_[left_out] = predict_tensor(estimator, X[left_out])
     return solution
 
 
-def _fit_there(estimator: Any, X: Any, prepared: Any, kernel: Kernel, seed: int) -> Any:
+def _fit_there(estimator: Any, X: Any, prepared: Any, kernel: Kernel, partial: None) -> Any:
     """A kernel of many points, all of them clustered."""
     from .device_fits import fit_by_graph, fit_by_pairs
 
+    seed = seed_from(estimator.random_state)
     fit = fit_by_graph if kernel.is_graph else fit_by_pairs
     found = fit(estimator, prepared, kernel, _number(estimator, prepared.points, seed), seed)
     _record(estimator, found, X)
@@ -134,31 +127,32 @@ def fit_landmark_tensor(estimator: Any, X: Any) -> Any:
     return estimator
 
 
-def predict_tensor(estimator: Any, X: Any) -> Any:
-    """Clusters of new points: tensors for tensors, arrays for arrays, wherever the model was fitted."""
+def predict_tensor(estimator: Any, X: Any, what: str) -> Any:
+    """Labels or margins of new points: tensors for tensors, arrays for arrays, wherever the model was fitted.
+
+    `what` names the method of the prediction that answers.
+    """
     from ..gpu.arrays import check_points
 
-    fitted_there = getattr(estimator, "_device", None)
-    if fitted_there is None:
-        return to_tensor(estimator.predict(to_array(check_points(X))), X)
-    like = fitted_there.prediction.points if hasattr(fitted_there, "prediction") else fitted_there.landmarks
-    points = check_points(X if is_tensor(X) else to_tensor(np.asarray(X), like))
+    there = estimator._device
+    if there is None:
+        ask = {"predict": "predict", "margins": "predict_margin"}[what]
+        return to_tensor(getattr(estimator, ask)(to_array(check_points(X))), X)
+    points = check_points(X if is_tensor(X) else to_tensor(np.asarray(X), there.like))
     if points.shape[1] != estimator.n_features_in_:
         raise ValueError(f"X has {points.shape[1]} features, but {estimator.n_features_in_} were fitted.")
-    points = points.to(like.dtype)
-    if hasattr(fitted_there, "prediction"):
-        labels = fitted_there.prediction.labels(fitted_there.prepared.scaled(points))
-    else:
-        labels = fitted_there.predict(points)
-    return labels if is_tensor(X) else to_array(labels)
+    answer = getattr(there, what)(points.to(there.like.dtype))
+    return answer if is_tensor(X) else to_array(answer)
 
 
-def _way(estimator: Any, X: Any, kernel: Kernel | None) -> Any:
+def _way(estimator: Any, X: Any, kernel: Kernel | None, partial: Any) -> Any:
     """How a tensor is fitted on its device; None where the CPU does it."""
     if not runs_on_device(X):
         return None
     if kernel is None:
         return _fit_condensed if len(X) > estimator._most_points() else None
+    if partial is not None:
+        return None
     # A subclass has an affinity of its own, which only it knows.
     kind = type(kernel)
     exact = getattr(kernel, "neighbors", "auto") in ("auto", "exact")
@@ -197,15 +191,14 @@ def _record(estimator: Any, fit: Any, X: Any) -> None:
     prepared = fit.prepared
     estimator._device = fit
     estimator._prediction = estimator._prepared = estimator._affinity = None
-    estimator.n_features_in_ = X.shape[1]
     estimator.n_clusters_ = len(fit.prediction.weight)
     estimator.feature_scale_ = prepared.feature_scale
     estimator.point_of_row_ = prepared.of_row
     estimator.weights_, estimator.equalizing_scale_, estimator.degrees_ = fit.weights, fit.scale, fit.degrees
     estimator.energy_, estimator.n_iter_ = fit.energy, fit.n_iter
     estimator.energy_trace_ = to_tensor(np.array(fit.trace), X)
-    labels = fit.labels[prepared.of_row]
+    labels, margin = fit.labels[prepared.of_row], fit.margin[prepared.of_row]
     left_out = (prepared.of_row < 0).nonzero()[:, 0]
     if len(left_out):
-        labels[left_out] = fit.prediction.labels(prepared.scaled(X[left_out]))
-    estimator.labels_ = labels
+        labels[left_out], margin[left_out] = fit.predict(X[left_out]), fit.margins(X[left_out])
+    estimator.labels_, estimator.margin_ = labels, margin

@@ -222,6 +222,11 @@ class DominantSets(ClusterMixin, BaseEstimator):
                 f"n_clusters={self.n_clusters} is more than the {points.shape[0]} points given; ask for fewer."
             )
         affinity: Any = kernel.affinity(points, n_jobs=self.n_jobs)
+        if hasattr(affinity, "rescaled"):
+            raise ValueError(
+                f"dominant sets need the affinity of all {points.shape[0]} points in memory, and it does not fit; use "
+                "kernel='knn' or fewer points."
+            )
         sets, labels = self._peel(affinity)
         self.cohesions_ = np.array([one.cohesion for one, _ in sets])
         self.set_sizes_ = np.array([len(members) for _, members in sets], dtype=np.int64)

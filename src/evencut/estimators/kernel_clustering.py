@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity, limits, prepare
 from ..criteria import CRITERIA, EQUALIZATIONS, PosedProblem, pose
-from ..diagnosis import BiasReport, diagnose
 from ..gpu.tensors import is_tensor
 from ..kernels import Extension, Kernel
 from ..selection import Selection, choose_number, select, select_number
 from ..solvers import SOLVERS, Solution, heaviest_first, refine, solve
-from .devices import answer_like, fit_tensor, predict_tensor
+from .devices import fit_tensor
+from .fitted import FittedClustering
 from .fitting import step, warn_of_early_stop, whole_or_nothing
 from .inputs import (
     check_choice,
@@ -31,6 +31,7 @@ from .inputs import (
     refuse_dask,
     seed_from,
 )
+from .partial_labels import check_partial, emphasis, labels_of_points, steer
 from .prediction import Prediction
 
 __all__ = ["KernelClustering"]
@@ -51,7 +52,7 @@ class _Chosen:
     start: Solution | None = None
 
 
-class KernelClustering(ClusterMixin, BaseEstimator):
+class KernelClustering(FittedClustering, ClusterMixin, BaseEstimator):
     r"""Kernel clustering without density bias.
 
     Splits the points into k clusters that minimise a criterion on a kernel's affinity A, such as
@@ -102,6 +103,8 @@ class KernelClustering(ClusterMixin, BaseEstimator):
     ----------
     labels_ : ndarray of shape (n_samples,)
         Clusters, numbered by falling weight.
+    margin_ : ndarray of shape (n_samples,)
+        How much dearer the second-best cluster would be, from 0 at a border to 1 deep inside a cluster.
     n_clusters_ : int
         Number of clusters, given or chosen.
     selection_ : Selection
@@ -186,7 +189,9 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         X : array or tensor of shape (n_samples, n_features), frame, or affinity of shape (n_samples, n_samples)
             Points; or, with `kernel="precomputed"`, a dense or sparse affinity. With a torch tensor, labels and other
             attributes are tensors on its device.
-        y : ignored
+        y : array of int of shape (n_samples,), optional
+            Partial labels: the clusters, from 0, of rows where they are known, and -1 elsewhere. Labelled rows keep
+            their label, and steer the rest. A `y` without any -1 is ignored, as scikit-learn's clusterers do.
         sample_weight : array of shape (n_samples,), optional
             How many points each point stands for.
 
@@ -196,117 +201,41 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         """
         kernel = self._check_parameters()
         if is_tensor(X):
-            return fit_tensor(self, X, sample_weight, kernel)
-        return self._fit_array(X, sample_weight, kernel)
+            return fit_tensor(self, X, y, sample_weight, kernel)
+        return self._fit_array(X, y, sample_weight, kernel)
 
-    def _fit_array(self, X: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> KernelClustering:
+    def _fit_array(self, X: Any, y: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> KernelClustering:
         X = self._check_points(X, kernel, reset=True)
+        partial = check_partial(y, X.shape[0])
         prepared = self._prepare(X, sample_weight, kernel)
-        warn_of_early_stop(self._fit_prepared(prepared, kernel, seed_from(self.random_state)), self.max_iter)
-        left_out = np.flatnonzero(prepared.of_row < 0)
-        if left_out.size:
-            self.labels_[left_out] = self._prediction.labels(prepared.scaled(X[left_out]))
+        solution = self._fit_prepared(prepared, kernel, partial)
+        warn_of_early_stop(solution, self.max_iter)
+        self._label_rows(X[prepared.of_row < 0], prepared, solution, partial)
         return self
 
-    def _fit_prepared(self, prepared: PreparedPoints, kernel: Kernel | None, seed: int) -> Solution:
+    def _fit_prepared(
+        self, prepared: PreparedPoints, kernel: Kernel | None, partial: NDArray[np.int64] | None
+    ) -> Solution:
         """Choose, pose, solve and record, once the points are what is to be clustered."""
+        seed = seed_from(self.random_state)
         step("neighbours and affinity", 1, 3)
         with memory_advice(len(prepared.weights)):
-            chosen = self._choose(prepared, kernel, seed)
+            chosen = self._choose(prepared, kernel, seed, 1 if partial is None else int(partial.max()) + 1)
         step("clusters", 2, 3)
-        posed = pose(chosen.affinity, prepared.weights, self.criterion, self.equalize)
-        solution = self._solve(posed, chosen, seed)
-        labels = heaviest_first(solution.labels, posed.problem.weights, prepared.first_row)
-        solution = replace(solution, labels=labels)
+        if partial is None:
+            posed = pose(chosen.affinity, prepared.weights, self.criterion, self.equalize)
+            solution = self._solve(posed, chosen, seed)
+            labels = heaviest_first(solution.labels, posed.problem.weights, prepared.first_row)
+            solution = replace(solution, labels=labels)
+        else:
+            posed, solution = self._steer(prepared, chosen, partial, seed)
         step("summary", 3, 3)
         self._record(prepared, chosen, posed, solution)
-        self.labels_ = solution.labels[prepared.of_row]
         return solution
-
-    @property
-    def affinity_(self) -> Any:
-        """The affinity of the kernel, before equalisation."""
-        check_is_fitted(self)
-        if self._device is not None:
-            return self._device.entries
-        # The points are kept in an order of their own; the affinity is brought back from it when asked for.
-        return answer_like(self.labels_, as_affinity(self._affinity).among(self._prepared.given_order).entries)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int64]:
         """Cluster the points and return their labels; parameters as in :meth:`fit`."""
-        return self.fit(X, sample_weight=sample_weight).labels_
-
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Clusters of new points.
-
-        Parameters
-        ----------
-        X : array or tensor of shape (n_queries, n_features)
-            New points; or, with a precomputed kernel, their affinities with the fitted points.
-
-        Returns
-        -------
-        ndarray of shape (n_queries,)
-        """
-        check_is_fitted(self)
-        if is_tensor(X) or self._device is not None:
-            return predict_tensor(self, X)
-        X = self._check_points(X, self._prediction.kernel, reset=False)
-        return self._prediction.labels(self._prepared.scaled(X))
-
-    def plot_selection(self, ax: Any = None) -> Any:
-        """Draw the candidates of `selection_` and their scores.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new figure without it.
-
-        Returns
-        -------
-        matplotlib Axes
-        """
-        from ..plotting import plot_selection
-
-        check_is_fitted(self)
-        if not hasattr(self, "selection_"):
-            raise ValueError(
-                f"nothing was selected with kernel={self.kernel!r} and n_clusters={self.n_clusters!r}; "
-                "fit with kernel='auto' or n_clusters='auto' first."
-            )
-        return plot_selection(self.selection_, ax)
-
-    def diagnose(self, X: ArrayLike | None = None, **options: Any) -> BiasReport:
-        """Whether the fitted clustering is biased by density; see :func:`evencut.diagnose`.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features), optional
-            The points, needed only where a precomputed affinity was fitted.
-        **options
-            Passed on to :func:`evencut.diagnose`.
-
-        Returns
-        -------
-        BiasReport
-
-        Examples
-        --------
-        >>> from evencut import KernelClustering
-        >>> from evencut.datasets import make_clumped_moons
-        >>> X, _ = make_clumped_moons(600, clump=0.5, random_state=0)
-        >>> KernelClustering(n_clusters=2, random_state=0).fit(X).diagnose().verdict
-        'ok'
-        """
-        check_is_fitted(self)
-        if X is None and self._device is not None:
-            return diagnose(self._device.prepared.points, self._device.labels, **options)
-        if X is None and self._prediction.kernel.is_pairwise:
-            raise ValueError("the model was fitted on an affinity; pass the points themselves: diagnose(X).")
-        if X is not None:
-            return diagnose(X, self.labels_, **options)
-        options.setdefault("affinity", self._affinity)
-        return diagnose(self._prepared.points, self._prediction.fitted_labels, **options)
+        return self.fit(X, y, sample_weight=sample_weight).labels_
 
     def _prepare(self, X: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> PreparedPoints:
         """The distinct points of positive weight, their columns scaled; of a given affinity, its rows as they are."""
@@ -334,12 +263,12 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
         return max(limits.MOST_COMPARED, _POINTS_PER_CLUSTER * n_clusters)
 
-    def _choose(self, prepared: PreparedPoints, kernel: Kernel | None, seed: int) -> _Chosen:
+    def _choose(self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int) -> _Chosen:
         """The kernel, its affinity and the number of clusters; with `kernel="auto"` also a first solution."""
         points, weights = prepared.points, prepared.weights
         if kernel is None:
             how = {name: getattr(self, name) for name in ("solver", "n_init", "max_iter", "n_jobs")}
-            found = select(points, self.n_clusters, weights=weights, random_state=seed, **how)
+            found = select(points, self.n_clusters, least=least, weights=weights, random_state=seed, **how)
             return _Chosen(
                 found.kernel, found.affinity, found.extension, found.n_clusters, found.selection, found.solution
             )
@@ -347,7 +276,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         if not isinstance(self.n_clusters, str):
             return _Chosen(kernel, affinity, extension, self.n_clusters)
         selection = select_number(affinity, weights, seed)
-        n_clusters = choose_number(selection.numbers)
+        n_clusters = max(choose_number(selection.numbers), least)
         return _Chosen(kernel, affinity, extension, n_clusters, selection)
 
     def _solve(self, posed: PosedProblem, chosen: _Chosen, seed: int) -> Solution:
@@ -359,6 +288,30 @@ class KernelClustering(ClusterMixin, BaseEstimator):
             return chosen.start
         by_moves = SOLVERS[self.solver].by_moves
         return refine(posed.problem, chosen.start.labels, chosen.n_clusters, by_moves, max_iter=self.max_iter)
+
+    def _steer(
+        self, prepared: PreparedPoints, chosen: _Chosen, partial: NDArray[np.int64], seed: int
+    ) -> tuple[PosedProblem, Solution]:
+        """The problem in which labelled points count more, and its solution with these held."""
+        held = labels_of_points(partial, prepared, chosen.n_clusters)
+        weights = prepared.weights * emphasis(held, prepared.weights, chosen.n_clusters)
+        posed = pose(chosen.affinity, weights, self.criterion, self.equalize)
+        start = chosen.start or self._solve(posed, chosen, seed)
+        return posed, steer(posed.problem, start.labels, held, chosen.n_clusters, self.max_iter, seed)
+
+    def _label_rows(
+        self, left_out: Any, prepared: PreparedPoints, solution: Solution, partial: NDArray[np.int64] | None
+    ) -> None:
+        """Give every row the label and the margin of its point; rows of weight zero, `left_out`, are predicted."""
+        self.labels_ = solution.labels[prepared.of_row]
+        self.margin_ = self._prediction.fitted_margins[prepared.of_row]
+        places = np.flatnonzero(prepared.of_row < 0)
+        if places.size:
+            rows = prepared.scaled(left_out)
+            self.labels_[places] = self._prediction.labels(rows)
+            self.margin_[places] = self._prediction.margins(rows)
+        if partial is not None:
+            self.labels_[partial >= 0] = partial[partial >= 0]
 
     def _record(self, prepared: PreparedPoints, chosen: _Chosen, posed: PosedProblem, solution: Solution) -> None:
         """Keep what the fit has found, the points in the order of their first rows."""

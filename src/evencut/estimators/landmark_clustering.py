@@ -11,9 +11,10 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..affinity import SCALES
+from ..affinity import SCALES, as_affinity
 from ..criteria import CRITERIA, EQUALIZATIONS
-from ..gpu.tensors import is_tensor
+from ..gpu.tensors import is_tensor, to_array
+from ..kernels import SharedNeighbors
 from ..landmarks import LandmarkGraph, RowBlocks, landmark_graph, row_blocks, solve_landmarks, usual_landmarks
 from ..landmarks.attaching import Attachment
 from ..landmarks.blocks import is_lazy
@@ -188,7 +189,7 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if is_tensor(X) or self._device is not None:
-            return predict_tensor(self, X)
+            return predict_tensor(self, X, "predict")
         if is_lazy(X):
             return self._lazy_labels(self._rows(X, reset=False, count=False))
         return self._rows(X, reset=False).filled(self.attachment_.predict)
@@ -219,6 +220,9 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
     def _solve(self, graph: LandmarkGraph, seed: int, labelled: Callable[[NDArray[np.int64]], Any]) -> Solution:
         """Cluster the landmarks and keep what labels a row: `labelled` makes it of the clusters of landmarks in use."""
         seed = seed_from(seed)
+        weights = graph.weights
+        if graph.are_all_points and self.n_nearest > 1:
+            graph = self._graph_of_points(graph)
         n_clusters = self.n_clusters
         if isinstance(n_clusters, str):
             affinity = graph.used_affinity
@@ -232,11 +236,17 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         self.landmarks_ = attachment.landmarks * self.feature_scale_
         self.n_clusters_ = n_clusters
         self.landmark_labels_ = attachment.labels
-        self.landmark_weights_ = graph.weights
+        self.landmark_weights_ = weights
         self.landmark_affinity_ = graph.affinity
         self.energy_ = solution.energy
         self.n_iter_ = solution.n_iter
         return solution
+
+    def _graph_of_points(self, graph: LandmarkGraph) -> LandmarkGraph:
+        """The kernel's graph where every distinct row is a landmark: rows that hang on one landmark link none."""
+        counts = graph.weights
+        affinity = SharedNeighbors().affinity(to_array(graph.attachment.landmarks), n_jobs=self.n_jobs)
+        return LandmarkGraph(graph.attachment, as_affinity(affinity).rescaled(counts).entries)
 
     def _lazy_labels(self, rows: Any) -> Any:
         from ..landmarks.dask import lazy_results

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..affinity import NeighborSearch, as_affinity, shrink_far
-from ..criteria import Criterion, PosedProblem
+from ..criteria import Criterion, PosedProblem, RatioProblem
 from ..kernels import Extension, Kernel
 from ..solvers.lloyd import bound_costs
 
-__all__ = ["Prediction"]
+__all__ = ["Prediction", "margins", "summary"]
 
 _ROWS_PER_BLOCK = 4096
 
@@ -36,7 +36,7 @@ class Prediction:
         Their first rows in what was given to `fit`: of an affinity, the columns that count.
     extension : callable or None
         From new points to their affinities; made from the kernel when first needed where it is None.
-    fitted_labels : ndarray of shape (n,)
+    fitted_labels, fitted_margins : ndarrays of shape (n,)
     point_scale : ndarray of shape (n,)
         Weight times equalising scale of the fitted points.
     inside, weight : ndarrays of shape (n_clusters,)
@@ -53,6 +53,7 @@ class Prediction:
     kept: NDArray[np.intp]
     extension: Extension | None
     fitted_labels: NDArray[np.int64]
+    fitted_margins: NDArray[np.float64]
     point_scale: NDArray[np.float64]
     inside: NDArray[np.float64]
     weight: NDArray[np.float64]
@@ -63,13 +64,14 @@ class Prediction:
     @classmethod
     def of(cls, chosen: Any, prepared: Any, posed: PosedProblem, labels: NDArray[np.int64], n_jobs: int | None) -> Any:
         """The prediction that belongs to a solved problem."""
-        inside, weight = posed.problem.associations(labels, int(labels.max()) + 1)
+        inside, weight, own_margins = summary(posed.problem, labels, int(labels.max()) + 1)
         return cls(
             kernel=chosen.kernel,
             points=prepared.points,
             kept=prepared.first_row,
             extension=chosen.extension,
             fitted_labels=labels,
+            fitted_margins=own_margins,
             point_scale=posed.weights * posed.scale,
             inside=inside,
             weight=weight,
@@ -84,6 +86,14 @@ class Prediction:
         A point without any affinity takes the label of the nearest fitted point; where only affinities are known it
         goes to the first cluster, with a warning.
         """
+        return self._assigned(X)[0]
+
+    def margins(self, X: Any) -> NDArray[np.float64]:
+        """How much dearer the second-best cluster is for new points; zero for points without any affinity."""
+        return self._assigned(X)[1]
+
+    def _assigned(self, X: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Labels and margins, a block of rows at a time."""
         if self.kernel.is_pairwise:
             X = X[:, self.kept]
         else:
@@ -91,23 +101,31 @@ class Prediction:
         if self.extension is None:
             self.extension = self.kernel.extend(self.points, n_jobs=self.n_jobs)
         n_queries = X.shape[0]
-        found = np.empty(n_queries, dtype=np.int64)
+        found, margin = np.empty(n_queries, dtype=np.int64), np.empty(n_queries)
         linked = np.empty(n_queries, dtype=bool)
         for first in range(0, n_queries, _ROWS_PER_BLOCK):
             block = slice(first, first + _ROWS_PER_BLOCK)
             rows = as_affinity(self.extension(X[block]))
             links = rows.links(self.fitted_labels, len(self.weight), self.point_scale)
-            found[block] = self._costs(links).argmin(axis=1)
+            costs = self._costs(links)
+            found[block] = costs.argmin(axis=1)
+            margin[block] = margins(costs, found[block])
             linked[block] = links.any(axis=1)
-        far = np.flatnonzero(~linked)
+        self._place_far(X, np.flatnonzero(~linked), found, margin)
+        return found, margin
+
+    def _place_far(
+        self, X: Any, far: NDArray[np.intp], found: NDArray[np.int64], margin: NDArray[np.float64]
+    ) -> None:
+        """Label the points without any affinity, in place."""
+        margin[far] = 0.0
         if far.size and not self.kernel.is_pairwise:
             found[far] = self.fitted_labels[self._search.query(X[far], 1)[1][:, 0]]
         elif far.size:
             found[far] = 0
             warnings.warn(
-                f"{far.size} new points have no affinity with any fitted point and go to cluster 0.", stacklevel=3
+                f"{far.size} new points have no affinity with any fitted point and go to cluster 0.", stacklevel=5
             )
-        return found
 
     def _costs(self, links: NDArray[np.float64]) -> NDArray[np.float64]:
         degree = links.sum(axis=1)
@@ -126,3 +144,36 @@ class Prediction:
         if isinstance(self.extension, FunctionType) and "<" in self.extension.__qualname__:
             state["extension"] = None
         return state
+
+
+def summary(
+    problem: RatioProblem, labels: NDArray[np.int64], n_clusters: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Association and weight of each cluster, and the margin of each point."""
+    inside, weight = problem.associations(labels, n_clusters)
+    links = problem.matrix.links(labels, n_clusters)
+    if problem.diagonal is not None:
+        links[np.arange(len(labels)), labels] += problem.diagonal
+    return inside, weight, margins(bound_costs(links, problem.weights, inside, weight), labels)
+
+
+def margins(costs: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    r"""How much dearer the best other cluster is than the one taken, from 0 at a border to 1 deep inside.
+
+    .. math:: \max\left(0, \frac{c_{pl} - c_{pk}}{|c_{pl}| + |c_{pk}|}\right), \qquad l = \arg\min_{j \ne k} c_{pj}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> margins(np.array([[-1.0, 1.0], [0.5, 0.5]]), np.array([0, 0]))
+    array([1., 0.])
+    """
+    if costs.shape[1] == 1:
+        return np.ones(len(costs))
+    rows = np.arange(len(costs))
+    own = costs[rows, labels]
+    others = costs.copy()
+    others[rows, labels] = np.inf
+    other = others.min(axis=1)
+    total = np.abs(own) + np.abs(other)
+    return np.clip((other - own) / np.where(total > 0, total, 1.0), 0.0, 1.0)

@@ -129,6 +129,11 @@ class DeviceAttachment:
     feature_scale: Tensor
     labels: Tensor | None = None
 
+    @property
+    def like(self) -> Tensor:
+        """A tensor of the type and on the device of the rows."""
+        return self.landmarks
+
     def graph(self, X: Tensor) -> tuple[Tensor, Tensor]:
         """The upper triangle of the landmark graph: pairs i n + j, and whole numbers in units of 2^-30."""
         keys = torch.empty(0, dtype=torch.int64, device=X.device)

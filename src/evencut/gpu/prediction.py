@@ -14,7 +14,7 @@ from .lloyd import bound_costs
 from .nearest import nearest
 from .sums import KernelSums
 
-__all__ = ["DevicePrediction", "Extension", "KernelRows", "NeighborRows"]
+__all__ = ["DevicePrediction", "Extension", "KernelRows", "NeighborRows", "margins"]
 
 
 class Extension(Protocol):
@@ -119,20 +119,30 @@ class DevicePrediction:
 
     def labels(self, Y: Tensor) -> Tensor:
         """Clusters of new points; one without any affinity takes the label of the nearest fitted point."""
+        return self._assigned(Y)[0]
+
+    def margins(self, Y: Tensor) -> Tensor:
+        """How much dearer the second-best cluster is for new points; zero for points without any affinity."""
+        return self._assigned(Y)[1]
+
+    def _assigned(self, Y: Tensor) -> tuple[Tensor, Tensor]:
         same_device(X=Y, **{"the fitted points": self.points})
         n_clusters = len(self.weight)
         members = torch.nn.functional.one_hot(self.fitted_labels, n_clusters) * self.point_scale[:, None]
         found = torch.empty(len(Y), dtype=torch.int64, device=Y.device)
+        margin = torch.empty(len(Y), dtype=torch.float64, device=Y.device)
         step = block_rows(len(Y), 64 * n_clusters + 2048, Y.device, what="a prediction")
         for first in range(0, len(Y), step):
-            block = Y[first : first + step]
-            links = self.extension.links(block, members)
-            choice = self._costs(links).argmin(dim=1)
+            rows = slice(first, first + step)
+            links = self.extension.links(Y[rows], members)
+            costs = self._costs(links)
+            found[rows] = costs.argmin(dim=1)
+            margin[rows] = margins(costs, found[rows])
             far = (~(links > 0).any(dim=1)).nonzero()[:, 0]
             if len(far):
-                choice[far] = self.fitted_labels[nearest(self.points, 1, block[far])[1][:, 0]]
-            found[first : first + step] = choice
-        return found
+                found[first + far] = self.fitted_labels[nearest(self.points, 1, Y[first + far])[1][:, 0]]
+                margin[first + far] = 0.0
+        return found, margin
 
     def _costs(self, links: Tensor) -> Tensor:
         degree = links.sum(dim=1)
@@ -140,3 +150,20 @@ class DevicePrediction:
             links = links / torch.where(degree > 0, degree, 1.0)[:, None]
             degree = links.sum(dim=1)
         return bound_costs(links, degree if self.by_degree else torch.ones_like(degree), self.inside, self.weight)
+
+
+def margins(costs: Tensor, labels: Tensor) -> Tensor:
+    """How much dearer the best other cluster is than the one taken, from 0 at a border to 1 deep inside.
+
+    Examples
+    --------
+    >>> import torch
+    >>> margins(torch.tensor([[-1.0, 1.0], [0.5, 0.5]]), torch.tensor([0, 0]))
+    tensor([1., 0.])
+    """
+    if costs.shape[1] == 1:
+        return torch.ones_like(costs[:, 0])
+    own = costs.gather(1, labels[:, None])[:, 0]
+    other = costs.scatter(1, labels[:, None], torch.inf).amin(dim=1)
+    total = own.abs() + other.abs()
+    return ((other - own) / torch.where(total > 0, total, 1.0)).clamp(0.0, 1.0)

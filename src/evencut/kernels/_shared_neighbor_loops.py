@@ -3,10 +3,11 @@
 """Compiled affinities of the shared-neighbour kernel, one pair at a time, so that no list of pairs is stored."""
 
 import numpy as np
-from numba import njit
+
+from ..affinity.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pair_affinities(rows, mine, theirs, pattern, sharpness, power):
     """Fill in the affinity of query p with point q for the entries (p, q) of some rows of a CSR pattern."""
     queries, query_radius, query_lists = mine

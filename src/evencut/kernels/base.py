@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from ..affinity import AffinityLike
 
-__all__ = ["Extension", "Kernel", "Points", "exp_half", "matrix_per_point"]
+__all__ = ["Extension", "Kernel", "Points", "check_neighbors", "exp_half", "matrix_per_point"]
 
 Points = NDArray[np.floating]
 Extension = Callable[[Points], AffinityLike]
@@ -51,6 +53,12 @@ class Kernel(BaseEstimator):
         when first needed.
         """
         return self.affinity(X, n_jobs=n_jobs), None
+
+
+def check_neighbors(n_neighbors: Any) -> None:
+    """Raise unless it is a whole number of at least one."""
+    if not isinstance(n_neighbors, Integral) or isinstance(n_neighbors, bool) or n_neighbors < 1:
+        raise ValueError(f"n_neighbors={n_neighbors!r} must be a whole number of at least 1.")
 
 
 def exp_half(squared: NDArray[np.floating]) -> NDArray[np.floating]:

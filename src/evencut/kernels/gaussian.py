@@ -13,13 +13,13 @@ from ..affinity import (
     BlockwiseAffinity,
     GaussianBlocks,
     density_law,
-    fits_in_memory,
+    keeps_in_memory,
     knn_density,
     knn_radius,
     squared_distances,
     whiten,
 )
-from .base import Extension, Kernel, Points, exp_half, matrix_per_point
+from .base import Extension, Kernel, Points, check_neighbors, exp_half, matrix_per_point
 
 __all__ = ["AdaptiveGaussian", "Gaussian", "LocalScaling"]
 
@@ -72,7 +72,7 @@ class Gaussian(Kernel):
         return self._affinity(points.astype(X.dtype, copy=False), n_jobs), extension
 
     def _affinity(self, points: Points, n_jobs: int | None) -> AffinityLike:
-        if fits_in_memory(len(points), points.dtype, self.memory):
+        if keeps_in_memory(len(points), points.dtype, self.memory):
             return exp_half(squared_distances(points))
         return BlockwiseAffinity(GaussianBlocks(points), len(points), points.dtype, n_jobs=n_jobs)
 
@@ -129,6 +129,7 @@ class AdaptiveGaussian(Kernel):
 
     def bandwidths(self, X: Points, n_jobs: int | None = None) -> NDArray[np.float64]:
         """The bandwidth of each point, in the mean (of logarithms) its distance to the K-th neighbour."""
+        check_neighbors(self.n_neighbors)
         radius = knn_radius(X, self.n_neighbors, n_jobs=n_jobs)
         if self.transform == "constant":
             return radius
@@ -138,7 +139,7 @@ class AdaptiveGaussian(Kernel):
 
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
         """The affinity of all pairs; a matrix for each point needs all of it in memory."""
-        if self.covariances is None and not fits_in_memory(len(X), X.dtype, self.memory):
+        if self.covariances is None and not keeps_in_memory(len(X), X.dtype, self.memory):
             blocks = GaussianBlocks(X, self.bandwidths(X, n_jobs), "mean")
             return BlockwiseAffinity(blocks, len(X), X.dtype, n_jobs=n_jobs)
         sigma = None if self.covariances is not None else self.bandwidths(X, n_jobs)
@@ -195,8 +196,9 @@ class LocalScaling(Kernel):
 
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
         """The affinity of all pairs."""
+        check_neighbors(self.n_neighbors)
         sigma = knn_radius(X, self.n_neighbors, n_jobs=n_jobs).astype(X.dtype, copy=False)
-        if not fits_in_memory(len(X), X.dtype, self.memory):
+        if not keeps_in_memory(len(X), X.dtype, self.memory):
             return BlockwiseAffinity(GaussianBlocks(X, sigma, "product"), len(X), X.dtype, n_jobs=n_jobs)
         squared = squared_distances(X)
         squared /= sigma[:, None] * sigma

@@ -10,9 +10,12 @@ from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
 
 from ..affinity import AffinityLike, NeighborSearch, kneighbors, knn_radius
-from .base import Extension, Kernel, Points, exp_half, matrix_per_point
+from .base import Extension, Kernel, Points, check_neighbors, exp_half, matrix_per_point
 
 __all__ = ["Geodesic"]
+
+# Shortest paths between all pairs of more points take minutes.
+_MOST_POINTS = 6000
 
 
 class Geodesic(Kernel):
@@ -92,6 +95,12 @@ class Geodesic(Kernel):
         return self._paths(np.asarray(X), None)
 
     def _paths(self, X: Points, n_jobs: int | None) -> NDArray[np.float64]:
+        check_neighbors(self.n_neighbors)
+        if len(X) > _MOST_POINTS:
+            raise ValueError(
+                f"the geodesic kernel finds shortest paths between all pairs, which takes minutes for {len(X)} points; "
+                f"give at most {_MOST_POINTS}, or use kernel='knn'."
+            )
         tensor = self._tensor(X, n_jobs)
         near = kneighbors(X, self.n_neighbors, n_jobs=n_jobs)[1]
         p, q = np.repeat(np.arange(len(X)), near.shape[1]), near.ravel()

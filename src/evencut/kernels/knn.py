@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..affinity import AffinityLike, NeighborSearch, neighbor_graph
-from .base import Extension, Kernel, Points
+from .base import Extension, Kernel, Points, check_neighbors
 
 __all__ = ["KNN"]
 
@@ -64,6 +64,7 @@ class KNN(Kernel):
         return self._both(X, n_jobs)
 
     def _both(self, X: Points, n_jobs: int | None) -> tuple[AffinityLike, Extension]:
+        check_neighbors(self.n_neighbors)
         search = NeighborSearch(X, n_jobs=n_jobs, method=self.neighbors)
         near = search.query_self(self.n_neighbors)[1]
         return neighbor_graph(near, self.symmetrize, X.dtype), self._extension(search)

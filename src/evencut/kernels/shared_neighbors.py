@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 
 from ..affinity import AffinityLike, NeighborSearch, neighbor_graph
-from .base import Extension, Kernel, Points
+from ..affinity.threads import n_threads
+from .base import Extension, Kernel, Points, check_neighbors
 
 __all__ = ["SharedNeighbors", "shared_neighbor_affinity"]
 
@@ -117,8 +116,7 @@ class SharedNeighbors(Kernel):
         return sparse.csr_array((data, near.ravel(), indptr), shape=(len(Y), len(search.X)))
 
     def _check(self) -> None:
-        if not isinstance(self.n_neighbors, Integral) or self.n_neighbors < 1:
-            raise ValueError(f"n_neighbors={self.n_neighbors!r} must be a whole number of at least 1.")
+        check_neighbors(self.n_neighbors)
         if not self.sharpness > 0:
             raise ValueError(f"sharpness={self.sharpness!r} must be positive.")
         if not self.power >= 0:
@@ -170,10 +168,10 @@ def _fill(
     """Affinities of the entries of a CSR pattern; each thread takes a stretch of its rows."""
     from ._shared_neighbor_loops import pair_affinities
 
-    n_threads = effective_n_jobs(n_jobs)
-    ends = np.linspace(0, len(queries.points), n_threads + 1).astype(int)
+    n_workers = n_threads(n_jobs)
+    ends = np.linspace(0, len(queries.points), n_workers + 1).astype(int)
     sharpness, power = map(float, shape)
-    with ThreadPoolExecutor(n_threads) as pool:
+    with ThreadPoolExecutor(n_workers) as pool:
         tasks = [
             pool.submit(pair_affinities, (first, last), queries, points, pattern, sharpness, power)
             for first, last in zip(ends[:-1], ends[1:])

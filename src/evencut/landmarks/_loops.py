@@ -7,12 +7,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from ..affinity.compiled import compiled
 
 _EMPTY = -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def weigh(points, landmarks, radius, indices, scale, units):
     """Fill `units` with the weights of the landmarks in `indices`, whole numbers that sum to about `scale`.
 
@@ -41,7 +42,7 @@ def weigh(points, landmarks, radius, indices, scale, units):
             units[p, j] = round(exponent[j] / total * scale)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _slot(keys, key):
     """Where `key` is, or would be put, in a table with open addresses."""
     mask = len(keys) - 1
@@ -51,7 +52,7 @@ def _slot(keys, key):
     return slot
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_pairs(indices, units, n_landmarks, keys, sums, n_used):
     """Add the products of the weights of every two landmarks of a row to a hash table, which grows as needed."""
     n_rows, n_nearest = indices.shape
@@ -79,7 +80,7 @@ def add_pairs(indices, units, n_landmarks, keys, sums, n_used):
     return keys, sums, n_used
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def vote(indices, units, landmark_labels, n_clusters, labels):
     """Give each row the cluster with the most weight among its landmarks; among equals the first."""
     votes = np.empty(n_clusters, dtype=np.int64)

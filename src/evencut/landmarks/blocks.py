@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..affinity.threads import n_threads
 from .choosing import RowSample
 
 __all__ = ["Block", "RowBlocks", "is_lazy", "row_blocks", "run_block", "sample"]
@@ -72,18 +72,18 @@ class RowBlocks:
     def results(self, work: Work, skip: Collection[int] = ()) -> Iterator[tuple[int, Any]]:
         """The number of each block and what `work` makes of it, in any order; blocks in `skip` are left out."""
         todo = [i for i in range(len(self.blocks)) if i not in skip]
-        n_threads = min(effective_n_jobs(self.n_jobs), max(len(todo), 1))
-        if n_threads == 1:
+        n_workers = min(n_threads(self.n_jobs), max(len(todo), 1))
+        if n_workers == 1:
             for i in todo:
                 yield i, self._run(work, i)
             return
-        with ThreadPoolExecutor(n_threads) as pool:
+        with ThreadPoolExecutor(n_workers) as pool:
             # A short queue: results wait for their turn without piling up.
             waiting: deque[tuple[int, Future]] = deque()
             try:
                 for i in todo:
                     waiting.append((i, pool.submit(self._run, work, i)))
-                    if len(waiting) > 2 * n_threads:
+                    if len(waiting) > 2 * n_workers:
                         done, future = waiting.popleft()
                         yield done, future.result()
                 while waiting:

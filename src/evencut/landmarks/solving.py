@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from ..affinity import MAX_TREE_FEATURES, as_affinity, feature_scale, kneighbors
+from ..affinity import MAX_TREE_FEATURES, as_affinity, exact_scale, feature_scale, kneighbors
 from ..criteria import pose
 from ..solvers import Solution, solve
 from .attaching import Attachment, whole_graph
@@ -48,6 +48,11 @@ class LandmarkGraph:
     def weights(self) -> NDArray[np.float64]:
         """How many rows each landmark stands for."""
         return as_affinity(self.affinity).degrees()
+
+    @property
+    def are_all_points(self) -> bool:
+        """Whether every distinct row is a landmark, so that they have no graph but are points of their own."""
+        return self.attachment.n_nearest == 1 and self.affinity.shape[0] > 1
 
     @property
     def used(self) -> NDArray[np.intp]:
@@ -127,8 +132,10 @@ def landmark_graph(
     """
     pilot = rows.gathered(RowSample.of(pilot_rows(n_landmarks), rows.n_rows, seed))
     divisor = feature_scale(pilot, scale)
+    divisor = divisor * exact_scale(pilot / divisor)
     landmarks = choose_landmarks(pilot / divisor, n_landmarks, density, np.random.default_rng(seed), n_jobs)
-    attachment = Attachment.to(landmarks, n_nearest, divisor)
+    # Where every distinct row is a landmark, a row hangs on its own.
+    attachment = Attachment.to(landmarks, 1 if len(landmarks) < n_landmarks else n_nearest, divisor)
     return LandmarkGraph(attachment, whole_graph(rows.total(attachment.graph)))
 
 

@@ -210,9 +210,10 @@ def _on_a_plane(X: NDArray[np.float64], names: list[str]) -> tuple[NDArray[np.fl
 
 
 def plot_selection(selection: Any, ax: Any = None) -> Any:
-    """Draw what a selection compared: scores against the number of clusters where that was chosen, else against scale.
+    """Draw what a selection compared: scores of the numbers of clusters where one was chosen, else who agrees.
 
-    Lower is better; a ring marks the one that was taken.
+    Candidates stand in the order of their consensus, the one that was taken first; a square shows the adjusted Rand
+    index of two of them.
 
     Parameters
     ----------
@@ -231,28 +232,24 @@ def plot_selection(selection: Any, ax: Any = None) -> Any:
     >>> from evencut.datasets import make_rings
     >>> X, y = make_rings(random_state=0)
     >>> ax = plot_selection(KernelClustering(2, random_state=0).fit(X).selection_)
-    >>> ax.get_xlabel()
-    'neighbours of the kernel'
+    >>> ax.get_title().split()[0]
+    'confidence'
     """
     if ax is None:
-        ax = _pyplot().subplots()[1]
+        ax = _pyplot().subplots(layout="constrained")[1]
     if selection.numbers:
         tried = sorted(selection.numbers, key=lambda number: number.n_clusters)
         ax.plot([t.n_clusters for t in tried], [t.score for t in tried], "o-", color=PALETTE[0])
-        x, y = selection.numbers[0].n_clusters, selection.numbers[0].score
-        ax.set(xlabel="number of clusters", ylabel="log of the worst leak over mixing (lower is better)")
-    else:
-        for place, start in enumerate(sorted({candidate.start for candidate in selection.candidates})):
-            shown = [candidate for candidate in selection.candidates if candidate.start == start]
-            shown.sort(key=lambda candidate: candidate.n_neighbors)
-            line = f"{_MARKERS[place % len(_MARKERS)]}-"
-            places = [candidate.n_neighbors for candidate in shown]
-            scores = [candidate.score for candidate in shown]
-            ax.plot(places, scores, line, color=PALETTE[place % len(PALETTE)], label=start)
-        x, y = selection.best.n_neighbors, selection.best.score
-        ax.set(xlabel="neighbours of the kernel", ylabel="score (lower is better)")
-        ax.legend(title="start")
-    ax.plot([x], [y], "o", markersize=14, fillstyle="none", color=PALETTE[7])
+        best = selection.numbers[0]
+        ax.set(xlabel="number of clusters", ylabel="leak against one cluster more, and agreement (lower is better)")
+        ax.plot([best.n_clusters], [best.score], "o", markersize=14, fillstyle="none", color=PALETTE[7])
+        return ax
+    names = [f"{c.family}, {c.kind}" + (f", {c.scale}" if c.scale else "") for c in selection.candidates]
+    image = ax.imshow(selection.agreements, vmin=0, vmax=1, cmap="cividis")
+    ax.set_yticks(range(len(names)), names, fontsize=8)
+    ax.set_xticks([])
+    ax.set_title(f"confidence {selection.confidence:.2f}: who agrees with whom", fontsize=10)
+    ax.figure.colorbar(image, ax=ax, label="adjusted Rand index")
     return ax
 
 

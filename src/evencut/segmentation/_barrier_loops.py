@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ..affinity.compiled import compiled
 
 
-@njit(cache=True)
+@compiled
 def barrier_scan(channel, seeds, n_passes):
     """Distance of every pixel to the seeds, by sweeps that alternate between the two corners of the image.
 

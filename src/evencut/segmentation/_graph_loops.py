@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from numba import njit
+from ..affinity.compiled import compiled
 
 
-@njit(cache=True)
+@compiled
 def add_products(neighbors, columns, out):
     """Add (G + G')/2 times the columns to `out`, where G has a one at each neighbour listed."""
     n_points, n_kept = neighbors.shape
@@ -20,7 +20,7 @@ def add_products(neighbors, columns, out):
                 out[q, k] += 0.5 * columns[p, k]
 
 
-@njit(cache=True)
+@compiled
 def add_product(neighbors, vector, out):
     """The same for one vector."""
     n_points, n_kept = neighbors.shape

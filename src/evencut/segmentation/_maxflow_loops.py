@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
+
+from ..affinity.compiled import compiled
 
 _FREE, _SOURCE, _SINK = 0, 1, 2
 _NO_PARENT, _TERMINAL, _ORPHAN = -1, 8, 9
@@ -29,7 +30,7 @@ Trees = namedtuple("Trees", "side parent stamp depth")
 Ring = namedtuple("Ring", "nodes queued place")
 
 
-@njit(cache=True)
+@compiled
 def maximum_flow(residual, excess, offsets, tree):
     """Push all flow; returns its value and leaves in `tree` 1 at the nodes on the source side.
 
@@ -79,7 +80,7 @@ def maximum_flow(residual, excess, offsets, tree):
     return flow
 
 
-@njit(cache=True)
+@compiled
 def _grow(node, network, trees, active):
     """Extend the tree of `node`; returns the source end and direction of an edge between the trees, or -1."""
     residual, offsets = network.residual, network.offsets
@@ -108,7 +109,7 @@ def _grow(node, network, trees, active):
     return -1, 0
 
 
-@njit(cache=True)
+@compiled
 def _enqueue(node, ring):
     if not ring.queued[node]:
         ring.queued[node] = True
@@ -117,7 +118,7 @@ def _enqueue(node, ring):
         ring.place[1] = last + 1 if last < ring.nodes.size - 1 else 0
 
 
-@njit(cache=True)
+@compiled
 def _dequeue(ring):
     first = ring.place[0]
     node = ring.nodes[first]
@@ -126,7 +127,7 @@ def _dequeue(ring):
     return node
 
 
-@njit(cache=True)
+@compiled
 def _augment(source_end, direction, network, trees, orphans):
     """Push the most that the path through the given edge carries; nodes cut from their root become orphans."""
     residual, excess, offsets = network.residual, network.excess, network.offsets
@@ -184,7 +185,7 @@ def _augment(source_end, direction, network, trees, orphans):
     return amount, n_orphans
 
 
-@njit(cache=True)
+@compiled
 def _adopt(n_orphans, clock, network, trees, active, orphans):
     """Give every orphan a parent that still reaches its root, or set it free and orphan its children."""
     residual, offsets = network.residual, network.offsets
@@ -226,7 +227,7 @@ def _adopt(n_orphans, clock, network, trees, active, orphans):
         parent[node] = _NO_PARENT
 
 
-@njit(cache=True)
+@compiled
 def _distance_to_root(node, clock, offsets, trees):
     """Edges from `node` to its terminal, or a huge number where the way ends at an orphan; marks the way."""
     parent, stamp, depth = trees.parent, trees.stamp, trees.depth

@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ..affinity.compiled import compiled
 
 __all__ = ["rand_indices", "step_down"]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rand_indices(labels, weights, n_labels):
     """The adjusted Rand index of every pair of rows, in the form for weights: sums of squares in place of pairs."""
     n_partitions, n = labels.shape
@@ -35,7 +36,7 @@ def rand_indices(labels, weights, n_labels):
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def step_down(indptr, indices, data, density, sharpness):
     """The entries of a CSR matrix times exp(-sharpness (difference of densities)^2)."""
     lowered = np.empty_like(data)

@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ..affinity.compiled import compiled
 
 __all__ = ["cut_longest", "depth_first", "shortest_edges"]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _top(owner, p):
     """The representative of p's piece, with the path halved on the way."""
     while owner[p] != p:
@@ -19,7 +20,7 @@ def _top(owner, p):
     return p
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _offer(a, b, p, q, length, best, best_p, best_q):
     """Note the edge (p, q) for the pieces a and b if it is the shortest so far; equal ones go by their ends."""
     low, high = min(p, q), max(p, q)
@@ -30,7 +31,7 @@ def _offer(a, b, p, q, length, best, best_p, best_q):
             best[piece], best_p[piece], best_q[piece] = length, low, high
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def shortest_edges(distances, indices, reach, first, second, between):
     """Edges of the minimum spanning tree of max(distance, reach, reach): two ends and a length for each.
 
@@ -85,7 +86,7 @@ def shortest_edges(distances, indices, reach, first, second, between):
     return edges[:found], length[:found]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def depth_first(edges, length, weights):
     """The tree hung up at point 0: points in depth-first order and, by place in it, parent, end of the branch, length
     of the edge above and weight of the branch."""
@@ -132,7 +133,7 @@ def depth_first(edges, length, weights):
     return order, parent, end, above, branch
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cut_longest(parent, end, longest_first, branch, n_clusters, fewest):
     """Part of each place of a tree, by cuts that leave a weight of `fewest` on both sides; `branch` is used up.
 

@@ -80,6 +80,7 @@ def select(
     X: Points,
     n_clusters: int | str,
     *,
+    least: int = 1,
     weights: NDArray[np.float64] | None = None,
     solver: str = "auto",
     n_init: int = 4,
@@ -96,6 +97,8 @@ def select(
     n_clusters : int or "auto"
         With `"auto"`, the number that :func:`evencut.selection.rank_numbers_of_points` puts first, or 1 where there is
         no structure.
+    least : int
+        With `"auto"`, the fewest clusters there can be.
     weights : ndarray of shape (n,), optional
         How many points each stands for.
     solver : str
@@ -121,7 +124,7 @@ def select(
     numbers: tuple[NumberCandidate, ...] = ()
     if isinstance(n_clusters, str):
         numbers = rank_numbers_of_points(around, random_state)
-        n_clusters = choose_number(numbers)
+        n_clusters = max(choose_number(numbers), least)
     if n_clusters == 1 or n_clusters == len(X) or not SOLVERS[solver].takes_starts:
         how: dict[str, Any] = {"solver": solver, "n_init": n_init, "max_iter": max_iter}
         return _uncompared(around, n_clusters, numbers, random_state=random_state, **how)

@@ -11,7 +11,8 @@ touches, and the log of moves.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ..affinity.compiled import compiled
 
 __all__ = ["cluster_sums", "refine", "settle"]
 
@@ -19,7 +20,7 @@ __all__ = ["cluster_sums", "refine", "settle"]
 TINY = 1e-11
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cluster_sums(graph, labels, n_clusters):
     """M(S_k, S_k), w(S_k) and the number of nodes of each cluster, and which nodes touch another cluster."""
     indptr, indices, data, diagonal, weights = graph
@@ -41,7 +42,7 @@ def cluster_sums(graph, labels, n_clusters):
     return inside, weight, count, border
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _best_move(p, graph, labels, inside, weight, link, seen):
     """The adjacent cluster where p gains most, the gain, and the links of p to its own and to that cluster.
 
@@ -76,7 +77,7 @@ def _best_move(p, graph, labels, inside, weight, link, seen):
     return best, best_gain, to_old, to_new
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def settle(graph, clusters, work, n_waiting, floor, max_moves, logged):
     """Move queued nodes while the objective grows by more than `floor`; neighbours of a moved node queue again.
 
@@ -124,7 +125,7 @@ def settle(graph, clusters, work, n_waiting, floor, max_moves, logged):
     return logged, n_waiting == 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def refine(graph, labels, n_clusters, max_moves):
     """Single-point moves from the border inwards until none gains, in place.
 

@@ -8,15 +8,15 @@ It carries a whole cluster across the graph, which single-point moves cannot do.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ..affinity.compiled import compiled
 from ._border_loops import TINY, cluster_sums, settle
 from ._graph_loops import members_of, random_below
 
 __all__ = ["exchange"]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def exchange(graph, labels, n_clusters, trials, state):
     """Try `trials` exchanges, in place; the energy afterwards."""
     n, spare = len(labels), n_clusters  # one label more than clusters is in use while two become three
@@ -59,7 +59,7 @@ def exchange(graph, labels, n_clusters, trials, state):
     return energy
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _split(c, node, spare, graph, clusters, work):
     """Give half of cluster c, the half around one of its far ends, the label `spare`; queue both halves.
 
@@ -94,7 +94,7 @@ def _split(c, node, spare, graph, clusters, work):
     return half, n_queue
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _walk(node, indptr, indices, labels, queue, mark):
     """Nodes of the cluster of `node`, breadth first from it, into `queue`; their number. `mark` ends as False."""
     queue[0] = node
@@ -114,7 +114,7 @@ def _walk(node, indptr, indices, labels, queue, mark):
     return tail
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _cheapest_union(graph, clusters, work, apart_low, apart_high):
     """The two linked clusters whose union costs least, and their link; the pair just split stays apart."""
     indptr, indices, data, _, _ = graph
@@ -145,7 +145,7 @@ def _cheapest_union(graph, clusters, work, apart_low, apart_high):
     return best_a, best_b, between
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _unite(a, b, between, graph, clusters, work, logged):
     """Give the nodes of b the label a and queue them with their neighbours; log rows and queued nodes."""
     indptr, indices = graph[0], graph[1]

@@ -8,7 +8,8 @@ A graph is CSR rows (entries on the diagonal are passed over), the diagonal of M
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ..affinity.compiled import compiled
 
 __all__ = ["contract", "group", "random_below", "row_diagonal", "take_pairs"]
 
@@ -16,7 +17,7 @@ __all__ = ["contract", "group", "random_below", "row_diagonal", "take_pairs"]
 _RUNS = 2048
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def random_below(state, bound):
     """A random whole number below `bound` by xorshift: the same on every machine and thread."""
     x = state[0]
@@ -27,7 +28,7 @@ def random_below(state, bound):
     return np.int64((x >> np.uint64(11)) % np.uint64(bound))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _shuffled(n, state):
     order = np.arange(n)
     for i in range(n - 1, 0, -1):
@@ -36,7 +37,7 @@ def _shuffled(n, state):
     return order
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def row_diagonal(indptr, indices, data):
     """The diagonal of a CSR matrix, duplicates summed."""
     diagonal = np.zeros(len(indptr) - 1)
@@ -47,7 +48,7 @@ def row_diagonal(indptr, indices, data):
     return diagonal
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def group(graph, labels, cap, n_sweeps, state):
     """Parents of the nodes and their number, after sweeps in which each node joins the group that pulls most.
 
@@ -73,7 +74,7 @@ def group(graph, labels, cap, n_sweeps, state):
     return _renumber(parent)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _join(p, graph, labels, cap, groups):
     """Take p to the group that pulls it most; the links, last of `groups`, are zero before and after."""
     indptr, indices, data, _, weights = graph
@@ -102,7 +103,7 @@ def _join(p, graph, labels, cap, groups):
         pull[a] = 1 / np.sqrt(load[a]) if load[a] > 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _join_hangers_on(graph, labels, cap, groups):
     """Put nodes still alone together with others that hang on the same heavy neighbour, as leaves of a star do."""
     indptr, indices, data, _, weights = graph
@@ -127,7 +128,7 @@ def _join_hangers_on(graph, labels, cap, groups):
             companion[anchor] = p
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _renumber(parent):
     number = np.full(len(parent), -1, dtype=np.int32)
     n_groups = 0
@@ -140,7 +141,7 @@ def _renumber(parent):
     return parent, n_groups
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def take_pairs(first, second, order, n, limit):
     """Parents after merging pairs in the given order, each node once, `limit` pairs at most; how many groups."""
     parent = np.arange(n).astype(np.int32)
@@ -158,7 +159,7 @@ def take_pairs(first, second, order, n, limit):
     return _renumber(parent)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def contract(graph, parent, n_groups):
     """The graph of the groups: links between groups add up, links inside go to the diagonal."""
     indptr, indices, data, diagonal, weights = graph
@@ -193,7 +194,7 @@ def contract(graph, parent, n_groups):
     return new_indptr, new_indices[:used].copy(), new_data[:used].copy(), new_diagonal, new_weights
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def members_of(parent, n_groups):
     """Nodes sorted by group, and where each group starts among them."""
     start = np.zeros(n_groups + 1, dtype=np.int64)

@@ -8,13 +8,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ..affinity.compiled import compiled
 
 # A move must gain more than rounding could feign.
 _LEAST_GAIN = 1e-12
 
 
-@njit(cache=True)
+@compiled
 def _best_move(source, links, own, w_p, inside, weight):
     """The cluster whose taking p from `source` raises the ratio association most, and the gain."""
     n_clusters = len(weight)
@@ -32,7 +33,7 @@ def _best_move(source, links, own, w_p, inside, weight):
     return best, best_gain
 
 
-@njit(cache=True)
+@compiled
 def _transfer(p, source, target, links, own, w_p, clusters):
     labels, inside, weight, count = clusters
     inside[source] += own - 2.0 * links[source]
@@ -44,7 +45,7 @@ def _transfer(p, source, target, links, own, w_p, clusters):
     labels[p] = target
 
 
-@njit(cache=True)
+@compiled
 def sweep_csr(graph, clusters, order):
     """One pass of moves over a CSR matrix; returns how many points moved. Costs degree + k a point."""
     indptr, indices, data, diagonal, w = graph
@@ -71,7 +72,7 @@ def sweep_csr(graph, clusters, order):
     return n_moves
 
 
-@njit(cache=True)
+@compiled
 def sweep_dense(matrix, diagonal, w, clusters, order, table):
     """One pass over a dense matrix; `table[k, p]` holds the links of p to cluster k and is kept up to date."""
     labels, inside, weight, count = clusters

@@ -20,6 +20,7 @@ def improve_by_moves(
     *,
     max_iter: int = 100,
     rng: np.random.Generator | None = None,
+    movable: NDArray[np.intp] | None = None,
 ) -> tuple[NDArray[np.int64], list[float], bool]:
     """Labels after sweeps of moves, the energy after each sweep, and whether no move was left.
 
@@ -34,6 +35,8 @@ def improve_by_moves(
         Most sweeps.
     rng : Generator, optional
         Draws the order of points in each sweep; in the order given without it.
+    movable : ndarray, optional
+        The points that may move; all by default.
 
     Examples
     --------
@@ -49,12 +52,13 @@ def improve_by_moves(
     matrix, n_points = problem.matrix, problem.n_points
     diagonal = np.zeros(n_points) if problem.diagonal is None else problem.diagonal
     count = np.bincount(labels, minlength=n_clusters)
+    everyone = np.arange(n_points) if movable is None else movable
     trace: list[float] = []
     graph = matrix.graph
     # Links of all points to all clusters, which a dense sweep keeps up to date.
     table = None if graph is not None else np.ascontiguousarray(matrix.links(labels, n_clusters).T)
     for _ in range(max_iter):
-        order = np.arange(n_points) if rng is None else rng.permutation(n_points)
+        order = everyone if rng is None else rng.permutation(everyone)
         # Sums are taken afresh in every sweep, so that rounding does not pile up.
         inside, weight = _sums(problem, labels, n_clusters, table)
         clusters = (labels, inside, weight, count)
