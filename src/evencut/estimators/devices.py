@@ -54,7 +54,7 @@ def fit_tensor(estimator: Any, X: Any, y: Any, sample_weight: Any, kernel: Kerne
     On a GPU, tables of many points are condensed or clustered there. Fewer points, and kernels without a form for the
     GPU, are clustered in the memory of the CPU; the answers are tensors on the device of X all the same.
     """
-    from ..gpu.arrays import check_points
+    from ..gpu.arrays import check_memory, check_points
 
     X = check_points(X)
     partial = check_partial(to_array(y) if is_tensor(y) else y, len(X))
@@ -63,6 +63,7 @@ def fit_tensor(estimator: Any, X: Any, y: Any, sample_weight: Any, kernel: Kerne
         return _fit_array(estimator, X, y, sample_weight, kernel)
     from .device_points import check_weights, prepare_on_device
 
+    check_memory(_bytes_needed(estimator, X, kernel), X.device, f"a fit of {len(X)} points of {X.shape[1]} features")
     weights = check_weights(sample_weight, X)
     scale = None if estimator.scale == "auto" and kernel is not None else estimator.scale
     prepared = prepare_on_device(X, weights, scale=scale)
@@ -162,6 +163,20 @@ def _way(estimator: Any, X: Any, kernel: Kernel | None, partial: Any) -> Any:
     if kind in (Gaussian, AdaptiveGaussian, LocalScaling) and same_for_all_rows and len(X) > _MANY_PAIRS:
         return _fit_there
     return None
+
+
+def _bytes_needed(estimator: Any, X: Any, kernel: Kernel | None) -> int:
+    """About what a fit holds at once on the device besides the points; what grows in blocks takes what is left."""
+    n_rows, n_features = X.shape
+    # The points again, scaled and in order, and as operands of fp16 numbers, each as three.
+    a_row = n_features * (2 * X.element_size() + 6) + 64
+    if kernel is not None and kernel.is_graph:
+        # Distances, indices, keys of both directions and their sorted copies.
+        a_row += 100 * int(kernel.n_neighbors)  # type: ignore[attr-defined]
+    elif kernel is not None:
+        n_clusters = 40 if isinstance(estimator.n_clusters, str) else estimator.n_clusters
+        a_row += 40 * n_clusters
+    return int(n_rows * a_row)
 
 
 def _number(estimator: Any, points: Any, seed: int) -> int:
