@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import pdist
@@ -10,6 +12,7 @@ from scipy.special import gammaln
 from ..gpu.tensors import is_tensor
 from .neighbors import kneighbors
 from .on_device import density_on_device
+from .spaces import is_dense
 
 __all__ = [
     "knn_density",
@@ -160,13 +163,14 @@ def knn_radius(
     """
     if is_tensor(X):
         return density_on_device(knn_radius, X, n_neighbors, at, n_jobs=n_jobs)
-    X = _points(X)
+    points: Any = _points(X) if is_dense(X) else X
     if at is None:
-        radius = kneighbors(X, n_neighbors + 1, n_jobs=n_jobs)[0][:, -1]
+        radius = kneighbors(points, n_neighbors + 1, n_jobs=n_jobs)[0][:, -1]
     else:
-        radius = kneighbors(X, n_neighbors, at=_points(at), n_jobs=n_jobs)[0][:, -1]
-    # Brute-force distances of coinciding points are rounding errors, not distances.
-    spread = np.sqrt(X.var(axis=0).sum())
+        queries: Any = _points(at) if is_dense(at) else at
+        radius = kneighbors(points, n_neighbors, at=queries, n_jobs=n_jobs)[0][:, -1]
+    # Distances between sparse rows of equal values, and those somebody computed, may be rounding errors.
+    spread = np.sqrt(points.var(axis=0).sum()) if is_dense(X) else float(radius.max())
     positive = radius > 1e-7 * spread
     smallest = radius[positive].min() if positive.any() else (1e-7 * spread or 1.0)
     return np.where(positive, radius, smallest)
@@ -198,8 +202,8 @@ def knn_density(
     return np.exp(np.clip(log_density, -700, 700))
 
 
-def squared_distances(X: NDArray[np.floating], Y: NDArray[np.floating] | None = None) -> NDArray[np.floating]:
-    """Squared Euclidean distances; between the points of `X` they are exactly symmetric.
+def squared_distances(X: Any, Y: Any = None) -> NDArray[np.floating]:
+    """Squared distances (Euclidean, save for points of another metric); exactly symmetric between the points of `X`.
 
     Examples
     --------
@@ -208,6 +212,11 @@ def squared_distances(X: NDArray[np.floating], Y: NDArray[np.floating] | None = 
     array([[0., 9.],
            [9., 0.]])
     """
+    if not is_dense(X):
+        squared = X.distances(X if Y is None else Y) ** 2
+        if Y is None:
+            np.fill_diagonal(squared, 0)
+        return squared
     # Far from the origin |x|^2 + |y|^2 - 2xy cancels; about the mean it does not.
     centre = X.mean(axis=0)
     X = X - centre

@@ -6,9 +6,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.utils import check_array
 
-from ..affinity import Affinity, AffinityLike, as_affinity, check_affinity
+from ..affinity import (
+    METRICS,
+    Affinity,
+    AffinityLike,
+    as_affinity,
+    check_affinity,
+    check_distances,
+    coordinates,
+    is_dense,
+    points_in,
+)
 from ..criteria import average_association, normalized_cut
 from ..gpu.tensors import is_tensor, to_array, to_tensor
 from ..kernels import KERNELS, KNN, Kernel
@@ -36,6 +47,7 @@ def diagnose(
     *,
     kernel: str | Kernel | None = None,
     affinity: AffinityLike | None = None,
+    metric: str = "euclidean",
     max_points: int = 20_000,
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -58,6 +70,9 @@ def diagnose(
         The kernel that was used, for the spread of its degrees; a 10-neighbour kernel by default.
     affinity : array of shape (n_samples, n_samples), optional
         The affinity that was used, instead of `kernel`.
+    metric : str, default="euclidean"
+        As in :class:`evencut.KernelClustering`. Sparse rows are judged along their 50 leading singular vectors, points
+        known by distances (at most 5000) by classical scaling.
     max_points : int, default=20000
         Larger data are judged on so many points drawn at random, and their smallest clusters on all points.
     random_state : int, default=0
@@ -87,7 +102,7 @@ def diagnose(
         X, labels, affinity = _arrays_of(X, labels, affinity, max_points, random_state)
     if is_lazy(X) or is_lazy(labels) or isinstance(X, np.memmap | RowBlocks):
         X, labels = sample(X, labels, n_samples=max_points, random_state=random_state)
-    given, all_names = _check(X, labels, max_points)
+    given, all_names = _check(_coordinates(X, metric), labels, max_points)
     kept = np.flatnonzero(_is_no_noise(all_names))
     names, codes = np.unique(all_names[kept], return_inverse=True)
     if len(names) < 2:
@@ -122,6 +137,18 @@ def diagnose(
         dimension=evidence.dimension,
         pictures=_pictures(points[drawn], evidence, findings),
     )
+
+
+def _coordinates(X: Any, metric: str) -> Any:
+    """Rows of coordinates to judge by, whatever the metric."""
+    if metric not in METRICS:
+        raise ValueError(f"metric={metric!r} is not known; choose one of {METRICS}.")
+    if not is_dense(X) or sparse.issparse(X):
+        return coordinates(points_in(X, metric))
+    if metric == "euclidean":
+        return X
+    rows = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+    return coordinates(points_in(check_distances(rows) if metric == "precomputed" else rows, metric))
 
 
 def _check(X: ArrayLike, labels: ArrayLike, max_points: int) -> tuple[NDArray[np.float64], NDArray]:

@@ -75,9 +75,17 @@ class DeviceFit:
         """Clusters of new rows."""
         return self.prediction.labels(self.prepared.scaled(X))
 
-    def margins(self, X: Tensor) -> Tensor:
+    def predict_margin(self, X: Tensor) -> Tensor:
         """How sure these are."""
         return self.prediction.margins(self.prepared.scaled(X))
+
+    def transform(self, X: Tensor) -> Tensor:
+        """Squared distances to the clusters."""
+        return self.prediction.distances(self.prepared.scaled(X))
+
+    def score(self, X: Tensor) -> float:
+        """How much more of the affinity of rows stays inside their clusters than chance would keep there."""
+        return self.prediction.cohesion(self.prepared.scaled(X))
 
 
 def condensed(prepared: DevicePoints, n_centres: int) -> DevicePoints:

@@ -45,7 +45,7 @@ def attach_to_landmarks(
     >>> attach_to_landmarks(X, 50)[1].shape
     (50, 50)
     """
-    drawn = RowSample.of(pilot_rows(n_landmarks), len(X), seed).places(len(X), 0)
+    drawn = RowSample.of(pilot_rows(n_landmarks, X.shape[1]), len(X), seed).places(len(X), 0)
     pilot = X[to_tensor(drawn, X)]
     ones = torch.ones(len(pilot), dtype=torch.float64, device=X.device)
     divisor = to_tensor(scale_of_deviations(lambda: deviations(pilot, ones), scale, X.shape[1]), X)
@@ -64,13 +64,15 @@ def attach_to_landmarks(
     return attachment, whole_graph(sparse.csr_array((sums, np.divmod(keys, len(landmarks))), shape=shape))
 
 
-def labelled(attachment: DeviceAttachment, used: NDArray[np.intp], labels: NDArray[np.int64]) -> DeviceAttachment:
+def labelled(
+    attachment: DeviceAttachment, used: NDArray[np.intp], weights: NDArray[np.float64], labels: NDArray[np.int64]
+) -> DeviceAttachment:
     """The attachment once the landmarks in use have clusters; the others go with the nearest of those."""
     landmarks = attachment.landmarks
     in_use, known = to_tensor(used, landmarks), to_tensor(labels, landmarks)
     everyone = known[nearest(landmarks[in_use], 1, landmarks)[1][:, 0]]
     everyone[in_use] = known
-    return replace(attachment, labels=everyone)
+    return replace(attachment, labels=everyone, weights=to_tensor(weights, landmarks))
 
 
 def bandwidths(X: Tensor, n_neighbors: int, transform: Any, alpha: float = 1.0) -> Tensor:

@@ -5,8 +5,9 @@ Torch is never imported here; the modules that need it are loaded once a tensor 
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -19,7 +20,10 @@ from .fitting import warn_of_early_stop
 from .inputs import check_n_clusters, seed_from
 from .partial_labels import check_partial
 
-__all__ = ["answer_like", "fit_landmark_tensor", "fit_tensor", "predict_tensor"]
+__all__ = ["answer_like", "fit_landmark_tensor", "fit_tensor", "tensors_too"]
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
 
 # All pairs of fewer points are done on the CPU before a GPU has compiled its kernels.
 _MANY_PAIRS = 5000
@@ -81,8 +85,8 @@ def _fit_condensed(estimator: Any, X: Any, prepared: Any, kernel: None, partial:
     from .device_fits import condensed
 
     few = condensed(prepared, estimator._most_points())
-    parts = (few.points, few.weights, few.of_row, few.first_row, few.feature_scale)
-    host = PreparedPoints(*(to_array(part) for part in parts))
+    names = ("points", "weights", "of_row", "first_row", "feature_scale")
+    host = PreparedPoints(**{name: to_array(getattr(few, name)) for name in names})
     solution = estimator._fit_prepared(host, kernel, partial)
     estimator._label_rows(to_array(X[few.of_row < 0]), host, solution, partial)
     _as_tensors(estimator, X)
@@ -100,13 +104,13 @@ def _fit_there(estimator: Any, X: Any, prepared: Any, kernel: Kernel, partial: N
     return found
 
 
-def fit_landmark_tensor(estimator: Any, X: Any) -> Any:
+def fit_landmark_tensor(estimator: Any, X: Any, sample_weight: Any) -> Any:
     """Fit the estimator of landmarks to a tensor: on a GPU, only the graph of the landmarks leaves it."""
     from ..gpu.arrays import check_points
 
     X = check_points(X)
-    if not runs_on_device(X):
-        return _fit_array(estimator, X)
+    if not runs_on_device(X) or sample_weight is not None or estimator.metric != "euclidean":
+        return _fit_array(estimator, X, sample_weight)
     from ..landmarks.solving import LandmarkGraph
     from .device_landmarks import attach_to_landmarks, labelled
 
@@ -114,7 +118,7 @@ def fit_landmark_tensor(estimator: Any, X: Any) -> Any:
     seed = seed_from(estimator.random_state)
     attachment, affinity = attach_to_landmarks(
         X,
-        estimator._count_landmarks(*X.shape),
+        estimator._count_landmarks(*X.shape, False),
         n_nearest=estimator.n_nearest,
         density=estimator.landmark_density,
         scale=estimator.scale,
@@ -122,33 +126,40 @@ def fit_landmark_tensor(estimator: Any, X: Any) -> Any:
     )
     graph = LandmarkGraph(attachment, affinity)
     estimator._check_found(len(attachment.landmarks))
-    warn_of_early_stop(estimator._solve(graph, seed, partial(labelled, attachment, graph.used)), estimator.max_iter)
+    labels_of = functools.partial(labelled, attachment, graph.used, graph.weights)
+    warn_of_early_stop(estimator._solve(graph, seed, labels_of), estimator.max_iter)
     estimator.labels_ = estimator.attachment_.predict(X)
     _as_tensors(estimator, X)
     return estimator
 
 
-def predict_tensor(estimator: Any, X: Any, what: str) -> Any:
-    """Labels or margins of new points: tensors for tensors, arrays for arrays, wherever the model was fitted.
+def tensors_too(method: _Method) -> _Method:
+    """Let a method of new points take tensors: tensors for tensors, arrays for arrays, wherever the fit ran.
 
-    `what` names the method of the prediction that answers.
+    Where it ran on a device, what it left there answers, by a method of the same name.
     """
-    from ..gpu.arrays import check_points
 
-    there = estimator._device
-    if there is None:
-        ask = {"predict": "predict", "margins": "predict_margin"}[what]
-        return to_tensor(getattr(estimator, ask)(to_array(check_points(X))), X)
-    points = check_points(X if is_tensor(X) else to_tensor(np.asarray(X), there.like))
-    if points.shape[1] != estimator.n_features_in_:
-        raise ValueError(f"X has {points.shape[1]} features, but {estimator.n_features_in_} were fitted.")
-    answer = getattr(there, what)(points.to(there.like.dtype))
-    return answer if is_tensor(X) else to_array(answer)
+    @functools.wraps(method)
+    def answer(self: Any, X: Any, *args: Any) -> Any:
+        if not is_tensor(X) and self._device is None:
+            return method(self, X, *args)
+        from ..gpu.arrays import check_points
+
+        there = self._device
+        if there is None:
+            return answer_like(X, method(self, to_array(check_points(X)), *args))
+        points = check_points(X if is_tensor(X) else to_tensor(np.asarray(X), there.like))
+        if points.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {points.shape[1]} features, but {self.n_features_in_} were fitted.")
+        found = getattr(there, method.__name__)(points.to(there.like.dtype))
+        return found if is_tensor(X) or not is_tensor(found) else to_array(found)
+
+    return answer  # type: ignore[return-value]
 
 
 def _way(estimator: Any, X: Any, kernel: Kernel | None, partial: Any) -> Any:
     """How a tensor is fitted on its device; None where the CPU does it."""
-    if not runs_on_device(X):
+    if not runs_on_device(X) or estimator.metric != "euclidean":
         return None
     if kernel is None:
         return _fit_condensed if len(X) > estimator._most_points() else None
@@ -172,7 +183,7 @@ def _bytes_needed(estimator: Any, X: Any, kernel: Kernel | None) -> int:
     a_row = n_features * (2 * X.element_size() + 6) + 64
     if kernel is not None and kernel.is_graph:
         # Distances, indices, keys of both directions and their sorted copies.
-        a_row += 100 * int(kernel.n_neighbors)  # type: ignore[attr-defined]
+        a_row += 100 * int(kernel.n_neighbors)
     elif kernel is not None:
         n_clusters = 40 if isinstance(estimator.n_clusters, str) else estimator.n_clusters
         a_row += 40 * n_clusters
@@ -215,5 +226,5 @@ def _record(estimator: Any, fit: Any, X: Any) -> None:
     labels, margin = fit.labels[prepared.of_row], fit.margin[prepared.of_row]
     left_out = (prepared.of_row < 0).nonzero()[:, 0]
     if len(left_out):
-        labels[left_out], margin[left_out] = fit.predict(X[left_out]), fit.margins(X[left_out])
+        labels[left_out], margin[left_out] = fit.predict(X[left_out]), fit.predict_margin(X[left_out])
     estimator.labels_, estimator.margin_ = labels, margin

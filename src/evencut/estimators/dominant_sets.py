@@ -19,10 +19,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import validate_data
 
+from ..affinity import check_distances, points_in
 from ..diagnosis import MODE_ISOLATION, DensityBiasWarning, diagnose
 from ..kernels import Kernel
 from .fitting import whole_or_nothing
-from .inputs import is_pairwise, kernel_from
+from .inputs import accepted_sparse, check_metric, check_space, is_pairwise, kernel_from
 
 __all__ = ["DominantSets", "dominant_set", "is_maximal_clique"]
 
@@ -137,6 +138,8 @@ class DominantSets(ClusterMixin, BaseEstimator):
         How many sets to peel; all there are by default.
     kernel : str or kernel object, default="gaussian"
         As in :class:`~evencut.KernelClustering`; affinities must not be negative, and may be sparse.
+    metric : str, default="euclidean"
+        As in :class:`~evencut.KernelClustering`.
     dynamics : {"infection", "replicator"}, default="infection"
         As in :func:`dominant_set`.
     assign_rest : bool, default=True
@@ -180,6 +183,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
         n_clusters: int | None = None,
         *,
         kernel: str | Kernel = "gaussian",
+        metric: str = "euclidean",
         dynamics: str = "infection",
         assign_rest: bool = True,
         min_size: int = 2,
@@ -190,6 +194,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
     ):
         self.n_clusters = n_clusters
         self.kernel = kernel
+        self.metric = metric
         self.dynamics = dynamics
         self.assign_rest = assign_rest
         self.min_size = min_size
@@ -214,9 +219,12 @@ class DominantSets(ClusterMixin, BaseEstimator):
         """
         kernel = self._check_parameters()
         given = kernel.is_pairwise
-        points: Any = validate_data(
-            self, X, accept_sparse=("csr", "csc", "coo") if given else False, dtype=np.float64, ensure_min_samples=2
-        )
+        accepted = accepted_sparse(given, self.metric)
+        rows: Any = validate_data(self, X, accept_sparse=accepted, dtype=np.float64, ensure_min_samples=2)
+        if self.metric == "precomputed":
+            check_distances(rows)
+        points = rows if given else points_in(rows, self.metric)
+        check_space(kernel, points, self.metric)
         if self.n_clusters is not None and self.n_clusters > points.shape[0]:
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than the {points.shape[0]} points given; ask for fewer."
@@ -289,11 +297,13 @@ class DominantSets(ClusterMixin, BaseEstimator):
             raise ValueError(f"dynamics={self.dynamics!r} is not known; choose one of {sorted(_DYNAMICS)}.")
         kernel = kernel_from(self.kernel)
         assert kernel is not None
+        check_metric(self.metric, kernel)
         return kernel
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = tags.input_tags.sparse = is_pairwise(self.kernel)
+        tags.input_tags.pairwise = is_pairwise(self.kernel) or self.metric == "precomputed"
+        tags.input_tags.sparse = bool(accepted_sparse(is_pairwise(self.kernel), self.metric))
         return tags
 
 

@@ -1,4 +1,4 @@
-"""What a fitted clustering answers: clusters of new points and how sure they are, its affinity, and its diagnosis."""
+"""What a fitted clustering answers: clusters of new points, its affinity, what it was chosen from, its diagnosis."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..affinity import as_affinity
 from ..diagnosis import BiasReport, diagnose
-from ..gpu.tensors import is_tensor
-from .devices import answer_like, predict_tensor
+from .devices import answer_like, tensors_too
 
 __all__ = ["FittedClustering"]
 
@@ -28,6 +27,7 @@ class FittedClustering:
     selection_: Any
     kernel: Any
     n_clusters: Any
+    metric: str
 
     def _check_points(self, X: Any, kernel: Any, *, reset: bool) -> Any:
         raise NotImplementedError
@@ -41,6 +41,7 @@ class FittedClustering:
         # The points are kept in an order of their own; the affinity is brought back from it when asked for.
         return answer_like(self.labels_, as_affinity(self._affinity).among(self._prepared.given_order).entries)
 
+    @tensors_too
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Clusters of new points.
 
@@ -54,37 +55,8 @@ class FittedClustering:
         ndarray of shape (n_queries,)
         """
         check_is_fitted(self)
-        if is_tensor(X) or self._device is not None:
-            return predict_tensor(self, X, "predict")
         X = self._check_points(X, self._prediction.kernel, reset=False)
         return self._prediction.labels(self._prepared.scaled(X))
-
-    def predict_margin(self, X: Any) -> NDArray[np.float64]:
-        """How sure the cluster of each new point is, as `margin_` for the fitted ones.
-
-        Parameters
-        ----------
-        X : array of shape (n_queries, n_features)
-            As in :meth:`predict`.
-
-        Returns
-        -------
-        ndarray of shape (n_queries,)
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from evencut import KernelClustering
-        >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in (0, 9)])
-        >>> model = KernelClustering(2, random_state=0).fit(X)
-        >>> bool(model.predict_margin([[0.0, 0.0]])[0] > 0.9)
-        True
-        """
-        check_is_fitted(self)
-        if is_tensor(X) or self._device is not None:
-            return predict_tensor(self, X, "margins")
-        X = self._check_points(X, self._prediction.kernel, reset=False)
-        return self._prediction.margins(self._prepared.scaled(X))
 
     def plot_selection(self, ax: Any = None) -> Any:
         """Draw the candidates of `selection_` and their scores.
@@ -136,6 +108,7 @@ class FittedClustering:
         if X is None and self._prediction.kernel.is_pairwise:
             raise ValueError("the model was fitted on an affinity; pass the points themselves: diagnose(X).")
         if X is not None:
+            options.setdefault("metric", self.metric)
             return diagnose(X, self.labels_, **options)
         options.setdefault("affinity", self._affinity)
         return diagnose(self._prepared.points, self._prediction.fitted_labels, **options)

@@ -10,13 +10,17 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from ..affinity import METRICS, SparsePoints, is_dense
 from ..kernels import KERNELS, Kernel
 
 __all__ = [
+    "accepted_sparse",
     "check_choice",
     "check_count",
+    "check_metric",
     "check_n_clusters",
     "check_n_jobs",
+    "check_space",
     "is_pairwise",
     "kernel_from",
     "memory_advice",
@@ -63,6 +67,32 @@ def kernel_from(kernel: Any, *, auto: bool = False) -> Kernel | None:
 def is_pairwise(kernel: Any) -> bool:
     """Whether an affinity is given in place of points."""
     return (isinstance(kernel, Kernel) and kernel.is_pairwise) or (isinstance(kernel, str) and kernel == "precomputed")
+
+
+def accepted_sparse(pairwise: bool, metric: str) -> Any:
+    """The kinds of sparse matrices that are taken: any for an affinity, rows where products give the distances."""
+    if pairwise:
+        return ("csr", "csc", "coo")
+    return "csr" if metric in ("euclidean", "cosine") else False
+
+
+def check_metric(metric: Any, kernel: Kernel | None = None) -> None:
+    """Raise for a metric that is not known, and for one beside an affinity."""
+    check_choice("metric", metric, METRICS)
+    if kernel is not None and kernel.is_pairwise and metric != "euclidean":
+        raise ValueError(
+            f"kernel='precomputed' takes an affinity, for which metric={metric!r} means nothing; leave one of them out."
+        )
+
+
+def check_space(kernel: Kernel | None, points: Any, metric: str) -> None:
+    """Raise for a kernel that needs coordinates where there are none."""
+    if kernel is not None and kernel.needs_coordinates and not is_dense(points):
+        what = "sparse rows" if isinstance(points, SparsePoints) else f"metric={metric!r}"
+        raise ValueError(
+            f"{kernel!r} needs the coordinates of the points, which {what} do not give; use a kernel of neighbours "
+            "such as 'shared_neighbors' or 'knn', or Gaussian(bandwidth=...) with one length or 'median'."
+        )
 
 
 def refuse_dask(X: Any, name: str) -> None:

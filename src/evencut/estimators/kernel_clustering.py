@@ -11,20 +11,24 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity, limits, prepare
+from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity, check_distances, limits, prepare
 from ..criteria import CRITERIA, EQUALIZATIONS, PosedProblem, pose
 from ..gpu.tensors import is_tensor
 from ..kernels import Extension, Kernel
 from ..selection import Selection, choose_number, select, select_number
 from ..solvers import SOLVERS, Solution, heaviest_first, refine, solve
+from .cluster_space import ClusterSpaceMixin
 from .devices import fit_tensor
 from .fitted import FittedClustering
 from .fitting import step, warn_of_early_stop, whole_or_nothing
 from .inputs import (
+    accepted_sparse,
     check_choice,
     check_count,
+    check_metric,
     check_n_clusters,
     check_n_jobs,
+    check_space,
     is_pairwise,
     kernel_from,
     memory_advice,
@@ -52,7 +56,7 @@ class _Chosen:
     start: Solution | None = None
 
 
-class KernelClustering(FittedClustering, ClusterMixin, BaseEstimator):
+class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimator):
     r"""Kernel clustering without density bias.
 
     Splits the points into k clusters that minimise a criterion on a kernel's affinity A, such as
@@ -88,6 +92,11 @@ class KernelClustering(FittedClustering, ClusterMixin, BaseEstimator):
         `"auto"`: the same with `kernel="auto"` where there are more than 3 columns and their deviations differ
         by more than 10 times (a table of different units rather than coordinates), else none. `None`: none. A
         precomputed affinity is never scaled.
+    metric : str, default="euclidean"
+        `"cosine"` is Euclidean distance between rows of unit length, exactly: what embeddings and TF-IDF rows are
+        compared by. `"precomputed"`: X holds the distances between all points, at `predict` those of new points
+        (rows) to the fitted ones. Or `"manhattan"`, `"chebyshev"`, `"canberra"`, `"braycurtis"`, `"correlation"`.
+        `scale="auto"` scales nothing unless it is Euclidean.
     n_init : int, default=4
         Number of starts; the one of lowest energy is kept.
     max_iter : int, default=100
@@ -162,6 +171,7 @@ class KernelClustering(FittedClustering, ClusterMixin, BaseEstimator):
         equalize: str | None = None,
         solver: str = "auto",
         scale: str | None = "auto",
+        metric: str = "euclidean",
         n_init: int = 4,
         max_iter: int = 100,
         random_state: int | np.random.RandomState | None = None,
@@ -174,6 +184,7 @@ class KernelClustering(FittedClustering, ClusterMixin, BaseEstimator):
         self.equalize = equalize
         self.solver = solver
         self.scale = scale
+        self.metric = metric
         self.n_init = n_init
         self.max_iter = max_iter
         self.random_state = random_state
@@ -186,9 +197,10 @@ class KernelClustering(FittedClustering, ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array or tensor of shape (n_samples, n_features), frame, or affinity of shape (n_samples, n_samples)
-            Points; or, with `kernel="precomputed"`, a dense or sparse affinity. With a torch tensor, labels and other
-            attributes are tensors on its device.
+        X : array, tensor or sparse matrix of shape (n_samples, n_features), frame, or square matrix
+            Points; or, with `kernel="precomputed"`, a dense or sparse affinity; or, with `metric="precomputed"`,
+            distances. Sparse rows stay sparse. With a torch tensor, labels and other attributes are tensors on its
+            device.
         y : array of int of shape (n_samples,), optional
             Partial labels: the clusters, from 0, of rows where they are known, and -1 elsewhere. Labelled rows keep
             their label, and steer the rest. A `y` without any -1 is ignored, as scikit-learn's clusterers do.
@@ -254,7 +266,9 @@ class KernelClustering(FittedClustering, ClusterMixin, BaseEstimator):
                 most=self._most_points() if kernel is None else None,
                 n_jobs=self.n_jobs,
                 names=getattr(self, "feature_names_in_", None),
+                metric=self.metric,
             )
+            check_space(kernel, prepared.points, self.metric)
         if not isinstance(self.n_clusters, str):
             check_n_clusters(self.n_clusters, prepared)
         return prepared
@@ -343,23 +357,27 @@ class KernelClustering(FittedClustering, ClusterMixin, BaseEstimator):
         for name in ("n_clusters", "n_init", "max_iter"):
             check_count(name, getattr(self, name), auto=name == "n_clusters")
         check_n_jobs(self.n_jobs)
-        return kernel_from(self.kernel, auto=True)
+        kernel = kernel_from(self.kernel, auto=True)
+        check_metric(self.metric, kernel)
+        return kernel
 
     def _check_points(self, X: Any, kernel: Kernel | None, *, reset: bool) -> Any:
         refuse_dask(X, type(self).__name__)
         pairwise = kernel is not None and kernel.is_pairwise
-        return validate_data(
+        X = validate_data(
             self,
             X,
             reset=reset,
-            accept_sparse=("csr", "csc", "coo") if pairwise else False,
+            accept_sparse=accepted_sparse(pairwise, self.metric),
             dtype=[np.float64, np.float32],
             ensure_min_samples=2 if reset else 1,
         )
+        return check_distances(X) if reset and self.metric == "precomputed" else X
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = tags.input_tags.sparse = is_pairwise(self.kernel)
+        tags.input_tags.pairwise = is_pairwise(self.kernel) or self.metric == "precomputed"
+        tags.input_tags.sparse = bool(accepted_sparse(is_pairwise(self.kernel), self.metric))
         return tags
 
 

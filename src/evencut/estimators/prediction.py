@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity import NeighborSearch, as_affinity, shrink_far
+from ..affinity import NeighborSearch, as_affinity, is_dense, shrink_far
 from ..criteria import Criterion, PosedProblem, RatioProblem
 from ..kernels import Extension, Kernel
 from ..solvers.lloyd import bound_costs
@@ -92,27 +93,65 @@ class Prediction:
         """How much dearer the second-best cluster is for new points; zero for points without any affinity."""
         return self._assigned(X)[1]
 
+    def distances(self, X: Any) -> NDArray[np.float64]:
+        """Squared distances of new points to the clusters, less their own squared length.
+
+        A point without any affinity has those of the fitted point nearest to it.
+        """
+        X = self._within_reach(X)
+        found = np.empty((X.shape[0], len(self.weight)))
+        linked = np.empty(X.shape[0], dtype=bool)
+        for block, links in self._linked(X):
+            found[block] = self._costs(links) / self._point_weights(links)[:, None]
+            linked[block] = links.any(axis=1)
+        far = np.flatnonzero(~linked)
+        if far.size and not self.kernel.is_pairwise:
+            nearest = self._search.query(X[far], 1)[1][:, 0]
+            for block, links in self._linked(self.points[nearest]):
+                found[far[block]] = self._costs(links) / self._point_weights(links)[:, None]
+        return found
+
+    def cohesion(self, X: Any) -> float:
+        """How much more of the affinity of new points goes to their own clusters than chance would send there."""
+        X = self._within_reach(X)
+        chance = self.weight / self.weight.sum()
+        total = 0.0
+        for _, links in self._linked(X):
+            linked = links[links.any(axis=1)]
+            own = self._costs(linked).argmin(axis=1)
+            total += float(np.sum(linked[np.arange(len(own)), own] / linked.sum(axis=1) - chance[own]))
+        return total / X.shape[0]
+
     def _assigned(self, X: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Labels and margins, a block of rows at a time."""
-        if self.kernel.is_pairwise:
-            X = X[:, self.kept]
-        else:
-            X = shrink_far(X, self.points.mean(axis=0), float(np.abs(self.points - self.points.mean(axis=0)).max()))
-        if self.extension is None:
-            self.extension = self.kernel.extend(self.points, n_jobs=self.n_jobs)
-        n_queries = X.shape[0]
-        found, margin = np.empty(n_queries, dtype=np.int64), np.empty(n_queries)
-        linked = np.empty(n_queries, dtype=bool)
-        for first in range(0, n_queries, _ROWS_PER_BLOCK):
-            block = slice(first, first + _ROWS_PER_BLOCK)
-            rows = as_affinity(self.extension(X[block]))
-            links = rows.links(self.fitted_labels, len(self.weight), self.point_scale)
+        X = self._within_reach(X)
+        found, margin = np.empty(X.shape[0], dtype=np.int64), np.empty(X.shape[0])
+        linked = np.empty(X.shape[0], dtype=bool)
+        for block, links in self._linked(X):
             costs = self._costs(links)
             found[block] = costs.argmin(axis=1)
             margin[block] = margins(costs, found[block])
             linked[block] = links.any(axis=1)
         self._place_far(X, np.flatnonzero(~linked), found, margin)
         return found, margin
+
+    def _within_reach(self, X: Any) -> Any:
+        """New points where distances to the fitted ones can be computed; of affinities, the columns that count."""
+        if self.kernel.is_pairwise:
+            return X[:, self.kept]
+        if not is_dense(X):
+            return X
+        centre = self.points.mean(axis=0)
+        return shrink_far(X, centre, float(np.abs(self.points - centre).max()))
+
+    def _linked(self, X: Any) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """Block by block, the affinity of new points (rows) with each cluster (columns), as the problem has it."""
+        if self.extension is None:
+            self.extension = self.kernel.extend(self.points, n_jobs=self.n_jobs)
+        for first in range(0, X.shape[0], _ROWS_PER_BLOCK):
+            block = slice(first, first + _ROWS_PER_BLOCK)
+            rows = as_affinity(self.extension(X[block]))
+            yield block, rows.links(self.fitted_labels, len(self.weight), self.point_scale)
 
     def _place_far(
         self, X: Any, far: NDArray[np.intp], found: NDArray[np.int64], margin: NDArray[np.float64]
@@ -126,6 +165,12 @@ class Prediction:
             warnings.warn(
                 f"{far.size} new points have no affinity with any fitted point and go to cluster 0.", stacklevel=5
             )
+
+    def _point_weights(self, links: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The weights of new points in the problem; one where they would be zero."""
+        degree = links.sum(axis=1)
+        weights = self.criterion.point_weight(np.where(degree > 0, 1.0, 0.0) if self.is_even else degree)
+        return np.where(weights > 0, weights, 1.0)
 
     def _costs(self, links: NDArray[np.float64]) -> NDArray[np.float64]:
         degree = links.sum(axis=1)

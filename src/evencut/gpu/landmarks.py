@@ -5,6 +5,7 @@ A pass goes over blocks of rows, so that nothing but the points and the labels i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -120,7 +121,8 @@ class DeviceAttachment:
     radius : Tensor of shape (n_landmarks,)
     n_nearest : int
     feature_scale : Tensor of shape (n_features,)
-    labels : Tensor of shape (n_landmarks,), optional
+    labels, weights : Tensors of shape (n_landmarks,), optional
+        Clusters of the landmarks, and how many rows each stands for.
     """
 
     landmarks: Tensor
@@ -128,6 +130,7 @@ class DeviceAttachment:
     n_nearest: int
     feature_scale: Tensor
     labels: Tensor | None = None
+    weights: Tensor | None = None
 
     @property
     def like(self) -> Tensor:
@@ -150,7 +153,27 @@ class DeviceAttachment:
         n_clusters = int(self.labels.max()) + 1
         return torch.cat([vote(indices, units, self.labels, n_clusters) for indices, units in self._weights(X)])
 
-    def _weights(self, X: Tensor):  # type: ignore[no-untyped-def]
+    def transform(self, X: Tensor) -> Tensor:
+        """One less the share of each cluster in the weights of a row's landmarks."""
+        assert self.labels is not None
+        members = torch.nn.functional.one_hot(self.labels).double()
+        found = []
+        for indices, units in self._weights(X):
+            votes = torch.zeros((len(indices), members.shape[1]), dtype=torch.float64, device=X.device)
+            for place in range(indices.shape[1]):
+                votes += units[:, place, None] * members[indices[:, place]]
+            found.append(1 - votes / units.sum(dim=1, keepdim=True))
+        return torch.cat(found)
+
+    def score(self, X: Tensor) -> float:
+        """How much more of the weights of rows goes to landmarks of their own cluster than chance would send there."""
+        assert self.labels is not None and self.weights is not None
+        near = 1 - self.transform(X)
+        chance = group_sums(self.weights, self.labels, near.shape[1]) / self.weights.sum()
+        most = near.max(dim=1)
+        return float((most.values - chance[most.indices]).mean())
+
+    def _weights(self, X: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
         same_device(X=X, landmarks=self.landmarks)
         plain = bool((self.feature_scale == 1).all())
         for rows in X.split(_ROWS_AT_ONCE):

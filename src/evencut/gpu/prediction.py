@@ -2,6 +2,7 @@ r"""Clusters for new points on their device: the bound of the Lloyd step against
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -125,24 +126,58 @@ class DevicePrediction:
         """How much dearer the second-best cluster is for new points; zero for points without any affinity."""
         return self._assigned(Y)[1]
 
+    def distances(self, Y: Tensor) -> Tensor:
+        """Squared distances of new points to the clusters, less their own squared length.
+
+        A point without any affinity has those of the fitted point nearest to it.
+        """
+        found = torch.empty((len(Y), len(self.weight)), dtype=torch.float64, device=Y.device)
+        for rows, links in self._linked(Y):
+            found[rows] = self._costs(links) / self._point_weights(links)[:, None]
+            far = rows.start + (~(links > 0).any(dim=1)).nonzero()[:, 0]
+            if len(far):
+                found[far] = self.distances(self.points[nearest(self.points, 1, Y[far])[1][:, 0]])
+        return found
+
+    def cohesion(self, Y: Tensor) -> float:
+        """How much more of the affinity of new points goes to their own clusters than chance would send there."""
+        chance, total = self.weight / self.weight.sum(), 0.0
+        for _, links in self._linked(Y):
+            linked = links[(links > 0).any(dim=1)]
+            own = self._costs(linked).argmin(dim=1)
+            inside = linked.gather(1, own[:, None])[:, 0] / linked.sum(dim=1)
+            total += float((inside - chance[own]).sum())
+        return total / len(Y)
+
     def _assigned(self, Y: Tensor) -> tuple[Tensor, Tensor]:
-        same_device(X=Y, **{"the fitted points": self.points})
-        n_clusters = len(self.weight)
-        members = torch.nn.functional.one_hot(self.fitted_labels, n_clusters) * self.point_scale[:, None]
         found = torch.empty(len(Y), dtype=torch.int64, device=Y.device)
         margin = torch.empty(len(Y), dtype=torch.float64, device=Y.device)
-        step = block_rows(len(Y), 64 * n_clusters + 2048, Y.device, what="a prediction")
-        for first in range(0, len(Y), step):
-            rows = slice(first, first + step)
-            links = self.extension.links(Y[rows], members)
+        for rows, links in self._linked(Y):
             costs = self._costs(links)
             found[rows] = costs.argmin(dim=1)
             margin[rows] = margins(costs, found[rows])
-            far = (~(links > 0).any(dim=1)).nonzero()[:, 0]
+            far = rows.start + (~(links > 0).any(dim=1)).nonzero()[:, 0]
             if len(far):
-                found[first + far] = self.fitted_labels[nearest(self.points, 1, Y[first + far])[1][:, 0]]
-                margin[first + far] = 0.0
+                found[far] = self.fitted_labels[nearest(self.points, 1, Y[far])[1][:, 0]]
+                margin[far] = 0.0
         return found, margin
+
+    def _linked(self, Y: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        """Block by block, the affinity of new points (rows) with each cluster (columns), as the problem has it."""
+        same_device(X=Y, **{"the fitted points": self.points})
+        n_clusters = len(self.weight)
+        members = torch.nn.functional.one_hot(self.fitted_labels, n_clusters) * self.point_scale[:, None]
+        step = block_rows(len(Y), 64 * n_clusters + 2048, Y.device, what="a prediction")
+        for first in range(0, len(Y), step):
+            rows = slice(first, min(first + step, len(Y)))
+            yield rows, self.extension.links(Y[rows], members)
+
+    def _point_weights(self, links: Tensor) -> Tensor:
+        """The weights of new points in the problem; one where they would be zero."""
+        degree = links.sum(dim=1)
+        if not self.by_degree or self.is_even:
+            return torch.ones_like(degree)
+        return torch.where(degree > 0, degree, 1.0)
 
     def _costs(self, links: Tensor) -> Tensor:
         degree = links.sum(dim=1)

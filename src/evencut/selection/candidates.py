@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..affinity import NeighborSearch
+from ..affinity import NeighborSearch, is_dense
 from ..criteria import normalized_cut
 from ..kernels import shared_neighbor_affinity
 from ..solvers.multilevel import multilevel
@@ -142,7 +142,8 @@ def candidates(
     for core, tree in around.trees.items():
         for share in _SHARES:
             yield Partition("tree", f"{share:g} of a cluster", core, tree.cut(n_clusters, share))
-    if n_clusters <= _MOST_COMPONENTS:
+    # A mixture needs coordinates.
+    if n_clusters <= _MOST_COMPONENTS and is_dense(around.X):
         rng = np.random.default_rng(random_state)
         yield Partition("mixture", "Gaussians", 0, mixture_labels(around.X, around.weights, n_clusters, rng))
 
