@@ -153,6 +153,22 @@ def test_known_labels_are_kept(blobs):
         assert (model.fit(X, known).labels_[:40] == known[:40]).all()
 
 
+@pytest.mark.parametrize("name", ["gaussian", "knn", "shared neighbours", "landmarks", "default"])
+def test_points_seen_from_the_clusters(blobs, name):
+    X, _ = blobs
+    expected = MODELS[name].fit(X.cpu().numpy())
+    away, score = expected.transform(X[:50].cpu().numpy()), expected.score(X.cpu().numpy())
+    model = MODELS[name].fit(X)
+    assert model.score(X) == pytest.approx(score, abs=0.02)
+    found = model.transform(X[:50])
+    assert found.device == X.device and found.shape == away.shape
+    assert (found.argmin(dim=1) == model.predict(X[:50])).all()
+    if name not in ("default", "landmarks"):
+        # Clusters of equal weight may be numbered otherwise.
+        scale = np.abs(away).max()
+        assert np.allclose(np.sort(found.cpu().numpy(), axis=1), np.sort(away, axis=1), rtol=1e-3, atol=1e-3 * scale)
+
+
 def test_margins_and_affinities_of_fits_on_a_device(blobs):
     X, _ = blobs
     model = MODELS["adaptive"].fit(X)

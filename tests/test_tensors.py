@@ -152,3 +152,15 @@ def test_nothing_crosses_elsewhere():
         code = [line for line in path.read_text(encoding="utf-8").splitlines() if ">>>" not in line]
         found = re.findall(r"\.cpu\(\)|\.numpy\(\)|\.tolist\(\)", "\n".join(code))
         assert len(found) <= allowed.get(path.name, 0), f"{path.name} moves values: {found}; let to_array do it"
+
+
+@pytest.mark.parametrize("device, cure", [("tpu", "choose cpu, cuda"), ("cuda", "evencut[gpu]")])
+def test_the_command_names_a_device_that_is_not_there(device, cure, tmp_path, monkeypatch, capsys):
+    from evencut.cli import choose_device, main
+
+    monkeypatch.setattr(choose_device, "find_spec", lambda name: None)
+    table = tmp_path / "points.csv"
+    table.write_text("0,0\n1,1\n9,9\n", encoding="utf-8")
+    with pytest.raises(SystemExit) as stop:
+        main(["cluster", str(table), "-k", "2", "--device", device])
+    assert stop.value.code and cure in capsys.readouterr().err

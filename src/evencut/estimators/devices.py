@@ -58,13 +58,14 @@ def fit_tensor(estimator: Any, X: Any, y: Any, sample_weight: Any, kernel: Kerne
     On a GPU, tables of many points are condensed or clustered there. Fewer points, and kernels without a form for the
     GPU, are clustered in the memory of the CPU; the answers are tensors on the device of X all the same.
     """
-    from ..gpu.arrays import check_memory, check_points
+    from ..gpu.arrays import check_points
 
     X = check_points(X)
     partial = check_partial(to_array(y) if is_tensor(y) else y, len(X))
     fit = _way(estimator, X, kernel, partial)
     if fit is None:
         return _fit_array(estimator, X, y, sample_weight, kernel)
+    from ..gpu.arrays import check_memory
     from .device_points import check_weights, prepare_on_device
 
     check_memory(_bytes_needed(estimator, X, kernel), X.device, f"a fit of {len(X)} points of {X.shape[1]} features")
@@ -85,8 +86,10 @@ def _fit_condensed(estimator: Any, X: Any, prepared: Any, kernel: None, partial:
     from .device_fits import condensed
 
     few = condensed(prepared, estimator._most_points())
-    names = ("points", "weights", "of_row", "first_row", "feature_scale")
-    host = PreparedPoints(**{name: to_array(getattr(few, name)) for name in names})
+    host = PreparedPoints(
+        to_array(few.points), to_array(few.weights), to_array(few.of_row), to_array(few.first_row),
+        to_array(few.feature_scale),
+    )  # fmt: skip
     solution = estimator._fit_prepared(host, kernel, partial)
     estimator._label_rows(to_array(X[few.of_row < 0]), host, solution, partial)
     _as_tensors(estimator, X)
