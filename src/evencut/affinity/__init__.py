@@ -32,7 +32,7 @@ from .neighbors import (
     neighbor_graph,
     neighbor_recall,
 )
-from .preparation import PreparedPoints, prepare
+from .preparation import PreparedPoints, prepare, prepare_affinity
 from .scaling import SCALES, feature_scale, scale_of_deviations
 from .spaces import (
     METRICS,
@@ -88,6 +88,7 @@ __all__ = [
     "parzen_density",
     "points_in",
     "prepare",
+    "prepare_affinity",
     "scale_affinity",
     "scale_of_deviations",
     "scott_bandwidth",

@@ -16,11 +16,12 @@ from . import limits
 from .condensing import condense
 from .distinct import distinct_points
 from .magnitude import check_magnitude, exact_scale
+from .matrix import as_affinity
 from .neighbors import near_order
 from .scaling import feature_scale
 from .spaces import SparsePoints, check_not_negative, is_dense, points_in
 
-__all__ = ["PreparedPoints", "prepare"]
+__all__ = ["PreparedPoints", "prepare", "prepare_affinity"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,10 @@ class PreparedPoints:
         """New rows as points: in the units, and under the metric, of those that were prepared."""
         if self.metric == "precomputed":
             check_not_negative(X)
+        if isinstance(self.points, SparsePoints) and not sparse.issparse(X):
+            X = sparse.csr_array(X)
+        elif sparse.issparse(X) and is_dense(self.points):
+            X = X.toarray()
         return points_in(_divided(X, self.feature_scale), self.metric)
 
 
@@ -135,6 +140,20 @@ def prepare(
     of_row = np.full(X.shape[0], -1, dtype=np.intp)
     of_row[kept] = found.of_row
     return PreparedPoints(found.points, found.weights, of_row, kept[found.first_row], divisor, metric)
+
+
+def prepare_affinity(affinity: Any, weights: NDArray[np.float64]) -> PreparedPoints:
+    """The rows and columns of positive weight of an affinity given in place of points; it is never scaled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> prepare_affinity(np.eye(3), np.array([1.0, 0.0, 1.0])).points.shape
+    (2, 2)
+    """
+    kept = np.flatnonzero(weights > 0)
+    points = affinity if len(kept) == len(weights) else as_affinity(affinity).among(kept).entries
+    return _as_they_are(points, weights, kept, np.ones(affinity.shape[1]), "euclidean")
 
 
 def _as_they_are(

@@ -161,7 +161,8 @@ def _summary(problem: AllPairs, labels: Tensor, n_clusters: int) -> tuple[Tensor
         links.scatter_add_(1, labels[:, None], problem.diagonal[:, None])
     inside = cluster_totals(links.gather(1, labels[:, None])[:, 0], labels, n_clusters)
     weight = cluster_totals(problem.weights, labels, n_clusters)
-    return inside, weight, margins(bound_costs(links, problem.weights, inside, weight), labels)
+    costs = bound_costs(links, problem.weights, inside, weight)
+    return inside, weight, margins(costs, links, weight, labels)
 
 
 def fit_by_graph(estimator: Any, prepared: DevicePoints, kernel: Kernel, n_clusters: int, seed: int) -> DeviceFit:

@@ -70,8 +70,7 @@ def fit_tensor(estimator: Any, X: Any, y: Any, sample_weight: Any, kernel: Kerne
 
     check_memory(_bytes_needed(estimator, X, kernel), X.device, f"a fit of {len(X)} points of {X.shape[1]} features")
     weights = check_weights(sample_weight, X)
-    scale = None if estimator.scale == "auto" and kernel is not None else estimator.scale
-    prepared = prepare_on_device(X, weights, scale=scale)
+    prepared = prepare_on_device(X, weights, scale=estimator._scale_with(kernel))
     if prepared is None:
         return _fit_array(estimator, X, y, sample_weight, kernel)
     if not isinstance(estimator.n_clusters, str):

@@ -17,13 +17,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import validate_data
 
-from ..affinity import check_distances, points_in
+from ..affinity import points_in
 from ..diagnosis import MODE_ISOLATION, DensityBiasWarning, diagnose
 from ..kernels import Kernel
 from .fitting import whole_or_nothing
-from .inputs import accepted_sparse, check_metric, check_space, is_pairwise, kernel_from
+from .inputs import check_metric, check_points, check_space, kernel_from, tags_of_inputs
 
 __all__ = ["DominantSets", "dominant_set", "is_maximal_clique"]
 
@@ -219,10 +218,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
         """
         kernel = self._check_parameters()
         given = kernel.is_pairwise
-        accepted = accepted_sparse(given, self.metric)
-        rows: Any = validate_data(self, X, accept_sparse=accepted, dtype=np.float64, ensure_min_samples=2)
-        if self.metric == "precomputed":
-            check_distances(rows)
+        rows = check_points(self, X, given, self.metric, reset=True, dtype=np.float64)
         points = rows if given else points_in(rows, self.metric)
         check_space(kernel, points, self.metric)
         if self.n_clusters is not None and self.n_clusters > points.shape[0]:
@@ -276,7 +272,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
             )
         if given or len(np.unique(self.labels_[self.labels_ >= 0])) < 2:
             return
-        rows = diagnose(points, self.labels_, n_jobs=self.n_jobs).clusters
+        rows = diagnose(points, self.labels_, cures=False, n_jobs=self.n_jobs).clusters
         isolated = [row.label for row in rows if row.verdict == MODE_ISOLATION]
         if isolated:
             warnings.warn(
@@ -301,10 +297,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
         return kernel
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = is_pairwise(self.kernel) or self.metric == "precomputed"
-        tags.input_tags.sparse = bool(accepted_sparse(is_pairwise(self.kernel), self.metric))
-        return tags
+        return tags_of_inputs(super().__sklearn_tags__(), self.kernel, self.metric)
 
 
 def _replicator(

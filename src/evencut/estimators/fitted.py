@@ -9,8 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..affinity import as_affinity
-from ..diagnosis import BiasReport, diagnose
+from ..diagnosis import BiasReport, diagnose, diagnose_fitted
+from ..kernels import Kernel
 from .devices import answer_like, tensors_too
+from .inputs import kernel_from
 
 __all__ = ["FittedClustering"]
 
@@ -30,6 +32,9 @@ class FittedClustering:
     metric: str
 
     def _check_points(self, X: Any, kernel: Any, *, reset: bool) -> Any:
+        raise NotImplementedError
+
+    def _scale_with(self, kernel: Kernel | None) -> str | None:
         raise NotImplementedError
 
     @property
@@ -104,11 +109,12 @@ class FittedClustering:
         """
         check_is_fitted(self)
         if X is None and self._device is not None:
-            return diagnose(self._device.prepared.points, self._device.labels, **options)
+            return diagnose(self._device.prepared.points, self._device.labels, **{"scale": None, **options})
         if X is None and self._prediction.kernel.is_pairwise:
             raise ValueError("the model was fitted on an affinity; pass the points themselves: diagnose(X).")
         if X is not None:
             options.setdefault("metric", self.metric)
             return diagnose(X, self.labels_, **options)
         options.setdefault("affinity", self._affinity)
-        return diagnose(self._prepared.points, self._prediction.fitted_labels, **options)
+        scale = self._scale_with(kernel_from(self.kernel, auto=True))
+        return diagnose_fitted(self._prepared, self._prediction.fitted_labels, scale=scale, **options)

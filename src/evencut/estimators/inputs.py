@@ -7,25 +7,28 @@ from contextlib import contextmanager
 from numbers import Integral
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import validate_data
 
-from ..affinity import METRICS, SparsePoints, is_dense
+from ..affinity import METRICS, SparsePoints, check_distances, is_dense
 from ..kernels import KERNELS, Kernel
 
 __all__ = [
-    "accepted_sparse",
     "check_choice",
     "check_count",
     "check_metric",
     "check_n_clusters",
     "check_n_jobs",
+    "check_points",
     "check_space",
     "is_pairwise",
     "kernel_from",
     "memory_advice",
     "refuse_dask",
     "seed_from",
+    "tags_of_inputs",
 ]
 
 
@@ -69,7 +72,32 @@ def is_pairwise(kernel: Any) -> bool:
     return (isinstance(kernel, Kernel) and kernel.is_pairwise) or (isinstance(kernel, str) and kernel == "precomputed")
 
 
-def accepted_sparse(pairwise: bool, metric: str) -> Any:
+def check_points(
+    estimator: Any, X: Any, pairwise: bool, metric: str, *, reset: bool, dtype: Any = (np.float64, np.float32)
+) -> Any:
+    """What a user gives as X as an array, or a sparse matrix where it may be one; square distances are checked."""
+    refuse_dask(X, type(estimator).__name__)
+    X = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse=_accepted_sparse(pairwise, metric),
+        dtype=list(dtype) if isinstance(dtype, tuple) else dtype,
+        ensure_min_samples=2 if reset else 1,
+    )
+    return check_distances(X) if reset and metric == "precomputed" else X
+
+
+def tags_of_inputs(tags: Tags, kernel: Any, metric: str) -> Tags:
+    """What scikit-learn wants to know of the data an estimator takes."""
+    tags.input_tags.pairwise = is_pairwise(kernel) or metric == "precomputed"
+    chosen = KERNELS[kernel]() if isinstance(kernel, str) and kernel in KERNELS else kernel
+    has_no_use = isinstance(chosen, Kernel) and chosen.needs_coordinates
+    tags.input_tags.sparse = bool(_accepted_sparse(is_pairwise(kernel), metric)) and not has_no_use
+    return tags
+
+
+def _accepted_sparse(pairwise: bool, metric: str) -> Any:
     """The kinds of sparse matrices that are taken: any for an affinity, rows where products give the distances."""
     if pairwise:
         return ("csr", "csc", "coo")

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
-from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity, check_distances, limits, prepare
+from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity, limits, prepare, prepare_affinity
 from ..criteria import CRITERIA, EQUALIZATIONS, PosedProblem, pose
 from ..gpu.tensors import is_tensor
 from ..kernels import Extension, Kernel
@@ -22,26 +22,22 @@ from .devices import fit_tensor
 from .fitted import FittedClustering
 from .fitting import step, warn_of_early_stop, whole_or_nothing
 from .inputs import (
-    accepted_sparse,
     check_choice,
     check_count,
     check_metric,
     check_n_clusters,
     check_n_jobs,
+    check_points,
     check_space,
-    is_pairwise,
     kernel_from,
     memory_advice,
-    refuse_dask,
     seed_from,
+    tags_of_inputs,
 )
 from .partial_labels import check_partial, emphasis, labels_of_points, steer
 from .prediction import Prediction
 
 __all__ = ["KernelClustering"]
-
-# The default keeps so many points for every cluster, however many clusters there are.
-_POINTS_PER_CLUSTER = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,20 +59,19 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
 
     .. math:: -\sum_k \frac{\sum_{pq \in S_k} A_{pq}}{\sum_{p \in S_k} d_p} \quad \text{(eq. NC)}
 
-    The default chooses a shared-neighbour kernel by itself: its scale, with the start of the search, is the one
-    whose clusters leak least for how fast they mix inside (:mod:`evencut.selection` has the formula).
+    The default takes the partition that candidates of different principles agree on most: normalised cuts of
+    shared-neighbour graphs at several scales, cuts of spanning trees, and a mixture of Gaussians. None of them is
+    judged by a score, so no size or shape is preferred (:mod:`evencut.selection` has the formula).
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        `"auto"` takes the number from 2 to 40 whose worst cluster leaks least against the next rate of the
-        graph (:mod:`evencut.selection`).
+        `"auto"` takes the number from 2 to 40 whose worst cluster leaks least against one cluster more, and that
+        trees agree with; 1 where there is no structure (:mod:`evencut.selection`).
     kernel : str or kernel object, default="auto"
-        `"auto"`: :class:`evencut.kernels.SharedNeighbors` at a scale of 0.6, 1 or 1.6 times a sixth of an average
-        cluster (kept within 10 and 25 neighbours), whichever :func:`evencut.selection.select` judges best by its
-        normalised cut. More than 20000 points are not judged but start from the cut of landmarks
-        (:class:`LandmarkClustering`) and are refined with 15 neighbours. With `solver="lloyd"` or
-        `"multilevel"`, 25 neighbours unjudged. Or
+        `"auto"`: the consensus of :func:`evencut.selection.select`, on :class:`evencut.kernels.SharedNeighbors` at
+        scales around a sixth of an average cluster. More than 5000 distinct points (or 20 a cluster) are condensed to
+        so many weighted centres first. With `solver="lloyd"` or `"multilevel"`, 25 neighbours and nothing compared. Or
         `"shared_neighbors"`, `"knn"`, `"gaussian"`, `"adaptive_gaussian"`, `"local_scaling"`, `"geodesic"`,
         `"precomputed"`, or an object of :mod:`evencut.kernels` with parameters of its own.
     criterion : {"normalized_cut", "average_association", "average_cut"}, default="normalized_cut"
@@ -249,18 +244,22 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
         """Cluster the points and return their labels; parameters as in :meth:`fit`."""
         return self.fit(X, y, sample_weight=sample_weight).labels_
 
+    def _scale_with(self, kernel: Kernel | None) -> str | None:
+        """The scaling that was asked for, or that goes with the kernel: none with one that was chosen by name."""
+        return None if self.scale == "auto" and kernel is not None else self.scale
+
     def _prepare(self, X: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> PreparedPoints:
         """The distinct points of positive weight, their columns scaled; of a given affinity, its rows as they are."""
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not (weights > 0).any():
             raise ValueError("sample_weight is zero for every point; give at least some a positive weight.")
         if kernel is not None and kernel.is_pairwise:
-            prepared = _prepared_affinity(X, weights)
+            prepared = prepare_affinity(X, weights)
         else:
             prepared = prepare(
                 X,
                 weights,
-                scale=None if self.scale == "auto" and kernel is not None else self.scale,
+                scale=self._scale_with(kernel),
                 has_units=kernel is not None and kernel.has_units,
                 merge=kernel is None or not kernel.is_tied_to_rows,
                 most=self._most_points() if kernel is None else None,
@@ -275,7 +274,7 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
 
     def _most_points(self) -> int:
         n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
-        return max(limits.MOST_COMPARED, _POINTS_PER_CLUSTER * n_clusters)
+        return max(limits.MOST_COMPARED, limits.POINTS_PER_CLUSTER * n_clusters)
 
     def _choose(self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int) -> _Chosen:
         """The kernel, its affinity and the number of clusters; with `kernel="auto"` also a first solution."""
@@ -362,29 +361,7 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
         return kernel
 
     def _check_points(self, X: Any, kernel: Kernel | None, *, reset: bool) -> Any:
-        refuse_dask(X, type(self).__name__)
-        pairwise = kernel is not None and kernel.is_pairwise
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=accepted_sparse(pairwise, self.metric),
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=2 if reset else 1,
-        )
-        return check_distances(X) if reset and self.metric == "precomputed" else X
+        return check_points(self, X, kernel is not None and kernel.is_pairwise, self.metric, reset=reset)
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = is_pairwise(self.kernel) or self.metric == "precomputed"
-        tags.input_tags.sparse = bool(accepted_sparse(is_pairwise(self.kernel), self.metric))
-        return tags
-
-
-def _prepared_affinity(X: Any, weights: NDArray[np.float64]) -> PreparedPoints:
-    """The rows and columns of positive weight of an affinity that was given; it is never scaled."""
-    kept = np.flatnonzero(weights > 0)
-    of_row = np.full(len(weights), -1, dtype=np.intp)
-    of_row[kept] = np.arange(len(kept))
-    points = X if len(kept) == len(weights) else as_affinity(X).among(kept).entries
-    return PreparedPoints(points, weights[kept], of_row, kept, np.ones(X.shape[1]))
+        return tags_of_inputs(super().__sklearn_tags__(), self.kernel, self.metric)

@@ -155,7 +155,7 @@ class DevicePrediction:
         for rows, links in self._linked(Y):
             costs = self._costs(links)
             found[rows] = costs.argmin(dim=1)
-            margin[rows] = margins(costs, found[rows])
+            margin[rows] = margins(costs, self._even(links), self.weight, found[rows])
             far = rows.start + (~(links > 0).any(dim=1)).nonzero()[:, 0]
             if len(far):
                 found[far] = self.fitted_labels[nearest(self.points, 1, Y[far])[1][:, 0]]
@@ -180,25 +180,31 @@ class DevicePrediction:
         return torch.where(degree > 0, degree, 1.0)
 
     def _costs(self, links: Tensor) -> Tensor:
+        links = self._even(links)
         degree = links.sum(dim=1)
-        if self.is_even:
-            links = links / torch.where(degree > 0, degree, 1.0)[:, None]
-            degree = links.sum(dim=1)
         return bound_costs(links, degree if self.by_degree else torch.ones_like(degree), self.inside, self.weight)
 
+    def _even(self, links: Tensor) -> Tensor:
+        """The links with degrees of one, where those of the problem are."""
+        if not self.is_even:
+            return links
+        degree = links.sum(dim=1)
+        return links / torch.where(degree > 0, degree, 1.0)[:, None]
 
-def margins(costs: Tensor, labels: Tensor) -> Tensor:
-    """How much dearer the best other cluster is than the one taken, from 0 at a border to 1 deep inside.
+
+def margins(costs: Tensor, links: Tensor, weight: Tensor, labels: Tensor) -> Tensor:
+    """How much dearer the best other cluster is than the one taken, from 0 at a border to 1 deep inside, as on the CPU.
 
     Examples
     --------
     >>> import torch
-    >>> margins(torch.tensor([[-1.0, 1.0], [0.5, 0.5]]), torch.tensor([0, 0]))
+    >>> links = torch.tensor([[4.0, 0.0], [2.0, 2.0]])
+    >>> margins(1 - 2 * links / 4, links, torch.tensor([4.0, 4.0]), torch.tensor([0, 0]))
     tensor([1., 0.])
     """
     if costs.shape[1] == 1:
         return torch.ones_like(costs[:, 0])
     own = costs.gather(1, labels[:, None])[:, 0]
     other = costs.scatter(1, labels[:, None], torch.inf).amin(dim=1)
-    total = own.abs() + other.abs()
-    return ((other - own) / torch.where(total > 0, total, 1.0)).clamp(0.0, 1.0)
+    unit = 2 * (links.abs() / weight).sum(dim=1)
+    return ((other - own) / torch.where(unit > 0, unit, 1.0)).clamp(0.0, 1.0)

@@ -85,8 +85,8 @@ class Attachment:
         for place, indices, units in self._weights(rows):
             keys, sums, used = add_pairs(indices, units, counts[place], n_landmarks, keys, sums, used)
         taken = keys >= 0
-        place = np.divmod(keys[taken], n_landmarks)
-        return sparse.csr_array((sums[taken], place), shape=(n_landmarks,) * 2)
+        cells = np.divmod(keys[taken], n_landmarks)
+        return sparse.csr_array((sums[taken], cells), shape=(n_landmarks,) * 2)
 
     def predict(self, rows: Any, first: int = 0) -> NDArray[np.int64]:
         """Clusters of the rows: the one with the most weight among a row's landmarks."""
@@ -125,8 +125,9 @@ class Attachment:
 
     def _points(self, rows: Any) -> Any:
         """Rows of the data as points beside the landmarks."""
-        if sparse.issparse(rows) and isinstance(self.landmarks, np.ndarray):
-            rows = rows.toarray()
+        is_dense = isinstance(self.landmarks, np.ndarray)
+        if sparse.issparse(rows) == is_dense:
+            rows = rows.toarray() if is_dense else sparse.csr_array(rows)
         if rows.dtype not in (np.float32, np.float64):
             rows = rows.astype(np.float64)
         if np.any(self.feature_scale != 1):
