@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from evencut.affinity import METRICS
+from evencut.cli.choose_device import CPU, check_device, on_device
 from evencut.cli.cluster_files import cluster_blocks, is_pattern
 from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
@@ -18,6 +19,7 @@ from evencut.cli.pictures import check_picture, save_figure
 from evencut.cli.table_options import Columns, Decimal, Header, Key, Missing, column_list, tell
 from evencut.criteria import CRITERIA
 from evencut.estimators import KernelClustering, LandmarkClustering
+from evencut.gpu.tensors import to_array
 from evencut.io import MISSING, Source, Table, check_output_format, read_table
 from evencut.kernels import KERNELS
 from evencut.solvers import SOLVERS
@@ -93,6 +95,9 @@ def cluster(
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="With --landmarks: Dask scheduler whose workers do it.")
     ] = None,
+    device: Annotated[
+        str, typer.Option(metavar="cpu|cuda", help="Where to cluster; a GPU is cuda, or cuda:1 for the second.")
+    ] = CPU,
     seed: Seed = 0,
     n_jobs: Annotated[
         int | None,
@@ -115,6 +120,7 @@ def cluster(
             append=append,
             decimal=decimal,
             missing=missing != MISSING[0],
+            device=device != CPU,
         )
         model = _landmark_model(estimator, landmarks, n_clusters, seed)
         model.set_params(scale="standard" if standardize else "auto")
@@ -129,6 +135,7 @@ def cluster(
     _set_kernel_parameters(estimator, kernel, n_neighbors=n_neighbors, bandwidth=bandwidth)
     estimator.set_params(n_clusters=n_clusters, random_state=seed)
     source = Source(file, keep=append)
+    check_device(device)
     _check_files(file, output, plot, save)
     with progress() as step:
         step(f"reading {source.name}")
@@ -140,7 +147,7 @@ def cluster(
         X = table.values if scaling is None else scaling.apply(table.values)
         step(f"clustering {len(X)} points in {X.shape[1]} dimensions")
         with library_errors_are_the_users():
-            labels = estimator.fit(X).labels_
+            labels = to_array(estimator.fit(on_device(X, device)).labels_)
         step(f"writing {output}")
         write_labels(output, labels, source=source if append else None, table=table, header=header, key=key)
         if save is not None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .devices import tensors_too
 from .prediction import Prediction
 
 __all__ = ["ClusterSpaceMixin"]
@@ -20,6 +21,7 @@ class ClusterSpaceMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     _prediction: Prediction
     n_clusters_: int
 
+    @tensors_too
     def transform(self, X: Any) -> NDArray[np.float64]:
         r"""Squared distances to the clusters, in the feature space of the kernel.
 
@@ -48,6 +50,7 @@ class ClusterSpaceMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         prediction, X = self._ready(X)
         return prediction.distances(X)
 
+    @tensors_too
     def score(self, X: Any, y: Any = None) -> float:
         r"""How much more of the affinity of points stays inside their clusters than chance would keep there.
 
@@ -76,6 +79,7 @@ class ClusterSpaceMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         prediction, X = self._ready(X)
         return prediction.cohesion(X)
 
+    @tensors_too
     def predict_margin(self, X: Any) -> NDArray[np.float64]:
         """How sure the cluster of each new point is, as `margin_` for the fitted ones.
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import validate_data
 
-from ..affinity import METRICS, PreparedPoints, SparsePoints, check_distances, is_dense
+from ..affinity import METRICS, SparsePoints, check_distances, is_dense
 from ..io import as_rows
 from ..kernels import KERNELS, Kernel
 
@@ -138,7 +138,7 @@ def seed_from(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def check_n_clusters(n_clusters: int, prepared: PreparedPoints) -> None:
+def check_n_clusters(n_clusters: int, prepared: Any) -> None:
     """Raise where there are fewer distinct points than clusters."""
     n_points = len(prepared.weights)
     if n_points < n_clusters:
