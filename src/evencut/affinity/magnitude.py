@@ -46,7 +46,14 @@ def exact_scale(X: NDArray[np.floating], names: Sequence[Any] | None = None) -> 
         _refuse(X, names, typical)
     if wide == 0 or (wide <= _LARGEST[size] and largest <= _LARGEST[size] and typical >= _SMALLEST[size]):
         return 1.0
-    return float(2.0 ** np.clip(np.round(np.log2(wide) - np.log2(_SPAN[size])), -1000, 1000))
+    scale = float(2.0 ** np.clip(np.round(np.log2(wide) - np.log2(_SPAN[size])), -1000, 1000))
+    if largest > _LARGEST[size] * scale:
+        column = int(np.abs(X).max(axis=0).argmax())
+        raise ValueError(
+            f"column {_name(column, names)} reaches {largest:.3g}, while no column spans more than {wide:.3g}: beside "
+            "so large a value differences cannot be told; subtract its smallest value, or leave the column out."
+        )
+    return scale
 
 
 def check_magnitude(X: NDArray[np.floating], names: Sequence[Any] | None = None) -> None:
@@ -87,15 +94,19 @@ def shrink_far(X: NDArray[np.floating], centre: NDArray[np.floating], radius: fl
 
 
 def _typical_length(X: NDArray[np.floating]) -> float:
-    """How far values usually are from the middle of their column, in the widest column."""
-    typical = 0.0
+    """How far a tenth of the values are from the middle of their column, in the widest column.
+
+    Fewer are the exception: a value that stands for a missing one, or a slip. Where every column has one value almost
+    everywhere, what the others usually differ by.
+    """
+    usual = rare = 0.0
     for column in X.T:
-        middle = np.median(column)
-        offset = np.abs(column / 4 - middle / 4)
-        offset = offset[offset > 0]
-        if offset.size:
-            typical = max(typical, 4 * float(np.median(offset)))
-    return typical
+        # A quarter of each: the mean of two immense values leaves the range of floats.
+        offset = np.abs(column / 4 - np.median(column / 4))
+        usual = max(usual, 4 * float(np.quantile(offset, 0.9, method="lower")))
+        away = offset[offset > 0]
+        rare = max(rare, 4 * float(np.median(away))) if away.size else rare
+    return usual or rare
 
 
 def _refuse(X: NDArray[np.floating], names: Sequence[Any] | None, typical: float) -> None:

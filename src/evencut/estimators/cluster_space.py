@@ -109,4 +109,6 @@ class ClusterSpaceMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         model: Any = self
         checked = model._check_points(X, model._prediction.kernel, reset=False)
-        return model._prediction, model._prepared.scaled(checked)
+        # Affinities given in place of points have no units.
+        pairwise = model._prediction.kernel.is_pairwise
+        return model._prediction, checked if pairwise else model._prepared.scaled(checked)

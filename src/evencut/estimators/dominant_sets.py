@@ -272,7 +272,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
             )
         if given or len(np.unique(self.labels_[self.labels_ >= 0])) < 2:
             return
-        rows = diagnose(points, self.labels_, n_jobs=self.n_jobs).clusters
+        rows = diagnose(points, self.labels_, cures=False, n_jobs=self.n_jobs).clusters
         isolated = [row.label for row in rows if row.verdict == MODE_ISOLATION]
         if isolated:
             warnings.warn(

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity, limits, prepare, prepare_affinity
 from ..criteria import CRITERIA, EQUALIZATIONS, PosedProblem, pose
-from ..diagnosis import BiasReport, diagnose
+from ..diagnosis import BiasReport, diagnose, diagnose_fitted
 from ..kernels import Extension, Kernel
 from ..selection import Selection, choose_number, select, select_number
 from ..solvers import SOLVERS, Solution, heaviest_first, refine, solve
@@ -37,9 +37,6 @@ from .prediction import Prediction
 
 __all__ = ["KernelClustering"]
 
-# The default keeps so many points for every cluster, however many clusters there are.
-_POINTS_PER_CLUSTER = 20
-
 
 @dataclass(frozen=True, eq=False)
 class _Chosen:
@@ -60,20 +57,19 @@ class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
 
     .. math:: -\sum_k \frac{\sum_{pq \in S_k} A_{pq}}{\sum_{p \in S_k} d_p} \quad \text{(eq. NC)}
 
-    The default chooses a shared-neighbour kernel by itself: its scale, with the start of the search, is the one
-    whose clusters leak least for how fast they mix inside (:mod:`evencut.selection` has the formula).
+    The default takes the partition that candidates of different principles agree on most: normalised cuts of
+    shared-neighbour graphs at several scales, cuts of spanning trees, and a mixture of Gaussians. None of them is
+    judged by a score, so no size or shape is preferred (:mod:`evencut.selection` has the formula).
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        `"auto"` takes the number from 2 to 40 whose worst cluster leaks least against the next rate of the
-        graph (:mod:`evencut.selection`).
+        `"auto"` takes the number from 2 to 40 whose worst cluster leaks least against one cluster more, and that
+        trees agree with; 1 where there is no structure (:mod:`evencut.selection`).
     kernel : str or kernel object, default="auto"
-        `"auto"`: :class:`evencut.kernels.SharedNeighbors` at a scale of 0.6, 1 or 1.6 times a sixth of an average
-        cluster (kept within 10 and 25 neighbours), whichever :func:`evencut.selection.select` judges best by its
-        normalised cut. More than 20000 points are not judged but start from the cut of landmarks
-        (:class:`LandmarkClustering`) and are refined with 15 neighbours. With `solver="lloyd"` or
-        `"multilevel"`, 25 neighbours unjudged. Or
+        `"auto"`: the consensus of :func:`evencut.selection.select`, on :class:`evencut.kernels.SharedNeighbors` at
+        scales around a sixth of an average cluster. More than 5000 distinct points (or 20 a cluster) are condensed to
+        so many weighted centres first. With `solver="lloyd"` or `"multilevel"`, 25 neighbours and nothing compared. Or
         `"shared_neighbors"`, `"knn"`, `"gaussian"`, `"adaptive_gaussian"`, `"local_scaling"`, `"geodesic"`,
         `"precomputed"`, or an object of :mod:`evencut.kernels` with parameters of its own.
     criterion : {"normalized_cut", "average_association", "average_cut"}, default="normalized_cut"
@@ -252,9 +248,8 @@ class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
         -------
         ndarray of shape (n_queries,)
         """
-        check_is_fitted(self)
-        X = self._check_points(X, self._prediction.kernel, reset=False)
-        return self._prediction.labels(self._prepared.scaled(X))
+        prediction, X = self._ready(X)
+        return prediction.labels(X)
 
     def plot_selection(self, ax: Any = None) -> Any:
         """Draw the candidates of `selection_` and their scores.
@@ -307,7 +302,12 @@ class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
             options.setdefault("metric", self.metric)
             return diagnose(X, self.labels_, **options)
         options.setdefault("affinity", self._affinity)
-        return diagnose(self._prepared.points, self._prediction.fitted_labels, **options)
+        scale = self._scale_with(kernel_from(self.kernel, auto=True))
+        return diagnose_fitted(self._prepared, self._prediction.fitted_labels, scale=scale, **options)
+
+    def _scale_with(self, kernel: Kernel | None) -> str | None:
+        """The scaling that was asked for, or that goes with the kernel: none with one that was chosen by name."""
+        return None if self.scale == "auto" and kernel is not None else self.scale
 
     def _prepare(self, X: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> PreparedPoints:
         """The distinct points of positive weight, their columns scaled; of a given affinity, its rows as they are."""
@@ -320,7 +320,7 @@ class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
             prepared = prepare(
                 X,
                 weights,
-                scale=None if self.scale == "auto" and kernel is not None else self.scale,
+                scale=self._scale_with(kernel),
                 has_units=kernel is not None and kernel.has_units,
                 merge=kernel is None or not kernel.is_tied_to_rows,
                 most=self._most_points() if kernel is None else None,
@@ -335,7 +335,7 @@ class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
 
     def _most_points(self) -> int:
         n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
-        return max(limits.MOST_COMPARED, _POINTS_PER_CLUSTER * n_clusters)
+        return max(limits.MOST_COMPARED, limits.POINTS_PER_CLUSTER * n_clusters)
 
     def _choose(self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int) -> _Chosen:
         """The kernel, its affinity and the number of clusters; with `kernel="auto"` also a first solution."""

@@ -77,7 +77,7 @@ class Prediction:
             kept=prepared.first_row,
             extension=chosen.extension,
             fitted_labels=labels,
-            fitted_margins=margins(costs, labels),
+            fitted_margins=margins(costs, links, weight, labels),
             point_scale=posed.weights * posed.scale,
             inside=inside,
             weight=weight,
@@ -135,7 +135,7 @@ class Prediction:
         for block, links in self._linked(X):
             costs = self._costs(links)
             found[block] = costs.argmin(axis=1)
-            margin[block] = margins(costs, found[block])
+            margin[block] = margins(costs, self._even(links), self.weight, found[block])
             linked[block] = links.any(axis=1)
         self._place_far(X, np.flatnonzero(~linked), found, margin)
         return found, margin
@@ -178,11 +178,15 @@ class Prediction:
         return np.where(weights > 0, weights, 1.0)
 
     def _costs(self, links: NDArray[np.float64]) -> NDArray[np.float64]:
+        links = self._even(links)
+        return bound_costs(links, self.criterion.point_weight(links.sum(axis=1)), self.inside, self.weight)
+
+    def _even(self, links: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The links scaled to a degree of one, where all degrees were made equal."""
+        if not self.is_even:
+            return links
         degree = links.sum(axis=1)
-        if self.is_even:
-            links = links / np.where(degree > 0, degree, 1.0)[:, None]
-            degree = links.sum(axis=1)
-        return bound_costs(links, self.criterion.point_weight(degree), self.inside, self.weight)
+        return links / np.where(degree > 0, degree, 1.0)[:, None]
 
     @functools.cached_property
     def _search(self) -> NeighborSearch:
@@ -196,23 +200,27 @@ class Prediction:
         return state
 
 
-def margins(costs: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+def margins(
+    costs: NDArray[np.float64], links: NDArray[np.float64], weight: NDArray[np.float64], labels: NDArray[np.int64]
+) -> NDArray[np.float64]:
     r"""How much dearer the best other cluster is than the one taken, from 0 at a border to 1 deep inside.
 
-    .. math:: \max\left(0, \frac{c_{pl} - c_{pk}}{|c_{pl}| + |c_{pk}|}\right), \qquad l = \arg\min_{j \ne k} c_{pj}
+    .. math:: \frac{c_{pl} - c_{pk}}{2 \sum_j (M S_j)_p / w(S_j)}, \qquad l = \arg\min_{j \ne k} c_{pj}
+
+    kept within 0 and 1. Between clusters of equal weight and association it is the share of the point's affinity that
+    goes to its own cluster less the share that goes to the other.
 
     Examples
     --------
     >>> import numpy as np
-    >>> margins(np.array([[-1.0, 1.0], [0.5, 0.5]]), np.array([0, 0]))
+    >>> links = np.array([[4.0, 0.0], [2.0, 2.0]])
+    >>> margins(1 - 2 * links / 4, links, np.array([4.0, 4.0]), np.array([0, 0]))
     array([1., 0.])
     """
     if costs.shape[1] == 1:
         return np.ones(len(costs))
     rows = np.arange(len(costs))
-    own = costs[rows, labels]
     others = costs.copy()
     others[rows, labels] = np.inf
-    other = others.min(axis=1)
-    total = np.abs(own) + np.abs(other)
-    return np.clip((other - own) / np.where(total > 0, total, 1.0), 0.0, 1.0)
+    unit = 2 * np.sum(np.abs(links) / weight, axis=1)
+    return np.clip((others.min(axis=1) - costs[rows, labels]) / np.where(unit > 0, unit, 1.0), 0.0, 1.0)

@@ -85,8 +85,8 @@ def _insides(matrix: Affinity, order: NDArray[np.intp]) -> tuple[NDArray[np.floa
         own, total = ordered.diagonal(), ordered.sum(axis=1)
         before = np.tril(ordered).sum(axis=1) - own
         joined, left = 2 * before + own, 2 * (total - before - own) + own
-    first = np.cumsum(joined)
-    return first, left.sum() - np.cumsum(left)
+    first = np.cumsum(joined, dtype=np.float64)
+    return first, left.sum() - np.cumsum(left, dtype=np.float64)
 
 
 def _orders(problem: RatioProblem, vectors: NDArray[np.float64] | None) -> Iterator[NDArray[np.intp]]:
