@@ -85,6 +85,13 @@ def test_the_truth_of_repeated_moons_is_ok_and_a_spoilt_one_is_not(moons):
     assert diagnose(X[rows], labels[rows]).verdict == "equal sizes"
 
 
+def test_heaps_of_copies_are_clusters():
+    X = np.repeat(np.eye(6), 10, axis=0)
+    report = diagnose(X, np.repeat([0, 1, 2], 20))
+    assert report.verdict == "ok"
+    assert report.n_distinct == 6
+
+
 def test_copies_with_different_labels_count_as_most_of_them():
     X, y = two_blobs(200)
     rows, labels = np.repeat(X, 3, axis=0), np.repeat(y, 3)

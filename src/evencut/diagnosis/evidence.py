@@ -47,6 +47,8 @@ class Surroundings:
     ----------
     X, weights : ndarray
         All points and what each stands for, one in the mean.
+    has_copies : ndarray
+        Whether each stands for two rows or more.
     drawn : ndarray
         The points looked at.
     distances, indices : ndarray
@@ -59,6 +61,7 @@ class Surroundings:
 
     X: NDArray[np.floating]
     weights: NDArray[np.float64]
+    has_copies: NDArray[np.bool_]
     drawn: NDArray[np.intp]
     distances: NDArray[np.float64]
     indices: NDArray[np.integer]
@@ -110,11 +113,11 @@ def look_around(
     X: NDArray[np.floating], weights: NDArray[np.float64], drawn: NDArray[np.intp], n_jobs: int | None = None
 ) -> Surroundings:
     """Neighbours and graph of the points `drawn`."""
-    points, weights = X[drawn], weights / weights.mean()
+    points, has_copies, weights = X[drawn], weights >= 2, weights / weights.mean()
     distances, indices = kneighbors(points, _most_neighbors(len(points)) + 1, n_jobs=n_jobs)
     dimension = min(intrinsic_dimension(distances), float(X.shape[1]))
     graph = _graph(indices[:, 1 : GRAPH_NEIGHBORS + 1], weights[drawn])
-    return Surroundings(X, weights, drawn, distances, indices, graph, dimension, n_jobs)
+    return Surroundings(X, weights, has_copies, drawn, distances, indices, graph, dimension, n_jobs)
 
 
 def gather(around: Surroundings, codes: NDArray[np.int64], n_clusters: int) -> Evidence:
@@ -174,14 +177,15 @@ def _lone(around: Surroundings, codes: NDArray[np.int64], cluster: int, log_dens
     mass = n_near * around.weights[near].mean(axis=1)
     own = np.log(mass / len(X)) - around.dimension * np.log(np.maximum(distance[:, -1], tiny))
     gap = 0.0
-    if len(members) > 1:
+    if np.average(around.has_copies[members], weights=around.weights[members]) > 0.5:
+        gap = float("inf")  # heaps of copies: nothing else is as near as they are to each other
+    elif len(members) > 1:
         outside = kneighbors(X[others], 1, at=X[members], n_jobs=n_jobs, method="exact")[0][:, 0]
         inside = kneighbors(X[members], 2)[0][:, 1]
         gap = float(np.median(outside) / max(np.median(inside), tiny))
-    elif around.weights[members[0]] >= LONE:
-        gap = float("inf")  # a heap of copies, nothing else as near as they are to each other
-    density = np.average(log_density < np.median(own), weights=around.weights[around.drawn])
-    return Lone(float(density), gap)
+    level, seen = np.median(own), around.weights[around.drawn]
+    below, upto = (np.average(part, weights=seen) for part in (log_density < level, log_density <= level))
+    return Lone(float(below + upto) / 2, gap)
 
 
 def intrinsic_dimension(distances: NDArray[np.float64]) -> float:
