@@ -76,6 +76,9 @@ def test_the_page_is_in_the_package_and_asks_nothing_of_others():
         assert text.count("\n") <= 450, path.name
     markup = "".join(path.read_text(encoding="utf-8") for path in pages if path.suffix == ".html")
     assert "<script>" not in markup
+    # Modules are asked for at once, not one after the other as imports are found.
+    for path in pages:
+        assert path.suffix != ".js" or f"/static/js/{path.name}" in markup, path.name
     assert "style=" not in markup
     assert "onclick" not in markup
 
