@@ -114,9 +114,9 @@ class Server:
         command = [sys.executable, "-m", "evencut", "studio", "--no-browser"]
         self.process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None
-        found = re.search(r"http://\S+", self.process.stderr.readline())
+        found = next((match for line in self.process.stderr if (match := re.search(r"http://\S+", line))), None)
         if found is None:
-            raise SystemExit("the studio did not start: " + self.process.stderr.read())
+            raise SystemExit("the studio did not start")
         self.address = found.group(0)
         self.start_s = time.perf_counter() - start
         threading.Thread(target=self.process.stderr.read, daemon=True).start()

@@ -61,6 +61,9 @@ def test_labels_are_those_of_the_library(tab):
     assert np.array_equal(labels_of(tab, plain), KernelKMeans(2, kernel="gaussian", random_state=0).fit_predict(X))
     assert np.array_equal(labels_of(tab, even), KernelClustering(2, random_state=0).fit_predict(X))
     assert plain["facts"]["true_agreement"] < 0.5
+    (candidates,) = even["facts"]["selection"]
+    assert candidates["rows"]
+    assert len(candidates["columns"]) >= 3
     assert even["facts"]["true_agreement"] == 1.0
 
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from importlib.resources import files
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from conftest import command, running
 from evencut.cli import main
 from evencut.studio.cures import cure_of
 from evencut.studio.guard import Guard
-from evencut.studio.options import Options
+from evencut.studio.options import Limits, Options
+from evencut.studio.refusals import Refused
+from evencut.studio.sessions import SessionStore
 
 
 def refused(capsys, *arguments):
@@ -73,6 +76,9 @@ def test_the_page_is_in_the_package_and_asks_nothing_of_others():
         assert text.count("\n") <= 450, path.name
     markup = "".join(path.read_text(encoding="utf-8") for path in pages if path.suffix == ".html")
     assert "<script>" not in markup
+    # Modules are asked for at once, not one after the other as imports are found.
+    for path in pages:
+        assert path.suffix != ".js" or f"/static/js/{path.name}" in markup, path.name
     assert "style=" not in markup
     assert "onclick" not in markup
 
@@ -113,6 +119,16 @@ def test_an_advised_line_becomes_choices(line, expected):
 )
 def test_other_lines_become_nothing(line):
     assert cure_of(line) is None
+
+
+def test_sessions_expire_and_take_their_data_along():
+    store = SessionStore(Limits(session_s=0.0))
+    session = store.create()
+    time.sleep(0.01)
+    with pytest.raises(Refused) as gone:
+        store.get(session.id)
+    assert gone.value.status == 404
+    assert len(store) == 0
 
 
 def test_remote_studios_still_refuse_foreign_names():

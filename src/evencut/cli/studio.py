@@ -65,13 +65,8 @@ def studio(
         cluster_options=frozenset(signature(cluster).parameters),
         segment_options=frozenset(signature(segment).parameters),
     )
-
-    def tell(address: str) -> None:
-        say(f"studio at {address}")
-        say("press Ctrl-C to end it")
-
     try:
-        serve(options, exactly=port is not None, open_browser=browser, tell=tell)
+        serve(options, exactly=port is not None, open_browser=browser, tell=say)
     except Refused as refused:
         raise UserError(refused.message) from refused
 

@@ -26,6 +26,7 @@ Progress = Callable[[str, float | None], None]
 
 _KEPT = 6
 _TRIES = 3
+_PAUSE_S = 2.5
 
 
 class WorkerDied(Refused):
@@ -101,7 +102,10 @@ class WorkerPool:
 
     async def start(self) -> None:
         """Start the processes; tasks may be given at once and wait until one is ready."""
-        for _ in range(self._size):  # one after the other: the first is needed soon
+        await self._add()
+        # The first clusterings come now; the other processes must not take the processor from them.
+        await asyncio.sleep(_PAUSE_S)
+        for _ in range(self._size - 1):
             await self._add()
 
     async def close(self) -> None:

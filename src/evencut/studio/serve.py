@@ -6,18 +6,18 @@ import asyncio
 import socket
 import webbrowser
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 
 from .app import create_app
 from .options import Options
+from .pool import WorkerPool
 from .refusals import Refused
 
 __all__ = ["free_port", "serve"]
 
 _TRIED = 50
 _CONNECTIONS = 200
-_PATIENCE_S = 8.0
+_SILENT_S, _PATIENCE_S = 6.0, 60.0
 
 
 def free_port(host: str, port: int, exactly: bool) -> int:
@@ -50,7 +50,7 @@ def serve(options: Options, *, exactly: bool, open_browser: bool, tell: Callable
         Whether the port was asked for and another will not do.
     open_browser : bool
     tell : callable
-        Takes the address once the page can be opened.
+        Takes a line for the user: the address, once the page can be opened.
     """
     import uvicorn
 
@@ -62,10 +62,9 @@ def serve(options: Options, *, exactly: bool, open_browser: bool, tell: Callable
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets=sockets)
             if self.started:
-                # What the page asks first is then answered at once; a first compilation is shown on the page.
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(app.app.state.studio.pool.ready.wait(), _PATIENCE_S)
-                tell(options.address)
+                await _first_worker(app.app.state.studio.pool, tell)
+                tell(f"studio at {options.address}")
+                tell("press Ctrl-C to end it")
                 if open_browser:
                     await asyncio.to_thread(webbrowser.open, options.address)
 
@@ -80,3 +79,16 @@ def serve(options: Options, *, exactly: bool, open_browser: bool, tell: Callable
         timeout_graceful_shutdown=2,
     )
     _Server(config).run()
+
+
+async def _first_worker(pool: WorkerPool, tell: Callable[[str], None]) -> None:
+    """Wait for a process that can work, so that what the page asks first is answered at once."""
+    for patience, line in (
+        (_SILENT_S, "compiling; only the first start takes so long"),
+        (_PATIENCE_S, "still compiling"),
+    ):
+        try:
+            await asyncio.wait_for(pool.ready.wait(), patience)
+            return
+        except TimeoutError:
+            tell(line)

@@ -7,6 +7,7 @@ made again from the gestures.
 from __future__ import annotations
 
 import time
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ def _chain(kept: dict[str, Any], key: str, image: NDArray[Any], prompts: list[Pr
 def grabcut(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
     """OpenCV's grabCut from the same gestures, for comparison."""
     try:
-        import cv2
+        cv2 = import_module("cv2")
     except ImportError as error:
         raise Refused("OpenCV is not installed: pip install opencv-python-headless, to compare with it.") from error
     image = as_rgb(kept[arguments["photo"]])[..., ::-1].copy()

@@ -143,6 +143,7 @@ def fit(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str,
             "n_missing": int((~complete).sum()),
             "n_fitted": len(model.labels_) if sampled else len(X),
             "bandwidth": _bandwidth_used(method, X),
+            "confidence": _number(getattr(getattr(model, "selection_", None), "confidence", None)),
             "selection": _selection(getattr(model, "selection_", None)),
         },
     }
@@ -181,17 +182,21 @@ def _selection(selection: Any) -> list[dict[str, Any]]:
     tables = []
     for name in ("candidates", "numbers"):
         rows = [_plain(row) for row in (getattr(selection, name, None) or ())[:_LISTED]]
-        rows = [row for row in rows if row]
+        consensus = getattr(selection, "consensus", ()) if name == "candidates" else ()
+        rows = [{**row, **_share("consensus", consensus, i)} for i, row in enumerate(rows) if row]
         if rows:
             tables.append({"name": name, "columns": list(rows[0]), "rows": [list(row.values()) for row in rows]})
     return tables
 
 
+def _share(name: str, values: Any, place: int) -> dict[str, Any]:
+    return {name: _number(values[place])} if place < len(values) else {}
+
+
 def _plain(row: Any) -> dict[str, Any]:
-    """The fields of a record that are words or finite numbers."""
-    if not is_dataclass(row):
-        return {}
-    cells = {field.name: getattr(row, field.name) for field in fields(row)}
+    """The fields of a record (a dataclass or a named tuple) that are words or finite numbers."""
+    names = [field.name for field in fields(row)] if is_dataclass(row) else getattr(row, "_fields", ())
+    cells = {name: getattr(row, name) for name in names}
     plain: dict[str, Any] = {}
     for name, value in cells.items():
         if value is None or isinstance(value, str | bool):

@@ -56,14 +56,15 @@ export function byCluster(labels, only = null) {
   return colours;
 }
 
-/** Colours of points by a number, spread so that every shade has as many points. */
-export function byValue(values) {
+/** Colours of points by a number: spread so that every shade has as many points, or evenly over a given range. */
+export function byValue(values, range = null) {
   const known = [];
   const step = Math.max(1, Math.floor(values.length / 4000));
   for (let i = 0; i < values.length; i += step) if (Number.isFinite(values[i])) known.push(values[i]);
   known.sort((a, b) => a - b);
   const shades = Uint32Array.from({ length: 64 }, (_, i) => packed(scaleColour(i / 63)));
-  const edges = Float64Array.from({ length: 63 }, (_, i) => known[Math.floor(((i + 1) / 64) * known.length)] ?? 0);
+  const even = (i) => range[0] + ((range[1] - range[0]) * (i + 1)) / 64;
+  const edges = Float64Array.from({ length: 63 }, (_, i) => (range ? even(i) : (known[Math.floor(((i + 1) / 64) * known.length)] ?? 0)));
   const none = packed(clusterColour(-1));
   const colours = new Uint32Array(values.length);
   for (let i = 0; i < values.length; i++) {
@@ -81,5 +82,5 @@ export function byValue(values) {
     }
     colours[i] = shades[low];
   }
-  return { colours, low: known[0] ?? 0, high: known[known.length - 1] ?? 0 };
+  return { colours, low: range?.[0] ?? known[0] ?? 0, high: range?.[1] ?? known[known.length - 1] ?? 0 };
 }

@@ -126,7 +126,7 @@ export class Pane {
   #paint() {
     if (!this.xy) return;
     if (this.values) {
-      const { colours, low, high } = byValue(this.values.values);
+      const { colours, low, high } = byValue(this.values.values, this.values.name === "margin" ? [0, 1] : null);
       this.plot.setColours(colours);
       this.plot.setMarks([]);
       replace(this.scale, h("span", {}, `${this.values.name}: ${short(low)}`), h("i", { class: "ramp" }), h("span", {}, short(high)));
@@ -183,6 +183,7 @@ export class Pane {
   #showFacts() {
     const { facts } = this.run;
     const parts = [];
+    if (facts.confidence !== null && facts.confidence !== undefined) parts.push(`confidence ${percent(facts.confidence)}`);
     if (facts.energy !== null) parts.push(`energy ${short(facts.energy, 5)}`);
     if (this.run.kind === "fit") parts.push(`${short(facts.seconds, 2)} s`);
     if (facts.true_agreement !== null && facts.true_agreement !== undefined) parts.push(`agreement with the truth ${facts.true_agreement.toFixed(2)}`);
