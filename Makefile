@@ -8,7 +8,7 @@ ON_WINDOWS := $(filter Windows_NT,$(OS))
 BIN := $(VENV)/$(if $(ON_WINDOWS),Scripts,bin)
 VENV_PYTHON := $(BIN)/python$(if $(ON_WINDOWS),.exe)
 # What each kind of work installs. Its mark is made once, and again when pyproject.toml or this file changes.
-EXTRAS_run := cli,plot
+EXTRAS_run := cli,plot,studio
 EXTRAS_test := test
 EXTRAS_bench := test,bench
 EXTRAS_docs := docs
@@ -28,12 +28,13 @@ help: ## list the targets
 
 run: $(READY)run ## cluster an embedded data set; writes out/demo.png and out/labels.csv
 	$(BIN)/evencut demo
+	@echo 'Now look around in the browser: $(BIN)/evencut studio'
 
 test: $(READY)test ## all tests, and the examples in the docstrings
-	$(ONE_THREAD) MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS) --doctest-modules src tests
+	$(ONE_THREAD) MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS) --doctest-modules --doctest-ignore-import-errors src tests
 
 test-gpu: $(READY)gpu ## the tests of torch tensors, on the CPU and on a GPU where there is one (installs torch)
-	$(BIN)/python -m pytest --doctest-modules src/evencut/gpu tests/test_gpu_kernels.py tests/test_gpu_fits.py
+	$(BIN)/python -m pytest --doctest-modules src/evencut/gpu src/evencut/affinity/on_device.py src/evencut/estimators tests/test_gpu_*.py
 
 lint: $(READY)test ## ruff and mypy
 	$(BIN)/ruff check .

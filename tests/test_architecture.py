@@ -32,6 +32,7 @@ ROOMS = (
     "anndata",
     "text",
     "paper",
+    "studio",
     "cli",
     "__main__",
 )

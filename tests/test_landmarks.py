@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -523,3 +524,44 @@ def test_a_lost_scheduler_ends_in_a_clear_error_and_finished_blocks_are_kept(
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+def test_weights_count_rows_exactly(moons):
+    X = moons[0]
+    weights = np.random.default_rng(0).integers(0, 4, len(X))
+    fitted = model().fit(X, sample_weight=weights)
+    assert fitted.landmark_weights_.sum() == pytest.approx(weights.sum(), rel=1e-3)
+    assert np.array_equal(fitted.labels_, model().fit(X, sample_weight=weights / 2).labels_)
+    halves = model().fit(X, sample_weight=weights / 2)
+    np.testing.assert_array_equal(2 * halves.landmark_weights_, fitted.landmark_weights_)
+    assert np.array_equal(model().fit(X, sample_weight=np.ones(len(X))).labels_, model().fit(X).labels_)
+    assert adjusted_rand_score(moons[1], fitted.labels_) > 0.98
+
+
+def test_rows_of_no_weight_are_no_landmarks(moons):
+    X = np.vstack([moons[0], moons[0][:500] + 100])
+    weights = np.r_[np.ones(len(moons[0])), np.zeros(500)]
+    fitted = model().fit(X, sample_weight=weights)
+    assert fitted.landmarks_.max() < 50
+    assert len(fitted.labels_) == len(X)
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        model().fit(X, sample_weight=0 * weights)
+    with pytest.raises(TypeError, match="does not go with a Dask collection"):
+        model().fit(da.from_array(moons[0]), sample_weight=np.ones(len(moons[0])))
+
+
+def test_wide_sparse_rows_stay_sparse():
+    rng = np.random.default_rng(0)
+    topic = np.arange(900) % 3
+    terms = np.hstack([rng.integers(0, 150, (900, 15)) + 150 * topic[:, None], rng.integers(0, 200_000, (900, 15))])
+    rows = np.repeat(np.arange(900), 30)
+    X = sparse.csr_array((rng.uniform(0.5, 2, rows.size), (rows, terms.ravel())), shape=(900, 200_000))
+    tracemalloc.start()
+    fitted = LandmarkClustering(3, n_landmarks=400, metric="cosine", random_state=0).fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sparse.issparse(fitted.landmarks_)
+    assert adjusted_rand_score(topic, fitted.labels_) > 0.95
+    assert np.array_equal(fitted.predict(X[:50]), fitted.labels_[:50])
+    # The landmarks alone would take 640 MB as an array.
+    assert peak < 50e6

@@ -214,3 +214,20 @@ def test_symmetric_up_to_rounding_is_symmetric():
     table = pairwise_distances(X)
     table[0, 1] += 1e-12
     assert check_distances(table) is table
+
+
+def test_sparse_rows_are_never_made_dense():
+    """2000 rows of 200 000 terms take 3.2 GB as an array."""
+    import tracemalloc
+
+    rng = np.random.default_rng(0)
+    topic = np.arange(2000) % 4
+    terms = np.hstack([rng.integers(0, 300, (2000, 20)) + 300 * topic[:, None], rng.integers(0, 200_000, (2000, 10))])
+    rows = np.repeat(np.arange(2000), 30)
+    X = sparse.csr_array((rng.uniform(0.5, 2, rows.size), (rows, terms.ravel())), shape=(2000, 200_000))
+    tracemalloc.start()
+    model = KernelClustering(4, metric="cosine", random_state=0).fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert adjusted_rand_score(topic, model.labels_) > 0.95
+    assert peak < 100e6

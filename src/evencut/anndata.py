@@ -35,7 +35,7 @@ def cluster(
 ) -> AnnData | None:
     """Cluster cells without density bias.
 
-    Labels go to `adata.obs[key_added]`, a categorical of strings numbered by falling size, and what was done to
+    Labels go to `adata.obs[key_added]`, a categorical of strings numbered by falling weight, and what was done to
     `adata.uns[key_added]`.
 
     Parameters

@@ -16,11 +16,6 @@ def compiled(function: _Function) -> _Function:
 
     Compiled code is kept beside the source or in the user's cache folder. A folder that cannot be written, or a full
     disk, costs the time of compiling again and is no error.
-
-    Examples
-    --------
-    >>> compiled(lambda x: x + 1)(1)
-    2
     """
     from numba import njit
 

@@ -9,7 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import pdist
 from scipy.special import gammaln
 
+from ..gpu.tensors import is_tensor
 from .neighbors import kneighbors
+from .on_device import density_on_device
 from .spaces import is_dense
 
 __all__ = [
@@ -41,7 +43,7 @@ def scott_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> NDArray[n
     array([1.231])
     """
     X = _points(X)
-    n_samples, n_features = float(len(X)), X.shape[1]
+    n_samples = float(len(X))
     if weights is None:
         variance = X.var(axis=0)
     else:
@@ -49,8 +51,13 @@ def scott_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> NDArray[n
         # Weights below one are shares of a point, not fewer points.
         n_samples = max(float(counts.sum()), n_samples)
         variance = np.average((X - np.average(X, axis=0, weights=counts)) ** 2, axis=0, weights=counts)
+    return scott_from_variance(variance, n_samples)
+
+
+def scott_from_variance(variance: NDArray[np.float64], n_samples: float) -> NDArray[np.float64]:
+    """Scott's rule for features of these variances."""
     spread = np.sqrt(variance * (n_samples / (n_samples - 1) if n_samples > 1 else 1.0))
-    return spread * n_samples ** (-1.0 / (n_features + 4))
+    return np.asarray(spread * n_samples ** (-1.0 / (len(variance) + 4)))
 
 
 def silverman_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -64,8 +71,12 @@ def silverman_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> NDArr
     array([1.304])
     """
     X = _points(X)
-    n_features = X.shape[1]
-    return scott_bandwidth(X, weights) * (4.0 / (n_features + 2)) ** (1.0 / (n_features + 4))
+    return scott_bandwidth(X, weights) * silverman_factor(X.shape[1])
+
+
+def silverman_factor(n_features: int) -> float:
+    """Silverman's bandwidth over Scott's."""
+    return float((4.0 / (n_features + 2)) ** (1.0 / (n_features + 4)))
 
 
 def whiten(
@@ -96,7 +107,7 @@ def whiten(
            [2., 2.]])
     """
     X = _points(X)
-    sigma = _bandwidth(X if like is None else _points(like), bandwidth, weights)
+    sigma = bandwidth_of(X if like is None else _points(like), bandwidth, weights)
     if sigma.ndim < 2:
         sigma = np.broadcast_to(sigma, X.shape[1:])
         return X / sigma, float(np.log(sigma).sum())
@@ -124,6 +135,8 @@ def parzen_density(
     >>> parzen_density([[0.0], [0.0]], bandwidth=1.0).round(3)
     array([0.399, 0.399])
     """
+    if is_tensor(X):
+        return density_on_device(parzen_density, X, bandwidth, at)
     points, log_volume = whiten(X, bandwidth)
     queries = points if at is None else whiten(at, bandwidth, like=X)[0]
     norm = np.exp(-log_volume - 0.5 * points.shape[1] * np.log(2 * np.pi)) / len(points)
@@ -141,13 +154,15 @@ def knn_radius(
     r"""Distance :math:`R_p^K` to the K-th nearest other point; never zero.
 
     Where K or more points coincide the radius is the smallest positive one found, so that
-    densities and bandwidths stay finite.
+    densities and bandwidths stay finite. Tensors give a tensor, on their device.
 
     Examples
     --------
     >>> knn_radius([[0.0], [1.0], [3.0]], 1)
     array([1., 1., 2.])
     """
+    if is_tensor(X):
+        return density_on_device(knn_radius, X, n_neighbors, at, n_jobs=n_jobs)
     points: Any = _points(X) if is_dense(X) else X
     if at is None:
         radius = kneighbors(points, n_neighbors + 1, n_jobs=n_jobs)[0][:, -1]
@@ -175,6 +190,8 @@ def knn_density(
     >>> knn_density([[0.0], [1.0], [3.0]], 1).round(3)
     array([0.167, 0.167, 0.083])
     """
+    if is_tensor(X):
+        return density_on_device(knn_density, X, n_neighbors, at, n_jobs=n_jobs)
     X = _points(X)
     n_samples, n_features = X.shape
     radius = knn_radius(X, n_neighbors, at, n_jobs)
@@ -219,7 +236,7 @@ def squared_distances(X: Any, Y: Any = None) -> NDArray[np.floating]:
     return squared
 
 
-def _bandwidth(
+def bandwidth_of(
     X: NDArray[np.float64], bandwidth: float | str | ArrayLike, weights: ArrayLike | None = None
 ) -> NDArray[np.float64]:
     """A rule, number, vector or matrix as an array; spreads of constant features count as one."""

@@ -145,7 +145,7 @@ def _near_copies(points: NDArray[np.floating]) -> NDArray[np.intp] | None:
     near = search.query(points[rows], looked_at + 1)[0][:, 1:]
     # Where a row has more copies than are looked at, these are met among a few random points.
     some = points[rows[:: -(-len(rows) // _PAIRED)]]
-    reach = _gap_below(np.concatenate([near.ravel(), pdist(some)]))
+    reach = gap_below(np.concatenate([near.ravel(), pdist(some)]))
     if reach is None:
         return None
     distances, indices = NeighborSearch(points).query_self(min(_MERGED_AT_ONCE, n_points))
@@ -155,7 +155,7 @@ def _near_copies(points: NDArray[np.floating]) -> NDArray[np.intp] | None:
     return group if 1 < n_groups < n_points else None
 
 
-def _gap_below(distances: NDArray[np.float64]) -> float | None:
+def gap_below(distances: NDArray[np.float64]) -> float | None:
     """A length between the distances of copies and those of points, where these are a thousand times larger."""
     found = np.sort(distances[distances > 0])
     if len(found) < 2:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["check_magnitude", "exact_scale", "shrink_far"]
+__all__ = ["check_magnitude", "exact_scale", "shrink_far", "spans_usual_range"]
 
 # Squared distances stay well inside the range of floats while spans are below the first, and lengths that matter
 # above the second; single precision has less of a range.
@@ -54,6 +54,19 @@ def exact_scale(X: NDArray[np.floating], names: Sequence[Any] | None = None) -> 
             "so large a value differences cannot be told; subtract its smallest value, or leave the column out."
         )
     return scale
+
+
+def spans_usual_range(low: NDArray[np.float64], high: NDArray[np.float64], size: int) -> bool:
+    """Whether columns from `low` to `high`, in floats of `size` bytes, are as :func:`exact_scale` wants them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> spans_usual_range(np.zeros(1), np.ones(1), 4), spans_usual_range(np.zeros(1), np.full(1, 1e30), 4)
+    (True, False)
+    """
+    wide, largest = float((high - low).max()), float(max(np.abs(low).max(), np.abs(high).max()))
+    return largest <= _LARGEST[size] and (wide == 0 or 1 / _LARGEST[size] <= wide)
 
 
 def check_magnitude(X: NDArray[np.floating], names: Sequence[Any] | None = None) -> None:

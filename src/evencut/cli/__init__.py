@@ -27,6 +27,7 @@ COMMANDS = (
     "diagnose",
     "segment",
     "segment-folder",
+    "studio",
     "reproduce",
 )
 

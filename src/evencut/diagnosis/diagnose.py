@@ -9,8 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..affinity import Affinity, AffinityLike, PreparedPoints, as_affinity, check_affinity
 from ..criteria import average_association, normalized_cut
+from ..gpu.tensors import is_tensor, to_array, to_tensor
+from ..io import as_rows
 from ..kernels import KERNELS, KNN, Kernel
 from ..landmarks.blocks import RowBlocks, is_lazy, sample
+from ..landmarks.choosing import RowSample
 from .advice import advise
 from .confidence import calibrated
 from .connectivity import joining_neighbors
@@ -55,8 +58,9 @@ def diagnose(
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features), memory map, Dask array or frame, or RowBlocks
-        The points that were clustered. Of what is not in memory, only about `max_points` rows are looked at.
+    X : array or tensor of shape (n_samples, n_features), memory map, Dask array or frame, or RowBlocks
+        The points that were clustered. Of what is not in the memory of the CPU, only about `max_points` rows are
+        looked at.
     labels : array of shape (n_samples,)
         Their clusters: numbers or strings. The number -1 marks noise, which is left out.
     sample_weight : array of shape (n_samples,), optional
@@ -102,11 +106,13 @@ def diagnose(
     >>> diagnose(two, np.repeat(["left", "right"], 400)).biased
     False
     """
+    if is_tensor(X) or is_tensor(labels):
+        X, labels, sample_weight, affinity = _arrays_of(X, (labels, sample_weight), affinity, max_points, random_state)
     if is_lazy(X) or is_lazy(labels) or isinstance(X, np.memmap | RowBlocks):
         if sample_weight is not None:
             raise ValueError("sample_weight needs X in memory; draw a sample of X, labels and weights first.")
         X, labels = sample(X, labels, n_samples=max_points, random_state=random_state)
-    given = labelled_points(X, labels, sample_weight, scale, metric)
+    given = labelled_points(as_rows(X), labels, sample_weight, scale, metric)
     how: dict[str, Any] = {"kernel": kernel, "affinity": affinity, "cures": cures, "max_points": max_points}
     return _report(given, scale, random_state=random_state, n_jobs=n_jobs, **how)
 
@@ -185,6 +191,24 @@ def _row(k: int, given: LabelledPoints, evidence: Evidence, finding: Finding) ->
         verdict=finding.verdict,
         confidence=float(finding.confidence),
     )
+
+
+def _arrays_of(X: Any, by_row: tuple[Any, Any], affinity: Any, max_points: int, random_state: int) -> tuple[Any, ...]:
+    """Tensors as arrays: all of them where they are few or in the memory of the CPU, else the rows of a sample.
+
+    `by_row` are labels and weights.
+    """
+    if not is_tensor(X) or X.device.type == "cpu" or len(X) <= max_points:
+        every = (X, *by_row, affinity)
+        return tuple(to_array(value) if is_tensor(value) else value for value in every)
+    if len(by_row[0]) != len(X):
+        raise ValueError(f"labels has {len(by_row[0])} entries, but X has {len(X)} rows; give one label a row.")
+    if affinity is not None:
+        raise ValueError(f"an affinity of {len(X)} points does not go with a sample of them; leave it out.")
+    drawn = RowSample.of(max_points, len(X), random_state).places(len(X), 0)
+    rows = to_tensor(drawn, X)
+    some = [to_array(part[rows]) if is_tensor(part) else np.asarray(part)[drawn] for part in by_row if part is not None]
+    return (to_array(X[rows]), *some, *([None] * (3 - len(some))))
 
 
 def _kernel_matrix(

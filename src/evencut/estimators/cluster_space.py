@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .devices import tensors_too
 from .prediction import Prediction
 
 __all__ = ["ClusterSpaceMixin"]
@@ -20,6 +21,7 @@ class ClusterSpaceMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     _prediction: Prediction
     n_clusters_: int
 
+    @tensors_too
     def transform(self, X: Any) -> NDArray[np.float64]:
         r"""Squared distances to the clusters, in the feature space of the kernel.
 
@@ -48,6 +50,7 @@ class ClusterSpaceMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         prediction, X = self._ready(X)
         return prediction.distances(X)
 
+    @tensors_too
     def score(self, X: Any, y: Any = None) -> float:
         r"""How much more of the affinity of points stays inside their clusters than chance would keep there.
 
@@ -76,6 +79,7 @@ class ClusterSpaceMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         prediction, X = self._ready(X)
         return prediction.cohesion(X)
 
+    @tensors_too
     def predict_margin(self, X: Any) -> NDArray[np.float64]:
         """How sure the cluster of each new point is, as `margin_` for the fitted ones.
 
@@ -109,4 +113,6 @@ class ClusterSpaceMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         model: Any = self
         checked = model._check_points(X, model._prediction.kernel, reset=False)
-        return model._prediction, model._prepared.scaled(checked)
+        # Affinities given in place of points have no units.
+        pairwise = model._prediction.kernel.is_pairwise
+        return model._prediction, checked if pairwise else model._prepared.scaled(checked)

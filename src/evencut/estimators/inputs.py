@@ -12,7 +12,8 @@ from sklearn.base import clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import validate_data
 
-from ..affinity import METRICS, PreparedPoints, SparsePoints, check_distances, is_dense
+from ..affinity import METRICS, SparsePoints, check_distances, is_dense
+from ..io import as_rows
 from ..kernels import KERNELS, Kernel
 
 __all__ = [
@@ -79,7 +80,7 @@ def check_points(
     refuse_dask(X, type(estimator).__name__)
     X = validate_data(
         estimator,
-        X,
+        as_rows(X),
         reset=reset,
         accept_sparse=_accepted_sparse(pairwise, metric),
         dtype=list(dtype) if isinstance(dtype, tuple) else dtype,
@@ -137,7 +138,7 @@ def seed_from(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def check_n_clusters(n_clusters: int, prepared: PreparedPoints) -> None:
+def check_n_clusters(n_clusters: int, prepared: Any) -> None:
     """Raise where there are fewer distinct points than clusters."""
     n_points = len(prepared.weights)
     if n_points < n_clusters:

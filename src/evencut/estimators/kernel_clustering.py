@@ -9,15 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight
 
 from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity, limits, prepare, prepare_affinity
 from ..criteria import CRITERIA, EQUALIZATIONS, PosedProblem, pose
-from ..diagnosis import BiasReport, diagnose, diagnose_fitted
+from ..gpu.tensors import is_tensor
 from ..kernels import Extension, Kernel
 from ..selection import Selection, choose_number, select, select_number
 from ..solvers import SOLVERS, Solution, heaviest_first, refine, solve
 from .cluster_space import ClusterSpaceMixin
+from .devices import fit_tensor
+from .fitted import FittedClustering
 from .fitting import step, warn_of_early_stop, whole_or_nothing
 from .inputs import (
     check_choice,
@@ -50,7 +52,7 @@ class _Chosen:
     start: Solution | None = None
 
 
-class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
+class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimator):
     r"""Kernel clustering without density bias.
 
     Splits the points into k clusters that minimise a criterion on a kernel's affinity A, such as
@@ -190,9 +192,10 @@ class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features), frame, or square matrix
+        X : array, tensor or sparse matrix of shape (n_samples, n_features), frame, or square matrix
             Points; or, with `kernel="precomputed"`, a dense or sparse affinity; or, with `metric="precomputed"`,
-            distances. Sparse rows stay sparse.
+            distances. Sparse rows stay sparse. With a torch tensor, labels and other attributes are tensors on its
+            device.
         y : array of int of shape (n_samples,), optional
             Partial labels: the clusters, from 0, of rows where they are known, and -1 elsewhere. Labelled rows keep
             their label, and steer the rest. A `y` without any -1 is ignored, as scikit-learn's clusterers do.
@@ -204,9 +207,23 @@ class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
         self
         """
         kernel = self._check_parameters()
+        if is_tensor(X):
+            return fit_tensor(self, X, y, sample_weight, kernel)
+        return self._fit_array(X, y, sample_weight, kernel)
+
+    def _fit_array(self, X: Any, y: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> KernelClustering:
         X = self._check_points(X, kernel, reset=True)
         partial = check_partial(y, X.shape[0])
         prepared = self._prepare(X, sample_weight, kernel)
+        solution = self._fit_prepared(prepared, kernel, partial)
+        warn_of_early_stop(solution, self.max_iter)
+        self._label_rows(X[prepared.of_row < 0], prepared, solution, partial)
+        return self
+
+    def _fit_prepared(
+        self, prepared: PreparedPoints, kernel: Kernel | None, partial: NDArray[np.int64] | None
+    ) -> Solution:
+        """Choose, pose, solve and record, once the points are what is to be clustered."""
         seed = seed_from(self.random_state)
         step("neighbours and affinity", 1, 3)
         with memory_advice(len(prepared.weights)):
@@ -219,92 +236,13 @@ class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
             solution = replace(solution, labels=labels)
         else:
             posed, solution = self._steer(prepared, chosen, partial, seed)
-        warn_of_early_stop(solution, self.max_iter)
         step("summary", 3, 3)
         self._record(prepared, chosen, posed, solution)
-        self._label_rows(X, prepared, solution, partial)
-        return self
-
-    @property
-    def affinity_(self) -> Any:
-        """The affinity of the kernel, before equalisation."""
-        check_is_fitted(self)
-        # The points are kept in an order of their own; the affinity is brought back from it when asked for.
-        return as_affinity(self._affinity).among(self._prepared.given_order).entries
+        return solution
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int64]:
         """Cluster the points and return their labels; parameters as in :meth:`fit`."""
         return self.fit(X, y, sample_weight=sample_weight).labels_
-
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Clusters of new points.
-
-        Parameters
-        ----------
-        X : array of shape (n_queries, n_features)
-            New points; or, with a precomputed kernel, their affinities with the fitted points.
-
-        Returns
-        -------
-        ndarray of shape (n_queries,)
-        """
-        check_is_fitted(self)
-        X = self._check_points(X, self._prediction.kernel, reset=False)
-        return self._prediction.labels(self._prepared.scaled(X))
-
-    def plot_selection(self, ax: Any = None) -> Any:
-        """Draw the candidates of `selection_` and their scores.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new figure without it.
-
-        Returns
-        -------
-        matplotlib Axes
-        """
-        from ..plotting import plot_selection
-
-        check_is_fitted(self)
-        if not hasattr(self, "selection_"):
-            raise ValueError(
-                f"nothing was selected with kernel={self.kernel!r} and n_clusters={self.n_clusters!r}; "
-                "fit with kernel='auto' or n_clusters='auto' first."
-            )
-        return plot_selection(self.selection_, ax)
-
-    def diagnose(self, X: ArrayLike | None = None, **options: Any) -> BiasReport:
-        """Whether the fitted clustering is biased by density; see :func:`evencut.diagnose`.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features), optional
-            The points, needed only where a precomputed affinity was fitted.
-        **options
-            Passed on to :func:`evencut.diagnose`.
-
-        Returns
-        -------
-        BiasReport
-
-        Examples
-        --------
-        >>> from evencut import KernelClustering
-        >>> from evencut.datasets import make_clumped_moons
-        >>> X, _ = make_clumped_moons(600, clump=0.5, random_state=0)
-        >>> KernelClustering(n_clusters=2, random_state=0).fit(X).diagnose().verdict
-        'ok'
-        """
-        check_is_fitted(self)
-        if X is None and self._prediction.kernel.is_pairwise:
-            raise ValueError("the model was fitted on an affinity; pass the points themselves: diagnose(X).")
-        if X is not None:
-            options.setdefault("metric", self.metric)
-            return diagnose(X, self.labels_, **options)
-        options.setdefault("affinity", self._affinity)
-        scale = self._scale_with(kernel_from(self.kernel, auto=True))
-        return diagnose_fitted(self._prepared, self._prediction.fitted_labels, scale=scale, **options)
 
     def _scale_with(self, kernel: Kernel | None) -> str | None:
         """The scaling that was asked for, or that goes with the kernel: none with one that was chosen by name."""
@@ -375,21 +313,22 @@ class KernelClustering(ClusterSpaceMixin, ClusterMixin, BaseEstimator):
         return posed, steer(posed.problem, start.labels, held, chosen.n_clusters, self.max_iter, seed)
 
     def _label_rows(
-        self, X: Any, prepared: PreparedPoints, solution: Solution, partial: NDArray[np.int64] | None
+        self, left_out: Any, prepared: PreparedPoints, solution: Solution, partial: NDArray[np.int64] | None
     ) -> None:
-        """Give every row the label and the margin of its point; rows of weight zero are predicted."""
+        """Give every row the label and the margin of its point; rows of weight zero, `left_out`, are predicted."""
         self.labels_ = solution.labels[prepared.of_row]
         self.margin_ = self._prediction.fitted_margins[prepared.of_row]
-        left_out = np.flatnonzero(prepared.of_row < 0)
-        if left_out.size:
-            rows = prepared.scaled(X[left_out])
-            self.labels_[left_out] = self._prediction.labels(rows)
-            self.margin_[left_out] = self._prediction.margins(rows)
+        places = np.flatnonzero(prepared.of_row < 0)
+        if places.size:
+            rows = prepared.scaled(left_out)
+            self.labels_[places] = self._prediction.labels(rows)
+            self.margin_[places] = self._prediction.margins(rows)
         if partial is not None:
             self.labels_[partial >= 0] = partial[partial >= 0]
 
     def _record(self, prepared: PreparedPoints, chosen: _Chosen, posed: PosedProblem, solution: Solution) -> None:
         """Keep what the fit has found, the points in the order of their first rows."""
+        self._device = None
         self._prediction = Prediction.of(chosen, prepared, posed, solution.labels, self.n_jobs)
         self._prepared = prepared
         self._affinity = chosen.affinity

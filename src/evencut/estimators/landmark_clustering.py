@@ -14,11 +14,15 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from ..affinity import SCALES, SparsePoints, as_affinity
 from ..criteria import CRITERIA, EQUALIZATIONS
+from ..gpu.tensors import is_tensor, to_array
+from ..io import as_rows
 from ..kernels import SharedNeighbors
 from ..landmarks import LandmarkGraph, RowBlocks, landmark_graph, row_blocks, solve_landmarks, usual_landmarks
+from ..landmarks.attaching import Attachment
 from ..landmarks.blocks import is_lazy
 from ..selection import choose_number, select_number
-from ..solvers import SOLVERS
+from ..solvers import SOLVERS, Solution
+from .devices import fit_landmark_tensor, tensors_too
 from .fitting import warn_of_early_stop, whole_or_nothing
 from .inputs import check_choice, check_count, check_n_jobs, seed_from
 
@@ -117,6 +121,9 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     [2500, 2500]
     """
 
+    #: What labels rows on a GPU, where the fit ran there.
+    _device: Any = None
+
     def __init__(
         self,
         n_clusters: int | str = 8,
@@ -154,9 +161,10 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
         Parameters
         ----------
-        X : array, memory map, sparse matrix, Dask array or frame, or RowBlocks
+        X : array, tensor, memory map, sparse matrix, Dask array or frame, or RowBlocks
             Rows of numbers. Sparse rows of more than 1000 columns stay sparse, as do their landmarks; narrower ones are
-            made dense a slice at a time.
+            made dense a slice at a time. With a torch tensor, labels and other attributes are tensors on its device; on
+            a GPU, landmarks are chosen and attached there.
         y : ignored
         sample_weight : array of shape (n_samples,), optional
             How many rows each stands for in the landmark graph; not for Dask. A row of weight zero is left out of the
@@ -168,16 +176,23 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self
         """
         self._check_parameters()
+        if is_tensor(X):
+            return fit_landmark_tensor(self, X, sample_weight)
+        return self._fit_array(X, sample_weight)
+
+    def _fit_array(self, X: Any, sample_weight: ArrayLike | None) -> LandmarkClustering:
         rows = self._rows(X, reset=True)
         seed = seed_from(self.random_state)
         graph = self._choose_landmarks(rows, seed, sparse.issparse(X), *_whole_masses(sample_weight, X, rows))
-        self._solve(graph, seed)
+        self._check_found(len(graph.attachment.landmarks))
+        warn_of_early_stop(self._solve(graph, seed, graph.labelled), self.max_iter)
         if is_lazy(X):
             self.labels_ = self._lazy_labels(rows)
         elif not isinstance(X, RowBlocks):
             self.labels_ = rows.filled(self.attachment_.predict)
         return self
 
+    @tensors_too
     def predict(self, X: Any) -> Any:
         """Clusters of rows; a lazy Dask array where `X` is lazy.
 
@@ -194,6 +209,7 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             return self._lazy_labels(self._rows(X, reset=False, count=False))
         return self._rows(X, reset=False).filled(self.attachment_.predict)
 
+    @tensors_too
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Distances to the clusters: one less the share of each cluster in the weights of a row's landmarks.
 
@@ -208,6 +224,7 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         check_is_fitted(self)
         return 1 - self._rows(X, reset=False).gathered(self.attachment_.shares)
 
+    @tensors_too
     def score(self, X: Any, y: Any = None) -> float:
         """How much more of the weights of rows goes to landmarks of their own cluster than chance would send there.
 
@@ -222,7 +239,8 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             Zero for one cluster, below one; higher is better.
         """
         near = 1 - self.transform(X)
-        chance = np.bincount(np.asarray(self.landmark_labels_), self.landmark_weights_) / self.landmark_weights_.sum()
+        labels, weights = to_array(self.landmark_labels_), to_array(self.landmark_weights_)
+        chance = np.bincount(labels, weights) / weights.sum()
         return float(np.mean(near.max(axis=1) - chance[near.argmax(axis=1)]))
 
     @property
@@ -237,7 +255,7 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     def _choose_landmarks(
         self, rows: RowBlocks, seed: int, is_sparse: bool, mass: NDArray[np.int64] | None, mass_unit: float
     ) -> LandmarkGraph:
-        graph = landmark_graph(
+        return landmark_graph(
             rows,
             self._count_landmarks(rows.n_rows, rows.n_features, is_sparse),
             n_nearest=self.n_nearest,
@@ -249,16 +267,16 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             mass=mass,
             mass_unit=mass_unit,
         )
-        n_found = len(graph.attachment.landmarks)
+
+    def _check_found(self, n_found: int) -> None:
         if not isinstance(self.n_clusters, str) and n_found < self.n_clusters:
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than the {n_found} distinct points found for "
                 f"landmarks; ask for at most {n_found} clusters."
             )
-        return graph
 
-    def _solve(self, graph: LandmarkGraph, seed: int) -> None:
-        """Cluster the landmarks and keep what labels a row."""
+    def _solve(self, graph: LandmarkGraph, seed: int, labelled: Callable[[NDArray[np.int64]], Any]) -> Solution:
+        """Cluster the landmarks and keep what labels a row: `labelled` makes it of the clusters of landmarks in use."""
         seed = seed_from(seed)
         weights = graph.weights
         if graph.are_all_points and self.n_nearest > 1:
@@ -268,9 +286,10 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             affinity = graph.used_affinity
             n_clusters = choose_number(select_number(affinity, np.ones(affinity.shape[0]), seed).numbers)
         how = {name: getattr(self, name) for name in ("criterion", "equalize", "solver", "n_init", "max_iter")}
-        attachment, solution = solve_landmarks(graph, n_clusters, seed=seed, **how)
-        warn_of_early_stop(solution, self.max_iter)
+        solution = solve_landmarks(graph, n_clusters, seed=seed, **how)
+        attachment = labelled(solution.labels)
         self.attachment_ = attachment
+        self._device = None if isinstance(attachment, Attachment) else attachment
         self.feature_scale_ = attachment.feature_scale
         places = attachment.landmarks
         self.landmarks_ = places.rows if isinstance(places, SparsePoints) else places * self.feature_scale_
@@ -280,11 +299,12 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.landmark_affinity_ = graph.affinity
         self.energy_ = solution.energy
         self.n_iter_ = solution.n_iter
+        return solution
 
     def _graph_of_points(self, graph: LandmarkGraph) -> LandmarkGraph:
         """The kernel's graph where every distinct row is a landmark: rows that hang on one landmark link none."""
         counts = graph.weights
-        affinity = SharedNeighbors().affinity(graph.attachment.landmarks, n_jobs=self.n_jobs)
+        affinity = SharedNeighbors().affinity(to_array(graph.attachment.landmarks), n_jobs=self.n_jobs)
         return LandmarkGraph(graph.attachment, as_affinity(affinity).rescaled(counts).entries)
 
     def _lazy_labels(self, rows: Any) -> Any:
@@ -308,7 +328,7 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             return rows
         X = validate_data(
             self,
-            X,
+            as_rows(X),
             reset=reset,
             accept_sparse="csr",
             dtype="numeric",
@@ -365,8 +385,6 @@ def _whole_masses(sample_weight: Any, X: Any, rows: RowBlocks) -> tuple[NDArray[
     one_column = np.empty((rows.n_rows, 1))
     weights = _check_sample_weight(sample_weight, one_column, dtype=np.float64, ensure_non_negative=True)
     total = float(weights.sum())
-    if not total > 0:
-        raise ValueError("sample_weight is zero for every row; give at least some a positive weight.")
     unit = 1.0
     if (weights % 1).any() or total >= _MOST_MASS:
         unit = 2.0 ** (np.ceil(np.log2(total)) - np.log2(_MOST_MASS))

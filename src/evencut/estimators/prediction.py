@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..affinity import NeighborSearch, as_affinity, is_dense, shrink_far
-from ..criteria import Criterion, PosedProblem
+from ..criteria import Criterion, PosedProblem, RatioProblem
 from ..kernels import Extension, Kernel
 from ..solvers.lloyd import bound_costs
 
-__all__ = ["Prediction", "margins"]
+__all__ = ["Prediction", "margins", "summary"]
 
 _ROWS_PER_BLOCK = 4096
 
@@ -65,19 +65,14 @@ class Prediction:
     @classmethod
     def of(cls, chosen: Any, prepared: Any, posed: PosedProblem, labels: NDArray[np.int64], n_jobs: int | None) -> Any:
         """The prediction that belongs to a solved problem."""
-        problem, n_clusters = posed.problem, int(labels.max()) + 1
-        inside, weight = problem.associations(labels, n_clusters)
-        links = problem.matrix.links(labels, n_clusters)
-        if problem.diagonal is not None:
-            links[np.arange(len(labels)), labels] += problem.diagonal
-        costs = bound_costs(links, problem.weights, inside, weight)
+        inside, weight, own_margins = summary(posed.problem, labels, int(labels.max()) + 1)
         return cls(
             kernel=chosen.kernel,
             points=prepared.points,
             kept=prepared.first_row,
             extension=chosen.extension,
             fitted_labels=labels,
-            fitted_margins=margins(costs, links, weight, labels),
+            fitted_margins=own_margins,
             point_scale=posed.weights * posed.scale,
             inside=inside,
             weight=weight,
@@ -198,6 +193,18 @@ class Prediction:
         if isinstance(self.extension, FunctionType) and "<" in self.extension.__qualname__:
             state["extension"] = None
         return state
+
+
+def summary(
+    problem: RatioProblem, labels: NDArray[np.int64], n_clusters: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Association and weight of each cluster, and the margin of each point."""
+    inside, weight = problem.associations(labels, n_clusters)
+    links = problem.matrix.links(labels, n_clusters)
+    if problem.diagonal is not None:
+        links[np.arange(len(labels)), labels] += problem.diagonal
+    costs = bound_costs(links, problem.weights, inside, weight)
+    return inside, weight, margins(costs, links, weight, labels)
 
 
 def margins(

@@ -19,7 +19,7 @@ from .attaching import Attachment, whole_graph
 from .blocks import RowBlocks, row_blocks
 from .choosing import RowSample, choose_landmarks
 
-__all__ = ["LandmarkGraph", "labels_by_landmarks", "landmark_graph", "solve_landmarks", "usual_landmarks"]
+__all__ = ["LandmarkGraph", "labels_by_landmarks", "landmark_graph", "pilot_rows", "solve_landmarks", "usual_landmarks"]
 
 # The pilot sample has so many rows for each landmark, enough for a density at the landmarks' own scale, and no
 # fewer than so many in all: a cluster of one row in a thousand then shows up in it.
@@ -38,11 +38,12 @@ class LandmarkGraph:
     Parameters
     ----------
     attachment : Attachment
+        Or its like on a device, which has a labelling of its own.
     affinity : CSR array of shape (n_landmarks, n_landmarks)
         :math:`B^T B` over all rows.
     """
 
-    attachment: Attachment
+    attachment: Any
     affinity: sparse.csr_array
 
     @property
@@ -71,7 +72,8 @@ class LandmarkGraph:
         nearest = kneighbors(landmarks[self.used], 1, at=landmarks)[1][:, 0]
         everyone = labels[nearest]
         everyone[self.used] = labels
-        return self.attachment.labelled(everyone)
+        attachment: Attachment = self.attachment.labelled(everyone)
+        return attachment
 
 
 def usual_landmarks(n_rows: int, n_features: int, n_clusters: int) -> int:
@@ -84,6 +86,18 @@ def usual_landmarks(n_rows: int, n_features: int, n_clusters: int) -> int:
     """
     most = _MOST_LANDMARKS if n_features <= MAX_TREE_FEATURES else _MOST_WITHOUT_TREE
     return min(max(min(max(30 * math.isqrt(n_rows), 1000), most), 20 * n_clusters), n_rows)
+
+
+def pilot_rows(n_landmarks: int, n_features: int) -> int:
+    """How many rows the sample has that landmarks are chosen from.
+
+    Examples
+    --------
+    >>> pilot_rows(3000, 2)
+    60000
+    """
+    a_landmark = _PILOT_ROWS if n_features <= MAX_TREE_FEATURES else _PILOT_ROWS_WITHOUT_TREE
+    return max(a_landmark * n_landmarks, _LEAST_PILOT_ROWS)
 
 
 def landmark_graph(
@@ -126,8 +140,7 @@ def landmark_graph(
     >>> landmark_graph(rows, 50).affinity.shape
     (50, 50)
     """
-    a_landmark = _PILOT_ROWS if rows.n_features <= MAX_TREE_FEATURES else _PILOT_ROWS_WITHOUT_TREE
-    n_pilot = max(a_landmark * n_landmarks, _LEAST_PILOT_ROWS)
+    n_pilot = pilot_rows(n_landmarks, rows.n_features)
     pilot = rows.gathered(_Counted(RowSample.of(n_pilot, rows.n_rows, seed), mass))
     prepared = prepare(_floats(pilot), scale=scale, merge=False, metric=metric)
     landmarks = choose_landmarks(prepared.points, n_landmarks, density, np.random.default_rng(seed), n_jobs)
@@ -158,15 +171,14 @@ def _floats(rows: Any) -> Any:
 
 def solve_landmarks(
     graph: LandmarkGraph, n_clusters: int, criterion: str, equalize: str | None, seed: int, **how: Any
-) -> tuple[Attachment, Solution]:
-    """The attachment with the clusters of the landmarks, and the solution on their graph.
+) -> Solution:
+    """The clusters of the landmarks in use, cut from their graph.
 
     `how` goes on to :func:`evencut.solvers.solve`.
     """
     affinity = graph.used_affinity
     posed = pose(affinity, np.ones(affinity.shape[0]), criterion, equalize)
-    solution = solve(posed.problem, n_clusters, random_state=seed, **how)
-    return graph.labelled(solution.labels), solution
+    return solve(posed.problem, n_clusters, random_state=seed, **how)
 
 
 def labels_by_landmarks(
@@ -185,4 +197,5 @@ def labels_by_landmarks(
     rows = row_blocks(X, n_jobs)
     graph = landmark_graph(rows, usual_landmarks(len(X), X.shape[1], n_clusters), seed=seed, n_jobs=n_jobs)
     solver_seed = int(np.random.RandomState(seed).randint(2**31 - 1))
-    return rows.filled(solve_landmarks(graph, n_clusters, "normalized_cut", None, solver_seed, **how)[0].predict)
+    solution = solve_landmarks(graph, n_clusters, "normalized_cut", None, solver_seed, **how)
+    return rows.filled(graph.labelled(solution.labels).predict)

@@ -129,9 +129,8 @@ def select(
         how: dict[str, Any] = {"solver": solver, "n_init": n_init, "max_iter": max_iter}
         return _uncompared(around, n_clusters, numbers, random_state=random_state, **how)
     selection = agree(around, n_clusters, n_init=max(1, n_init // 2), random_state=random_state, numbers=numbers)
-    sizes = neighborhood_sizes(around.n_points, n_clusters)
-    size = selection.best.scale if selection.best.family == "cut" else sizes[len(sizes) // 2]
-    kernel, affinity, extension = _kernel_at(around, size)
+    # Degrees are most even at the broadest scale: the steadiest graph to predict on, and for other criteria.
+    kernel, affinity, extension = _kernel_at(around, neighborhood_sizes(around.n_points, n_clusters)[-1])
     energy = normalized_cut(affinity, weights).energy(selection.best.labels)
     solution = Solution(selection.best.labels, energy, 1, (energy,), True)
     return Selected(kernel, affinity, extension, n_clusters, solution, selection)

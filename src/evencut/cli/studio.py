@@ -1,0 +1,79 @@
+"""`evencut studio [FILE]`: points and photos clustered in the browser, by a server on this machine."""
+
+from __future__ import annotations
+
+import os
+from inspect import signature
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evencut.cli.cluster import cluster
+from evencut.cli.console import say
+from evencut.cli.errors import UserError
+from evencut.cli.options import whole_number
+from evencut.cli.segment import segment
+
+__all__ = ["studio"]
+
+_LOCAL = ("127.0.0.1", "localhost", "::1")
+_PORT = 8765
+
+
+def studio(
+    file: Annotated[
+        list[str] | None,
+        typer.Argument(help="Points (CSV, TSV, Parquet, NPY) or photos to open.", show_default=False),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            parser=whole_number("--port", 1, 65535), metavar="N", help=f"Port [{_PORT}, or the next free one]."
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on; this machine only by default.")] = "127.0.0.1",
+    allow_remote: Annotated[
+        bool, typer.Option("--allow-remote", help="Let others connect: whoever has the address can use it.")
+    ] = False,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
+    workers: Annotated[
+        int | None,
+        typer.Option(parser=whole_number("--workers", 1, 64), metavar="N", help="Processes that do the work [2 to 4]."),
+    ] = None,
+) -> None:
+    """Open the studio: cluster points and cut out photos in the browser."""
+    files = tuple(_readable(name) for name in file or ())
+    if host not in _LOCAL and not allow_remote:
+        raise UserError(
+            f"--host {host} lets other machines connect: whoever has the address with its token can read the data you "
+            "load and use this machine's processors, and nothing is encrypted. Add --allow-remote if you want that."
+        )
+    try:
+        from evencut.studio.options import Options
+        from evencut.studio.refusals import Refused
+        from evencut.studio.serve import serve
+    except ModuleNotFoundError as missing:
+        cure = 'pip install "evencut[studio]"'
+        raise UserError(f"the studio needs {missing.name}, which is not installed: {cure}") from missing
+    options = Options(
+        host="127.0.0.1" if host == "localhost" else host,
+        port=port or _PORT,
+        files=files,
+        workers=workers or min(4, max(2, os.cpu_count() or 2)),
+        allow_remote=allow_remote,
+        cluster_options=frozenset(signature(cluster).parameters),
+        segment_options=frozenset(signature(segment).parameters),
+    )
+    try:
+        serve(options, exactly=port is not None, open_browser=browser, tell=say)
+    except Refused as refused:
+        raise UserError(refused.message) from refused
+
+
+def _readable(name: str) -> Path:
+    path = Path(name)
+    if not path.is_file():
+        why = "is a folder" if path.is_dir() else "does not exist"
+        raise UserError(f"{name} {why}; give files of points or photos.")
+    return path.resolve()

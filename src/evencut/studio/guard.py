@@ -1,0 +1,186 @@
+"""Who may ask: every request passes here before anything else sees it.
+
+Refuses foreign Host and Origin headers (so that no other page can reach the studio through the browser), asks for the
+token, bounds the body, and puts a strict content policy on every answer.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import secrets
+from collections.abc import Awaitable, Callable, MutableMapping
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qsl
+
+from .options import Options
+
+__all__ = ["HEADERS", "Guard"]
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+#: Sent with every answer: nothing is loaded from elsewhere, no script or style stands in the page itself.
+HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
+        "worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+}
+_SAFE_METHODS = ("GET", "HEAD")
+_METHODS = (*_SAFE_METHODS, "POST", "PUT", "DELETE")
+_UPLOADS = ("/points/upload", "/photo/upload", "/selection")
+
+
+class Guard:
+    """ASGI middleware around the whole studio."""
+
+    def __init__(self, app: Any, options: Options):
+        self.app = app
+        self.options = options
+        self.cookie = f"evencut_studio_{options.port}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the request in, or answer it here."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        refusal = self._refusal(scope, headers)
+        if refusal is not None:
+            await _answer(send, *refusal)
+            return
+        token = dict(parse_qsl(scope["query_string"].decode("latin-1"))).get("token")
+        if scope["path"] == "/" and scope["method"] == "GET" and token is not None:
+            await self._welcome(send, token)
+            return
+        if not self._is_known(headers):
+            await _answer(send, 403, _NO_TOKEN)
+            return
+        await self.app(scope, self._bounded(scope, headers, receive), _with_headers(send))
+
+    def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
+        if [name for name, _ in scope["headers"]].count(b"host") != 1 or not self._is_own(headers["host"]):
+            return 421, f"the host {headers.get('host', '')[:80]!r} is not this studio; open the address it printed."
+        origin = headers.get("origin")
+        if origin is not None and not (origin.startswith("http://") and self._is_own(origin[len("http://") :])):
+            return 403, f"requests from {origin[:80]!r} are refused; use the studio's own page."
+        if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+            return 403, "requests from other sites are refused; open the studio's address itself."
+        if scope["method"] not in _METHODS:
+            return 405, f"{scope['method'][:20]} is not a method of the studio; it knows {', '.join(_METHODS)}."
+        if scope["method"] not in _SAFE_METHODS and origin is None and "authorization" not in headers:
+            return 403, "what changes something must come from the page, or carry 'Authorization: Bearer TOKEN'."
+        length = headers.get("content-length")
+        if length is not None and not length.isdecimal():
+            return 400, "the Content-Length header is not a number."
+        if length is not None and int(length) > self._largest_body(scope["path"]):
+            return 413, self._too_large(scope["path"])
+        return None
+
+    def _is_own(self, host: str) -> bool:
+        """Whether the name is ours: a page elsewhere may point a name of its own at this machine, but not these."""
+        name, _, port = host.rpartition(":")
+        if not port.isdecimal() or int(port) != self.options.port:
+            return False
+        name = name.strip("[]").lower()
+        if name in ("127.0.0.1", "localhost", "::1", self.options.host.lower()):
+            return True
+        return self.options.allow_remote and _is_address(name)
+
+    def _is_known(self, headers: dict[str, str]) -> bool:
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        if given:
+            return scheme.lower() == "bearer" and self._matches(given.strip())
+        try:
+            cookies = SimpleCookie(headers.get("cookie", ""))
+        except CookieError:
+            return False
+        return self.cookie in cookies and self._matches(cookies[self.cookie].value)
+
+    def _matches(self, token: str) -> bool:
+        return secrets.compare_digest(token.encode("utf-8", "replace"), self.options.token.encode())
+
+    async def _welcome(self, send: Send, token: str) -> None:
+        """Turn the token of the address into a cookie, so that it stands in no history and no copied link."""
+        if not self._matches(token):
+            await _answer(send, 403, _NO_TOKEN)
+            return
+        cookie = f"{self.cookie}={self.options.token}; Path=/; HttpOnly; SameSite=Strict"
+        await _answer(send, 303, "", {"location": "/", "set-cookie": cookie})
+
+    def _bounded(self, scope: Scope, headers: dict[str, str], receive: Receive) -> Receive:
+        """Count what comes in, for bodies that do not say how long they are."""
+        largest = self._largest_body(scope["path"])
+        seen = 0
+
+        async def counted() -> MutableMapping[str, Any]:
+            nonlocal seen
+            message = await receive()
+            if message["type"] == "http.request":
+                seen += len(message.get("body", b""))
+                if seen > largest:
+                    from .refusals import TooLarge
+
+                    raise TooLarge(self._too_large(scope["path"]))
+            return message
+
+        return counted
+
+    def _largest_body(self, path: str) -> int:
+        limits = self.options.limits
+        if path.endswith("/photo/upload"):
+            return limits.photo_bytes
+        if path.endswith(_UPLOADS):
+            return limits.table_bytes
+        return limits.json_bytes
+
+    def _too_large(self, path: str) -> str:
+        largest = self._largest_body(path)
+        return f"this is more than the {largest / 1e6:.4g} MB taken here; send fewer rows or a smaller photo."
+
+
+_NO_TOKEN = "this studio asks for its token; open the address that `evencut studio` printed."
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            present = {name.lower() for name, _ in message.get("headers", [])}
+            added = [(k.encode(), v.encode()) for k, v in HEADERS.items() if k.encode() not in present]
+            if b"cache-control" not in present:
+                added.append((b"cache-control", b"no-store"))
+            message["headers"] = [*message.get("headers", []), *added]
+        await send(message)
+
+    return sending
+
+
+async def _answer(send: Send, status: int, detail: str, headers: dict[str, str] | None = None) -> None:
+    body = json.dumps({"detail": detail}).encode() if detail else b""
+    fields = {"content-type": "application/json", "content-length": str(len(body)), **(headers or {})}
+    if status == 413:  # what is too much is not read
+        fields["connection"] = "close"
+    lines = [(name.encode(), value.encode()) for name, value in fields.items()]
+    guarded = _with_headers(send)
+    await guarded({"type": "http.response.start", "status": status, "headers": lines})
+    await guarded({"type": "http.response.body", "body": body})

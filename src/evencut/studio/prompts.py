@@ -1,0 +1,197 @@
+"""What a user draws on a photo, and the answer: a list of boxes, clicks and strokes, in order, and a chain of results.
+
+The only file that knows which way in the segmentation at hand offers. Where it takes clicks they are passed on; where
+it does not, a click is a stroke: a disc of radius 5, the image's frame standing for background until one is clicked.
+"""
+
+from __future__ import annotations
+
+import inspect
+from functools import cache
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from .refusals import Refused
+
+__all__ = ["Prompt", "code_lines", "drawn_strokes", "extend", "takes_clicks"]
+
+Coordinate = Annotated[float, Field(ge=-10, le=100_000)]
+_RADIUS = 5
+_BACKGROUND, _OBJECT = 1, 2
+
+
+class Prompt(BaseModel):
+    """One gesture: a box (x0, y0, x1, y1), or points that carry a label (1 background, 2 object, more regions).
+
+    Examples
+    --------
+    >>> Prompt(kind="click", points=[(10, 20)], label=2).kind
+    'click'
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Literal["box", "click", "stroke"]
+    points: Annotated[list[tuple[Coordinate, Coordinate]], Field(min_length=1, max_length=5000)]
+    label: Annotated[int, Field(ge=1, le=9)] = _OBJECT
+    radius: Annotated[float, Field(ge=1, le=60)] = _RADIUS
+
+    @property
+    def box(self) -> tuple[int, int, int, int]:
+        """Corners of a box in order."""
+        if len(self.points) != 2:
+            raise Refused("a box needs two corners.")
+        (xa, ya), (xb, yb) = self.points
+        return round(min(xa, xb)), round(min(ya, yb)), round(max(xa, xb)), round(max(ya, yb))
+
+
+@cache
+def takes_clicks() -> bool:
+    """Whether `segment` takes clicks by itself."""
+    from evencut.segmentation import segment
+
+    return "clicks" in inspect.signature(segment).parameters
+
+
+def extend(image: NDArray[Any], before: list[Any], prompts: list[Prompt]) -> Any:
+    """The result of `prompts`, where `before` holds the results of all their beginnings but the last."""
+    *earlier, last = prompts
+    if last.kind != "box" and not drawn_strokes([last], image.shape).any():
+        raise Refused("this lies outside of the photo; draw inside.")
+    if last.kind == "box" and earlier:
+        raise Refused("a box begins a cut-out; start over to draw another.")
+    if _begins_anew(prompts) or not before or before[-1] is None:
+        return _begin(image, prompts)
+    if _is_click(last):
+        return before[-1].refine(clicks=_as_clicks([last]))
+    return before[-1].refine(drawn_strokes([last], image.shape))
+
+
+def _begins_anew(prompts: list[Prompt]) -> bool:
+    """Whether the last prompt changes what the first ones meant: a new label, such as the first word on background."""
+    first, last = prompts[0], prompts[-1]
+    if first.kind == "box" or (_is_click(first) and first.label == _OBJECT and last.label <= _OBJECT):
+        return len(prompts) == 1
+    known = {prompt.label for prompt in prompts[:-1]}
+    return last.label not in known or (len(known) == 1 and known != {_OBJECT})
+
+
+def _is_click(prompt: Prompt) -> bool:
+    """Whether it can be passed on as it is."""
+    return prompt.kind == "click" and prompt.label <= _OBJECT and takes_clicks()
+
+
+def _begin(image: NDArray[Any], prompts: list[Prompt]) -> Any:
+    """A fresh result; None while a single region is marked, since nothing is to be told apart yet."""
+    from evencut.segmentation import segment
+
+    if prompts[0].kind == "box":
+        return segment(image, box=prompts[0].box)
+    if _is_click(prompts[0]) and len(prompts) == 1 and prompts[0].label == _OBJECT:
+        return segment(image, clicks=_as_clicks(prompts))
+    strokes = drawn_strokes(prompts, image.shape)
+    labels = np.unique(strokes[strokes > 0])
+    if list(labels) == [_OBJECT]:
+        return segment(image, scribbles=_framed(strokes))
+    if len(labels) < 2:
+        return None
+    return segment(image, scribbles=strokes)
+
+
+def _as_clicks(prompts: list[Prompt]) -> list[tuple[int, int, str]]:
+    names = {_BACKGROUND: "background", _OBJECT: "object"}
+    return [(round(p.points[0][0]), round(p.points[0][1]), names[p.label]) for p in prompts]
+
+
+def _framed(strokes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """With the outermost pixels marked as background."""
+    framed = strokes.copy()
+    for edge in (framed[0], framed[-1], framed[:, 0], framed[:, -1]):
+        edge[edge == 0] = _BACKGROUND
+    return framed
+
+
+def drawn_strokes(prompts: list[Prompt], shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """Discs along the points of the prompts, drawn as labels; later ones over earlier ones."""
+    strokes = np.zeros(shape[:2], dtype=np.int64)
+    for prompt in prompts:
+        if prompt.kind != "box":
+            for x, y in _along(prompt.points, prompt.radius):
+                _disc(strokes, x, y, prompt.radius, prompt.label)
+    return strokes
+
+
+def _along(points: list[tuple[float, float]], radius: float) -> list[tuple[float, float]]:
+    """The points, and more between those that lie further apart than half a radius."""
+    dense = [points[0]]
+    for (x0, y0), (x1, y1) in zip(points, points[1:]):
+        n_steps = max(1, int(np.ceil(np.hypot(x1 - x0, y1 - y0) / (radius / 2))))
+        dense += [(x0 + (x1 - x0) * i / n_steps, y0 + (y1 - y0) * i / n_steps) for i in range(1, n_steps + 1)]
+    return dense
+
+
+def _disc(strokes: NDArray[np.int64], x: float, y: float, radius: float, label: int) -> None:
+    height, width = strokes.shape
+    top, bottom = max(0, int(y - radius)), min(height, int(y + radius) + 2)
+    left, right = max(0, int(x - radius)), min(width, int(x + radius) + 2)
+    if top >= bottom or left >= right:
+        return
+    rows, columns = np.ogrid[top:bottom, left:right]
+    strokes[top:bottom, left:right][(columns - x) ** 2 + (rows - y) ** 2 <= radius**2] = label
+
+
+_DRAWING = '''
+def strokes(*drawn):
+    """Discs of radius r along the points of each stroke (points, r, label), 0 where nothing is drawn."""
+    image_of_labels = np.zeros(image.shape[:2], dtype=np.int64)
+    rows, columns = np.ogrid[: image.shape[0], : image.shape[1]]
+    for points, r, label in drawn:
+        places = [points[0]]
+        for (x0, y0), (x1, y1) in zip(points, points[1:]):
+            n = max(1, int(np.ceil(np.hypot(x1 - x0, y1 - y0) / (r / 2))))
+            places += [(x0 + (x1 - x0) * i / n, y0 + (y1 - y0) * i / n) for i in range(1, n + 1)]
+        for x, y in places:
+            image_of_labels[(columns - x) ** 2 + (rows - y) ** 2 <= r**2] = label
+    return image_of_labels
+
+
+def framed(drawn):
+    """With the outermost pixels as background."""
+    edge = np.ones_like(drawn)
+    edge[1:-1, 1:-1] = 0
+    return np.where((drawn == 0) & (edge == 1), 1, drawn)
+
+'''
+
+
+def code_lines(prompts: list[Prompt]) -> list[str]:
+    """Python that makes the result of these prompts from `image`, as :func:`extend` did."""
+    lines: list[str] = []
+    for n in range(1, len(prompts) + 1):
+        part, last = prompts[:n], prompts[n - 1]
+        if _begins_anew(part):
+            lines = _code_of_beginning(part)
+        elif _is_click(last):
+            lines.append(f"result = result.refine(clicks={_as_clicks([last])!r})")
+        else:
+            lines.append(f"result = result.refine(strokes({_literal(last)}))")
+    helper = _DRAWING.splitlines() if any("strokes(" in line for line in lines) else []
+    return [*helper, *lines]
+
+
+def _code_of_beginning(prompts: list[Prompt]) -> list[str]:
+    if prompts[0].kind == "box":
+        return [f"result = segment(image, box={prompts[0].box})"]
+    if _is_click(prompts[0]) and len(prompts) == 1 and prompts[0].label == _OBJECT:
+        return [f"result = segment(image, clicks={_as_clicks(prompts)!r})"]
+    drawn = f"strokes({', '.join(_literal(prompt) for prompt in prompts)})"
+    alone = {prompt.label for prompt in prompts} == {_OBJECT}
+    return [f"result = segment(image, scribbles={f'framed({drawn})' if alone else drawn})"]
+
+
+def _literal(prompt: Prompt) -> str:
+    points = ", ".join(f"({x!r}, {y!r})" for x, y in prompt.points)
+    return f"([{points}], {prompt.radius!r}, {prompt.label})"

@@ -1,0 +1,238 @@
+"""The Python code and the command line that make exactly the result on the page.
+
+The code follows the steps of `methods.fit_labels` and `tables.read_table`; a test runs it and compares the labels.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from .examples import PHOTOS, POINTS
+from .methods import Method, kernel_arguments
+from .prompts import Prompt, code_lines
+from .sessions import Correction, Run
+from .tables import MISSING, Table
+
+__all__ = ["photo_code", "photo_command", "points_code", "points_command"]
+
+_KERNEL_CLASSES = {
+    "shared_neighbors": "SharedNeighbors",
+    "knn": "KNN",
+    "gaussian": "Gaussian",
+    "adaptive_gaussian": "AdaptiveGaussian",
+    "local_scaling": "LocalScaling",
+    "geodesic": "Geodesic",
+}
+_SHOWN_ROWS = 12
+_DEFAULTS = Method()
+
+
+def points_code(table: Table, run: Run) -> str:
+    """A Python file that makes the labels of a run and writes them to labels.csv."""
+    from evencut import __version__
+
+    has_gaps = bool(run.facts.get("n_missing"))
+    body = [*_reading(table, run.columns), ""]
+    if has_gaps:
+        body += ["complete = np.isfinite(X).all(axis=1)  # rows with gaps are labelled -1", "X = X[complete]"]
+    if run.method is None:
+        body += [f"# The labels are those of the column {run.facts.get('column')!r}; nothing was clustered."]
+        return "\n".join([f'"""Made by evencut studio {__version__}."""', "", "import numpy as np", "", *body, ""])
+    method = Method(**run.method)
+    imports, call = _estimator_code(method)
+    body += _held_lines(run.corrections, table.n_rows, has_gaps)
+    held = bool(run.corrections)
+    body += [f"model = {call}", *_fitting_lines(method, len(run.labels) - run.facts["n_missing"], held)]
+    if has_gaps:
+        body += ["found = np.full(len(complete), -1)", "found[complete] = labels", "labels = found"]
+    body += ['np.savetxt("labels.csv", labels, fmt="%d", header="label", comments="")']
+    if table.source["kind"] == "example":
+        imports.append(POINTS[table.source["example"]].code[0])
+    head = [f'"""Made by evencut studio {__version__}: makes the same labels again."""', "", "import numpy as np"]
+    return "\n".join([*head, *sorted(imports, key=lambda line: line.split()[1]), "", *body, ""])
+
+
+def _reading(table: Table, columns: list[str]) -> list[str]:
+    source = table.source
+    if source["kind"] == "example":
+        return list(POINTS[source["example"]].code[1:])
+    precision = str(table.numbers(columns).dtype)
+    places = [[column.name for column in table.columns].index(name) for name in columns]
+    if source["kind"] == "npy":
+        lines = [f"X = np.load({source['name']!r})", f'X = X.reshape(len(X), -1).astype("{precision}")']
+        return lines if places == list(range(len(table.columns))) else [*lines, f"X = X[:, {places}]"]
+    if source["kind"] == "parquet":
+        lines = ["import pyarrow.parquet", "", f"table = pyarrow.parquet.read_table({source['name']!r})"]
+    else:
+        lines = ["import pyarrow.csv", "", *_csv_lines(source)]
+    if source["kind"] == "csv" and not source["header"]:
+        columns = [f"f{i}" for i in places]
+    stacked = f'X = np.column_stack([table[name].cast("{precision}", safe=False).to_numpy() for name in {columns!r}])'
+    return [*lines, stacked]
+
+
+def _csv_lines(source: dict[str, Any]) -> list[str]:
+    options = []
+    if source["delimiter"] != ",":
+        options.append(f"parse_options=pyarrow.csv.ParseOptions(delimiter={source['delimiter']!r})")
+    if not source["header"]:
+        options.append("read_options=pyarrow.csv.ReadOptions(autogenerate_column_names=True)")
+    point = "" if source["decimal"] == "." else f", decimal_point={source['decimal']!r}"
+    options.append(f"convert_options=pyarrow.csv.ConvertOptions(null_values={MISSING!r}{point})")
+    return [
+        "table = pyarrow.csv.read_csv(",
+        f"    {source['name']!r},",
+        *[f"    {option}," for option in options],
+        ")",
+    ]
+
+
+def _estimator_code(method: Method) -> tuple[list[str], str]:
+    """The imports, and the call that builds the estimator."""
+    if method.tool == "kmeans":
+        call = f"KMeans({method.n_clusters}, n_init=10, random_state={method.seed})"
+        return ["from sklearn.cluster import KMeans"], call
+    if method.tool == "hdbscan":
+        call = f"HDBSCAN(min_cluster_size={method.n_neighbors or 10}, copy=True)"
+        return ["from sklearn.cluster import HDBSCAN"], call
+    imports = ["from evencut import KernelClustering"]
+    parts = [repr(method.n_clusters)]
+    arguments = kernel_arguments(method)
+    if arguments:
+        kernel = _KERNEL_CLASSES[method.kernel]
+        imports.append(f"from evencut.kernels import {kernel}")
+        parts.append(f"kernel={kernel}({', '.join(f'{name}={value!r}' for name, value in arguments.items())})")
+    elif method.kernel != "auto":
+        parts.append(f"kernel={method.kernel!r}")
+    for name in ("criterion", "equalize", "scale"):
+        if getattr(method, name) != getattr(_DEFAULTS, name):
+            parts.append(f"{name}={getattr(method, name)!r}")
+    return imports, f"KernelClustering({', '.join(parts)}, random_state={method.seed})".replace("'", '"')
+
+
+def _held_lines(corrections: Sequence[Correction], n_rows: int, has_gaps: bool) -> list[str]:
+    """Partial labels; long lists of rows are read from the file that the page exports beside the code."""
+    if not corrections:
+        return []
+    lines = [f"y = np.full({n_rows}, -1)  # -1: not corrected"]
+    if sum(len(correction.rows) for correction in corrections) > _SHOWN_ROWS * 40:
+        lines += [
+            'held = np.loadtxt("corrections.csv", delimiter=",", skiprows=1, dtype=int, ndmin=2)  # export it, too',
+            "y[held[:, 0]] = held[:, 1]",
+        ]
+    else:
+        lines += [f"y[{correction.rows.tolist()}] = {correction.label}" for correction in corrections]
+    return [*lines, "y = y[complete]"] if has_gaps else lines
+
+
+def _fitting_lines(method: Method, n_points: int, held: bool) -> list[str]:
+    if not method.is_sampled(n_points):
+        return [f"labels = model.fit(X{', y' if held else ''}).labels_"]
+    lines = [
+        f"rng = np.random.default_rng({method.seed})",
+        f"chosen = np.sort(rng.choice(len(X), {method.sample}, replace=False))  # a dense kernel sees a sample",
+    ]
+    if held:
+        lines.append("chosen = np.union1d(chosen, np.flatnonzero(y >= 0))")
+    return [
+        *lines,
+        f"model.fit(X[chosen]{', y[chosen]' if held else ''})",
+        "labels = model.predict(X)",
+        "labels[chosen] = model.labels_",
+    ]
+
+
+def points_command(table: Table, run: Run, options: frozenset[str]) -> tuple[str, str]:
+    """The command line that makes the same labels; or why no command with these options can."""
+    if run.method is None:
+        return "", "the labels come from a column of the file."
+    method = Method(**run.method)
+    if method.tool != "evencut":
+        return "", f"the command clusters with evencut only, not with {method.tool}; use the Python code."
+    if run.corrections:
+        return "", "the command takes no corrections by hand; use the Python code."
+    if run.facts["n_fitted"] < len(run.labels) - run.facts["n_missing"]:
+        return "", "a dense kernel was fitted on a sample of the points; use the Python code."
+    if table.source.get("decimal", ".") != "." and "decimal" not in options:
+        return "", "the command reads numbers with a decimal point only; use the Python code."
+    lines, name = _file_lines(table)
+    words = ["evencut", "cluster", name, "-k", str(method.n_clusters)]
+    if run.facts["n_missing"]:
+        if "missing" not in options:
+            return "", "some rows have gaps, which the command does not take; use the Python code."
+        words += ["--missing", "drop"]
+    words += ["--columns", ",".join(_as_options(table, run.columns))]
+    if method.kernel != "auto":
+        words += ["--kernel", method.kernel]
+    for option, value in kernel_arguments(method).items():
+        words += [f"--{option.replace('_', '-')}", str(value)]
+    for option in ("criterion", "equalize"):
+        if getattr(method, option) != getattr(_DEFAULTS, option):
+            words += [f"--{option}", str(getattr(method, option))]
+    if method.scale != "auto":
+        return "", "the command has no option for this scaling; use the Python code."
+    words += ["--seed", str(method.seed), "-o", "labels.csv"]
+    return "\n".join([*lines, shlex.join(words)]), ""
+
+
+def _as_options(table: Table, columns: list[str]) -> list[str]:
+    """Columns as the command takes them: by name, or by number where a name would be read as something else."""
+    names = [column.name for column in table.columns]
+    if table.source["kind"] == "example" or not all(name.replace("_", "").isalpha() for name in columns):
+        return [str(names.index(name) + 1) for name in columns]
+    return columns
+
+
+def _file_lines(table: Table) -> tuple[list[str], str]:
+    """What writes the points of an example to a file, and the name of the file to read."""
+    source = table.source
+    if source["kind"] != "example":
+        return [], source["name"]
+    made = "; ".join([*POINTS[source["example"]].code, f"numpy.savetxt({source['name']!r}, X, delimiter=',')"])
+    return [f"python -c {shlex.quote('import numpy; ' + made)}"], source["name"]
+
+
+def photo_code(source: dict[str, Any], prompts: list[Prompt]) -> str:
+    """A Python file that makes the mask of a photo again and writes mask.png and cutout.png."""
+    from evencut import __version__
+
+    if source["kind"] == "example":
+        example = PHOTOS[source["example"]]
+        imports, reading = ["from evencut.segmentation import segment", example.code[0]], list(example.code[1:])
+    else:
+        imports = ["from evencut.segmentation import read_image, segment"]
+        reading = [f"image = read_image({source['name']!r})"]
+    two = len({prompt.label for prompt in prompts} | {1, 2}) == 2
+    writing = (
+        [
+            'Image.fromarray((255 * result.mask).astype("uint8")).save("mask.png")',
+            'photo = Image.fromarray(image).convert("RGB")',
+            'photo.putalpha(Image.open("mask.png"))',
+            'photo.save("cutout.png")',
+        ]
+        if two
+        else ['Image.fromarray(result.labels.astype("uint8")).save("mask.png")']
+    )
+    head = [f'"""Made by evencut studio {__version__}: makes the same mask again."""', "", "import numpy as np"]
+    lines = code_lines(prompts)
+    if not any("np." in line for line in lines):
+        head.pop()
+    return "\n".join([*head, *imports, "from PIL import Image", "", *reading, *lines, *writing, ""])
+
+
+def photo_command(source: dict[str, Any], prompts: list[Prompt], options: frozenset[str]) -> tuple[str, str]:
+    """The command line that makes the same mask; or why no command with these options can."""
+    if source["kind"] == "example":
+        return "", "the photo comes with a library and is not a file; use the Python code."
+    words = ["evencut", "segment", source["name"]]
+    for prompt in prompts:
+        if prompt.kind == "box":
+            words += ["--box", ",".join(map(str, prompt.box))]
+        elif len(prompts) > 1 or "click" not in options:
+            return "", "clicks and strokes in turn are more than the command says; use the Python code."
+        else:
+            x, y = prompt.points[0]
+            words += ["--click", f"{round(x)},{round(y)}"]
+    return shlex.join([*words, "-o", "mask.png", "--cutout", "cutout.png"]), ""

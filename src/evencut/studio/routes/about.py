@@ -1,0 +1,37 @@
+"""What this studio is and can do, for the page and for scripts."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+from fastapi import APIRouter
+
+from evencut import __version__
+
+from ..examples import PHOTOS, POINTS
+from ..state import Here
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/api")
+
+
+@router.get("/about")
+async def about(studio: Here) -> dict[str, Any]:
+    """Version, limits, examples, files given on the command line, and what the installed libraries allow."""
+    has_photos = all(find_spec(name) is not None for name in ("PIL", "skimage"))
+    return {
+        "version": __version__,
+        "points": [
+            {"name": name, "title": example.title, "story": example.story, "n_clusters": example.n_clusters}
+            for name, example in POINTS.items()
+        ],
+        "photos": [{"name": name, "title": example.title} for name, example in PHOTOS.items()] if has_photos else [],
+        "files": [path.name for path in studio.options.files],
+        "can": {
+            "photos": has_photos,
+            "grabcut": find_spec("cv2") is not None,
+        },
+        "limits": studio.plain_limits(),
+    }

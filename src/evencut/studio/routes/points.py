@@ -1,0 +1,214 @@
+"""Points of a session: loading them, where they lie in the plane, the values of a row or a column, corrections by hand.
+
+Points and labels travel as typed arrays in the byte order of the page's machine family (little endian).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..examples import POINTS
+from ..refusals import Refused
+from ..sessions import Correction, Session
+from ..state import ExampleName, FileName, GivenFile, Here, Studio, Tab
+from ..tables import Table
+from ..tasks.reports import bandwidth_range
+
+__all__ = ["array_reply", "describe", "router", "take_table"]
+
+router = APIRouter(prefix="/api/sessions/{session}")
+
+_MOST_CELLS = 40
+_MOST_NAMES = 1000
+_MOST_DEFAULT_COLUMNS = 200
+_NOT_FEATURES = {
+    *("label", "labels", "cluster", "clusters", "class", "target", "true", "truth", "y_true", "category", "group"),
+    *("id", "index", "row", "unnamed: 0"),
+}
+
+
+class _Columns(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    columns: Annotated[list[Annotated[str, Field(max_length=200)]], Field(min_length=1, max_length=1000)]
+
+
+def array_reply(values: NDArray[Any], about: dict[str, Any] | None = None) -> Response:
+    """A typed array as bytes, what describes it in a header."""
+    little = values.astype(values.dtype.newbyteorder("<"), copy=False)
+    headers = {} if about is None else {"x-evencut": json.dumps(about)}
+    return Response(little.tobytes(), media_type="application/octet-stream", headers=headers)
+
+
+def describe(tab: Session) -> dict[str, Any]:
+    """The data of a session for the page."""
+    table = tab.need_table()
+    return {
+        "key": tab.table_key,
+        "name": table.source["name"],
+        "source": {"kind": table.source["kind"], "example": table.source.get("example")},
+        "n_rows": table.n_rows,
+        "columns": [
+            {"name": c.name, "number": c.is_number, "missing": c.missing, "n_names": len(c.names or ())}
+            for c in table.columns
+        ],
+        "chosen": tab.columns,
+        "bandwidths": tab.bandwidths,
+    }
+
+
+@router.post("/points/upload", status_code=201)
+async def upload(name: FileName, request: Request, tab: Tab, studio: Here) -> dict[str, Any]:
+    """Points from a file's bytes in the body."""
+    async with studio.upload(request) as data:
+        arguments = {"data": bytes(data), "name": name, "limits": studio.plain_limits()}
+        data.clear()
+        table, warnings = await studio.pool.run("read_table", arguments)
+        return await take_table(studio, tab, table, warnings)
+
+
+@router.post("/points/example", status_code=201)
+async def example(body: ExampleName, tab: Tab, studio: Here) -> dict[str, Any]:
+    """An embedded set of points."""
+    if body.name not in POINTS:
+        raise Refused(f"there is no example of that name; there are {', '.join(POINTS)}.", 404)
+    table, warnings = await studio.pool.run("example", {"name": body.name})
+    return await take_table(studio, tab, table, warnings)
+
+
+@router.post("/points/given", status_code=201)
+async def given(body: GivenFile, tab: Tab, studio: Here) -> dict[str, Any]:
+    """A file of the command line, by its number: no path is ever taken from the page."""
+    data, name = await studio.read_given(body.index, studio.limits.table_bytes)
+    arguments = {"data": data, "name": name, "limits": studio.plain_limits()}
+    table, warnings = await studio.pool.run("read_table", arguments)
+    return await take_table(studio, tab, table, warnings)
+
+
+async def take_table(studio: Studio, tab: Session, table: Table, warnings: list[str]) -> dict[str, Any]:
+    """Put a table in place of what the session had."""
+    await tab.stop_job()
+    studio.sessions.check_room(tab, table.n_bytes)
+    tab.set_table(table, secrets.token_urlsafe(9))
+    await _choose(tab, _default_columns(table))
+    return {**describe(tab), "warnings": warnings}
+
+
+def _default_columns(table: Table) -> list[str]:
+    """Complete columns of numbers that are not named like labels or row numbers."""
+    numbers = [column for column in table.columns if column.is_number]
+    complete = [column.name for column in numbers if not column.missing] or [numbers[0].name]
+    return [name for name in complete if name.lower() not in _NOT_FEATURES][:_MOST_DEFAULT_COLUMNS] or complete[:1]
+
+
+async def _choose(tab: Session, columns: list[str]) -> None:
+    X = tab.need_table().numbers(columns)
+    complete = X[np.isfinite(X).all(axis=1)]
+    if len(complete) < 3:
+        raise Refused(f"only {len(complete)} rows have a value in every column chosen; choose others.")
+    tab.bandwidths = await asyncio.to_thread(bandwidth_range, complete)
+    tab.columns = columns
+
+
+@router.put("/points/columns")
+async def choose(body: _Columns, tab: Tab) -> dict[str, Any]:
+    """The columns to cluster by."""
+    if len(set(body.columns)) < len(body.columns):
+        raise Refused("a column is named twice; name each once.")
+    await _choose(tab, body.columns)
+    return describe(tab)
+
+
+@router.get("/points/plane")
+async def plane(tab: Tab, studio: Here, x: str | None = None, y: str | None = None) -> Response:
+    """Where the points lie: two columns, or the leading components of those chosen."""
+    table = tab.need_table()
+    axes: Any = "pca" if x is None or y is None else [x, y]
+    found, _ = await studio.pool.run(
+        "plane", {"table": tab.table_key, "axes": axes, "columns": tab.columns}, {tab.table_key: table}
+    )
+    places = found.pop("places")
+    return array_reply(places, found)
+
+
+@router.get("/points/column")
+async def column(name: str, tab: Tab) -> Response:
+    """The values of a column: numbers, or codes of its names."""
+    found = tab.need_table().column(name)
+    if found.names is None:
+        return array_reply(found.values.astype(np.float32), {"number": True})
+    return array_reply(found.values.astype(np.int32), {"number": False, "n_names": len(found.names)})
+
+
+@router.get("/points/names")
+async def names(name: str, tab: Tab) -> dict[str, Any]:
+    """The first names of a column of names, in the order of their codes."""
+    found = tab.need_table().column(name)
+    return {"names": (found.names or [])[:_MOST_NAMES]}
+
+
+@router.get("/points/rows/{row}")
+async def row(row: int, tab: Tab) -> dict[str, Any]:
+    """The values of one row."""
+    table = tab.need_table()
+    if not 0 <= row < table.n_rows:
+        raise Refused(f"there is no row {row}; rows are 0 to {table.n_rows - 1}.", 404)
+    return {"row": row, "cells": [[c.name, c.cell(row)] for c in table.columns[:_MOST_CELLS]]}
+
+
+@router.get("/points/density")
+async def density(tab: Tab, studio: Here) -> Response:
+    """Log density of the points, for colours."""
+    values, _ = await studio.pool.run(
+        "density", {"table": tab.table_key, "columns": tab.columns}, {tab.table_key: tab.need_table()}
+    )
+    return array_reply(values)
+
+
+@router.post("/selection")
+async def correct(
+    request: Request,
+    tab: Tab,
+    studio: Here,
+    run: Annotated[str, Query(max_length=40)],
+    label: Annotated[int, Query(ge=0, le=2000)] | Literal["one"] = "one",
+) -> dict[str, Any]:
+    """Hold rows (numbers of 32 bits in the body) in one cluster: a given one, or the one most of them are in."""
+    table, shown = tab.need_table(), tab.need_run(run)
+    async with studio.upload(request) as data:
+        if not data or len(data) % 4:
+            raise Refused("the selection is empty or cut off; lasso some points first.")
+        rows = np.unique(np.frombuffer(bytes(data), "<u4"))
+    if rows[-1] >= table.n_rows:
+        raise Refused(f"the selection names row {rows[-1]}, but there are {table.n_rows}.")
+    studio.sessions.check_room(tab, rows.nbytes)
+    chosen = _free_label(tab, shown.labels[rows], shown.facts["n_clusters"]) if label == "one" else label
+    tab.corrections.append(Correction(chosen, rows))
+    return {"label": chosen, "corrections": [{"label": c.label, "n_rows": len(c.rows)} for c in tab.corrections]}
+
+
+def _free_label(tab: Session, labels: NDArray[np.int32], n_clusters: int) -> int:
+    """The cluster that most of the rows are in, unless other rows are held there and another cluster is free."""
+    known = labels[labels >= 0]
+    most = int(np.bincount(known).argmax()) if len(known) else 0
+    taken = {correction.label for correction in tab.corrections}
+    free = [label for label in range(n_clusters) if label not in taken]
+    return free[0] if most in taken and free else most
+
+
+@router.delete("/selection")
+async def release(tab: Tab, last: Annotated[bool, Query()] = False) -> dict[str, Any]:
+    """Take back the last correction, or all of them."""
+    if last and tab.corrections:
+        tab.corrections.pop()
+    elif not last:
+        tab.corrections.clear()
+    return {"corrections": [{"label": c.label, "n_rows": len(c.rows)} for c in tab.corrections]}

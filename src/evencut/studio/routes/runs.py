@@ -1,0 +1,198 @@
+"""Clusterings of a session: run one, take one from a column, diagnose it, sweep the bandwidth."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from fastapi import APIRouter
+from fastapi.responses import Response
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..methods import Method
+from ..refusals import Refused
+from ..sessions import Run, Session
+from ..state import Here, Studio, Tab
+from .points import array_reply
+
+__all__ = ["diagnosis_of", "router"]
+
+router = APIRouter(prefix="/api/sessions/{session}")
+
+_MOST_ROWS = 200
+Pane = Literal["a", "b"]
+
+
+class _Fit(BaseModel):
+    """Cluster the chosen columns by a method, for one of the two panes."""
+
+    model_config = ConfigDict(extra="forbid")
+    pane: Pane = "a"
+    method: Method
+    hold: bool = False
+
+
+class _Column(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    pane: Pane = "a"
+    name: Annotated[str, Field(max_length=200)]
+
+
+class _Sweep(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    n_clusters: Annotated[int, Field(ge=2, le=50)] = 2
+    criterion: Literal["normalized_cut", "average_association", "average_cut"] = "average_association"
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
+
+
+@router.post("/runs", status_code=202)
+async def fit(body: _Fit, tab: Tab, studio: Here) -> dict[str, Any]:
+    """Begin to cluster; the job's end names the run."""
+    table, columns, key = tab.need_table(), list(tab.columns), tab.table_key
+    holds = body.hold and body.method.tool == "evencut"
+    held = tab.hold() if holds else None
+    corrections = tuple(tab.corrections) if holds else ()
+    method = body.method.model_dump()
+    arguments = {"table": key, "columns": columns, "method": method, "held": held}
+
+    async def work(progress: Any) -> dict[str, Any]:
+        found, warnings = await studio.pool.run("fit", arguments, {key: table}, progress)
+        facts = {**found["facts"], "warnings": warnings[:10], "true_agreement": _true_agreement(tab, found["labels"])}
+        run = Run(
+            secrets.token_urlsafe(9),
+            "fit",
+            method,
+            columns,
+            found["labels"],
+            found["values"],
+            facts,
+            corrections,
+        )
+        return _show(studio, tab, run, body.pane)
+
+    return studio.start_job(tab, "clustering", work).about()
+
+
+@router.post("/runs/column", status_code=201)
+async def from_column(body: _Column, tab: Tab, studio: Here) -> dict[str, Any]:
+    """Take the labels of a column made by another tool: names, or whole numbers with -1 for noise."""
+    column = tab.need_table().column(body.name)
+    if column.names is not None:
+        labels = column.values.astype(np.int32)
+        names = column.names
+    else:
+        known = np.isfinite(column.values)
+        values = np.where(known, column.values, -1)
+        if (values != np.round(values)).any() or np.abs(values).max() > 1e9:
+            raise Refused(f"column {body.name!r} does not hold labels: some values are not whole numbers.")
+        found, codes = np.unique(values, return_inverse=True)
+        shift = int((found < 0).sum())
+        labels = (codes - shift).clip(-1).astype(np.int32)
+        names = [f"{value:g}" for value in found[shift:]]
+    if len(names) > 2000:
+        raise Refused(f"column {body.name!r} has {len(names)} different values; labels have at most 2000.")
+    facts = {
+        "column": body.name,
+        "names": [name[:60] for name in names[:100]],
+        "n_clusters": int(labels.max(initial=-1)) + 1,
+        "sizes": np.bincount(labels[labels >= 0]).tolist() if (labels >= 0).any() else [],
+        "n_noise": int((labels < 0).sum()),
+        "n_missing": 0,
+        "n_fitted": 0,
+        "seconds": 0.0,
+        "energy": None,
+        "selection": [],
+        "warnings": [],
+        "true_agreement": _true_agreement(tab, labels),
+    }
+    run = Run(secrets.token_urlsafe(9), "column", None, list(tab.columns), labels, facts=facts)
+    return _show(studio, tab, run, body.pane)
+
+
+def _show(studio: Studio, tab: Session, run: Run, pane: str) -> dict[str, Any]:
+    studio.sessions.check_room(tab, run.n_bytes)
+    tab.panes[pane] = run.id
+    tab.add_run(run, studio.limits.runs)
+    return {"pane": pane, "run": run.about()}
+
+
+def _true_agreement(tab: Session, labels: NDArray[np.int32]) -> float | None:
+    """How far labels agree with the truth of an example, by the adjusted Rand index."""
+    from sklearn.metrics import adjusted_rand_score
+
+    truth = next((c for c in tab.need_table().columns if c.name == "true" and c.names is not None), None)
+    return None if truth is None else float(adjusted_rand_score(truth.values, labels))
+
+
+@router.get("/runs/{run}")
+async def about(run: str, tab: Tab) -> dict[str, Any]:
+    """What is known of a clustering."""
+    return tab.need_run(run).about()
+
+
+@router.get("/runs/{run}/labels")
+async def labels(run: str, tab: Tab) -> Response:
+    """Its labels, 32-bit numbers, -1 for noise and rows with gaps."""
+    return array_reply(tab.need_run(run).labels)
+
+
+@router.get("/runs/{run}/values/{name}")
+async def values(run: str, name: Literal["degrees", "margin"], tab: Tab) -> Response:
+    """A number a row: degrees or margins."""
+    found = tab.need_run(run).values
+    if name not in found:
+        raise Refused(f"this clustering has no {name}.", 404)
+    return array_reply(found[name])
+
+
+@router.post("/runs/{run}/diagnosis", status_code=202)
+async def diagnose(run: str, tab: Tab, studio: Here) -> dict[str, Any]:
+    """Begin to judge a clustering; the job's end holds the report."""
+    judged = tab.need_run(run)
+
+    async def work(progress: Any) -> dict[str, Any]:
+        report = await diagnosis_of(studio, tab, judged, progress)
+        return {"run": run, **_for_page(report)}
+
+    return studio.start_job(tab, "diagnosis", work).about()
+
+
+@router.get("/runs/{run}/diagnosis")
+async def diagnosis(run: str, tab: Tab) -> dict[str, Any]:
+    """The report on a clustering that was judged before."""
+    report = tab.need_run(run).report
+    if report is None:
+        raise Refused("this clustering was not diagnosed yet.", 404)
+    return _for_page(report)
+
+
+async def diagnosis_of(studio: Studio, tab: Session, run: Run, progress: Any = None) -> dict[str, Any]:
+    """The report on a run, made once."""
+    if run.report is None:
+        arguments = {"table": tab.table_key, "columns": run.columns, "labels": run.labels}
+        run.report, _ = await studio.pool.run("diagnose", arguments, {tab.table_key: tab.need_table()}, progress)
+    return run.report
+
+
+def _for_page(report: dict[str, Any]) -> dict[str, Any]:
+    """Without the HTML, and with the gravest clusters only where there are very many."""
+    inner = dict(report["report"])
+    order = sorted(range(len(inner["clusters"])), key=lambda k: inner["clusters"][k]["verdict"] == "ok")[:_MOST_ROWS]
+    inner["clusters"] = [inner["clusters"][k] for k in order]
+    profiles = [report["profiles"][k] for k in order]
+    return {**{key: value for key, value in report.items() if key != "html"}, "report": inner, "profiles": profiles}
+
+
+@router.post("/sweep", status_code=202)
+async def sweep(body: _Sweep, tab: Tab, studio: Here) -> dict[str, Any]:
+    """Begin to try a range of bandwidths."""
+    table, key = tab.need_table(), tab.table_key
+    arguments = {"table": key, "columns": list(tab.columns), **body.model_dump()}
+
+    async def work(progress: Any) -> dict[str, Any]:
+        tab.sweep, _ = await studio.pool.run("sweep", arguments, {key: table}, progress)
+        return {"sweep": tab.sweep}
+
+    return studio.start_job(tab, "bandwidth sweep", work).about()

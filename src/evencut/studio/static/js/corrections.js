@@ -1,0 +1,101 @@
+// Corrections by hand: points inside a lasso are held in a cluster, and the fit runs again around them.
+
+import { clusterColour } from "./colours.js";
+import { count, h, notice, replace } from "./ui.js";
+
+export class Corrections {
+  constructor(points) {
+    this.points = points;
+    this.list = [];
+    this.mask = null;
+    this.element = h("section", { class: "card" });
+    this.bar = h("div", { class: "selection-bar", role: "group", "aria-label": "What to do with the selected points", hidden: true });
+    this.#show(0);
+  }
+
+  get count() {
+    return this.list.length;
+  }
+
+  set(list) {
+    this.list = list;
+    this.mask = null;
+    this.#show(0);
+  }
+
+  setSelection(mask, found) {
+    this.mask = mask;
+    this.#show(found);
+  }
+
+  #show(found) {
+    const pane = this.points.panes?.[this.points.active];
+    const parts = [h("div", { class: "card-head" }, h("h2", {}, "Correct by hand"))];
+    const lasso = h("button", { class: "small", onclick: () => this.points.setTool("lasso") }, "Take the lasso");
+    parts.push(h("p", { class: "hint" }, "Draw around a few points and say where they belong; the others follow them in a new fit."), lasso);
+    this.bar.hidden = !found;
+    if (found) {
+      const sizes = pane?.run?.facts.sizes ?? [];
+      const buttons = sizes.slice(0, 12).map((_, label) => {
+        const button = h("button", { class: "small", "data-hold": String(label), onclick: () => this.hold(label) }, h("i", { class: "swatch" }), `cluster ${pane.run.facts.names?.[label] ?? label}`);
+        button.querySelector("i").style.background = clusterColour(label);
+        return button;
+      });
+      replace(
+        this.bar,
+        h("span", {}, h("strong", {}, `${count(found)} points`), ` are, in the ${this.points.active === "a" ? "left" : "right"} clustering,`),
+        h("button", { class: "small primary-soft", "data-hold": "one", onclick: () => this.hold("one") }, "one cluster"),
+        ...buttons,
+        h("span", { class: "grow" }),
+        h("button", { class: "plain", onclick: () => this.#drop() }, "Let go"),
+      );
+    }
+    if (this.list.length) {
+      const lines = this.list.slice(-6).map(({ label, n_rows }) => {
+        const line = h("li", {}, h("i", { class: "swatch" }), `${count(n_rows)} points held in cluster ${label}`);
+        line.querySelector("i").style.background = clusterColour(label);
+        return line;
+      });
+      parts.push(
+        h("ul", { class: "held" }, lines),
+        h("div", { class: "button-row" }, h("button", { class: "small", onclick: () => this.release(true) }, "Take the last back"), h("button", { class: "small", onclick: () => this.release(false) }, "Take all back")),
+      );
+    }
+    replace(this.element, parts);
+  }
+
+  #drop() {
+    this.mask = null;
+    for (const pane of Object.values(this.points.panes)) pane.plot.setSelected(null);
+    this.#show(0);
+  }
+
+  /** Hold the selected points in a cluster and fit the active side again. */
+  async hold(label) {
+    const { api, active, panes } = this.points;
+    const run = panes[active].run;
+    if (!run || run.kind !== "fit") return notice("corrections need a clustering made here on the active side, not a column", "error");
+    // "Cluster 1" is the one where its number stands: that point is held with the others, or the names could change places.
+    const anchor = label === "one" ? null : panes[active].anchorOf(label);
+    const rows = [];
+    for (let i = 0; i < this.mask.length; i++) if (this.mask[i] || i === anchor) rows.push(i);
+    try {
+      const answer = await api.bytes(`/selection?run=${run.id}&label=${label}`, Uint32Array.from(rows));
+      this.list = answer.corrections;
+      this.#drop();
+      await this.points.run(active);
+    } catch (error) {
+      notice(error.message, "error");
+    }
+  }
+
+  async release(last) {
+    try {
+      this.list = (await this.points.api.delete(`/selection?last=${last}`)).corrections;
+      this.#show(0);
+      await this.points.run(this.points.active);
+    } catch (error) {
+      notice(error.message, "error");
+    }
+  }
+}

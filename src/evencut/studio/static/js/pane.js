@@ -1,0 +1,197 @@
+// One of the two clusterings side by side: its plot, its sizes, what is known of it, and what can be done with it.
+
+import { byCluster, byValue, clusterColour, verdictColour } from "./colours.js";
+import { methodDetail, methodTitle } from "./controls.js";
+import { Plot } from "./plot.js";
+import { count, h, percent, replace, short } from "./ui.js";
+
+const NAMED = 12;
+const MOST_MARKS = 40;
+
+/** Rows near the middle of each cluster, where its number is written. */
+function marksOf(labels, xy, names) {
+  const sums = new Map();
+  const step = Math.max(1, Math.floor(labels.length / 60000));
+  for (let i = 0; i < labels.length; i += step) {
+    if (labels[i] < 0 || Number.isNaN(xy[2 * i])) continue;
+    const sum = sums.get(labels[i]) ?? [0, 0, 0];
+    sum[0] += xy[2 * i];
+    sum[1] += xy[2 * i + 1];
+    sum[2] += 1;
+    sums.set(labels[i], sum);
+  }
+  const best = new Map();
+  for (let i = 0; i < labels.length; i += step) {
+    const sum = sums.get(labels[i]);
+    if (!sum) continue;
+    const far = Math.hypot(xy[2 * i] - sum[0] / sum[2], xy[2 * i + 1] - sum[1] / sum[2]);
+    if (!(far >= (best.get(labels[i])?.far ?? Infinity))) best.set(labels[i], { far, row: i });
+  }
+  return [...best].map(([label, { row }]) => ({ label, row, text: names?.[label] ?? String(label) }));
+}
+
+export class Pane {
+  /** on: {focus(), diagnose(), exports(), hover, leave, lasso} */
+  constructor(key, name, view, on) {
+    this.key = key;
+    this.agreement = null;
+    this.name = name;
+    this.on = on;
+    this.plot = new Plot(view, `${name} clustering`, on);
+    this.title = h("h3", {}, name);
+    this.detail = h("span", { class: "quiet" });
+    this.verdict = h("button", { class: "verdict", hidden: true, onclick: () => on.diagnose() });
+    this.sizes = h("div", { class: "sizes", role: "group", "aria-label": "Sizes of the clusters" });
+    this.facts = h("p", { class: "facts" });
+    this.scale = h("div", { class: "colour-scale", hidden: true });
+    this.element = h(
+      "section",
+      { class: "pane", "data-pane": key, "aria-label": `${name} clustering`, onpointerdown: () => on.focus() },
+      h(
+        "header",
+        {},
+        h("div", { class: "pane-title" }, this.title, this.detail),
+        h("button", { class: "small primary-soft", "data-action": "diagnose", onclick: () => on.diagnose() }, "Diagnose"),
+        h("button", { class: "small", "data-action": "export", onclick: () => on.exports() }, "Export"),
+      ),
+      h("div", { class: "plot-frame" }, this.plot.element, this.verdict),
+      this.scale,
+      this.sizes,
+      this.facts,
+    );
+  }
+
+  setPoints(xy, frame) {
+    this.xy = xy;
+    this.plot.setPoints(xy, frame);
+    if (this.labels) this.#paint();
+  }
+
+  /** A run and its labels. */
+  setRun(run, labels) {
+    this.run = run;
+    this.labels = labels;
+    this.only = null;
+    this.values = null;
+    this.setReport(null);
+    this.title.textContent = run.kind === "column" ? `Column “${run.facts.column}”` : methodTitle(run.method);
+    this.detail.textContent = run.kind === "column" ? "labels from the file" : methodDetail(run.method, run.facts);
+    this.#paint();
+    this.#showSizes();
+    this.#showFacts();
+  }
+
+  /** How far it agrees with the other side; null where there is none. */
+  setAgreement(value) {
+    this.agreement = value;
+    if (this.run) this.#showFacts();
+  }
+
+  clear() {
+    this.run = null;
+    this.labels = null;
+    this.plot.setMarks([]);
+    this.title.textContent = this.name;
+    replace(this.sizes);
+    this.facts.textContent = "";
+    this.detail.textContent = "";
+    this.setReport(null);
+  }
+
+  /** Colours by a number a row, or by cluster where it is null. */
+  setValues(values, name) {
+    this.values = values && { values, name };
+    this.#paint();
+  }
+
+  setReport(report) {
+    this.report = report;
+    this.verdict.hidden = !report;
+    if (!report) return;
+    const { verdict, confidence } = report.report;
+    const good = !report.report.biased;
+    this.verdict.className = `verdict ${good ? "good" : "bad"}`;
+    replace(this.verdict, h("span", { class: "dot" }), `${verdict === "ok" ? "no bias found" : verdict} · ${percent(confidence)}`);
+    this.verdict.querySelector(".dot").style.background = verdictColour(verdict);
+    this.verdict.title = report.headline;
+  }
+
+  repaint() {
+    if (this.labels) {
+      this.#paint();
+      this.#showSizes();
+    } else this.plot.request(false);
+  }
+
+  #paint() {
+    if (!this.xy) return;
+    if (this.values) {
+      const { colours, low, high } = byValue(this.values.values, this.values.name === "margin" ? [0, 1] : null);
+      this.plot.setColours(colours);
+      this.plot.setMarks([]);
+      replace(this.scale, h("span", {}, `${this.values.name}: ${short(low)}`), h("i", { class: "ramp" }), h("span", {}, short(high)));
+      this.scale.hidden = false;
+      return;
+    }
+    this.scale.hidden = true;
+    if (!this.labels) return;
+    this.plot.setColours(byCluster(this.labels, this.only));
+    this.plot.setMarks(this.#marks());
+  }
+
+  #marks() {
+    const found = marksOf(this.labels, this.xy, this.run.facts.names);
+    return found.length > MOST_MARKS ? [] : found;
+  }
+
+  /** The row where the number of a cluster stands. */
+  anchorOf(label) {
+    return marksOf(this.labels, this.xy).find((mark) => mark.label === label)?.row ?? null;
+  }
+
+  #showSizes() {
+    const { sizes, n_noise, names } = this.run.facts;
+    const total = sizes.reduce((a, b) => a + b, 0) + n_noise || 1;
+    const order = sizes.map((size, label) => [label, size]).sort((a, b) => b[1] - a[1]);
+    const shown = order.slice(0, NAMED);
+    const rest = order.slice(NAMED);
+    const bars = shown.map(([label, size]) => {
+      const text = names?.[label] ?? String(label);
+      const bar = h(
+        "button",
+        {
+          class: "size",
+          "aria-pressed": String(this.only === label),
+          title: `Cluster ${text}: ${count(size)} points, ${percent(size / total)}. Click to bring it out.`,
+          onclick: () => {
+            this.only = this.only === label ? null : label;
+            this.#paint();
+            this.#showSizes();
+          },
+        },
+        h("i", { class: "swatch" }),
+        h("span", {}, `${text}: ${count(size)}`),
+      );
+      bar.querySelector("i").style.background = clusterColour(label);
+      return bar;
+    });
+    if (rest.length) bars.push(h("span", { class: "size-rest" }, `and ${rest.length} more`));
+    if (n_noise) bars.push(h("span", { class: "size-rest" }, `noise: ${count(n_noise)}`));
+    replace(this.sizes, bars);
+  }
+
+  #showFacts() {
+    const { facts } = this.run;
+    const parts = [];
+    if (facts.confidence !== null && facts.confidence !== undefined) parts.push(`confidence ${percent(facts.confidence)}`);
+    if (facts.energy !== null) parts.push(`energy ${short(facts.energy, 5)}`);
+    if (this.run.kind === "fit") parts.push(`${short(facts.seconds, 2)} s`);
+    if (facts.true_agreement !== null && facts.true_agreement !== undefined) parts.push(`agreement with the truth ${facts.true_agreement.toFixed(2)}`);
+    if (this.agreement !== null) parts.push(`with the other side ${this.agreement.toFixed(2)}`);
+    if (facts.n_fitted && facts.n_fitted < this.labels.length - facts.n_missing) parts.push(`fitted on a sample of ${count(facts.n_fitted)}, the rest follow`);
+    if (facts.n_missing) parts.push(`${count(facts.n_missing)} rows with gaps left out`);
+    if (this.run.n_held) parts.push(`${count(this.run.n_held)} points held by hand`);
+    this.facts.textContent = parts.join(" · ");
+    this.facts.title = "Agreement is the adjusted Rand index: 1 is the same, 0 is chance.";
+  }
+}

@@ -1,0 +1,39 @@
+// What can be taken home from a photo: the mask, the cut-out, and the code that makes them again.
+
+import { codeBlock, dialog, h, notice, replace, save } from "./ui.js";
+
+export async function photoExportDialog(api, photo) {
+  if (!photo?.position) return notice("nothing is cut out yet; draw a box or click on the object", "error");
+  const fetched = (file) => async () => {
+    try {
+      save(await api.blob(`/photo/${file}`), file);
+    } catch (error) {
+      notice(error.message, "error");
+    }
+  };
+  const recipes = h("div", {}, h("p", { class: "hint" }, "writing the code …"));
+  dialog(
+    `Export ${photo.name}`,
+    h(
+      "div",
+      { class: "button-row" },
+      h("button", { "data-export": "mask", onclick: fetched("mask.png") }, "Mask, PNG"),
+      h("button", { "data-export": "cutout", onclick: fetched("cutout.png") }, "Cut-out with alpha, PNG"),
+    ),
+    recipes,
+  );
+  try {
+    const recipe = await api.get("/photo/recipe");
+    replace(
+      recipes,
+      h("h3", {}, "Python"),
+      h("p", { class: "hint" }, "Makes exactly this mask again."),
+      codeBlock(recipe.python, "Python code"),
+      h("button", { class: "small", "data-export": "python", onclick: () => save(recipe.python, "cut_out.py", "text/x-python") }, "Save as cut_out.py"),
+      h("h3", {}, "Command line"),
+      recipe.command ? codeBlock(recipe.command, "command line") : h("p", { class: "hint" }, `No command: ${recipe.why_no_command}`),
+    );
+  } catch (error) {
+    notice(error.message, "error");
+  }
+}

@@ -1,0 +1,138 @@
+// Small pieces of the page: elements, notices, dialogs, files to save. No styles in markup: the content policy forbids it.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "class") element.setAttribute("class", value);
+    else if (name in element && typeof value !== "string" && !(element instanceof SVGElement)) element[name] = value;
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+/** An HTML element with attributes, listeners (`onclick`) and children. */
+export function h(tag, attributes, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+/** The same for SVG. */
+export function s(tag, attributes, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+export const $ = (id) => document.getElementById(id);
+
+/** Put new children in place of the old. */
+export function replace(element, ...children) {
+  element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+}
+
+/** A notice that goes away by itself; errors stay longer and are read aloud at once. */
+export function notice(text, kind = "info") {
+  const box = h("div", { class: `notice ${kind}`, role: kind === "error" ? "alert" : "status" }, h("span", {}, text));
+  const close = h("button", { class: "plain", "aria-label": "Close this notice", onclick: () => box.remove() }, "×");
+  box.append(close);
+  $("notices").append(box);
+  setTimeout(() => box.remove(), kind === "error" ? 12000 : 5000);
+  return box;
+}
+
+/** A dialog with a title; returns the element so that it can be filled later. */
+export function dialog(title, ...content) {
+  const box = h("dialog", { class: "dialog", "aria-label": title });
+  const close = h("button", { class: "plain", "aria-label": "Close", onclick: () => box.close() }, "×");
+  box.append(h("header", {}, h("h2", {}, title), close), h("div", { class: "dialog-body" }, ...content));
+  box.addEventListener("close", () => box.remove());
+  box.addEventListener("click", (event) => event.target === box && box.close());
+  document.body.append(box);
+  box.showModal();
+  return box;
+}
+
+/** Code with a button that copies it. */
+export function codeBlock(text, label) {
+  const copy = h("button", { class: "small", onclick: () => copyText(text, label) }, "Copy");
+  return h("div", { class: "code" }, copy, h("pre", { tabindex: "0", "aria-label": label }, h("code", {}, text)));
+}
+
+export async function copyText(text, label = "text") {
+  try {
+    await navigator.clipboard.writeText(text);
+    notice(`${label} copied`);
+  } catch {
+    const box = dialog(label, h("textarea", { rows: "8", readonly: true, "aria-label": label }, text));
+    box.querySelector("textarea").select();
+  }
+}
+
+/** Save bytes or text under a name. */
+export function save(content, name, type) {
+  const address = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+  const link = h("a", { href: address, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+}
+
+/** A number as people write it: few digits, no noise. */
+export function short(value, digits = 3) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (Number.isInteger(value) && Math.abs(value) < 1e6) return String(value);
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(digits - 1).replace("e+", "e");
+  return String(Number(value.toPrecision(digits)));
+}
+
+export const count = (n) => n.toLocaleString("en-GB");
+export const percent = (share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
+
+/** Call at most once in so many milliseconds, always with the last arguments. */
+export function later(wait, call) {
+  let timer = null;
+  return (...given) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => call(...given), wait);
+  };
+}
+
+/** A control with its name, what it does in one sentence, and where to read more. */
+export function field(name, hint, topic, ...controls) {
+  const id = `f-${topic}-${Math.random().toString(36).slice(2, 7)}`;
+  const first = controls.flat()[0];
+  first.id = first.id || id;
+  first.setAttribute("aria-describedby", `${id}-hint`);
+  const more = h("a", { href: `/static/help.html#${topic}`, target: "_blank", rel: "noopener", "aria-label": `More about ${name}` }, "?");
+  return h(
+    "div",
+    { class: "field", "data-field": topic },
+    h("div", { class: "field-head" }, h("label", { for: first.id }, name), h("span", { class: "help" }, more)),
+    h("div", { class: "field-controls" }, ...controls),
+    h("p", { class: "hint", id: `${id}-hint` }, hint),
+  );
+}
+
+/** A select of [value, text] pairs. */
+export function select(options, value, onchange, attributes = {}) {
+  const box = h("select", { ...attributes, onchange: () => onchange(box.value) });
+  for (const [key, text] of options) box.append(h("option", { value: key, selected: key === value }, text));
+  return box;
+}
+
+/** Buttons of which one is pressed. */
+export function segmented(name, options, value, onchange) {
+  const box = h("div", { class: "segmented", role: "group", "aria-label": name });
+  const show = (chosen) => {
+    for (const button of box.children) button.setAttribute("aria-pressed", String(button.dataset.value === chosen));
+  };
+  for (const [key, text, title] of options) {
+    box.append(h("button", { "data-value": key, title: title ?? null, onclick: () => (show(key), onchange(key)) }, text));
+  }
+  show(value);
+  box.show = show;
+  return box;
+}

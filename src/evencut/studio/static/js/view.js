@@ -1,0 +1,57 @@
+// Which part of the plane is seen; shared by plots that pan and zoom together.
+
+export class View {
+  constructor() {
+    this.extent = [1, 1];
+    this.plots = 1; // how many are seen at once, and share the time of a frame
+    this.listeners = new Set();
+    this.reset();
+  }
+
+  /** Centre in places, zoom 1 where everything fits. */
+  reset() {
+    this.x = 0;
+    this.y = 0;
+    this.zoom = 1;
+    this.tell(false);
+  }
+
+  /** From places to pixels of a plot of that size, everything within the padding at zoom 1. */
+  map(width, height, padding) {
+    const fits = Math.min((width / 2 - padding) / this.extent[0], (height / 2 - padding) / this.extent[1]);
+    const unit = Math.max(fits, 1) * this.zoom;
+    return { sx: unit, sy: -unit, tx: width / 2 - this.x * unit, ty: height / 2 + this.y * unit };
+  }
+
+  /** How far the points reach from the middle, in places. */
+  setExtent(xy) {
+    let x = 0;
+    let y = 0;
+    for (let i = 0; i < xy.length; i += 2) {
+      const [a, b] = [Math.abs(xy[i]), Math.abs(xy[i + 1])];
+      if (a > x) x = a;
+      if (b > y) y = b;
+    }
+    this.extent = [Math.max(x, 0.02), Math.max(y, 0.02)];
+  }
+
+  pan(dx, dy) {
+    this.x += dx;
+    this.y += dy;
+    this.tell(true);
+  }
+
+  /** Zoom by a factor, keeping a place where it is. */
+  zoomAt(factor, x, y) {
+    const zoom = Math.max(0.4, Math.min(4000, this.zoom * factor));
+    const change = this.zoom / zoom;
+    this.x = x + (this.x - x) * change;
+    this.y = y + (this.y - y) * change;
+    this.zoom = zoom;
+    this.tell(true);
+  }
+
+  tell(moving) {
+    for (const listener of this.listeners) listener(moving);
+  }
+}

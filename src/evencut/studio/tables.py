@@ -1,0 +1,302 @@
+"""Tables as the studio keeps them: columns of numbers, and columns of names as codes; read from bytes of strangers.
+
+CSV and TSV, Parquet and NPY are understood. What is too large, pickled, compressed beyond measure or not a table at all
+is refused before it takes memory.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..io.arrow import is_numeric, without_index
+from ..io.cells import MISSING_WORDS
+from .options import Limits
+from .refusals import Refused, TooLarge
+
+__all__ = ["MISSING", "Column", "Table", "read_table"]
+
+_TEXT = (".csv", ".tsv", ".txt", ".data")
+_KNOWN = (*_TEXT, ".parquet", ".pq", ".npy")
+_SNIFFED = 1 << 16
+#: Cells that mean "nothing here", in the spellings people use.
+MISSING = sorted({spelled for word in MISSING_WORDS for spelled in (word, word.upper(), word.capitalize(), "NaN")})
+_MOST_NAMES = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column: numbers (missing ones are NaN), or codes of `names` (missing ones are -1)."""
+
+    name: str
+    values: NDArray[Any]
+    names: list[str] | None = None
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it can be clustered by."""
+        return self.names is None
+
+    @property
+    def missing(self) -> int:
+        """How many rows have no value here."""
+        return int((~np.isfinite(self.values)).sum() if self.is_number else (self.values < 0).sum())
+
+    def cell(self, row: int) -> float | str | None:
+        """The value of a row."""
+        value = self.values[row]
+        if self.names is not None:
+            return self.names[int(value)] if value >= 0 else None
+        return float(value) if np.isfinite(value) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns of one length, with how they were read, so that code can read them again.
+
+    Attributes
+    ----------
+    columns : list of Column
+    source : dict
+        `kind` is "csv", "parquet", "npy" or "example"; the rest is what reading needs.
+    """
+
+    columns: list[Column]
+    source: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.columns[0].values)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory it takes."""
+        return sum(column.values.nbytes + sum(map(len, column.names or ())) for column in self.columns)
+
+    def column(self, name: str) -> Column:
+        """A column by name."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise Refused(f"there is no column {name[:80]!r} in these data.", 404)
+
+    def numbers(self, names: list[str]) -> NDArray[np.floating]:
+        """The columns `names` side by side."""
+        chosen = [self.column(name) for name in names]
+        for column in chosen:
+            if not column.is_number:
+                raise Refused(f"column {column.name!r} holds names, not numbers; it can colour points or be diagnosed.")
+        return np.column_stack([column.values for column in chosen])
+
+
+def read_table(data: bytes, name: str, limits: Limits) -> Table:
+    """The table in a file's bytes; its kind is told by the suffix of `name`.
+
+    Examples
+    --------
+    >>> table = read_table(b"x,y,kind\\n1,2,a\\n3,4,b\\n", "points.csv", Limits())
+    >>> [(column.name, column.is_number) for column in table.columns]
+    [('x', True), ('y', True), ('kind', False)]
+    """
+    suffix = PurePath(name).suffix.lower()
+    if suffix not in _KNOWN:
+        raise Refused(f"{name[:80]!r} is no table known here; its name must end in {', '.join(_KNOWN)}.", 415)
+    if not data:
+        raise Refused(f"{name[:80]} is empty.")
+    if suffix == ".npy":
+        table = _from_npy(data, limits)
+    elif suffix in _TEXT:
+        table = _from_csv(data, suffix, limits)
+    else:
+        table = _from_parquet(data, limits)
+    if table.n_rows < 3:
+        raise Refused(f"{name[:80]} has {table.n_rows} rows; give at least 3 points.")
+    if not any(column.is_number for column in table.columns):
+        raise Refused(f"{name[:80]} has no column of numbers; at least one is needed.")
+    table.source["name"] = PurePath(name).name
+    return table
+
+
+def _from_npy(data: bytes, limits: Limits) -> Table:
+    file = io.BytesIO(data)
+    try:
+        version = np.lib.format.read_magic(file)
+        if version not in ((1, 0), (2, 0)):
+            raise Refused(f"this NPY file has version {version}; save it again with numpy.save.")
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, in_columns, dtype = read(file, max_header_size=10_000)
+    except (ValueError, EOFError, SyntaxError, TypeError, UnicodeDecodeError, RecursionError, MemoryError) as error:
+        raise Refused("this is not an NPY file that can be read: its header is broken.") from error
+    if dtype.hasobject:
+        raise Refused("this NPY file holds pickled objects, which could run code when read; save an array of numbers.")
+    if dtype.names is not None or dtype.kind not in "biuf":
+        raise Refused(f"this NPY file holds {str(dtype)[:80]}, not numbers; save an array of numbers.")
+    if len(shape) not in (1, 2) or 0 in shape:
+        raise Refused(f"this NPY file has shape {str(shape)[:80]}; it must be (points, columns).")
+    n_rows, n_columns = shape[0], (shape[1] if len(shape) == 2 else 1)
+    _check_size(n_rows, n_columns, limits)
+    body = data[file.tell() :]
+    if len(body) != n_rows * n_columns * dtype.itemsize:
+        raise Refused(f"this NPY file is cut off: of {n_rows} x {n_columns} values, {len(body)} bytes are there.")
+    values = np.frombuffer(body, dtype=dtype).reshape((n_rows, n_columns), order="F" if in_columns else "C")
+    columns = [Column(f"column {i + 1}", _finite(values[:, i])) for i in range(n_columns)]
+    return Table(columns, {"kind": "npy"})
+
+
+def _from_csv(data: bytes, suffix: str, limits: Limits) -> Table:
+    import pyarrow
+    import pyarrow.csv
+
+    if b"\x00" in data[:_SNIFFED]:
+        raise Refused("this is not text: it has zero bytes; save it as CSV in UTF-8.")
+    first, delimiter = _sniff(data, suffix)
+    _check_size(data.count(b"\n"), len(first), limits)
+    has_header = not any(_is_number(cell) for cell in first)
+    names = [cell.strip() for cell in first] if has_header else [f"column {i + 1}" for i in range(len(first))]
+    names = [name or f"column {i + 1}" for i, name in enumerate(names)]
+    _check_names(names, limits)
+    decimal = _decimal_point(data, delimiter)
+    try:
+        table = pyarrow.csv.read_csv(
+            pyarrow.BufferReader(data),
+            read_options=pyarrow.csv.ReadOptions(column_names=names, skip_rows=int(has_header), use_threads=False),
+            parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=False),
+            convert_options=pyarrow.csv.ConvertOptions(
+                null_values=MISSING,
+                strings_can_be_null=True,
+                auto_dict_encode=True,
+                auto_dict_max_cardinality=_MOST_NAMES,
+                timestamp_parsers=[],
+                decimal_point=decimal,
+            ),
+        )
+    except pyarrow.ArrowException as error:
+        raise Refused(f"this is not CSV that can be read ({' '.join(str(error).split())[:200]}).") from error
+    source = {"kind": "csv", "delimiter": delimiter, "header": has_header, "decimal": decimal}
+    return Table(_columns(table, limits), source)
+
+
+def _sniff(data: bytes, suffix: str) -> tuple[list[str], str]:
+    """The cells of the first line, and what parts them."""
+    import csv
+
+    try:
+        text = data[:_SNIFFED].decode("utf-8-sig", errors="strict" if len(data) < _SNIFFED else "ignore")
+    except UnicodeDecodeError as error:
+        raise Refused(f"this is not text in UTF-8 (byte {error.start}); save it as UTF-8.") from error
+    line = text.split("\n", 1)[0].rstrip("\r")
+    if not line.strip():
+        raise Refused("the first line is empty; begin with the names of the columns, or with the first point.")
+    if len(line) >= _SNIFFED - 4:
+        raise Refused("the first line is longer than 64 kB; this is not a table of points.")
+    delimiter = "\t" if suffix == ".tsv" else next((mark for mark in ";\t,|" if mark in line), ",")
+    try:
+        return next(csv.reader([line], delimiter=delimiter)), delimiter
+    except csv.Error as error:
+        raise Refused(f"this is not CSV that can be read ({error}).") from error
+
+
+def _decimal_point(data: bytes, delimiter: str) -> str:
+    """A comma where a semicolon parts cells such as 1,5 and none has a point."""
+    lines = b"".join(data[:_SNIFFED].split(b"\n")[1:20])
+    return "," if delimiter == ";" and b"," in lines and b"." not in lines else "."
+
+
+def _from_parquet(data: bytes, limits: Limits) -> Table:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(data), thrift_string_size_limit=1 << 24)
+        about = file.metadata
+        _check_size(about.num_rows, about.num_columns, limits)
+        unpacked = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+        if unpacked > 8 * limits.cells:
+            most = 8 * limits.cells / 1e6
+            raise TooLarge(f"this Parquet file unpacks to {unpacked / 1e6:.4g} MB; {most:.4g} MB are taken.")
+        _check_names(file.schema_arrow.names, limits)
+        kept = set(without_index(file.schema_arrow))
+        plain = [field.name for field in file.schema_arrow if field.name in kept and _is_plain(field.type)]
+        table = file.read(columns=plain, use_threads=False)
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise Refused(f"this is not a Parquet file that can be read ({' '.join(str(error).split())[:200]}).") from error
+    return Table(_columns(table, limits), {"kind": "parquet"})
+
+
+def _is_plain(kind: Any) -> bool:
+    """Numbers and text; not lists, structures or binary."""
+    from pyarrow import types
+
+    text = types.is_string(kind) or types.is_large_string(kind) or types.is_dictionary(kind)
+    return text or is_numeric(kind)
+
+
+def _columns(table: Any, limits: Limits) -> list[Column]:
+    """The columns of an Arrow table that can be used: numbers, and names that are not too many."""
+    import pyarrow
+
+    found = []
+    for name, column in zip(table.column_names, table.columns):
+        kind = column.type
+        if pyarrow.types.is_null(kind):
+            continue
+        if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
+            column = column.dictionary_encode()
+            kind = column.type
+        if pyarrow.types.is_dictionary(kind):
+            whole = pyarrow.chunked_array(column.chunks, kind).unify_dictionaries().combine_chunks()
+            whole = whole.chunk(0) if isinstance(whole, pyarrow.ChunkedArray) else whole
+            names = [str(value)[: limits.text_bytes] for value in whole.dictionary.to_pylist()]
+            if len(names) <= _MOST_NAMES:
+                codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+                found.append(Column(str(name), codes, names))
+        elif _is_plain(kind):
+            single = pyarrow.types.is_float32(kind)
+            values = column.cast(pyarrow.float32() if single else pyarrow.float64(), safe=False)
+            values = values.to_numpy(zero_copy_only=False)
+            found.append(Column(str(name), _finite(values)))
+    if not found:
+        raise Refused("this table has no column of numbers or names that can be used.")
+    return found
+
+
+def _finite(values: NDArray[Any]) -> NDArray[np.floating]:
+    """As numbers, in single precision where they were stored so; what is infinite or absent is missing."""
+    numbers: NDArray[Any] = np.array(values, dtype=np.float32 if values.dtype == np.float32 else np.float64)
+    numbers[~np.isfinite(numbers)] = np.nan
+    return numbers
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_size(n_rows: int, n_columns: int, limits: Limits) -> None:
+    for what, n, most in (("rows", n_rows, limits.rows), ("columns", n_columns, limits.columns)):
+        if n > most:
+            raise TooLarge(
+                f"this table has {n} {what}; {most} are taken. Use a sample, or evencut cluster --landmarks."
+            )
+    if n_rows * n_columns > limits.cells:
+        raise TooLarge(f"this table has {n_rows} x {n_columns} values; {limits.cells} are taken. Use fewer columns.")
+
+
+def _check_names(names: list[str], limits: Limits) -> None:
+    longest = max(map(len, names), default=0)
+    if longest > limits.text_bytes:
+        raise Refused(f"a column has a name of {longest} letters; at most {limits.text_bytes} are taken.")
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise Refused(f"two columns are called {name[:80]!r}; give each a name of its own.")
+        seen.add(name)

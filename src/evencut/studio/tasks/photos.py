@@ -1,0 +1,111 @@
+"""Tasks on photos: decode one, and answer the next gesture from the results of the ones before.
+
+A process keeps the chain of results of a photo; where it has none (it is new, or another one was killed), the chain is
+made again from the gestures.
+"""
+
+from __future__ import annotations
+
+import time
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..examples import PHOTOS
+from ..options import Limits
+from ..pictures import as_rgb, read_photo, shown
+from ..prompts import Prompt, drawn_strokes, extend
+from ..refusals import Refused
+
+__all__ = ["cut", "example", "grabcut", "read"]
+
+
+def read(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
+    """A photo from the bytes of a file, with a copy for the page."""
+    tell("reading the photo", None)
+    return _photo(read_photo(arguments["data"], Limits(**arguments["limits"])))
+
+
+def example(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
+    """An embedded photo."""
+    try:
+        return _photo(PHOTOS[arguments["name"]].load())
+    except (ImportError, OSError) as error:
+        raise Refused(f"this photo comes with a library that is not here ({error}): evencut[vision].") from error
+
+
+def _photo(pixels: NDArray[Any]) -> dict[str, Any]:
+    rgb = as_rgb(pixels)
+    data, media_type = shown(rgb)
+    return {"pixels": pixels, "shown": data, "media_type": media_type}
+
+
+def cut(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
+    """The labels of the pixels after a list of gestures, 0 everywhere while nothing can be told apart."""
+    image = kept[arguments["photo"]]
+    prompts = [Prompt(**prompt) for prompt in arguments["prompts"]]
+    start = time.perf_counter()
+    result = _chain(kept, arguments["photo"], image, prompts, tell)
+    seconds = time.perf_counter() - start
+    if result is None:
+        nothing: dict[str, Any] = {"seconds": seconds, "energy": None, "shares": {}}
+        return {"labels": np.zeros(image.shape[:2], np.uint8), "facts": nothing}
+    labels = np.asarray(result.labels).astype(np.uint8)
+    found, counts = np.unique(labels, return_counts=True)
+    return {
+        "labels": labels,
+        "facts": {
+            "seconds": seconds,
+            "energy": float(result.energy) if np.isfinite(result.energy) else None,
+            "rounds": int(result.n_iter),
+            "converged": bool(result.converged),
+            "shares": {str(label): count / labels.size for label, count in zip(found.tolist(), counts.tolist())},
+        },
+    }
+
+
+def _chain(kept: dict[str, Any], key: str, image: NDArray[Any], prompts: list[Prompt], tell: Any) -> Any:
+    """The last result; those of the same beginnings are kept beside the photo, and forgotten with it."""
+    name, chain = kept.get("chain", (None, []))
+    if name != key:
+        chain = []
+    known = 0
+    while known < min(len(chain), len(prompts)) and chain[known][0] == prompts[known]:
+        known += 1
+    chain = chain[:known] if known < len(prompts) else chain
+    while len(chain) < len(prompts):
+        tell("cutting out", len(chain) / len(prompts))
+        before = [result for _, result in chain]
+        chain.append((prompts[len(chain)], extend(image, before, prompts[: len(chain) + 1])))
+    kept["chain"] = (key, chain)
+    return chain[len(prompts) - 1][1]
+
+
+def grabcut(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
+    """OpenCV's grabCut from the same gestures, for comparison."""
+    try:
+        cv2 = import_module("cv2")
+    except ImportError as error:
+        raise Refused("OpenCV is not installed: pip install opencv-python-headless, to compare with it.") from error
+    image = as_rgb(kept[arguments["photo"]])[..., ::-1].copy()
+    prompts = [Prompt(**prompt) for prompt in arguments["prompts"]]
+    start = time.perf_counter()
+    tell("grabCut", None)
+    marks = np.full(image.shape[:2], cv2.GC_PR_FGD, np.uint8)
+    if prompts[0].kind == "box":
+        x0, y0, x1, y1 = prompts[0].box
+        inside = np.zeros(marks.shape, bool)
+        inside[max(y0, 0) : y1, max(x0, 0) : x1] = True
+        marks[~inside] = cv2.GC_BGD
+    else:
+        marks[0], marks[-1], marks[:, 0], marks[:, -1] = (cv2.GC_BGD,) * 4
+    strokes = drawn_strokes(prompts, marks.shape)
+    marks[strokes == 1], marks[strokes == 2] = cv2.GC_BGD, cv2.GC_FGD
+    try:
+        cv2.grabCut(image, marks, None, np.zeros((1, 65)), np.zeros((1, 65)), 5, cv2.GC_INIT_WITH_MASK)
+    except cv2.error as error:
+        raise Refused(f"grabCut cannot answer this ({str(error)[:120]}).") from error
+    object_ = (marks == cv2.GC_FGD) | (marks == cv2.GC_PR_FGD)
+    return {"labels": (1 + object_).astype(np.uint8), "facts": {"seconds": time.perf_counter() - start, "energy": None}}

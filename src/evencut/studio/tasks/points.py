@@ -1,0 +1,208 @@
+"""Tasks on points: read a table, lay it out in the plane, estimate densities, cluster."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..examples import load_points
+from ..held_labels import check_held
+from ..methods import Method, fit_labels
+from ..options import Limits
+from ..tables import Table, read_table
+
+__all__ = ["density", "example", "fit", "plane", "read", "rows_without_gaps"]
+
+_NEIGHBORS = 10
+_REFERENCE = 20_000
+_TREE_DIMENSION = 12
+_PCA_SAMPLE = 50_000
+_LISTED = 40
+
+
+def read(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> Table:
+    """A table from the bytes of a file."""
+    tell("reading the table", None)
+    return read_table(arguments["data"], arguments["name"], Limits(**arguments["limits"]))
+
+
+def example(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> Table:
+    """An embedded set of points."""
+    return load_points(arguments["name"])
+
+
+def rows_without_gaps(table: Table, columns: list[str]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The numbers of the complete rows, and which rows these are."""
+    X = table.numbers(columns)
+    complete = np.asarray(np.isfinite(X).all(axis=1))
+    return X[complete], complete
+
+
+def plane(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
+    """Places of the points for drawing, in [-1, 1] with one scale for both axes where they are alike.
+
+    Rows with gaps are put at NaN. The answer holds `places` (float32, x and y in turn) and, for either axis, the value
+    at its middle and the value of one unit.
+    """
+    table: Table = kept[arguments["table"]]
+    if arguments["axes"] == "pca":
+        X, complete = rows_without_gaps(table, arguments["columns"])
+        X = X.astype(np.float64)
+        tell("principal components", None)
+        flat = np.full((table.n_rows, 2), np.nan)
+        flat[complete] = _leading_components(X)
+        names = ["component 1", "component 2"]
+    else:
+        names = list(arguments["axes"])
+        flat = table.numbers(names).astype(np.float64)
+    low, high = _range(flat)
+    span = np.where(high > low, high - low, 1.0)
+    # One unit for both axes keeps distances true; columns of different units each fill their own axis.
+    unit = np.full(2, span.max() / 2) if span.max() <= 8 * span.min() else span / 2
+    middle = (low + high) / 2
+    places = ((flat - middle) / unit).astype(np.float32)
+    return {"places": places.ravel(), "middle": middle.tolist(), "unit": unit.tolist(), "names": names}
+
+
+def _range(flat: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    known = np.where(np.isfinite(flat), flat, np.nan)
+    if not np.isfinite(known).any():
+        return np.zeros(2), np.zeros(2)
+    return np.nan_to_num(np.nanmin(known, axis=0)), np.nan_to_num(np.nanmax(known, axis=0))
+
+
+def _leading_components(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The two directions of largest variance, found on a sample where there are many points."""
+    if X.shape[1] == 1:
+        jitter = np.random.default_rng(0).uniform(-0.1, 0.1, len(X)) * np.ptp(X)
+        return np.column_stack([X[:, 0], jitter])
+    spread = X.std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    # Columns of very different units are brought to one, as a fit would.
+    scale = spread if spread.max() > 10 * spread.min() else np.ones(len(spread))
+    sample = X if len(X) <= _PCA_SAMPLE else X[np.random.default_rng(0).choice(len(X), _PCA_SAMPLE, replace=False)]
+    centre = sample.mean(axis=0)
+    values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(((sample - centre) / scale).T)))
+    leading = vectors[:, np.argsort(values)[::-1][:2]]
+    # The sign of an eigenvector is arbitrary; fix it, so that the same data lie the same way.
+    leading = leading * np.where(np.take_along_axis(leading, np.abs(leading).argmax(axis=0)[None], 0) < 0, -1, 1)
+    return ((X - centre) / scale) @ leading
+
+
+def density(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> NDArray[np.float32]:
+    """Log density of each row up to a constant, from the distance to its tenth neighbour; NaN for rows with gaps."""
+    from scipy.spatial import cKDTree
+    from sklearn.neighbors import NearestNeighbors
+
+    table: Table = kept[arguments["table"]]
+    X, complete = rows_without_gaps(table, arguments["columns"])
+    tell("densities", None)
+    n_neighbors = min(_NEIGHBORS, len(X) - 1)
+    if X.shape[1] <= _TREE_DIMENSION:
+        radius = cKDTree(X).query(X, k=[n_neighbors + 1])[0][:, 0]
+    else:
+        # Far from a tree's reach, distances to a sample say as much about the order of densities.
+        rng = np.random.default_rng(0)
+        reference = X if len(X) <= _REFERENCE else X[rng.choice(len(X), _REFERENCE, replace=False)]
+        radius = NearestNeighbors(n_neighbors=n_neighbors + 1).fit(reference).kneighbors(X)[0][:, -1]
+    smallest = radius[radius > 0].min(initial=1.0)
+    values = np.full(table.n_rows, np.nan, dtype=np.float32)
+    values[complete] = -np.log(np.maximum(radius, smallest))
+    return values
+
+
+def fit(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
+    """Cluster the complete rows: labels (-1 for the others and for noise), and what the fit tells about itself."""
+    table: Table = kept[arguments["table"]]
+    method = Method(**arguments["method"])
+    X, complete = rows_without_gaps(table, arguments["columns"])
+    held = arguments["held"]
+    if held is not None:
+        check_held(held, method.n_clusters)
+        held = held[complete]
+    start = time.perf_counter()
+    tell("clustering", 0.0)
+    labels, model = fit_labels(method, X, held)
+    seconds = time.perf_counter() - start
+    found = np.full(table.n_rows, -1, dtype=np.int32)
+    found[complete] = labels
+    sampled = method.is_sampled(len(X))
+    return {
+        "labels": found,
+        "values": {} if sampled else _values(model, complete),
+        "facts": {
+            "seconds": seconds,
+            "energy": _number(getattr(model, "energy_", None)),
+            "n_clusters": int(labels.max(initial=-1)) + 1,
+            "sizes": np.bincount(labels[labels >= 0]).tolist() if (labels >= 0).any() else [],
+            "n_noise": int((labels < 0).sum()),
+            "n_missing": int((~complete).sum()),
+            "n_fitted": len(model.labels_) if sampled else len(X),
+            "bandwidth": _bandwidth_used(method, X),
+            "confidence": _number(getattr(getattr(model, "selection_", None), "confidence", None)),
+            "selection": _selection(getattr(model, "selection_", None)),
+        },
+    }
+
+
+def _values(model: Any, complete: NDArray[np.bool_]) -> dict[str, NDArray[np.float32]]:
+    """A number a row, for colours: degrees of the affinity, and margins where the fit knows them."""
+    found = {}
+    for name, attribute in (("degrees", "degrees_"), ("margin", "margin_")):
+        given = getattr(model, attribute, None)
+        if given is not None and len(given) == complete.sum():
+            values = np.full(len(complete), np.nan, dtype=np.float32)
+            values[complete] = given
+            found[name] = values
+    return found
+
+
+def _bandwidth_used(method: Method, X: NDArray[np.float64]) -> float | None:
+    """The mean sigma of a Gaussian kernel, so that the slider can stand where a rule has put it."""
+    if method.tool != "evencut" or method.kernel != "gaussian":
+        return None
+    if not isinstance(method.bandwidth, str):
+        return method.bandwidth
+    factor = {"scott": 1.0, "silverman": (4 / (X.shape[1] + 2)) ** (1 / (X.shape[1] + 4))}.get(method.bandwidth)
+    if factor is None:
+        return None
+    return float(np.mean(X.std(axis=0, ddof=1)) * factor * len(X) ** (-1 / (X.shape[1] + 4)))
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if value is not None and np.isfinite(value) else None
+
+
+def _selection(selection: Any) -> list[dict[str, Any]]:
+    """The tables of what an automatic choice has compared, whatever its columns are."""
+    tables = []
+    for name in ("candidates", "numbers"):
+        rows = [_plain(row) for row in (getattr(selection, name, None) or ())[:_LISTED]]
+        consensus = getattr(selection, "consensus", ()) if name == "candidates" else ()
+        rows = [{**row, **_share("consensus", consensus, i)} for i, row in enumerate(rows) if row]
+        if rows:
+            tables.append({"name": name, "columns": list(rows[0]), "rows": [list(row.values()) for row in rows]})
+    return tables
+
+
+def _share(name: str, values: Any, place: int) -> dict[str, Any]:
+    return {name: _number(values[place])} if place < len(values) else {}
+
+
+def _plain(row: Any) -> dict[str, Any]:
+    """The fields of a record (a dataclass or a named tuple) that are words or finite numbers."""
+    names = [field.name for field in fields(row)] if is_dataclass(row) else getattr(row, "_fields", ())
+    cells = {name: getattr(row, name) for name in names}
+    plain: dict[str, Any] = {}
+    for name, value in cells.items():
+        if value is None or isinstance(value, str | bool):
+            plain[name] = value
+        elif isinstance(value, int | np.integer):
+            plain[name] = int(value)
+        elif isinstance(value, float | np.floating):
+            plain[name] = _number(value)
+    return plain

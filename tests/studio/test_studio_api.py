@@ -1,0 +1,395 @@
+"""What a tab can ask of the studio: points, clusterings, diagnosis, corrections, photos, exports, and their code."""
+
+import io
+import json
+import os
+import shlex
+import signal
+import time
+from contextlib import chdir
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evencut import KernelClustering, KernelKMeans, diagnose
+from evencut.datasets import make_clumped_moons
+from evencut.studio.held_labels import are_obeyed
+
+PLAIN = {"kernel": "gaussian", "criterion": "average_association"}
+
+
+def labels_of(tab, run):
+    return np.frombuffer(tab.get(f"/runs/{run['id']}/labels").content, "<i4")
+
+
+def run_code(code, folder):
+    """Run exported code in a folder; the labels it writes."""
+    with chdir(folder):
+        exec(compile(code, "exported", "exec"), {})
+    return np.loadtxt(folder / "labels.csv", skiprows=1, dtype=int)
+
+
+def run_command(command, folder):
+    """Run an exported command line in a folder; the labels it writes."""
+    from evencut.cli import main
+
+    (folder / "labels.csv").unlink(missing_ok=True)
+    for line in command.splitlines():
+        program, *words = shlex.split(line)
+        if program == "python":
+            with chdir(folder):
+                exec(words[1], {})
+            continue
+        assert program == "evencut"
+        with chdir(folder), pytest.raises(SystemExit) as left:
+            main(words)
+        assert left.value.code == 0
+    return np.loadtxt(folder / "labels.csv", skiprows=1, dtype=int)
+
+
+def csv_of(columns):
+    rows = zip(*columns.values())
+    return "\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows), ""]).encode()
+
+
+def test_labels_are_those_of_the_library(tab):
+    tab.example("moons")
+    X, _ = make_clumped_moons(600, clump=0.5, random_state=0)
+    plain = tab.fit("a", **PLAIN)
+    even = tab.fit("b")
+    assert np.array_equal(labels_of(tab, plain), KernelKMeans(2, kernel="gaussian", random_state=0).fit_predict(X))
+    assert np.array_equal(labels_of(tab, even), KernelClustering(2, random_state=0).fit_predict(X))
+    assert plain["facts"]["true_agreement"] < 0.5
+    (candidates,) = even["facts"]["selection"]
+    assert candidates["rows"]
+    assert len(candidates["columns"]) >= 3
+    assert even["facts"]["true_agreement"] == 1.0
+
+
+def test_points_travel_as_numbers_between_minus_one_and_one(tab):
+    tab.example("moons")
+    answer = tab.get("/points/plane", params={"x": "x", "y": "y"})
+    places = np.frombuffer(answer.content, "<f4").reshape(-1, 2)
+    about = json.loads(answer.headers["x-evencut"])
+    X, _ = make_clumped_moons(600, clump=0.5, random_state=0)
+    assert np.abs(places).max() <= 1
+    assert np.allclose(places * about["unit"] + about["middle"], X, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["moons", "stragglers", "rings", "blobs", "digits"])
+def test_examples_are_what_their_code_makes(tab, name):
+    from evencut.studio.examples import POINTS, load_points
+
+    found = {}
+    exec("\n".join(POINTS[name].code), found)
+    table = load_points(name)
+    numbers = table.numbers([column.name for column in table.columns if column.is_number])
+    assert np.array_equal(numbers, found["X"])
+    assert np.array_equal(table.column("true").values, found["y"])
+    assert tab.example(name)["n_rows"] == len(found["X"])
+
+
+METHODS = [
+    PLAIN,
+    {},
+    {"n_clusters": "auto"},
+    {**PLAIN, "bandwidth": 0.1},
+    {"kernel": "knn", "equalize": "exact"},
+    {"kernel": "knn", "n_neighbors": 15, "criterion": "average_cut", "seed": 3},
+    {"kernel": "local_scaling", "equalize": "weights", "criterion": "average_association"},
+    {"kernel": "adaptive_gaussian", "n_neighbors": 9, "scale": "standard"},
+    {"tool": "kmeans"},
+    {"tool": "hdbscan", "n_neighbors": 12},
+]
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: "-".join(map(str, method.values())) or "default")
+def test_exported_code_and_command_make_the_same_labels(tab, tmp_path, method):
+    tab.example("moons")
+    run = tab.fit(**method)
+    recipe = tab.get(f"/runs/{run['id']}/recipe").json()
+    expected = labels_of(tab, run)
+    assert np.array_equal(run_code(recipe["python"], tmp_path), expected)
+    if not recipe["command"]:
+        assert recipe["why_no_command"]
+        return
+    assert np.array_equal(run_command(recipe["command"], tmp_path), expected)
+
+
+def files_of_points():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(60, 3)), rng.normal(size=(60, 3)) + 7])
+    names = np.repeat(["left", "right"], 60)
+    columns = {"a": X[:, 0], "b, odd": X[:, 1], "c": X[:, 2], "side": names}
+    import pyarrow
+    import pyarrow.parquet
+
+    parquet = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table(columns), parquet)
+    array = io.BytesIO()
+    np.save(array, X.astype(np.float32))
+    plain = {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2]}
+    german = "\n".join(["a;b;c", *(";".join(f"{v:.6f}".replace(".", ",") for v in row) for row in X), ""]).encode()
+    holes = csv_of({**plain, "b": ["NA" if i % 17 == 0 else value for i, value in enumerate(X[:, 1])]})
+    bare = "\n".join("\t".join(map(str, row)) for row in X).encode()
+    return {
+        "points.csv": csv_of(plain),
+        "points.parquet": parquet.getvalue(),
+        "points.npy": array.getvalue(),
+        "german.csv": german,
+        "holes.csv": holes,
+        "bare.tsv": bare,
+    }
+
+
+@pytest.mark.parametrize("name", ["points.csv", "points.parquet", "points.npy", "german.csv", "holes.csv", "bare.tsv"])
+def test_files_are_read_and_their_code_reads_them_again(tab, tmp_path, name):
+    data = files_of_points()[name]
+    (tmp_path / name).write_bytes(data)
+    loaded = tab.upload("/points/upload", data, name).json()
+    assert loaded["n_rows"] == 120
+    numbers = [column["name"] for column in loaded["columns"] if column["number"]]
+    assert tab.put("/points/columns", {"columns": numbers[:2]}).status_code == 200
+    run = tab.fit(kernel="knn")
+    labels = labels_of(tab, run)
+    assert (labels == -1).sum() == (8 if name == "holes.csv" else 0)
+    assert run["facts"]["n_missing"] == (labels == -1).sum()
+    recipe = tab.get(f"/runs/{run['id']}/recipe").json()
+    assert np.array_equal(run_code(recipe["python"], tmp_path), labels)
+    assert recipe["command"], recipe["why_no_command"]
+    assert np.array_equal(run_command(recipe["command"], tmp_path), labels)
+
+
+def test_columns_that_are_named_like_labels_are_not_clustered_by(tab):
+    rng = np.random.default_rng(0)
+    data = csv_of({"x": rng.normal(size=30), "y": rng.normal(size=30), "Label": np.arange(30) % 3, "id": np.arange(30)})
+    assert tab.upload("/points/upload", data, "p.csv").json()["chosen"] == ["x", "y"]
+
+
+def test_a_dense_kernel_on_many_points_sees_a_sample_and_the_code_says_so(tab, tmp_path):
+    rng = np.random.default_rng(1)
+    X = np.vstack([rng.normal(size=(400, 2)), rng.normal(size=(400, 2)) + 6])
+    np.save(tmp_path / "points.npy", X)
+    tab.upload("/points/upload", (tmp_path / "points.npy").read_bytes(), "points.npy")
+    run = tab.fit(**PLAIN, sample=300)
+    assert run["facts"]["n_fitted"] == 300
+    recipe = tab.get(f"/runs/{run['id']}/recipe").json()
+    assert np.array_equal(run_code(recipe["python"], tmp_path), labels_of(tab, run))
+    assert "sample" in recipe["why_no_command"]
+
+
+def test_diagnosis_names_the_bias_and_its_cure_cures(tab):
+    tab.example("moons")
+    run = tab.fit("a", **PLAIN)
+    found = tab.job(f"/runs/{run['id']}/diagnosis")["result"]
+    X, _ = make_clumped_moons(600, clump=0.5, random_state=0)
+    expected = diagnose(X, labels_of(tab, run))
+    assert found["report"]["verdict"] == expected.verdict == "mode isolation"
+    assert found["headline"] == expected.headline()
+    assert found["report"]["code"] == expected.code
+    cured = tab.fit("b", **found["cure"])
+    assert tab.job(f"/runs/{cured['id']}/diagnosis")["result"]["report"]["verdict"] == "ok"
+
+
+def test_labels_of_a_column_can_be_diagnosed(tab):
+    X, _ = make_clumped_moons(600, clump=0.5, random_state=0)
+    stolen = KernelKMeans(2, kernel="gaussian", random_state=0).fit_predict(X)
+    columns = {"x": X[:, 0], "y": X[:, 1], "other tool": np.array(["rest", "clump"])[stolen], "number": stolen}
+    tab.upload("/points/upload", csv_of(columns), "labelled.csv")
+    tab.put("/points/columns", {"columns": ["x", "y"]})
+    for name in ("other tool", "number"):
+        run = tab.post("/runs/column", {"pane": "a", "name": name}).json()["run"]
+        assert sorted(run["facts"]["sizes"]) == sorted(np.bincount(stolen))
+        assert tab.job(f"/runs/{run['id']}/diagnosis")["result"]["report"]["verdict"] == "mode isolation"
+    assert tab.post("/runs/column", {"pane": "a", "name": "x"}).status_code == 400
+
+
+def test_the_sweep_is_the_librarys(tab):
+    from evencut import bandwidth_sweep
+
+    tab.example("moons")
+    found = tab.job("/sweep", {"n_clusters": 2})["result"]["sweep"]
+    X, _ = make_clumped_moons(600, clump=0.5, random_state=0)
+    sigmas = [row["bandwidth"] for row in found["rows"]]
+    whole = bandwidth_sweep(X, 2, bandwidths=sigmas, random_state=0, max_points=800)
+    assert [row["verdict"] for row in found["rows"]] == [row.verdict for row in whole.rows]
+    assert found["answer"] == whole.answer()
+
+
+@pytest.mark.skipif(not are_obeyed(), reason="fit(X, y) of this version does not hold labels")
+def test_corrections_are_held_and_exported(tab, tmp_path):
+    tab.example("moons")
+    _, y = make_clumped_moons(600, clump=0.5, random_state=0)
+    run = tab.fit("a", **PLAIN)
+    for label in (0, 1):
+        rows = np.flatnonzero(y == label)[:40].astype("<u4")
+        answer = tab.client.post(
+            f"{tab.base}/selection", params={"run": run["id"], "label": label}, content=rows.tobytes()
+        )
+        assert answer.status_code == 200, answer.text
+    held = tab.fit("a", hold=True, **PLAIN)
+    labels = labels_of(tab, held)
+    for label in (0, 1):
+        assert (labels[np.flatnonzero(y == label)[:40]] == label).all()
+    recipe = tab.get(f"/runs/{held['id']}/recipe").json()
+    assert np.array_equal(run_code(recipe["python"], tmp_path), labels)
+    assert not tab.client.delete(f"{tab.base}/selection").json()["corrections"]
+
+
+def test_corrections_say_where_they_cannot_be(tab):
+    tab.example("moons")
+    run = tab.fit("a", **PLAIN)
+    path = f"{tab.base}/selection"
+    assert tab.client.post(path, params={"run": run["id"]}, content=b"").status_code == 400
+    far = np.array([600], "<u4").tobytes()
+    assert tab.client.post(path, params={"run": run["id"]}, content=far).status_code == 400
+    rows = np.arange(10, dtype="<u4").tobytes()
+    assert tab.client.post(path, params={"run": run["id"], "label": 7}, content=rows).status_code == 200
+    event = tab.job("/runs", {"method": PLAIN, "hold": True})
+    assert event["kind"] == "failed"
+    assert "cluster" in event["detail"] or "fit(X, y)" in event["detail"]
+
+
+def test_labels_and_reports_are_exported(tab):
+    import pyarrow.parquet
+
+    tab.example("moons")
+    run = tab.fit(**PLAIN)
+    labels = labels_of(tab, run)
+    text = tab.get(f"/runs/{run['id']}/labels.csv")
+    assert text.headers["content-disposition"] == 'attachment; filename="labels.csv"'
+    assert np.array_equal(np.loadtxt(io.StringIO(text.text), skiprows=1, dtype=int), labels)
+    table = pyarrow.parquet.read_table(io.BytesIO(tab.get(f"/runs/{run['id']}/labels.parquet").content))
+    assert np.array_equal(table["label"].to_numpy(), labels)
+    report = tab.get(f"/runs/{run['id']}/report.html").text
+    assert "mode isolation" in report
+    assert "KernelClustering(2" in report
+    assert "<script" not in report
+
+
+def test_one_job_at_a_time_and_progress_on_the_way(tab):
+    tab.example("digits")
+    first = tab.post("/sweep", {"n_clusters": 10})
+    assert first.status_code == 202
+    assert tab.post("/runs", {"method": {}}).status_code == 409
+    job = first.json()["id"]
+    steps = []
+    for event in tab.events(job):
+        steps.append(event)
+        if len([step for step in steps if step["kind"] == "progress"]) == 2:
+            assert tab.client.delete(f"{tab.base}/jobs/{job}").status_code == 204
+    assert steps[-1]["kind"] == "cancelled"
+    assert "1 of 12" in steps[0]["step"]
+    assert tab.fit(n_clusters=10, kernel="knn")["facts"]["n_clusters"] == 10
+
+
+def children(pid):
+    """Processes below one, told by the system's table of processes."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                found.append((int(entry.name), int(fields[1]), int(fields[11])))
+            except OSError:
+                continue
+    below = [(child, ticks) for child, parent, ticks in found if parent == pid]
+    return below + [grand for child, _ in below for grand in children(child)]
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finding the worker needs Linux's /proc")
+def test_a_worker_killed_in_the_middle_is_told_and_the_studio_goes_on(studio, tab):
+    tab.example("digits")
+    before = dict(children(studio.process.pid))
+    job = tab.post("/sweep", {"n_clusters": 10}).json()["id"]
+    events = tab.events(job)
+    next(events)
+    time.sleep(1.5)
+    # The busy process is the one whose processor time has grown most.
+    busy = max(children(studio.process.pid), key=lambda child: child[1] - before.get(child[0], 0))[0]
+    os.kill(busy, signal.SIGKILL)
+    last = list(events)[-1]
+    assert last["kind"] == "failed"
+    assert "ended before its answer" in last["detail"]
+    assert tab.fit(n_clusters=10, kernel="knn")["facts"]["n_clusters"] == 10
+
+
+def test_sessions_do_not_mix(studio, tab):
+    other = studio.tab()
+    tab.example("moons")
+    run = tab.fit(**PLAIN)
+    assert other.get("").json()["points"] is None
+    assert other.get(f"/runs/{run['id']}").status_code == 404
+    assert other.post("/runs", {"method": PLAIN}).status_code == 409
+    state = tab.get("").json()
+    assert state["panes"]["a"]["id"] == run["id"]
+    assert state["points"]["n_rows"] == 600
+    other.client.delete(other.base)
+    assert other.get("").status_code == 404
+    other.client.close()
+
+
+@pytest.fixture
+def flower(tab):
+    pytest.importorskip("skimage")
+    answer = tab.post("/photo/example", {"name": "flower"})
+    assert answer.status_code == 201, answer.text
+    return tab
+
+
+def prompt(tab, kind, points, label=2, **more):
+    event = tab.job("/photo/prompts", {"kind": kind, "points": points, "label": label, **more})
+    assert event["kind"] == "done", event
+    return np.frombuffer(tab.get("/photo/labels").content, np.uint8).reshape(427, 640)
+
+
+def test_a_photo_follows_box_clicks_undo_and_redo(flower, tmp_path):
+    from PIL import Image
+
+    box = prompt(flower, "box", [[150, 60], [560, 420]])
+    assert box[200, 320] == 2
+    assert (box[:, :140] == 1).all()
+    click = prompt(flower, "click", [[360, 380]], label=1)
+    assert click[380, 360] == 1
+    state = flower.put("/photo/position", {"position": 1}).json()
+    assert (state["position"], state["n_steps"]) == (1, 2)
+    assert np.array_equal(np.frombuffer(flower.get("/photo/labels").content, np.uint8).reshape(box.shape), box)
+    flower.put("/photo/position", {"position": 2})
+    recipe = flower.get("/photo/recipe").json()
+    with chdir(tmp_path):
+        exec(compile(recipe["python"], "exported", "exec"), {})
+    again = np.asarray(Image.open(tmp_path / "mask.png"))
+    assert np.array_equal(again > 0, click == 2)
+    mask = np.asarray(Image.open(io.BytesIO(flower.get("/photo/mask.png").content)))
+    assert np.array_equal(mask, again)
+    cut = np.asarray(Image.open(io.BytesIO(flower.get("/photo/cutout.png").content)))
+    assert np.array_equal(cut[..., 3], again)
+
+
+def test_a_photo_is_cut_out_from_one_click_and_divided_into_regions(flower):
+    click = prompt(flower, "click", [[320, 230]])
+    assert click[230, 320] == 2
+    assert 0.05 < (click == 2).mean() < 0.7
+    flower.put("/photo/position", {"position": 0})
+    assert not prompt(flower, "stroke", [[300, 200], [340, 240]], label=1).any()
+    prompt(flower, "stroke", [[40, 40], [80, 60]], label=2)
+    three = prompt(flower, "stroke", [[360, 400], [380, 410]], label=3)
+    assert set(np.unique(three)) == {1, 2, 3}
+    assert (three[200, 300], three[40, 40], three[400, 365]) == (1, 2, 3)
+
+
+def test_gestures_outside_or_on_no_photo_are_refused(studio, tab):
+    assert tab.post("/photo/prompts", {"kind": "click", "points": [[5, 5]]}).status_code == 409
+    pytest.importorskip("skimage")
+    tab.post("/photo/example", {"name": "flower"})
+    event = tab.job("/photo/prompts", {"kind": "click", "points": [[5000, 5000]]})
+    assert event["kind"] == "failed"
+    assert "outside" in event["detail"]
+
+
+def test_the_description_for_scripts_names_every_resource(studio):
+    with studio.client() as client:
+        paths = client.get("/api/openapi.json").json()["paths"]
+    for known in ("/api/sessions", "/api/sessions/{session}/sweep", "/api/sessions/{session}/photo/prompts"):
+        assert known in paths

@@ -1,0 +1,139 @@
+"""`evencut studio` as a command: what it says no to, the files it is given, and what the package carries for it."""
+
+import subprocess
+import sys
+import time
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import command, running
+from evencut.cli import main
+from evencut.studio.cures import cure_of
+from evencut.studio.guard import Guard
+from evencut.studio.options import Limits, Options
+from evencut.studio.refusals import Refused
+from evencut.studio.sessions import SessionStore
+
+
+def refused(capsys, *arguments):
+    """What the command says when it leaves with 2."""
+    with pytest.raises(SystemExit) as left:
+        main(["studio", "--no-browser", *arguments])
+    assert left.value.code == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    return said
+
+
+def test_other_machines_need_a_word(capsys):
+    said = refused(capsys, "--host", "0.0.0.0")
+    assert "--allow-remote" in said
+    assert "nothing is encrypted" in said
+
+
+def test_files_must_be_there(capsys, tmp_path):
+    assert "does not exist" in refused(capsys, str(tmp_path / "none.csv"))
+    assert "is a folder" in refused(capsys, str(tmp_path))
+    assert "--port 99999 is out of range" in refused(capsys, "--port", "99999")
+
+
+def test_a_port_that_is_taken_is_named(capsys, studio):
+    assert f"port {studio.port} of 127.0.0.1 is taken" in refused(capsys, "--port", str(studio.port))
+
+
+def test_files_of_the_command_line_are_opened_by_number(tmp_path):
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    np.save(tmp_path / "points.npy", X)
+    with running(command(str(tmp_path / "points.npy"), "--workers", "1"), tmp_path / "home") as studio:
+        with studio.client() as client:
+            assert client.get("/api/about").json()["files"] == ["points.npy"]
+        tab = studio.tab()
+        loaded = tab.post("/points/given", {"index": 0})
+        assert loaded.status_code == 201
+        assert loaded.json()["n_rows"] == 50
+        assert str(tmp_path) not in loaded.text
+        tab.client.close()
+
+
+def test_ctrl_c_ends_everything(tmp_path):
+    with running(command("--workers", "1"), tmp_path) as studio:
+        studio.process.send_signal(2)
+        assert studio.process.wait(30) == 130
+        assert not [line for line in studio.said if "Traceback" in line]
+
+
+def test_the_page_is_in_the_package_and_asks_nothing_of_others():
+    static = files("evencut.studio") / "static"
+    pages = [path for path in Path(str(static)).rglob("*") if path.is_file()]
+    assert {path.suffix for path in pages} == {".html", ".js", ".css", ".svg"}
+    for path in pages:
+        text = path.read_text(encoding="utf-8").replace("http://www.w3.org/", "")
+        assert "http://" not in text, path.name
+        assert "https://" not in text, path.name
+        assert text.count("\n") <= 450, path.name
+    markup = "".join(path.read_text(encoding="utf-8") for path in pages if path.suffix == ".html")
+    assert "<script>" not in markup
+    # Modules are asked for at once, not one after the other as imports are found.
+    for path in pages:
+        assert path.suffix != ".js" or f"/static/js/{path.name}" in markup, path.name
+    assert "style=" not in markup
+    assert "onclick" not in markup
+
+
+def test_without_its_libraries_the_command_says_what_to_install(tmp_path):
+    script = (
+        "import sys\nsys.modules['fastapi'] = None\nfrom evencut.cli import main\nmain(['studio', '--no-browser'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2
+    assert 'pip install "evencut[studio]"' in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            'import evencut; labels = evencut.KernelClustering(3, kernel="knn", equalize="exact").fit_predict(X)',
+            {"n_clusters": 3, "kernel": "knn", "equalize": "exact"},
+        ),
+        ("KernelKMeans(2, kernel=Gaussian(0.5)).fit(X)", {"kernel": "gaussian", "bandwidth": 0.5, "n_clusters": 2}),
+        (
+            "NormalizedCut(4, kernel=kernels.KNN(n_neighbors=12), scale='standard')",
+            {"n_neighbors": 12, "scale": "standard"},
+        ),
+        ("KernelClustering('auto', random_state=7)", {"n_clusters": "auto", "seed": 7}),
+    ],
+)
+def test_an_advised_line_becomes_choices(line, expected):
+    found = cure_of(line).model_dump()
+    assert {name: found[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "print('hello')", "KernelClustering(__import__('os').system('x'))", "KernelClustering(2, kernel=evil())", "("],
+)
+def test_other_lines_become_nothing(line):
+    assert cure_of(line) is None
+
+
+def test_sessions_expire_and_take_their_data_along():
+    store = SessionStore(Limits(session_s=0.0))
+    session = store.create()
+    time.sleep(0.01)
+    with pytest.raises(Refused) as gone:
+        store.get(session.id)
+    assert gone.value.status == 404
+    assert len(store) == 0
+
+
+def test_remote_studios_still_refuse_foreign_names():
+    guard = Guard(None, Options(host="0.0.0.0", port=80, token="t", allow_remote=True))
+    assert guard._is_own("192.168.1.5:80")
+    assert guard._is_own("[fe80::1]:80")
+    assert not guard._is_own("rebind.example:80")
+    assert not guard._is_own("192.168.1.5:81")
