@@ -17,11 +17,14 @@ from sklearn.metrics import adjusted_rand_score
 
 from evencut import KernelClustering
 from evencut.criteria import CRITERIA
+from evencut.diagnosis import EQUAL_SIZES as EQUAL
+from evencut.diagnosis import MODE_ISOLATION as MODE
+from evencut.diagnosis import OK
+from evencut.diagnosis import SPARSE_SUBSET as SPARSE
 from evencut.solvers import solve
 
 Sampler = Callable[[int, np.random.Generator], tuple[NDArray, NDArray]]
 
-OK, MODE, SPARSE, EQUAL = "ok", "mode isolation", "sparse subset", "equal sizes"
 KINDS = (OK, MODE, SPARSE, EQUAL)
 # Data sets drawn from a family in vain before it loses its turn.
 _TRIES = 15

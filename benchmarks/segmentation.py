@@ -215,13 +215,13 @@ def tuning_section(tuned: np.ndarray) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_sections(path: Path, sections: dict[str, str]) -> str:
+def write_sections(path: Path, sections: dict[str, str], title: str = "Interactive segmentation") -> str:
     """The page with the given sections; those not given stay as they were."""
     old = path.read_text(encoding="utf-8") if path.exists() else ""
     kept = {part.splitlines()[0]: part.strip() + "\n" for part in re.split(r"^(?=## )", old, flags=re.M)[1:]}
     for text in sections.values():
         kept[text.splitlines()[0]] = text
-    text = "# Interactive segmentation\n\n" + "\n".join(kept[title] for title in sorted(kept))
+    text = f"# {title}\n\n" + "\n".join(kept[heading] for heading in sorted(kept))
     path.write_text(text, encoding="utf-8")
     return text
 

@@ -10,6 +10,12 @@ import numpy as np
 import pytest
 
 
+@pytest.fixture(autouse=True)
+def _no_progress_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine must not add lines to what a command says; the tests of these lines bring their own limit."""
+    monkeypatch.setattr("evencut.cli.console._SLOW_SECONDS", 1e6)
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     """Random numbers that are the same whatever ran before."""

@@ -29,6 +29,8 @@ ROOMS = (
     "segmentation",
     "datasets",
     "__init__",
+    "anndata",
+    "text",
     "paper",
     "studio",
     "cli",

@@ -86,6 +86,27 @@ def test_html_and_json(run, moons):
         assert "<svg" in file.read()
 
 
+def test_an_overlap_is_no_bias(run):
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    np.savetxt("points.csv", X, delimiter=",")
+    write_labels("l.csv", (X[:, 0] > 0).astype(int))
+    code, out, _ = run("points.csv", "l.csv", "--no-header")
+    assert code == 0
+    assert out.startswith("overlap: no better border is known for clusters 0, 1")
+    assert "Nothing that was tried helps" in out
+
+
+def test_the_cure_that_was_tried_is_told(run, moons):
+    write_labels("l.csv", moons[2])
+    _, out, _ = run("points.csv", "l.csv")
+    assert "Tried KernelClustering(2, random_state=0): it moves the borders of clusters 0, 1 into a valley" in out
+    code, out, _ = run("points.csv", "l.csv", "--json")
+    (cure,) = json.loads(out)["cures"]
+    assert code == 1
+    assert cure["offered"] is True
+    assert cure["after"] < cure["before"]
+
+
 def test_a_column_among_others(run, moons):
     with open("l.csv", "w", encoding="utf-8") as file:
         file.write("id;cluster\n" + "\n".join(f"{i};{k}" for i, k in enumerate(moons[1])))

@@ -343,6 +343,16 @@ def test_other_bad_input_is_named():
         diagnose(X, y, affinity=np.eye(3))
     with pytest.raises(ValueError, match="max_points=5"):
         diagnose(X, y, max_points=5)
+    with pytest.raises(ValueError, match="scale='best'"):
+        diagnose(X, y, scale="best")
+    with pytest.raises(ValueError, match="metric='best'"):
+        diagnose(X, y, metric="best")
+    with pytest.raises(ValueError, match=r"sample_weight has shape \(3,\)"):
+        diagnose(X, y, sample_weight=np.ones(3))
+    with pytest.raises(ValueError, match="negative"):
+        diagnose(X, y, sample_weight=-np.ones(100))
+    with pytest.raises(ValueError, match="only 1 distinct points"):
+        diagnose(np.ones((100, 2)), y)
     model = KernelClustering(2, kernel="precomputed", random_state=0).fit(Gaussian(1.0).affinity(X))
     with pytest.raises(ValueError, match="pass the points"):
         model.diagnose()

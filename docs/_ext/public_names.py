@@ -40,6 +40,11 @@ def write_reference(app, config):
     text = "API reference\n=============\n\n" + "\n".join(
         section(name, title, shown) for name, title in MODULES
     )
+    # Pages of names that are gone would be built again and lead nowhere.
+    known = {f"{name}.{one}" for name, _ in MODULES for one in import_module(name).__all__}
+    for page in folder.glob("evencut*.rst"):
+        if page.stem not in known:
+            page.unlink()
     target = folder / "index.rst"
     if not target.exists() or target.read_text(encoding="utf-8") != text:
         target.write_text(text, encoding="utf-8")

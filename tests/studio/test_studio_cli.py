@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import command, running
 
+from conftest import command, running
 from evencut.cli import main
 from evencut.studio.cures import cure_of
 from evencut.studio.guard import Guard

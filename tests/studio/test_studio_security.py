@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
+
 from conftest import running, with_limits
 
 pyarrow = pytest.importorskip("pyarrow")

@@ -13,7 +13,7 @@ from .density import (
 )
 from .distinct import DistinctPoints, distinct_points
 from .equalization import density_law, equalize, equalizing_scale
-from .magnitude import check_magnitude, exact_scale, shrink_far
+from .magnitude import check_magnitude, exact_scale, shrink_far, spans_usual_range
 from .matrix import (
     Affinity,
     AffinityLike,
@@ -32,11 +32,23 @@ from .neighbors import (
     neighbor_graph,
     neighbor_recall,
 )
-from .preparation import PreparedPoints, prepare
-from .scaling import SCALES, feature_scale
+from .preparation import PreparedPoints, prepare, prepare_affinity
+from .scaling import SCALES, feature_scale, scale_of_deviations
+from .spaces import (
+    METRICS,
+    GivenDistances,
+    MetricPoints,
+    SparsePoints,
+    check_distances,
+    coordinates,
+    is_dense,
+    points_in,
+    unit_rows,
+)
 
 __all__ = [
     "MAX_TREE_FEATURES",
+    "METRICS",
     "SCALES",
     "Affinity",
     "AffinityLike",
@@ -44,13 +56,18 @@ __all__ = [
     "DenseAffinity",
     "DistinctPoints",
     "GaussianBlocks",
+    "GivenDistances",
     "GraphAffinity",
+    "MetricPoints",
     "NeighborSearch",
     "PreparedPoints",
+    "SparsePoints",
     "as_affinity",
     "check_affinity",
+    "check_distances",
     "check_magnitude",
     "condense",
+    "coordinates",
     "degrees",
     "density_law",
     "distinct_points",
@@ -60,6 +77,7 @@ __all__ = [
     "feature_scale",
     "fits_in_memory",
     "free_memory",
+    "is_dense",
     "keeps_in_memory",
     "kneighbors",
     "knn_density",
@@ -68,11 +86,16 @@ __all__ = [
     "neighbor_graph",
     "neighbor_recall",
     "parzen_density",
+    "points_in",
     "prepare",
+    "prepare_affinity",
     "scale_affinity",
+    "scale_of_deviations",
     "scott_bandwidth",
     "shrink_far",
     "silverman_bandwidth",
+    "spans_usual_range",
     "squared_distances",
+    "unit_rows",
     "whiten",
 ]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import pdist
 from scipy.special import gammaln
 
+from ..gpu.tensors import is_tensor
 from .neighbors import kneighbors
+from .on_device import density_on_device
+from .spaces import is_dense
 
 __all__ = [
     "knn_density",
@@ -38,7 +43,7 @@ def scott_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> NDArray[n
     array([1.231])
     """
     X = _points(X)
-    n_samples, n_features = float(len(X)), X.shape[1]
+    n_samples = float(len(X))
     if weights is None:
         variance = X.var(axis=0)
     else:
@@ -46,8 +51,13 @@ def scott_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> NDArray[n
         # Weights below one are shares of a point, not fewer points.
         n_samples = max(float(counts.sum()), n_samples)
         variance = np.average((X - np.average(X, axis=0, weights=counts)) ** 2, axis=0, weights=counts)
+    return scott_from_variance(variance, n_samples)
+
+
+def scott_from_variance(variance: NDArray[np.float64], n_samples: float) -> NDArray[np.float64]:
+    """Scott's rule for features of these variances."""
     spread = np.sqrt(variance * (n_samples / (n_samples - 1) if n_samples > 1 else 1.0))
-    return spread * n_samples ** (-1.0 / (n_features + 4))
+    return np.asarray(spread * n_samples ** (-1.0 / (len(variance) + 4)))
 
 
 def silverman_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -61,8 +71,12 @@ def silverman_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> NDArr
     array([1.304])
     """
     X = _points(X)
-    n_features = X.shape[1]
-    return scott_bandwidth(X, weights) * (4.0 / (n_features + 2)) ** (1.0 / (n_features + 4))
+    return scott_bandwidth(X, weights) * silverman_factor(X.shape[1])
+
+
+def silverman_factor(n_features: int) -> float:
+    """Silverman's bandwidth over Scott's."""
+    return float((4.0 / (n_features + 2)) ** (1.0 / (n_features + 4)))
 
 
 def whiten(
@@ -93,7 +107,7 @@ def whiten(
            [2., 2.]])
     """
     X = _points(X)
-    sigma = _bandwidth(X if like is None else _points(like), bandwidth, weights)
+    sigma = bandwidth_of(X if like is None else _points(like), bandwidth, weights)
     if sigma.ndim < 2:
         sigma = np.broadcast_to(sigma, X.shape[1:])
         return X / sigma, float(np.log(sigma).sum())
@@ -121,6 +135,8 @@ def parzen_density(
     >>> parzen_density([[0.0], [0.0]], bandwidth=1.0).round(3)
     array([0.399, 0.399])
     """
+    if is_tensor(X):
+        return density_on_device(parzen_density, X, bandwidth, at)
     points, log_volume = whiten(X, bandwidth)
     queries = points if at is None else whiten(at, bandwidth, like=X)[0]
     norm = np.exp(-log_volume - 0.5 * points.shape[1] * np.log(2 * np.pi)) / len(points)
@@ -138,20 +154,23 @@ def knn_radius(
     r"""Distance :math:`R_p^K` to the K-th nearest other point; never zero.
 
     Where K or more points coincide the radius is the smallest positive one found, so that
-    densities and bandwidths stay finite.
+    densities and bandwidths stay finite. Tensors give a tensor, on their device.
 
     Examples
     --------
     >>> knn_radius([[0.0], [1.0], [3.0]], 1)
     array([1., 1., 2.])
     """
-    X = _points(X)
+    if is_tensor(X):
+        return density_on_device(knn_radius, X, n_neighbors, at, n_jobs=n_jobs)
+    points: Any = _points(X) if is_dense(X) else X
     if at is None:
-        radius = kneighbors(X, n_neighbors + 1, n_jobs=n_jobs)[0][:, -1]
+        radius = kneighbors(points, n_neighbors + 1, n_jobs=n_jobs)[0][:, -1]
     else:
-        radius = kneighbors(X, n_neighbors, at=_points(at), n_jobs=n_jobs)[0][:, -1]
-    # Brute-force distances of coinciding points are rounding errors, not distances.
-    spread = np.sqrt(X.var(axis=0).sum())
+        queries: Any = _points(at) if is_dense(at) else at
+        radius = kneighbors(points, n_neighbors, at=queries, n_jobs=n_jobs)[0][:, -1]
+    # Distances between sparse rows of equal values, and those somebody computed, may be rounding errors.
+    spread = np.sqrt(points.var(axis=0).sum()) if is_dense(X) else float(radius.max())
     positive = radius > 1e-7 * spread
     smallest = radius[positive].min() if positive.any() else (1e-7 * spread or 1.0)
     return np.where(positive, radius, smallest)
@@ -171,6 +190,8 @@ def knn_density(
     >>> knn_density([[0.0], [1.0], [3.0]], 1).round(3)
     array([0.167, 0.167, 0.083])
     """
+    if is_tensor(X):
+        return density_on_device(knn_density, X, n_neighbors, at, n_jobs=n_jobs)
     X = _points(X)
     n_samples, n_features = X.shape
     radius = knn_radius(X, n_neighbors, at, n_jobs)
@@ -181,8 +202,8 @@ def knn_density(
     return np.exp(np.clip(log_density, -700, 700))
 
 
-def squared_distances(X: NDArray[np.floating], Y: NDArray[np.floating] | None = None) -> NDArray[np.floating]:
-    """Squared Euclidean distances; between the points of `X` they are exactly symmetric.
+def squared_distances(X: Any, Y: Any = None) -> NDArray[np.floating]:
+    """Squared distances (Euclidean, save for points of another metric); exactly symmetric between the points of `X`.
 
     Examples
     --------
@@ -191,6 +212,11 @@ def squared_distances(X: NDArray[np.floating], Y: NDArray[np.floating] | None = 
     array([[0., 9.],
            [9., 0.]])
     """
+    if not is_dense(X):
+        squared = X.distances(X if Y is None else Y) ** 2
+        if Y is None:
+            np.fill_diagonal(squared, 0)
+        return squared
     # Far from the origin |x|^2 + |y|^2 - 2xy cancels; about the mean it does not.
     centre = X.mean(axis=0)
     X = X - centre
@@ -210,7 +236,7 @@ def squared_distances(X: NDArray[np.floating], Y: NDArray[np.floating] | None = 
     return squared
 
 
-def _bandwidth(
+def bandwidth_of(
     X: NDArray[np.float64], bandwidth: float | str | ArrayLike, weights: ArrayLike | None = None
 ) -> NDArray[np.float64]:
     """A rule, number, vector or matrix as an array; spreads of constant features count as one."""

@@ -7,7 +7,9 @@ distances: nearer to each other than a thousandth of the distance to anyone else
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import pdist
 
 from .neighbors import NeighborSearch
+from .spaces import SparsePoints
 
 __all__ = ["DistinctPoints", "distinct_points"]
 
@@ -34,7 +37,7 @@ class DistinctPoints:
 
     Parameters
     ----------
-    points : ndarray of shape (n_points, n_features)
+    points : ndarray of shape (n_points, n_features), or SparsePoints
     weights : ndarray of shape (n_points,)
         How many rows, or how much weight, each stands for.
     of_row : ndarray of shape (n_rows,)
@@ -43,7 +46,7 @@ class DistinctPoints:
         The first row of each point.
     """
 
-    points: NDArray[np.floating]
+    points: Any
     weights: NDArray[np.float64]
     of_row: NDArray[np.intp]
     first_row: NDArray[np.intp]
@@ -57,14 +60,15 @@ class DistinctPoints:
         )
 
 
-def distinct_points(X: NDArray[np.floating], weights: NDArray[np.float64] | None = None) -> DistinctPoints:
+def distinct_points(X: Any, weights: NDArray[np.float64] | None = None) -> DistinctPoints:
     """The distinct rows of a table with their weights, near-copies merged.
 
     The order of the points depends on their values alone, not on the order of the rows or on how often one occurs.
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_features)
+    X : ndarray of shape (n_rows, n_features), or SparsePoints
+        Of sparse rows, equal ones are merged and near-copies left alone.
     weights : ndarray of shape (n_rows,), optional
         How many rows each stands for; one by default.
 
@@ -77,7 +81,7 @@ def distinct_points(X: NDArray[np.floating], weights: NDArray[np.float64] | None
     """
     weights = np.ones(len(X)) if weights is None else weights
     found = _exact(X, weights)
-    group = _near_copies(found.points)
+    group = None if isinstance(X, SparsePoints) else _near_copies(found.points)
     if group is None:
         return found
     n_groups = int(group.max()) + 1
@@ -89,13 +93,34 @@ def distinct_points(X: NDArray[np.floating], weights: NDArray[np.float64] | None
     return DistinctPoints(middle, total, group[found.of_row], first)
 
 
-def _exact(X: NDArray[np.floating], weights: NDArray[np.float64]) -> DistinctPoints:
+def _exact(X: Any, weights: NDArray[np.float64]) -> DistinctPoints:
     """Equal rows put together, sorted by a hash of their values."""
+    if isinstance(X, SparsePoints):
+        return _exact_sparse(X.rows, weights)
     _, first, of_row = np.unique(_hash(X), return_index=True, return_inverse=True)
     if not (X[first][of_row] == X).all():
         _, first, of_row = np.unique(X, axis=0, return_index=True, return_inverse=True)
     total = np.bincount(of_row.ravel(), weights).astype(np.float64)
     return DistinctPoints(X[first], total, of_row.ravel(), first)
+
+
+def _exact_sparse(X: sparse.csr_array, weights: NDArray[np.float64]) -> DistinctPoints:
+    """Equal sparse rows put together; rows of the same hash are compared in full."""
+    canonical = X.copy()
+    canonical.sum_duplicates()
+    canonical.eliminate_zeros()
+    ends = zip(canonical.indptr[:-1], canonical.indptr[1:])
+    rows = [(canonical.indices[i:j].tobytes(), canonical.data[i:j].tobytes()) for i, j in ends]
+    first_of: dict[tuple[bytes, bytes], int] = {}
+    same = np.array([first_of.setdefault(row, i) for i, row in enumerate(rows)])
+    kept = np.unique(same)
+    # The order depends on the values alone.
+    order = kept[np.argsort([zlib.crc32(rows[i][0] + rows[i][1]) for i in kept], kind="stable")]
+    place = np.empty(X.shape[0], dtype=np.intp)
+    place[order] = np.arange(len(order))
+    of_row = place[same]
+    total = np.bincount(of_row, weights).astype(np.float64)
+    return DistinctPoints(SparsePoints(canonical[order]), total, of_row, order)
 
 
 def _hash(X: NDArray[np.floating]) -> NDArray[np.uint64]:
@@ -114,23 +139,23 @@ def _near_copies(points: NDArray[np.floating]) -> NDArray[np.intp] | None:
     n_points = len(points)
     if n_points < 4:
         return None
-    search = NeighborSearch(points)
+    search = NeighborSearch(points, method="exact")
     rows = np.arange(0, n_points, max(1, n_points // _SAMPLE))
     looked_at = min(_LOOKED_AT, n_points - 1)
     near = search.query(points[rows], looked_at + 1)[0][:, 1:]
     # Where a row has more copies than are looked at, these are met among a few random points.
     some = points[rows[:: -(-len(rows) // _PAIRED)]]
-    reach = _gap_below(np.concatenate([near.ravel(), pdist(some)]))
+    reach = gap_below(np.concatenate([near.ravel(), pdist(some)]))
     if reach is None:
         return None
-    distances, indices = search.query_self(min(_MERGED_AT_ONCE, n_points))
+    distances, indices = NeighborSearch(points).query_self(min(_MERGED_AT_ONCE, n_points))
     p, place = np.nonzero(distances[:, 1:] <= reach)
     links = sparse.csr_array((np.ones(len(p)), (p, indices[p, place + 1])), shape=(n_points, n_points))
     n_groups, group = connected_components(links, directed=False)
     return group if 1 < n_groups < n_points else None
 
 
-def _gap_below(distances: NDArray[np.float64]) -> float | None:
+def gap_below(distances: NDArray[np.float64]) -> float | None:
     """A length between the distances of copies and those of points, where these are a thousand times larger."""
     found = np.sort(distances[distances > 0])
     if len(found) < 2:

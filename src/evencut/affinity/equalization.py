@@ -11,7 +11,9 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 from scipy.sparse.linalg import LinearOperator, cg
 
+from ..gpu.tensors import is_tensor
 from .matrix import Affinity, AffinityLike, as_affinity, scale_affinity
+from .on_device import by_arrays, runs_on_device, scale_on_device
 
 __all__ = ["density_law", "equalize", "equalizing_scale"]
 
@@ -108,7 +110,7 @@ def equalizing_scale(
 
     Parameters
     ----------
-    affinity : ndarray, CSR array or lazy affinity of shape (n, n)
+    affinity : ndarray, CSR array, lazy affinity, tensor or `evencut.gpu.sums.KernelSums` of shape (n, n)
         Symmetric and non-negative, with a positive diagonal (enough for s to exist) or at least
         total support.
     weights : array of shape (n,), optional
@@ -129,6 +131,10 @@ def equalizing_scale(
     >>> equalizing_scale(4 * np.eye(2))
     array([0.5, 0.5])
     """
+    if is_tensor(affinity) and not runs_on_device(affinity):
+        return by_arrays(equalizing_scale, affinity, weights=weights, tol=tol, start=start)
+    if is_tensor(affinity) or hasattr(affinity, "like"):
+        return scale_on_device(affinity, weights, tol, start)
     affinity = as_affinity(affinity)
     _check_scalable(affinity)
     if affinity.graph is None and affinity.array is None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["check_magnitude", "exact_scale", "shrink_far"]
+__all__ = ["check_magnitude", "exact_scale", "shrink_far", "spans_usual_range"]
 
 # Squared distances stay well inside the range of floats while spans are below the first, and lengths that matter
 # above the second; single precision has less of a range.
@@ -46,7 +46,27 @@ def exact_scale(X: NDArray[np.floating], names: Sequence[Any] | None = None) -> 
         _refuse(X, names, typical)
     if wide == 0 or (wide <= _LARGEST[size] and largest <= _LARGEST[size] and typical >= _SMALLEST[size]):
         return 1.0
-    return float(2.0 ** np.clip(np.round(np.log2(wide) - np.log2(_SPAN[size])), -1000, 1000))
+    scale = float(2.0 ** np.clip(np.round(np.log2(wide) - np.log2(_SPAN[size])), -1000, 1000))
+    if largest > _LARGEST[size] * scale:
+        column = int(np.abs(X).max(axis=0).argmax())
+        raise ValueError(
+            f"column {_name(column, names)} reaches {largest:.3g}, while no column spans more than {wide:.3g}: beside "
+            "so large a value differences cannot be told; subtract its smallest value, or leave the column out."
+        )
+    return scale
+
+
+def spans_usual_range(low: NDArray[np.float64], high: NDArray[np.float64], size: int) -> bool:
+    """Whether columns from `low` to `high`, in floats of `size` bytes, are as :func:`exact_scale` wants them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> spans_usual_range(np.zeros(1), np.ones(1), 4), spans_usual_range(np.zeros(1), np.full(1, 1e30), 4)
+    (True, False)
+    """
+    wide, largest = float((high - low).max()), float(max(np.abs(low).max(), np.abs(high).max()))
+    return largest <= _LARGEST[size] and (wide == 0 or 1 / _LARGEST[size] <= wide)
 
 
 def check_magnitude(X: NDArray[np.floating], names: Sequence[Any] | None = None) -> None:
@@ -87,15 +107,19 @@ def shrink_far(X: NDArray[np.floating], centre: NDArray[np.floating], radius: fl
 
 
 def _typical_length(X: NDArray[np.floating]) -> float:
-    """How far values usually are from the middle of their column, in the widest column."""
-    typical = 0.0
+    """How far a tenth of the values are from the middle of their column, in the widest column.
+
+    Fewer are the exception: a value that stands for a missing one, or a slip. Where every column has one value almost
+    everywhere, what the others usually differ by.
+    """
+    usual = rare = 0.0
     for column in X.T:
-        middle = np.median(column)
-        offset = np.abs(column / 4 - middle / 4)
-        offset = offset[offset > 0]
-        if offset.size:
-            typical = max(typical, 4 * float(np.median(offset)))
-    return typical
+        # A quarter of each: the mean of two immense values leaves the range of floats.
+        offset = np.abs(column / 4 - np.median(column / 4))
+        usual = max(usual, 4 * float(np.quantile(offset, 0.9, method="lower")))
+        away = offset[offset > 0]
+        rare = max(rare, 4 * float(np.median(away))) if away.size else rare
+    return usual or rare
 
 
 def _refuse(X: NDArray[np.floating], names: Sequence[Any] | None, typical: float) -> None:

@@ -1,34 +1,40 @@
-"""From points to their nearest neighbours: a KD-tree in low dimension, blocked brute force or an approximate
-search above. One search chooses among them, so that no other room needs to know how neighbours are found.
+"""From points to their nearest neighbours: a KD-tree in low dimension, matrix products of all pairs or of near cells
+above. One search chooses among them, so that no other room needs to know how neighbours are found.
 """
 
 from __future__ import annotations
 
 import warnings
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
-from threadpoolctl import threadpool_limits
 
+from .cells import CellSearch
+from .products import DenseProducts, SparseProducts, in_threads
+from .spaces import SparsePoints, is_dense, points_in
 from .threads import n_threads
 
 __all__ = ["MAX_TREE_FEATURES", "NeighborSearch", "kneighbors", "near_order", "neighbor_graph", "neighbor_recall"]
 
-#: Beyond this many features a KD-tree visits most of its leaves and brute force wins.
+#: Beyond this many features a KD-tree visits most of its leaves and matrix products win.
 MAX_TREE_FEATURES = 15
-# Beyond this many points in high dimension all pairs take minutes, and an approximate search pays.
-_MAX_BRUTE_POINTS = 100_000
+# Beyond this many pairs in high dimension, near cells take less time than all of them.
+_MAX_PAIRS = 6000**2
+# Cells pay while few of them hold the neighbours; beyond so many points all pairs are out of the question.
+_MAX_SHARE = 0.25
+_MANY_POINTS = 100_000
 _QUERIES_PER_BLOCK = 1 << 16
+_DISTANCES_PER_BLOCK = 1 << 22
 # An order of points along a curve looks at so many features, at so many bits of each, and at their range in a sample.
 _ORDERED_FEATURES = 8
 _ORDERED_BITS = 16
 _ORDER_SAMPLE = 4096
 _METHODS = ("auto", "exact", "approximate")
 _SYMMETRIZE = ("mean", "union", "mutual")
+_Found = tuple[NDArray[np.float64], NDArray[np.integer]]
 
 
 class NeighborSearch:
@@ -36,15 +42,22 @@ class NeighborSearch:
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
-        The points searched.
+    X : ndarray or CSR array of shape (n_samples, n_features), or points of another metric
+        The points searched; :func:`evencut.affinity.points_in` makes those of another metric.
     n_jobs : int, optional
         Threads; -1 takes all cores. The result does not depend on it.
     method : {"auto", "exact", "approximate"} or neighbours transformer, default="auto"
-        `"exact"`: a KD-tree up to 15 features, all pairs in blocks above. `"approximate"`: nearest-neighbour
-        descent of the package pynndescent (`pip install "evencut[ann]"`). `"auto"`: exact, save above 15 features
-        and 100 000 points where pynndescent is there; it then warns with the recall on a sample. Or an object
-        such as scikit-learn's `KNeighborsTransformer`, whose `transform` gives a sparse matrix of distances.
+        `"exact"`: a KD-tree up to 15 features, matrix products of all pairs above. `"approximate"`: only the cells of
+        a short k-means that are near, as many as hold 99 % of the neighbours of a sample. `"auto"`: exact, save above
+        15 features where there are more than 6000 x 6000 pairs of points and queries when it is first asked; then
+        cells are searched if few of them suffice. Or an object such as
+        scikit-learn's `KNeighborsTransformer`, whose `transform` gives a sparse matrix of distances.
+
+    Attributes
+    ----------
+    recall : float
+        Share of the true neighbours found, as far as it is known: 1 for exact searches, that of a sample for
+        approximate ones once they were asked.
 
     Examples
     --------
@@ -54,64 +67,79 @@ class NeighborSearch:
     array([[1, 0]], dtype=int32)
     """
 
-    def __init__(self, X: NDArray[np.floating], *, n_jobs: int | None = None, method: Any = "auto"):
-        self.X = X
+    def __init__(self, X: Any, *, n_jobs: int | None = None, method: Any = "auto"):
+        self.X: Any = points_in(X)
+        self.n_points = len(self.X)
         self.n_jobs = n_threads(n_jobs)
-        self.method = _choose(method, X)
-        self._warn = isinstance(method, str) and method == "auto" and self.method == "approximate"
+        self.method = _choose(method, self.X)
+        self.recall = 1.0
         self._index: Any = None
 
-    def query(self, at: NDArray[np.floating], n_neighbors: int) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
+    def query(self, at: Any, n_neighbors: int) -> _Found:
         """Distances and indices of the nearest points, nearest first, for each row of `at`."""
-        n_neighbors = _check_count(n_neighbors, self.X)
+        at, n_neighbors = points_in(at), _check_count(n_neighbors, self.n_points)
+        if not len(at):
+            return np.empty((0, n_neighbors)), np.empty((0, n_neighbors), dtype=_index_type(self.n_points))
         if self.method == "tree":
             return self._ask_tree(at, n_neighbors)
-        if self.method == "brute":
-            return self._ask_all(at, n_neighbors)
-        if self.method == "approximate":
-            if self._index is None:
-                self._index = _descent(self.X, n_neighbors, self.n_jobs)
-            indices, distances = self._index.query(at, k=n_neighbors)
-            return distances.astype(np.float64), _compact(indices, len(self.X))
+        if self.method == "metric":
+            return self._ask_metric(at, n_neighbors)
         if self._index is None:
-            self._index = clone(self.method).fit(self.X)
-        return _from_graph(self._index.transform(at), n_neighbors, len(self.X))
+            self._index = self._indexed(n_neighbors, len(at))
+        if isinstance(self._index, DenseProducts | SparseProducts | CellSearch):
+            queries = at.rows if isinstance(at, SparsePoints) else at
+            distances, indices = self._index.query(queries, n_neighbors, self.n_jobs)
+            return distances, _compact(indices, self.n_points)
+        return _from_graph(self._index.transform(at), n_neighbors, self.n_points)
 
-    def query_self(self, n_neighbors: int) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
+    def query_self(self, n_neighbors: int) -> _Found:
         """Neighbours of the points themselves, each point first among its own (also where others coincide)."""
-        n_neighbors = _check_count(n_neighbors, self.X)
-        if self.method == "approximate":
-            indices, distances = _descent(self.X, n_neighbors, self.n_jobs).neighbor_graph
-            distances, indices = distances.astype(np.float64), _compact(indices, len(self.X))
-        elif self.method == "tree" and _has_heavy_ties(self.X):
+        n_neighbors = _check_count(n_neighbors, self.n_points)
+        if self.method == "tree" and is_dense(self.X) and _has_heavy_ties(self.X):
             distances, indices = self._ask_distinct(n_neighbors)
         else:
             distances, indices = self.query(self.X, n_neighbors)
         _put_self_first(distances, indices)
-        if self._warn:
-            warnings.warn(
-                f"neighbours of {len(self.X)} points in {self.X.shape[1]} dimensions are approximate (recall "
-                f"{neighbor_recall(self.X, indices):.3f} on a sample); ask for method 'exact' or 'approximate' to "
-                "choose.",
-                stacklevel=3,
-            )
         return distances, indices
 
-    def _ask_tree(self, at: NDArray[np.floating], n_neighbors: int) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
+    def _indexed(self, n_neighbors: int, n_queries: int) -> Any:
+        """What is asked many times, made when the number of neighbours is known."""
+        if not isinstance(self.method, str):
+            return clone(self.method).fit(self.X)
+        if self.method == "sparse":
+            return SparseProducts(self.X.rows)
+        if self.method == "pairs" or (self.method == "auto" and self.n_points * n_queries <= _MAX_PAIRS):
+            return DenseProducts(self.X)
+        cells = CellSearch(self.X, n_neighbors, self.n_jobs)
+        if cells.share > _MAX_SHARE and self.method == "auto":
+            if self.n_points <= _MANY_POINTS:
+                return cells.exact
+            cells.limit(_MAX_SHARE)
+            warnings.warn(
+                f"neighbours of {self.n_points} points in {self.X.shape[1]} dimensions are approximate (recall "
+                f"{cells.recall:.3f} on a sample); ask for method 'exact', or reduce the dimension first.",
+                stacklevel=4,
+            )
+        self.recall = cells.recall
+        return cells
+
+    def _ask_tree(self, at: Any, n_neighbors: int) -> _Found:
         from scipy.spatial import cKDTree
 
+        points, queries = (self.X, at) if is_dense(self.X) else (self.X.X, at.X)
+        norm = 2.0 if is_dense(self.X) else self.X.norm
         if self._index is None:
-            self._index = cKDTree(self.X, leafsize=20)
+            self._index = cKDTree(points, leafsize=20)
         distances = np.empty((len(at), n_neighbors))
-        indices = np.empty((len(at), n_neighbors), dtype=_index_type(len(self.X)))
+        indices = np.empty((len(at), n_neighbors), dtype=_index_type(self.n_points))
         # Points in the order of the tree's leaves find their neighbours in the cache.
         order = self._index.indices if at is self.X else np.arange(len(at))
         for first in range(0, len(at), _QUERIES_PER_BLOCK):
             rows = order[first : first + _QUERIES_PER_BLOCK]
             # A list of ranks keeps two axes also for one neighbour.
-            found = self._index.query(at[rows], k=np.arange(1, n_neighbors + 1), workers=self.n_jobs)
-            distances[rows], indices[rows] = found
-        if len(at) and indices.max() >= len(self.X):
+            ranks = np.arange(1, n_neighbors + 1)
+            distances[rows], indices[rows] = self._index.query(queries[rows], k=ranks, p=norm, workers=self.n_jobs)
+        if indices.max() >= self.n_points:
             # The tree answers so where squared distances overflow; no loop may ever see such an index.
             raise ValueError(
                 "distances between these points leave the range of floating-point numbers; divide the columns by one "
@@ -119,15 +147,21 @@ class NeighborSearch:
             )
         return distances, indices
 
-    def _ask_all(self, at: NDArray[np.floating], n_neighbors: int) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
-        from sklearn.neighbors import NearestNeighbors
+    def _ask_metric(self, at: Any, n_neighbors: int) -> _Found:
+        """All distances that the points give, a block of rows at a time."""
+        from ._nearest_loops import keep_nearest
 
-        if self._index is None:
-            self._index = NearestNeighbors(algorithm="brute").fit(self.X)
-        # Ties are broken alike only while each query belongs to one thread: few queries get few threads.
-        with threadpool_limits(min(self.n_jobs, max(1, len(at) // 1025))):
-            distances, indices = self._index.kneighbors(at, n_neighbors)
-        return distances.astype(np.float64, copy=False), _compact(indices, len(self.X))
+        best = np.full((len(at), n_neighbors), np.inf)
+        indices = np.full(best.shape, -1, dtype=_index_type(self.n_points))
+        no_offset = np.zeros(self.n_points)
+        step = max(1, _DISTANCES_PER_BLOCK // self.n_points)
+
+        def search(first: int) -> None:
+            rows = np.arange(first, min(first + step, len(at)))
+            keep_nearest(np.ascontiguousarray(at[rows].distances(self.X)), no_offset, 0, rows, best, indices)
+
+        in_threads(search, range(0, len(at), step), self.n_jobs)
+        return best, indices
 
     def _ask_distinct(self, n_neighbors: int) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
         """Neighbours by way of the distinct points: crowds of equal points would fill a leaf of the tree."""
@@ -266,7 +300,7 @@ def neighbor_recall(
     return float(np.mean(found <= reach[:, None] * (1 + 1e-5)))
 
 
-def _choose(method: Any, X: NDArray) -> Any:
+def _choose(method: Any, X: Any) -> Any:
     """The search behind a method's name, or the transformer itself."""
     if not isinstance(method, str):
         if not (hasattr(method, "fit") and hasattr(method, "transform")):
@@ -274,19 +308,15 @@ def _choose(method: Any, X: NDArray) -> Any:
         return method
     if method not in _METHODS:
         raise ValueError(f"method={method!r} is not known; choose one of {_METHODS} or give a neighbours transformer.")
-    exact = "tree" if X.shape[1] <= MAX_TREE_FEATURES else "brute"
+    if isinstance(X, SparsePoints):
+        return "sparse"
+    if not is_dense(X):
+        return "tree" if X.norm is not None and X.shape[1] <= MAX_TREE_FEATURES else "metric"
     if method == "approximate":
         return method
-    large = exact == "brute" and len(X) > _MAX_BRUTE_POINTS
-    return "approximate" if method == "auto" and large and find_spec("pynndescent") else exact
-
-
-def _descent(X: NDArray[np.floating], n_neighbors: int, n_jobs: int) -> Any:
-    try:
-        from pynndescent import NNDescent
-    except ImportError as error:
-        raise ImportError('approximate neighbours need pynndescent: pip install "evencut[ann]".') from error
-    return NNDescent(X, n_neighbors=max(n_neighbors, 2), random_state=0, n_jobs=n_jobs)
+    if X.shape[1] <= MAX_TREE_FEATURES:
+        return "tree"
+    return "auto" if method == "auto" else "pairs"
 
 
 def _from_graph(graph: Any, n_neighbors: int, n_samples: int) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
@@ -323,10 +353,10 @@ def _put_self_first(distances: NDArray, indices: NDArray) -> None:
     distances[:, 0] = 0.0
 
 
-def _check_count(n_neighbors: int, X: NDArray) -> int:
+def _check_count(n_neighbors: int, n_points: int) -> int:
     if n_neighbors < 1:
         raise ValueError(f"n_neighbors={n_neighbors} must be at least 1.")
-    return min(int(n_neighbors), len(X))
+    return min(int(n_neighbors), n_points)
 
 
 def _index_type(largest: int) -> type[np.integer]:

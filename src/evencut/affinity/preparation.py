@@ -1,4 +1,6 @@
-"""What every estimator and the diagnosis do to a table before distances are taken: scale it, and merge copies."""
+"""What every estimator and the diagnosis do to a table before distances are taken: scale it, take rows to unit length
+for cosine, and merge copies.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +10,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from . import limits
 from .condensing import condense
-from .distinct import DistinctPoints, distinct_points
+from .distinct import distinct_points
 from .magnitude import check_magnitude, exact_scale
+from .matrix import as_affinity
 from .neighbors import near_order
 from .scaling import feature_scale
+from .spaces import SparsePoints, check_not_negative, is_dense, points_in
 
-__all__ = ["PreparedPoints", "prepare"]
+__all__ = ["PreparedPoints", "prepare", "prepare_affinity"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +30,7 @@ class PreparedPoints:
 
     Parameters
     ----------
-    points : ndarray of shape (n_points, n_features)
+    points : ndarray of shape (n_points, n_features), or sparse points, or points of another metric
         Distinct, scaled, in an order that depends on their values alone.
     weights : ndarray of shape (n_points,)
         Weight of the rows that each stands for.
@@ -35,6 +40,8 @@ class PreparedPoints:
         The first row of each point.
     feature_scale : ndarray of shape (n_features,)
         What the columns were divided by.
+    metric : str
+        As in :func:`evencut.affinity.points_in`.
     """
 
     points: Any
@@ -42,6 +49,7 @@ class PreparedPoints:
     of_row: NDArray[np.intp]
     first_row: NDArray[np.intp]
     feature_scale: NDArray[np.float64]
+    metric: str = "euclidean"
 
     @property
     def given_order(self) -> NDArray[np.intp]:
@@ -49,14 +57,18 @@ class PreparedPoints:
         return np.argsort(self.first_row, kind="stable")
 
     def scaled(self, X: Any) -> Any:
-        """New rows in the units of the points."""
-        if np.all(self.feature_scale == 1):
-            return X
-        return (X / self.feature_scale).astype(X.dtype, copy=False)
+        """New rows as points: in the units, and under the metric, of those that were prepared."""
+        if self.metric == "precomputed":
+            check_not_negative(X)
+        if isinstance(self.points, SparsePoints) and not sparse.issparse(X):
+            X = sparse.csr_array(X)
+        elif sparse.issparse(X) and is_dense(self.points):
+            X = X.toarray()
+        return points_in(_divided(X, self.feature_scale), self.metric)
 
 
 def prepare(
-    X: NDArray[np.floating],
+    X: Any,
     weights: NDArray[np.float64] | None = None,
     *,
     scale: str | None = "auto",
@@ -65,16 +77,18 @@ def prepare(
     most: int | None = None,
     names: Sequence[Any] | None = None,
     n_jobs: int | None = None,
+    metric: str = "euclidean",
 ) -> PreparedPoints:
     """The points of a table: rows of weight zero left out, columns scaled, copies merged.
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_features)
+    X : ndarray or CSR array of shape (n_rows, n_features), or distances of shape (n_rows, n_rows)
     weights : ndarray of shape (n_rows,), optional
         How many rows each stands for; one by default.
     scale : {"auto", "standard", None}
-        As in :func:`feature_scale`.
+        As in :func:`feature_scale`; `"auto"` scales nothing under another metric than the Euclidean, where columns have
+        one unit, and in sparse rows, whose columns are counts of one kind.
     has_units : bool
         Whether lengths have a meaning; otherwise a table of very large or small values is rescaled, exactly.
     merge : bool
@@ -84,6 +98,8 @@ def prepare(
     names : sequence, optional
         Of the columns, for errors.
     n_jobs : int, optional
+    metric : str
+        As in :func:`evencut.affinity.points_in`; columns are scaled before rows take unit length.
 
     Examples
     --------
@@ -92,24 +108,72 @@ def prepare(
     >>> len(table.points), table.weights[table.of_row].tolist()
     (2, [2.0, 1.0, 2.0])
     """
-    weights = np.ones(len(X)) if weights is None else weights
+    weights = np.ones(X.shape[0]) if weights is None else weights
     kept = np.flatnonzero(weights > 0)
-    rows, counts = (X, weights) if len(kept) == len(X) else (X[kept], weights[kept])
-    divisor = feature_scale(rows, scale, counts)
-    scaled = rows if np.all(divisor == 1) else (rows / divisor).astype(rows.dtype, copy=False)
-    if has_units:
-        check_magnitude(scaled, names)
-    elif (unit := exact_scale(scaled, names)) != 1:
+    if metric == "precomputed":
+        points = points_in(X, metric)[kept]
+        return _as_they_are(points, weights, kept, np.ones(X.shape[1]), metric)
+    rows, counts = (X, weights) if len(kept) == X.shape[0] else (X[kept], weights[kept])
+    if scale == "auto" and (metric != "euclidean" or sparse.issparse(X)):
+        scale = None
+    if scale is not None and sparse.issparse(X):
+        raise ValueError(f"scale={scale!r} does not take sparse rows; scale them first, or leave it to 'auto'.")
+    divisor = np.ones(X.shape[1]) if scale is None else feature_scale(rows, scale, counts)
+    points = points_in(_divided(rows, divisor), metric)
+    if isinstance(points, SparsePoints):
+        _check_sparse_magnitude(points.rows)
+    elif not is_dense(points):
+        return _as_they_are(points, weights, kept, divisor, metric)
+    elif has_units:
+        check_magnitude(points, names)
+    elif metric == "euclidean" and (unit := exact_scale(points, names)) != 1:
         divisor = divisor * unit
-        scaled = (rows / divisor).astype(rows.dtype, copy=False)
-    if merge:
-        found = distinct_points(scaled, counts)
-    else:
-        found = DistinctPoints(scaled, counts, np.arange(len(scaled)), np.arange(len(scaled)))
-    if most is not None:
+        points = _divided(rows, divisor)
+    if not merge:
+        return _as_they_are(points, weights, kept, divisor, metric)
+    found = distinct_points(points, counts)
+    # Middles of sparse rows would be dense.
+    if most is not None and is_dense(points):
         found = condense(found, most, n_jobs=n_jobs)
-    if merge and len(found.points) > limits.MANY_POINTS:
+    if is_dense(points) and len(found.points) > limits.MANY_POINTS:
         found = found.taken(near_order(found.points))
-    of_row = np.full(len(X), -1, dtype=np.intp)
+    of_row = np.full(X.shape[0], -1, dtype=np.intp)
     of_row[kept] = found.of_row
-    return PreparedPoints(found.points, found.weights, of_row, kept[found.first_row], divisor)
+    return PreparedPoints(found.points, found.weights, of_row, kept[found.first_row], divisor, metric)
+
+
+def prepare_affinity(affinity: Any, weights: NDArray[np.float64]) -> PreparedPoints:
+    """The rows and columns of positive weight of an affinity given in place of points; it is never scaled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> prepare_affinity(np.eye(3), np.array([1.0, 0.0, 1.0])).points.shape
+    (2, 2)
+    """
+    kept = np.flatnonzero(weights > 0)
+    points = affinity if len(kept) == len(weights) else as_affinity(affinity).among(kept).entries
+    return _as_they_are(points, weights, kept, np.ones(affinity.shape[1]), "euclidean")
+
+
+def _as_they_are(
+    points: Any, weights: NDArray[np.float64], kept: NDArray[np.intp], divisor: NDArray[np.float64], metric: str
+) -> PreparedPoints:
+    """Every row a point, in the order given."""
+    of_row = np.full(len(weights), -1, dtype=np.intp)
+    of_row[kept] = np.arange(len(kept))
+    return PreparedPoints(points, weights[kept], of_row, kept, divisor, metric)
+
+
+def _divided(rows: Any, divisor: NDArray[np.float64]) -> Any:
+    return rows if np.all(divisor == 1) else (rows / divisor).astype(rows.dtype, copy=False)
+
+
+def _check_sparse_magnitude(X: sparse.csr_array) -> None:
+    """Raise where squares of the values leave the range of floats."""
+    largest = float(np.abs(X.data).max(initial=0.0))
+    if largest > 1e140 or (0 < largest < 1e-140):
+        raise ValueError(
+            f"the values of X reach {largest:.3g}, and squares of such values leave the range of floating-point "
+            "numbers; divide X by that first."
+        )

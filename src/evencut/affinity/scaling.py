@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SCALES", "feature_scale"]
+__all__ = ["SCALES", "feature_scale", "scale_of_deviations"]
 
 #: The ways of scaling by the names the estimators take.
 SCALES = ("auto", "standard", None)
@@ -38,12 +40,26 @@ def feature_scale(
     >>> feature_scale(np.array([[0.0, 0.0], [2.0, 200.0]]), "standard")
     array([  1., 100.])
     """
-    if scale is None or (scale == "auto" and X.shape[1] <= _MOST_COORDINATES):
-        return np.ones(X.shape[1])
-    deviation = _deviations(X, weights)
+    return scale_of_deviations(lambda: _deviations(X, weights), scale, X.shape[1])
+
+
+def scale_of_deviations(
+    deviations: Callable[[], NDArray[np.float64]], scale: str | None, n_features: int
+) -> NDArray[np.float64]:
+    """The same from the standard deviations of the columns, which are asked for only where they matter.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scale_of_deviations(lambda: np.array([1.0, 100.0]), "standard", 2)
+    array([  1., 100.])
+    """
+    if scale is None or (scale == "auto" and n_features <= _MOST_COORDINATES):
+        return np.ones(n_features)
+    deviation = deviations()
     varying = deviation > 0
     if scale == "auto" and (not varying.any() or deviation.max() <= _SPREAD_OF_UNITS * deviation[varying].min()):
-        return np.ones(X.shape[1])
+        return np.ones(n_features)
     return np.where(varying, deviation, 1.0)
 
 

@@ -26,6 +26,7 @@ COMMANDS = (
     "predict",
     "diagnose",
     "segment",
+    "segment-folder",
     "studio",
     "reproduce",
 )
@@ -72,7 +73,8 @@ def build_app() -> Any:
         """Kernel clustering without density bias."""
 
     for name in COMMANDS:
-        app.command(name)(getattr(import_module(f"evencut.cli.{name}"), name))
+        function = name.replace("-", "_")
+        app.command(name)(getattr(import_module(f"evencut.cli.{function}"), function))
     return app
 
 

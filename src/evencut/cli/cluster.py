@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from evencut.affinity import METRICS
+from evencut.cli.choose_device import CPU, check_device, on_device
 from evencut.cli.cluster_files import cluster_blocks, is_pattern
 from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
@@ -17,6 +19,7 @@ from evencut.cli.pictures import check_picture, save_figure
 from evencut.cli.table_options import Columns, Decimal, Header, Key, Missing, column_list, tell
 from evencut.criteria import CRITERIA
 from evencut.estimators import KernelClustering, LandmarkClustering
+from evencut.gpu.tensors import to_array
 from evencut.io import MISSING, Source, Table, check_output_format, read_table
 from evencut.kernels import KERNELS
 from evencut.solvers import SOLVERS
@@ -67,6 +70,9 @@ def cluster(
     missing: Missing = MISSING[0],
     decimal: Decimal = None,
     standardize: Annotated[bool, typer.Option("--standardize", help="Give columns mean 0 and deviation 1.")] = False,
+    metric: Annotated[
+        str, typer.Option(help=f"How points are compared: {names(METRICS)} precomputed reads a table of distances.")
+    ] = _DEFAULTS["metric"],
     kernel: Annotated[
         str, typer.Option(help=f"{names(_KERNELS)} auto compares several scales and takes the best.")
     ] = _DEFAULTS["kernel"],
@@ -89,6 +95,9 @@ def cluster(
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="With --landmarks: Dask scheduler whose workers do it.")
     ] = None,
+    device: Annotated[
+        str, typer.Option(metavar="cpu|cuda", help="Where to cluster; a GPU is cuda, or cuda:1 for the second.")
+    ] = CPU,
     seed: Seed = 0,
     n_jobs: Annotated[
         int | None,
@@ -97,6 +106,8 @@ def cluster(
 ) -> None:
     """Cluster the points in a file."""
     estimator = _estimator(kernel, criterion, equalize, solver, n_jobs)
+    check_name("--metric", metric, METRICS)
+    estimator.set_params(metric=metric)
     check_name("--missing", missing, MISSING)
     if landmarks is not None:
         _check_unused(
@@ -109,6 +120,7 @@ def cluster(
             append=append,
             decimal=decimal,
             missing=missing != MISSING[0],
+            device=device != CPU,
         )
         model = _landmark_model(estimator, landmarks, n_clusters, seed)
         model.set_params(scale="standard" if standardize else "auto")
@@ -123,6 +135,7 @@ def cluster(
     _set_kernel_parameters(estimator, kernel, n_neighbors=n_neighbors, bandwidth=bandwidth)
     estimator.set_params(n_clusters=n_clusters, random_state=seed)
     source = Source(file, keep=append)
+    check_device(device)
     _check_files(file, output, plot, save)
     with progress() as step:
         step(f"reading {source.name}")
@@ -134,7 +147,7 @@ def cluster(
         X = table.values if scaling is None else scaling.apply(table.values)
         step(f"clustering {len(X)} points in {X.shape[1]} dimensions")
         with library_errors_are_the_users():
-            labels = estimator.fit(X).labels_
+            labels = to_array(estimator.fit(on_device(X, device)).labels_)
         step(f"writing {output}")
         write_labels(output, labels, source=source if append else None, table=table, header=header, key=key)
         if save is not None:
@@ -184,6 +197,7 @@ def _landmark_model(
         solver=estimator.solver,
         random_state=seed,
         n_jobs=estimator.n_jobs,
+        metric=estimator.metric,
     )
 
 

@@ -10,8 +10,10 @@ from typing import Annotated, Any
 import typer
 from numpy.typing import NDArray
 
+from evencut.affinity import METRICS
 from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
+from evencut.cli.options import names
 from evencut.cli.outputs import check_distinct, check_writable, whole_file
 from evencut.cli.table_options import Columns, Decimal, Header, Key, Missing, column_list, tell
 from evencut.diagnosis import diagnose as diagnose_labels
@@ -46,9 +48,11 @@ def diagnose(
     key: Key = None,
     missing: Missing = MISSING[0],
     decimal: Decimal = None,
+    metric: Annotated[str, typer.Option(help=f"How points are compared: {names(METRICS)}")] = "euclidean",
 ) -> int:
     """Say whether a clustering is biased by density, how, and what cures it."""
     check_name("--missing", missing, MISSING)
+    check_name("--metric", metric, METRICS)
     in_blocks = labels is not None and Path(labels).is_dir()
     if data == "-" and labels == "-":
         raise UserError("points and labels cannot both come from standard input; give one of them as a file.")
@@ -59,13 +63,13 @@ def diagnose(
         step(f"reading {data}" + (f" and {labels}" if labels is not None else ""))
         asked = column_list(columns)
         if in_blocks and labels is not None:
-            points, names = _sampled(data, labels, asked)
+            points, found = _sampled(data, labels, asked)
         else:
             options: dict[str, Any] = {"header": header, "key": key, "missing": missing, "decimal": decimal}
-            points, names = _read_both(data, labels, label_column, asked, options)
-        step(f"diagnosing {len(names)} points in {points.shape[1]} dimensions")
+            points, found = _read_both(data, labels, label_column, asked, options)
+        step(f"diagnosing {len(found)} points in {points.shape[1]} dimensions")
         with library_errors_are_the_users():
-            report = diagnose_labels(points, names)
+            report = diagnose_labels(points, found, metric=metric)
         if html is not None:
             from evencut.diagnosis.html import page
 

@@ -1,4 +1,4 @@
-"""`evencut segment`: an object cut out of a photo from a box or strokes, or a photo divided into regions."""
+"""`evencut segment`: an object cut out of a photo from a box, clicks or strokes, or a photo divided into regions."""
 
 from __future__ import annotations
 
@@ -26,12 +26,20 @@ def segment(
     box: Annotated[
         str | None, typer.Option(metavar="X0,Y0,X1,Y1", help="Box around the object, in pixels.", show_default=False)
     ] = None,
+    click: Annotated[
+        list[str] | None,
+        typer.Option(metavar="X,Y", help="A point on the object; may be repeated.", show_default=False),
+    ] = None,
+    not_: Annotated[
+        list[str] | None,
+        typer.Option("--not", metavar="X,Y", help="A point on the background; may be repeated.", show_default=False),
+    ] = None,
     scribbles: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
             help="Image of the same size with strokes: black or transparent where none; grey levels or colours are "
-            "labels. With a box, red (or 2) is object and blue (or 1) background.",
+            "labels. With a box or clicks, red (or 2) is object and blue (or 1) background.",
             show_default=False,
         ),
     ] = None,
@@ -64,7 +72,7 @@ def segment(
     soft: Annotated[bool, typer.Option("--soft", help="Let the object reach out of the box.")] = False,
     seed: Seed = 0,
 ) -> None:
-    """Cut an object out of a photo from a box or strokes; or divide a photo into regions.
+    """Cut an object out of a photo from a box, clicks or strokes; or divide a photo into regions.
 
     The mask is white on the object, black elsewhere; with more than two labels it is a palette picture whose values
     are the labels.
@@ -76,9 +84,12 @@ def segment(
         ("--regularizer", regularizer, _REGULARIZERS),
     ):
         check_name(option, value, known)
-    if (regions is None) == (box is None and scribbles is None):
+    clicks = _points("--click", click, "object") + _points("--not", not_, "background")
+    two_sided = box is not None or bool(clicks)
+    if (regions is None) == (not two_sided and scribbles is None):
         raise UserError(
-            "give --box X0,Y0,X1,Y1 or --scribbles FILE to cut something out, or --regions K alone to divide the photo."
+            "give --box X0,Y0,X1,Y1, --click X,Y or --scribbles FILE to cut something out, or --regions K alone to "
+            "divide the photo."
         )
     check_distinct(photo=photo, scribbles=scribbles, mask=out, cutout=cutout, overlay=overlay)
     with library_errors_are_the_users(), progress() as step:
@@ -87,8 +98,8 @@ def segment(
         corners = None if box is None else _corners(box)
         step(f"reading {photo}")
         image = segmentation.read_image(photo)
-        strokes = None if scribbles is None else read_strokes(scribbles, object_and_background=box is not None)
-        _check_outputs(out, cutout, overlay, _number_of_labels(regions, strokes, box is not None))
+        strokes = None if scribbles is None else read_strokes(scribbles, object_and_background=two_sided)
+        _check_outputs(out, cutout, overlay, _number_of_labels(regions, strokes, two_sided))
         options: dict[str, Any] = {
             "kernel": kernel,
             "equalize": None if equalize == "none" else equalize,
@@ -102,7 +113,8 @@ def segment(
         if regions is not None:
             result = segmentation.partition(image, regions, **options)
         else:
-            result = segmentation.segment(image, box=corners, scribbles=strokes, hard=not soft, **options)
+            hints: dict[str, Any] = {"box": corners, "clicks": clicks or None, "scribbles": strokes}
+            result = segmentation.segment(image, **hints, hard=not soft, **options)
         step("writing")
         write_mask(out, result.labels, result.label_names)
         if cutout is not None:
@@ -115,11 +127,11 @@ def segment(
     say(f"wrote {written} ({len(counts)} labels: {shares} of the pixels; {sum(result.timings.values()):.1f} CPU s)")
 
 
-def _number_of_labels(regions: int | None, strokes: np.ndarray | None, in_box: bool) -> int:
+def _number_of_labels(regions: int | None, strokes: np.ndarray | None, two_sided: bool) -> int:
     """How many labels the result will have, known before the work begins."""
     if regions is not None:
         return regions
-    return 2 if in_box or strokes is None else len(np.unique(strokes[strokes > 0]))
+    return 2 if two_sided or strokes is None else len(np.unique(strokes[strokes > 0]))
 
 
 def _check_outputs(out: str, cutout: str | None, overlay: str | None, n_labels: int) -> None:
@@ -131,11 +143,25 @@ def _check_outputs(out: str, cutout: str | None, overlay: str | None, n_labels: 
         raise UserError(f"--cutout needs an object and a background, but there are {n_labels} labels; leave it out.")
 
 
+def _points(option: str, given: list[str] | None, kind: str) -> list[tuple[float, float, str]]:
+    points = []
+    for text in given or []:
+        numbers = _numbers(text)
+        if len(numbers) != 2:
+            raise UserError(f"{option} {text} is not a point; give two numbers X,Y, such as 120,80.")
+        points.append((numbers[0], numbers[1], kind))
+    return points
+
+
 def _corners(box: str) -> list[float]:
-    try:
-        corners = [float(part) for part in box.split(",")]
-    except ValueError:
-        corners = []
+    corners = _numbers(box)
     if len(corners) != 4:
         raise UserError(f"--box {box} is not a box; give four numbers X0,Y0,X1,Y1, such as 10,20,300,280.")
     return corners
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        return []

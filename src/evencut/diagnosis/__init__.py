@@ -1,15 +1,17 @@
 """Is this clustering biased by density, how, and what cures it; measuring, judging and telling are a file each."""
 
-from .diagnose import DensityBiasWarning, diagnose
+from .diagnose import DensityBiasWarning, diagnose, diagnose_fitted
 from .mapping import DensityMapping, density_mapping
-from .report import BiasReport, ClusterReport
+from .report import BiasReport, ClusterReport, TriedCure
 from .sweep import BandwidthSweep, SweepRow, bandwidth_sweep
-from .verdicts import EQUAL_SIZES, MODE_ISOLATION, OK, SPARSE_SUBSET, VERDICTS
+from .verdicts import BIASES, EQUAL_SIZES, MODE_ISOLATION, OK, OVERLAP, SPARSE_SUBSET, VERDICTS
 
 __all__ = [
+    "BIASES",
     "EQUAL_SIZES",
     "MODE_ISOLATION",
     "OK",
+    "OVERLAP",
     "SPARSE_SUBSET",
     "VERDICTS",
     "BandwidthSweep",
@@ -18,7 +20,9 @@ __all__ = [
     "DensityBiasWarning",
     "DensityMapping",
     "SweepRow",
+    "TriedCure",
     "bandwidth_sweep",
     "density_mapping",
     "diagnose",
+    "diagnose_fitted",
 ]

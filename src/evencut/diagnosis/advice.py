@@ -1,13 +1,13 @@
-"""What to do about a bias: in words, and as a line of code to paste."""
+"""What to do about a verdict, in words: why it was given, what was tried, and what came of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .report import ClusterReport, named_clusters
-from .verdicts import EQUAL_SIZES, MODE_ISOLATION, OK, SPARSE_SUBSET
+from .report import ClusterReport, TriedCure, named_clusters
+from .verdicts import EQUAL_SIZES, MODE_ISOLATION, OK, OVERLAP, SPARSE_SUBSET
 
-__all__ = ["advise"]
+__all__ = ["advise", "model_of"]
 
 _WHY = {
     MODE_ISOLATION: (
@@ -23,27 +23,67 @@ _WHY = {
         "The border of {whose} runs through a dense region, not along a valley. K-means, and kernels of a large "
         "bandwidth, cut a body into parts of like size like this."
     ),
+    OVERLAP: (
+        "The border of {whose} runs through a dense region, and nothing that was tried finds a valley. The classes "
+        "overlap there, or there are fewer bodies than clusters; density cannot tell where to cut."
+    ),
 }
-_CURE = {
+_UNTRIED = {
     MODE_ISOLATION: "Even the density out: use an adaptive kernel, or scale a given affinity to equal degrees.",
     SPARSE_SUBSET: "Even the density out with an adaptive kernel, or remove the outliers before clustering.",
     EQUAL_SIZES: "Use a kernel that follows the data, with neighbours instead of a bandwidth for all points.",
 }
+_HELPLESS = {
+    MODE_ISOLATION: "Try fewer clusters: the body around the piece may be one.",
+    SPARSE_SUBSET: "Remove the outliers before clustering, or try fewer clusters.",
+    OVERLAP: "Keep the clusters if their meaning comes from elsewhere, or try fewer.",
+}
 
 
-def advise(verdict: str, rows: Sequence[ClusterReport], has_noise: bool) -> tuple[str, str]:
-    """Words and code for the verdict on a clustering with these rows."""
+def advise(
+    verdict: str, rows: Sequence[ClusterReport], cures: Sequence[TriedCure], n_points: int
+) -> tuple[str, str]:
+    """Words and code for the verdict on a clustering of `n_points` distinct points, after these cures were tried."""
     if verdict == OK:
         return "Nothing to cure: every border lies in a valley of the density or a gap between the points.", ""
     guilty = [row for row in rows if row.verdict == verdict]
     who = f"Cluster {guilty[0].label} is" if len(guilty) == 1 else f"Each of the {named_clusters(guilty)} is"
+    lines = [_WHY[verdict].format(who=who, whose=named_clusters(guilty))]
     others = sorted({row.verdict for row in rows} - {OK, verdict})
-    lines = [_WHY[verdict].format(who=who, whose=named_clusters(guilty)), _CURE[verdict]]
     if others:
         lines.append(f"Other clusters show: {', '.join(others)}.")
-    if has_noise:
-        lines.append("Noise points were left out; leave them out of X before the line below, too.")
-    model = f'KernelClustering({len(rows)}, kernel="knn", equalize="exact")'
-    code = f"import evencut; labels = evencut.{model}.fit_predict(X)"
-    return "\n".join(lines), code
+    lines += [told(cure, rows, n_points) for cure in cures]
+    offered = next((cure for cure in cures if cure.offered), None)
+    if offered is not None:
+        return "\n".join([*lines, "The line that was tried:"]), offered.code
+    if not cures:
+        lines.append(_UNTRIED.get(verdict, _HELPLESS[OVERLAP]))
+    elif any(cure.better for cure in cures):
+        lines.append("No cure is sure enough to be advised. Better borders exist: try another number of clusters.")
+    else:
+        lines.append(f"Nothing that was tried helps. {_HELPLESS.get(verdict, _HELPLESS[OVERLAP])}")
+    return "\n".join(lines), ""
 
+
+def model_of(code: str) -> str:
+    """The estimator in a line of code.
+
+    Examples
+    --------
+    >>> model_of("import evencut; labels = evencut.KernelClustering(2, random_state=0).fit_predict(X)")
+    'KernelClustering(2, random_state=0)'
+    """
+    return code.split("= evencut.", 1)[1].rsplit(".fit_predict", 1)[0]
+
+
+def told(cure: TriedCure, rows: Sequence[ClusterReport], n_points: int) -> str:
+    """What was tried and what came of it, in a sentence."""
+    model = model_of(cure.code)
+    if cure.n_tried < n_points:
+        model += f" on a random sample of {cure.n_tried} points"
+    change = f"without a valley before {cure.before:.0%}, after {cure.after:.0%}"
+    if not cure.offered:
+        return f"Tried {model}: {'better, but' if cure.better else 'not better,'} {cure.reason} ({change})."
+    moved = [row for row in rows if row.label in cure.moved]
+    borders = "border" if len(moved) == 1 else "borders"
+    return f"Tried {model}: it moves the {borders} of {named_clusters(moved)} into a valley ({change})."

@@ -18,7 +18,7 @@ _MANY = 32
 
 
 def joining_neighbors(
-    X: NDArray[np.float64], graph: sparse.csr_array, neighbors: NDArray[np.integer], used: int
+    X: NDArray[np.floating], graph: sparse.csr_array, neighbors: NDArray[np.integer], used: int
 ) -> tuple[int, int | None]:
     """Number of connected pieces of `graph`, and the smallest neighbour count that joins them all.
 
@@ -80,7 +80,7 @@ def _tree(
     return tree, int(tree.data.max()) if tree.nnz else 0
 
 
-def _cheapest_link(X: NDArray[np.float64], inside: NDArray[np.bool_], piece: NDArray[np.integer]) -> tuple[int, int]:
+def _cheapest_link(X: NDArray[np.floating], inside: NDArray[np.bool_], piece: NDArray[np.integer]) -> tuple[int, int]:
     """Fewest neighbours by which the piece `inside` and another one see each other, and that other piece."""
     members, others = np.flatnonzero(inside), np.flatnonzero(~inside)
     gap, nearest = kneighbors(X[others], 1, at=X[members], method="exact")
@@ -91,7 +91,7 @@ def _cheapest_link(X: NDArray[np.float64], inside: NDArray[np.bool_], piece: NDA
     return int(ranks[best]), int(piece[far[best]])
 
 
-def _rank(X: NDArray[np.float64], centres: NDArray[np.integer], radius: NDArray[np.float64]) -> NDArray[np.integer]:
+def _rank(X: NDArray[np.floating], centres: NDArray[np.integer], radius: NDArray[np.float64]) -> NDArray[np.integer]:
     """How many other points lie as near to each centre as `radius`."""
     step = max(1, _DISTANCES // len(X))
     counts = [

@@ -12,65 +12,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..affinity import kneighbors
+from .borders import Border, Ground, border_between, edges, peaks, pieces, settle, weighted_quantile
 
-__all__ = ["Border", "Evidence", "Lone", "gather"]
+__all__ = ["Evidence", "Lone", "Surroundings", "gather", "look_around"]
 
 #: Neighbours of the graph on which borders and conductance are measured.
 GRAPH_NEIGHBORS = 10
 #: Clusters with fewer points are judged by density and distance alone.
 LONE = 10
 _LONE_NEIGHBORS = 5
-#: Layers of the graph, from the border inwards, that the profile of a border looks at.
-DEPTH = 4
-#: Share of a point's neighbours in one other cluster from which on it counts as a stray there.
-STRAY = 0.7
-#: Points near a border, on each side, in sizes of the smaller cluster.
-NEAR = 2
-
-
-@dataclass(frozen=True)
-class Border:
-    """The border between clusters `first` and `second`, seen from both sides (sides in that order).
-
-    Attributes
-    ----------
-    first, second : int
-        Codes of the two clusters.
-    cut : int
-        Edges of the neighbour graph across the border.
-    bottleneck : float
-        Log of the cut over the mean of the cuts parallel to it on the poorer side: negative in a valley.
-    climb : tuple of float
-        Rise of log density from the highest pass of the border to the nearest peak, on each side.
-    level : tuple of float
-        Share of the points on each side, near the border, that are less dense than its highest pass.
-    contrast : float
-        Median log density near the border of the first side, less that of the second.
-    height : float
-        Log density of the highest pass.
-    reach : float
-        Points around the border, on the poorer side, in sizes of the smaller cluster.
-    mixing : tuple of float
-        Share of the border's cut in all edges of each cluster.
-    profile : tuple of two ndarrays
-        Median log density of the layers of each side, the first at the border.
-    """
-
-    first: int
-    second: int
-    cut: int
-    bottleneck: float
-    climb: tuple[float, float]
-    level: tuple[float, float]
-    contrast: float
-    height: float
-    reach: float
-    mixing: tuple[float, float]
-    profile: tuple[NDArray[np.float64], NDArray[np.float64]]
-
-    def other(self, cluster: int) -> int:
-        """The cluster on the other side."""
-        return self.second if cluster == self.first else self.first
 
 
 @dataclass(frozen=True)
@@ -89,7 +39,43 @@ class Lone:
     gap: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """The points without their labels: what every clustering of them is judged on.
+
+    Attributes
+    ----------
+    X, weights : ndarray
+        All points and what each stands for, one in the mean.
+    has_copies : ndarray
+        Whether each stands for two rows or more.
+    drawn : ndarray
+        The points looked at.
+    distances, indices : ndarray
+        Neighbours of those, the point itself first.
+    graph : CSR array
+        Their neighbour graph; an edge weighs the mean of its two ends.
+    dimension : float
+        Intrinsic dimension of the data.
+    """
+
+    X: NDArray[np.floating]
+    weights: NDArray[np.float64]
+    has_copies: NDArray[np.bool_]
+    drawn: NDArray[np.intp]
+    distances: NDArray[np.float64]
+    indices: NDArray[np.integer]
+    graph: sparse.csr_array
+    dimension: float
+    n_jobs: int | None
+
+    @property
+    def n_neighbors(self) -> int:
+        """Neighbours a point of the graph."""
+        return min(GRAPH_NEIGHBORS, self.indices.shape[1] - 1)
+
+
+@dataclass(frozen=True, eq=False)
 class Evidence:
     """All that is measured on one clustering.
 
@@ -99,100 +85,107 @@ class Evidence:
         Clusters of the points looked at.
     log_density : ndarray
         Of the points looked at, up to a constant.
-    graph : CSR array
-        Their neighbour graph of ones.
-    n_neighbors : int
-        Of the graph.
-    neighbors : ndarray
-        More neighbours of each point, nearest first.
+    middle : ndarray
+        Median log density of each cluster.
     sizes : ndarray
-        Points of each cluster, all of them.
+        Weight of each cluster, all points of it.
     density, conductance : ndarray
         Of each cluster: median density as a quantile of the data's, and share of edges that leave it.
     borders : list of Border
     lone : dict
         Clusters too small to have an inside.
-    dimension : float
-        Intrinsic dimension of the data.
+    unseen : frozenset
+        Clusters without a point of their own: all of theirs coincide with points that are mostly another's.
     """
 
     codes: NDArray[np.int64]
     log_density: NDArray[np.float64]
-    graph: sparse.csr_array
-    n_neighbors: int
-    neighbors: NDArray[np.integer]
-    sizes: NDArray[np.int64]
+    middle: NDArray[np.float64]
+    sizes: NDArray[np.float64]
     density: NDArray[np.float64]
     conductance: NDArray[np.float64]
     borders: list[Border]
     lone: dict[int, Lone]
-    dimension: float
+    unseen: frozenset[int]
 
 
-def gather(
-    X: NDArray[np.float64], codes: NDArray[np.int64], drawn: NDArray[np.intp], n_jobs: int | None = None
-) -> Evidence:
-    """Measure the clustering `codes` (0 to k-1, no noise) of `X`, on the points `drawn` for it."""
-    sizes = np.bincount(codes)
-    points, seen = X[drawn], codes[drawn]
-    in_sample = np.bincount(seen, minlength=len(sizes))
+def look_around(
+    X: NDArray[np.floating], weights: NDArray[np.float64], drawn: NDArray[np.intp], n_jobs: int | None = None
+) -> Surroundings:
+    """Neighbours and graph of the points `drawn`."""
+    points, has_copies, weights = X[drawn], weights >= 2, weights / weights.mean()
     distances, indices = kneighbors(points, _most_neighbors(len(points)) + 1, n_jobs=n_jobs)
     dimension = min(intrinsic_dimension(distances), float(X.shape[1]))
-    raw = _log_density(distances, seen, in_sample, dimension)
-    graph = _graph(indices[:, 1 : GRAPH_NEIGHBORS + 1])
-    log_density = _smooth(raw, graph, seen)
-    lone = {int(k): _lone(X, codes, int(k), raw, dimension, n_jobs) for k in np.flatnonzero(in_sample < LONE)}
-    conductance = _conductance(_cuts(graph, seen, len(sizes)))
-    settled = _settle(seen, graph, in_sample)
-    cuts = _cuts(graph, settled, len(sizes))
-    volume = cuts.sum(axis=1)
-    peaks = _peaks(log_density, graph, settled)
+    graph = _graph(indices[:, 1 : GRAPH_NEIGHBORS + 1], weights[drawn])
+    return Surroundings(X, weights, has_copies, drawn, distances, indices, graph, dimension, n_jobs)
+
+
+def gather(around: Surroundings, codes: NDArray[np.int64], n_clusters: int) -> Evidence:
+    """Measure the clustering `codes` (0 to k-1, no noise) of all points."""
+    sizes = np.bincount(codes, around.weights, n_clusters).astype(np.float64)
+    seen, weights, graph = codes[around.drawn], around.weights[around.drawn], around.graph
+    in_sample = np.bincount(seen, minlength=n_clusters)
+    raw = _log_density(around, weights, seen, in_sample)
+    log_density = _smooth(raw, graph, seen, weights)
+    unseen = frozenset(np.flatnonzero(np.bincount(codes, minlength=n_clusters) == 0).tolist())
+    few = set(np.flatnonzero(in_sample < LONE).tolist()) - unseen
+    lone = {k: _lone(around, codes, k, raw) for k in sorted(few)}
+    settled = settle(seen, graph, in_sample)
+    cuts = _cuts(graph, settled, n_clusters)
+    peak, piece = peaks(log_density, graph, settled), pieces(graph, settled)
+    ground = Ground(graph, settled, weights, log_density, peak, piece, in_sample, cuts.sum(axis=1))
     borders = [
-        _border(first, second, graph, settled, log_density, peaks, in_sample, volume)
+        border_between(first, second, ground)
         for first, second in zip(*np.nonzero(np.triu(cuts, 1)))
         if first not in lone and second not in lone
     ]
-    order = np.sort(log_density)
-    middle = np.array([np.median(log_density[seen == k]) if in_sample[k] else order[0] for k in range(len(sizes))])
-    density = np.searchsorted(order, middle, "right") / len(order)
+    middle, density = _cluster_densities(log_density, seen, weights, n_clusters)
     for k, one in lone.items():
         density[k] = one.density
-    n_neighbors = min(GRAPH_NEIGHBORS, indices.shape[1] - 1)
     return Evidence(
         codes=seen,
         log_density=log_density,
-        graph=graph,
-        n_neighbors=n_neighbors,
-        neighbors=indices[:, 1:],
+        middle=middle,
         sizes=sizes,
         density=density,
-        conductance=conductance,
+        conductance=_conductance(_cuts(graph, seen, n_clusters)),
         borders=borders,
         lone=lone,
-        dimension=dimension,
+        unseen=unseen,
     )
 
 
-def _lone(
-    X: NDArray[np.float64],
-    codes: NDArray[np.int64],
-    cluster: int,
-    log_density: NDArray[np.float64],
-    dimension: float,
-    n_jobs: int | None,
-) -> Lone:
+def _cluster_densities(
+    log_density: NDArray[np.float64], seen: NDArray[np.int64], weights: NDArray[np.float64], n_clusters: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Median log density of each cluster, and its quantile among all points."""
+    order = np.argsort(log_density, kind="stable")
+    upto = np.r_[0.0, np.cumsum(weights[order])] / weights.sum()
+    middle = np.full(n_clusters, log_density[order[0]])
+    for k in np.unique(seen):
+        middle[k] = weighted_quantile(log_density[seen == k], weights[seen == k])
+    return middle, upto[np.searchsorted(log_density[order], middle, "right")]
+
+
+def _lone(around: Surroundings, codes: NDArray[np.int64], cluster: int, log_density: NDArray[np.float64]) -> Lone:
     """A small cluster against all points, also where the rest was judged on a sample."""
+    X, n_jobs, tiny = around.X, around.n_jobs, np.finfo(float).tiny
     members = np.flatnonzero(codes == cluster)[:200]
     others = np.flatnonzero(codes != cluster)
-    around = min(_LONE_NEIGHBORS, len(X) - 1)
-    radius = kneighbors(X, around + 1, at=X[members], n_jobs=n_jobs, method="exact")[0][:, -1]
-    own = np.log(around / len(X)) - dimension * np.log(np.maximum(radius, np.finfo(float).tiny))
+    n_near = min(_LONE_NEIGHBORS, len(X) - 1)
+    distance, near = kneighbors(X, n_near + 1, at=X[members], n_jobs=n_jobs, method="exact")
+    mass = n_near * around.weights[near].mean(axis=1)
+    own = np.log(mass / len(X)) - around.dimension * np.log(np.maximum(distance[:, -1], tiny))
     gap = 0.0
-    if len(members) > 1:
+    if np.average(around.has_copies[members], weights=around.weights[members]) > 0.5:
+        gap = float("inf")  # heaps of copies: nothing else is as near as they are to each other
+    elif len(members) > 1:
         outside = kneighbors(X[others], 1, at=X[members], n_jobs=n_jobs, method="exact")[0][:, 0]
         inside = kneighbors(X[members], 2)[0][:, 1]
-        gap = float(np.median(outside) / max(np.median(inside), np.finfo(float).tiny))
-    return Lone(float(np.mean(log_density < np.median(own))), gap)
+        gap = float(np.median(outside) / max(np.median(inside), tiny))
+    level, seen = np.median(own), around.weights[around.drawn]
+    below, upto = (np.average(part, weights=seen) for part in (log_density < level, log_density <= level))
+    return Lone(float(below + upto) / 2, gap)
 
 
 def intrinsic_dimension(distances: NDArray[np.float64]) -> float:
@@ -212,160 +205,53 @@ def _most_neighbors(n_points: int) -> int:
 
 
 def _log_density(
-    distances: NDArray[np.float64], codes: NDArray[np.int64], sizes: NDArray[np.int64], dimension: float
+    around: Surroundings, weights: NDArray[np.float64], codes: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """K/(n V_K) with K no more than a third of the point's cluster, so that small clusters are seen."""
-    most = distances.shape[1] - 1
+    """K/(n V_K) with K no more than a third of the point's cluster, so that small clusters are seen.
+
+    A neighbour that stands for more rows counts for more.
+    """
+    distances = around.distances
+    most, rows = distances.shape[1] - 1, np.arange(len(codes))
     neighbors = np.clip(sizes // 3, min(5, most), most)[codes]
-    radius = distances[np.arange(len(codes)), neighbors]
+    radius = distances[rows, neighbors]
     positive = radius[radius > 0]
     radius = np.maximum(radius, positive.min() if positive.size else 1.0)
-    return np.log(neighbors / len(codes)) - dimension * np.log(radius)
+    mean_weight = np.cumsum(weights[around.indices], axis=1)[rows, neighbors] / (neighbors + 1)
+    return np.log(neighbors * mean_weight / len(codes)) - around.dimension * np.log(radius)
 
 
-def _graph(indices: NDArray[np.integer]) -> sparse.csr_array:
-    """The symmetric 0-1 graph of neighbours, without loops."""
+def _graph(indices: NDArray[np.integer], weights: NDArray[np.float64]) -> sparse.csr_array:
+    """The symmetric graph of neighbours, without loops; an edge weighs the mean of its two ends."""
     n_points, n_neighbors = indices.shape
-    parts = (np.ones(indices.size, np.int32), indices.ravel(), np.arange(0, indices.size + 1, n_neighbors))
+    parts = (np.ones(indices.size), indices.ravel(), np.arange(0, indices.size + 1, n_neighbors))
     one_way = sparse.csr_array(parts, shape=(n_points, n_points))
     both = sparse.csr_array(one_way + one_way.T)
     both.setdiag(0)
     both.eliminate_zeros()
-    both.data[:] = 1
+    p, q = edges(both)
+    both.data = (weights[p] + weights[q]) / 2
     return both
 
 
-def _edges(graph: sparse.csr_array) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-    """Both ends of every edge, each edge in both directions."""
-    return np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr)), graph.indices
-
-
-def _smooth(values: NDArray[np.float64], graph: sparse.csr_array, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+def _smooth(
+    values: NDArray[np.float64], graph: sparse.csr_array, codes: NDArray[np.int64], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Mean over a point and its neighbours in its own cluster: less noise, and no leak across the border."""
-    p, q = _edges(graph)
-    same = codes[p] == codes[q]
-    total = values + np.bincount(p[same], values[q[same]], len(values))
-    return total / (1 + np.bincount(p[same], minlength=len(values)))
-
-
-def _cuts(graph: sparse.csr_array, codes: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
-    p, q = _edges(graph)
-    return np.bincount(codes[p] * n_clusters + codes[q], minlength=n_clusters**2).reshape(n_clusters, -1)
-
-
-def _conductance(cuts: NDArray[np.int64]) -> NDArray[np.float64]:
-    volume = cuts.sum(axis=1)
-    return np.where(volume > 0, 1 - np.diag(cuts) / np.maximum(volume, 1), 1.0)
-
-
-def _settle(codes: NDArray[np.int64], graph: sparse.csr_array, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Labels without strays: points deep inside another cluster are no part of the border between the two.
-
-    A cluster with many such points is not astray but astride, which is what borders are asked about; it is kept.
-    """
-    counts = np.zeros((len(codes), len(sizes)), np.int32)
-    p, q = _edges(graph)
-    np.add.at(counts, (p, codes[q]), 1)
-    home = counts.argmax(axis=1)
-    astray = (home != codes) & (counts.max(axis=1) >= STRAY * counts.sum(axis=1))
-    few = np.bincount(codes[astray], minlength=len(sizes)) <= 0.1 * sizes
-    return np.where(astray & few[codes], home, codes)
-
-
-def _peaks(log_density: NDArray[np.float64], graph: sparse.csr_array, codes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Log density of the peak reached from each point by steepest ascent inside its own cluster."""
-    p, q = _edges(graph)
+    p, q = edges(graph)
     same = codes[p] == codes[q]
     p, q = p[same], q[same]
-    order = np.lexsort((log_density[q], p))
-    uphill = np.arange(len(codes))
-    uphill[p[order]] = q[order]  # the last write of each p is its densest neighbour
-    uphill = np.where(log_density[uphill] > log_density, uphill, np.arange(len(codes)))
-    while True:
-        further = uphill[uphill]
-        if np.array_equal(further, uphill):
-            return log_density[uphill]
-        uphill = further
+    total = weights * values + np.bincount(p, weights[q] * values[q], len(values))
+    return total / (weights + np.bincount(p, weights[q], len(values)))
 
 
-def _border(
-    first: int,
-    second: int,
-    graph: sparse.csr_array,
-    codes: NDArray[np.int64],
-    log_density: NDArray[np.float64],
-    peaks: NDArray[np.float64],
-    sizes: NDArray[np.int64],
-    volume: NDArray[np.int64],
-) -> Border:
-    p, q = _cross_edges(graph, codes, first, second)
-    passes = np.minimum(log_density[p], log_density[q])
-    high = passes >= np.quantile(passes, 0.75)
-    level = float(np.median(passes[high]))
-    smaller = min(sizes[first], sizes[second])
-    sides = []
-    for cluster, ends in ((first, p), (second, q)):
-        layers, cuts = _layers(np.unique(ends), cluster, graph, codes)
-        around = np.concatenate(layers)
-        near = around[: max(len(layers[0]), NEAR * smaller)]
-        sides.append(
-            (
-                float(np.mean(cuts)) if cuts else 0.0,
-                float(np.median(peaks[ends[high]]) - level),
-                float(np.mean(log_density[near] < level)),
-                float(np.median(log_density[near])),
-                len(around) / smaller,
-                np.array([np.median(log_density[layer]) for layer in layers]),
-            )
-        )
-    parallel, climb, below, middle, reach, profile = zip(*sides)
-    return Border(
-        int(first),
-        int(second),
-        len(p),
-        float(np.log((len(p) + 1) / (min(parallel) + 1))),
-        climb,
-        below,
-        middle[0] - middle[1],
-        level,
-        min(reach),
-        (len(p) / volume[first], len(p) / volume[second]),
-        profile,
-    )
+def _cuts(graph: sparse.csr_array, codes: NDArray[np.int64], n_clusters: int) -> NDArray[np.float64]:
+    p, q = edges(graph)
+    pairs = codes[p] * n_clusters + codes[q]
+    return np.bincount(pairs, graph.data, minlength=n_clusters**2).reshape(n_clusters, -1).astype(np.float64)
 
 
-def _cross_edges(
-    graph: sparse.csr_array, codes: NDArray[np.int64], first: int, second: int
-) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-    members = np.flatnonzero(codes == first)
-    starts, stops = graph.indptr[members], graph.indptr[members + 1]
-    q = graph.indices[_ranges(starts, stops)]
-    p = np.repeat(members, stops - starts)
-    across = codes[q] == second
-    return p[across], q[across]
-
-
-def _ranges(starts: NDArray[np.integer], stops: NDArray[np.integer]) -> NDArray[np.intp]:
-    """All whole numbers of the half-open ranges, one range after the other."""
-    lengths = stops - starts
-    first = np.cumsum(lengths) - lengths
-    return np.arange(lengths.sum()) + np.repeat(starts - first, lengths)
-
-
-def _layers(
-    seeds: NDArray[np.integer], cluster: int, graph: sparse.csr_array, codes: NDArray[np.int64]
-) -> tuple[list[NDArray[np.integer]], list[int]]:
-    """Layers of a cluster from the border inwards, and the number of edges between each and the next."""
-    seen = np.zeros(len(codes), bool)
-    seen[seeds] = True
-    layers, cuts = [seeds], []
-    while len(layers) < DEPTH:
-        last = layers[-1]
-        reached = graph.indices[_ranges(graph.indptr[last], graph.indptr[last + 1])]
-        reached = reached[(codes[reached] == cluster) & ~seen[reached]]
-        if not len(reached):
-            break
-        cuts.append(len(reached))
-        layers.append(np.unique(reached))
-        seen[layers[-1]] = True
-    return layers, cuts
+def _conductance(cuts: NDArray[np.float64]) -> NDArray[np.float64]:
+    volume = cuts.sum(axis=1)
+    inside = np.divide(np.diag(cuts), volume, out=np.zeros(len(cuts)), where=volume > 0)
+    return 1 - inside

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .evidence import DEPTH
-from .verdicts import OK
+from .advice import model_of
+from .borders import DEPTH
+from .verdicts import OK, OVERLAP
 
 if TYPE_CHECKING:
     from .report import BiasReport
@@ -22,7 +23,7 @@ __all__ = ["fragment", "page"]
 # Colours told apart by most colour-blind readers; more clusters than colours begin again.
 _CLUSTERS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#7f3b8c", "#e69f00")
 _INK, _QUIET, _RULE = "#1f2933", "#616e7c", "#d5dbe1"
-_GOOD, _BAD = "#0b7a4b", "#b3261e"
+_GOOD, _BAD, _UNSURE = "#0b7a4b", "#b3261e", "#8a5a00"
 
 _STYLE = f"""
 .evencut {{ font: 15px/1.5 system-ui, sans-serif; color: {_INK}; background: #fff; max-width: 60rem; }}
@@ -36,6 +37,7 @@ _STYLE = f"""
 .evencut pre {{ background: #f3f5f7; padding: .7rem .9rem; white-space: pre-wrap;
   border-radius: 4px; }}
 .evencut .good {{ color: {_GOOD}; }} .evencut .bad {{ color: {_BAD}; font-weight: 600; }}
+.evencut .unsure {{ color: {_UNSURE}; }}
 .evencut .row {{ display: flex; flex-wrap: wrap; gap: 1.2rem; }}
 .evencut figure {{ margin: 0; }} .evencut figcaption {{ color: {_QUIET}; font-size: .85rem; }}
 .evencut p {{ margin: .3rem 0; max-width: 46rem; }}
@@ -55,14 +57,14 @@ def page(report: BiasReport) -> str:
 
 def fragment(report: BiasReport) -> str:
     """The report as a piece of a page, for notebooks."""
-    tone = "bad" if report.biased else "good"
+    tone = _tone(report.verdict)
     code = f"<pre><code>{escape(report.code)}</code></pre>" if report.code else ""
     summary = "".join(f"<p>{escape(line)}</p>" for line in report.summary())
     advice = "".join(f"<p>{escape(line)}</p>" for line in report.advice.splitlines())
     return (
         f'<div class="evencut"><style>{_STYLE}</style>'
         f'<h1 class="{tone}">{escape(report.headline())}</h1>'
-        f"<h2>What to do</h2>{advice}{code}"
+        f"<h2>What to do</h2>{advice}{code}{_cures(report)}"
         f"<h2>Clusters</h2>{_table(report)}"
         f'<h2>The data</h2><div class="row">{_density_map(report)}{_cluster_map(report)}</div>'
         f'<h2>Borders</h2><p>{_PROFILE_NOTE}</p><div class="row">{_profiles(report)}</div>'
@@ -76,18 +78,38 @@ _PROFILE_NOTE = (
 )
 
 
+def _tone(verdict: str) -> str:
+    """The class of the style in which a verdict is written."""
+    return {OK: "good", OVERLAP: "unsure"}.get(verdict, "bad")
+
+
 def _table(report: BiasReport) -> str:
     heads = ("cluster", "size", "share", "density quantile", "border / inside", "conductance", "verdict")
     head = "".join(f"<th>{name}</th>" for name in heads)
     rows = []
     for k, (row, cells) in enumerate(zip(report.clusters, report.cells())):
         swatch = f'<span class="swatch" style="background:{_colour(k)}"></span>'
-        tone = "good" if row.verdict == OK else "bad"
+        tone = _tone(row.verdict)
         middle = "".join(f"<td>{escape(cell)}</td>" for cell in cells[1:-1])
         rows.append(
             f'<tr><td>{swatch}{escape(cells[0])}</td>{middle}<td class="{tone}">{escape(cells[-1])}</td></tr>'
         )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _cures(report: BiasReport) -> str:
+    """What was tried, beside what was given; nothing where nothing was."""
+    if not report.cures:
+        return ""
+    heads = ("tried", "verdict of its borders", "without a valley before", "after", "points", "advised")
+    rows = "".join(
+        f"<tr><td><code>{escape(model_of(cure.code))}</code></td><td>{cure.verdict}</td><td>{cure.before:.0%}</td>"
+        f"<td>{cure.after:.0%}</td><td>{cure.n_tried}</td><td>{'yes' if cure.offered else 'no'}: "
+        f"{escape(cure.reason)}</td></tr>"
+        for cure in report.cures
+    )
+    head = "".join(f"<th>{name}</th>" for name in heads)
+    return f"<h2>Tried</h2><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def _density_map(report: BiasReport) -> str:

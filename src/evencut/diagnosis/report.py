@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .verdicts import OK
+from .verdicts import BIASES, OK, OVERLAP
 
-__all__ = ["BiasReport", "ClusterReport", "named_clusters"]
+__all__ = ["BiasReport", "ClusterReport", "TriedCure", "named_clusters"]
 
 #: Clusters named in a sentence; the table has all.
 _NAMED = 5
@@ -26,7 +26,8 @@ class ClusterReport:
     ----------
     label : object
         As the user gave it.
-    size : int
+    size : int or float
+        Its rows, or their weight where weights were given.
     share : float
         Of all points that are not noise.
     density : float
@@ -39,13 +40,13 @@ class ClusterReport:
     neighbor : object
         The cluster across the border the verdict rests on; None where none touches it.
     verdict : str
-        "ok", "mode isolation", "sparse subset" or "equal sizes".
+        "ok", "mode isolation", "sparse subset", "equal sizes" or "overlap", as in :class:`BiasReport`.
     confidence : float
-        Of the verdict, from 0.5 to 1.
+        How clear its border is, from 0.5 to 1; the confidence of the report weighs all borders and the cures tried.
     """
 
     label: Any
-    size: int
+    size: int | float
     share: float
     density: float
     border_density: float
@@ -53,6 +54,49 @@ class ClusterReport:
     neighbor: Any
     verdict: str
     confidence: float
+
+
+@dataclass(frozen=True, eq=False)
+class TriedCure:
+    """A clustering that was tried in place of the given one, and judged by the same evidence.
+
+    Attributes
+    ----------
+    code : str
+        The line that makes it.
+    verdict : str
+        Of its own clusters, by their borders.
+    before, after : float
+        How much of the given clustering, and of this one, lies in clusters without a valley: 0 to 1, in points or
+        in clusters, whichever is more.
+    moved : list
+        Names of the given clusters that it draws otherwise, of those that are not ok.
+    better : bool
+        Whether much less of it lies in clusters without a valley, and some of those clusters are drawn otherwise.
+    offered : bool
+        Whether it is advised: better, with little left, and no crumbs split off.
+    reason : str
+        Why, or why not.
+    n_tried : int
+        Points it was tried on.
+    labels : ndarray or None
+        Its clusters, one a row given, -1 for rows left out; None where it was tried on a sample.
+    """
+
+    code: str
+    verdict: str
+    before: float
+    after: float
+    moved: list[Any]
+    better: bool
+    offered: bool
+    reason: str
+    n_tried: int
+    labels: NDArray[np.int64] | None = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the labels, in plain Python types."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "labels"}
 
 
 def named_clusters(rows: Sequence[ClusterReport]) -> str:
@@ -88,18 +132,28 @@ class BiasReport:
     Attributes
     ----------
     biased : bool
+        Whether the verdict is one of the three biases.
     verdict : str
-        The gravest kind found: "ok", "mode isolation", "sparse subset" or "equal sizes".
+        The gravest found. "ok": every border lies in a valley of the density, or in a gap. "mode isolation": a dense
+        piece is cut out of a larger body. "sparse subset": a few sparse or isolated points are split off. "equal
+        sizes": a body is cut through, and a clustering that was tried cuts along a valley instead. "overlap": a border
+        runs through a dense region, but nothing that was tried finds a valley; the classes overlap, and density cannot
+        tell.
     confidence : float
-        Of that verdict, from 0.5 to 1.
+        Of that verdict: of those given with 0.9, nine of ten are right (:mod:`evencut.diagnosis.confidence` says how
+        that was measured).
     clusters : list of ClusterReport
         One row a cluster.
     advice : str
         What to do, in words.
     code : str
-        A line to paste; empty where nothing is wrong.
-    n_points, n_noise, n_judged : int
-        Points given, left out as noise, and used (fewer for very large data).
+        A line to paste, which was tried and found better; empty where nothing is wrong or nothing helps.
+    cures : list of TriedCure
+        What was tried, and how it compares; nothing is tried where the verdict is ok.
+    preparation : list of str
+        What was done to the rows before they were judged, in sentences: columns scaled, copies merged.
+    n_points, n_noise, n_distinct, n_judged : int
+        Rows given, left out as noise, distinct points among the others, and points used (fewer for very large data).
     degree_spread : float
         Coefficient of variation of the node degrees of the kernel.
     criteria_gap : float
@@ -122,8 +176,11 @@ class BiasReport:
     clusters: list[ClusterReport]
     advice: str
     code: str
+    cures: list[TriedCure]
+    preparation: list[str]
     n_points: int
     n_noise: int
+    n_distinct: int
     n_judged: int
     degree_spread: float
     criteria_gap: float
@@ -136,14 +193,15 @@ class BiasReport:
 
     @property
     def biased(self) -> bool:
-        """Whether any cluster is not ok."""
-        return self.verdict != OK
+        """Whether the verdict is a bias: neither ok nor overlap."""
+        return self.verdict in BIASES
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the pictures, in plain Python types."""
-        skipped = ("pictures", "clusters")
+        """Everything but the pictures and the labels of cures, in plain Python types."""
+        skipped = ("pictures", "clusters", "cures")
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in skipped}
-        return {"biased": self.biased, **plain, "clusters": [asdict(row) for row in self.clusters]}
+        cures = [cure.to_dict() for cure in self.cures]
+        return {"biased": self.biased, **plain, "cures": cures, "clusters": [asdict(row) for row in self.clusters]}
 
     def to_frame(self) -> Any:
         """The rows of the clusters as a pandas frame."""
@@ -175,9 +233,11 @@ class BiasReport:
 
     def headline(self) -> str:
         """The verdict in one line."""
-        if not self.biased:
+        if self.verdict == OK:
             return "ok: no density bias found"
         where = named_clusters([row for row in self.clusters if row.verdict == self.verdict])
+        if self.verdict == OVERLAP:
+            return f"overlap: no better border is known for {where} (confidence {self.confidence:.0%})"
         return f"biased: {self.verdict} in {where} (confidence {self.confidence:.0%})"
 
     def summary(self) -> list[str]:
@@ -185,7 +245,8 @@ class BiasReport:
         lines = [f"{self.n_points} points in {len(self.clusters)} clusters, intrinsic dimension {self.dimension:.1f}."]
         if self.n_noise:
             lines.append(f"{self.n_noise} noise points (label -1) left out.")
-        if self.n_judged < self.n_points - self.n_noise:
+        lines += self.preparation
+        if self.n_judged < self.n_distinct:
             lines.append(f"Judged on a random sample of {self.n_judged} points.")
         pieces = f"The {self.n_neighbors}-neighbour graph is connected."
         if self.n_components > 1:

@@ -192,7 +192,7 @@ def bandwidth_sweep(
         whole = _solved(points, sigma, criterion, n_clusters, seed)
         labels, energy = whole.labels, whole.energy
         again = [_solved(points[part], sigma, criterion, n_clusters, seed).labels for part in parts]
-        found = diagnose(points, labels, n_jobs=n_jobs)
+        found = diagnose(points, labels, scale=None, cures=False, n_jobs=n_jobs)
         sizes = np.sort(np.bincount(labels, minlength=n_clusters))[::-1]
         stability = _agreement(parts, again)
         rows.append(SweepRow(float(sigma), sizes, energy, stability, found.verdict, found.confidence, labels))

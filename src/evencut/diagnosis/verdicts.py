@@ -11,18 +11,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .evidence import Border, Evidence, Lone
+from .borders import Border
+from .evidence import Evidence, Lone
 
 __all__ = [
-    "EQUAL_SIZES", "MODE_ISOLATION", "OK", "SPARSE_SUBSET", "VERDICTS", "Finding", "gravest", "judge", "without_valley",
+    "BIASES", "EQUAL_SIZES", "MODE_ISOLATION", "OK", "OVERLAP", "SPARSE_SUBSET", "VERDICTS", "Finding", "gravest",
+    "judge", "share_without_valley", "without_valley",
 ]  # fmt: skip
 
+#: Every border lies in a valley of the density, or in a gap.
 OK = "ok"
+#: A dense piece cut out of a larger body (Breiman's bias).
 MODE_ISOLATION = "mode isolation"
+#: A few sparse or isolated points split off.
 SPARSE_SUBSET = "sparse subset"
+#: A body cut through into parts of like size.
 EQUAL_SIZES = "equal sizes"
+#: A border through a dense region where nothing that was tried finds a valley: density cannot tell.
+OVERLAP = "overlap"
+#: The verdicts that call a clustering biased.
+BIASES = (MODE_ISOLATION, SPARSE_SUBSET, EQUAL_SIZES)
 #: What a cluster can be.
-VERDICTS = (OK, MODE_ISOLATION, SPARSE_SUBSET, EQUAL_SIZES)
+VERDICTS = (OK, *BIASES, OVERLAP)
 
 # A border has no valley when its score passes this; the steepness turns the distance from it into a confidence.
 _THRESHOLD, _STEEPNESS = -0.67, 5.0
@@ -51,6 +61,9 @@ def judge(evidence: Evidence) -> list[Finding]:
     """A finding for each cluster: the worst of its borders, or of its isolation where it is very small."""
     findings = []
     for cluster in range(len(evidence.sizes)):
+        if cluster in evidence.unseen:
+            findings.append(Finding(OVERLAP, 1.0))
+            continue
         if cluster in evidence.lone:
             findings.append(_judge_lone(evidence.lone[cluster]))
             continue
@@ -59,16 +72,30 @@ def judge(evidence: Evidence) -> list[Finding]:
     return findings
 
 
-def gravest(findings: Sequence[Finding], sizes: NDArray[np.integer]) -> tuple[str, float]:
-    """The bias that touches most points, each counted by the confidence of its verdict; ok where there is none."""
-    weight = dict.fromkeys(VERDICTS[1:], 0.0)
-    for finding, size in zip(findings, sizes):
-        if finding.verdict != OK:
-            weight[finding.verdict] += size * finding.confidence
-    if not any(weight.values()):
-        return OK, min(finding.confidence for finding in findings)
-    verdict = max(weight, key=lambda kind: weight[kind])
-    return verdict, max(finding.confidence for finding in findings if finding.verdict == verdict)
+def gravest(findings: Sequence[Finding], sizes: NDArray[np.floating]) -> tuple[str, float]:
+    """The verdict that touches most points, each counted by its confidence; a bias before overlap, overlap before ok.
+
+    Its confidence is that of its surest cluster; of ok, that of the least sure one.
+    """
+    for kinds in (BIASES, (OVERLAP,)):
+        weight = dict.fromkeys(kinds, 0.0)
+        for finding, size in zip(findings, sizes):
+            if finding.verdict in kinds:
+                weight[finding.verdict] += size * finding.confidence
+        verdict = max(weight, key=lambda kind: weight[kind])
+        found = [finding.confidence for finding in findings if finding.verdict == verdict]
+        if found:
+            return verdict, max(found)
+    return OK, min(finding.confidence for finding in findings)
+
+
+def share_without_valley(findings: Sequence[Finding], sizes: NDArray[np.floating]) -> float:
+    """How much of the clustering is not ok, in points or in clusters, whichever is more; each by its confidence.
+
+    A few stragglers as a cluster of their own are few points, but half of two clusters.
+    """
+    wrong = np.array([finding.confidence * (finding.verdict != OK) for finding in findings])
+    return float(max(wrong @ sizes / sizes.sum(), wrong.mean()))
 
 
 def without_valley(border: Border) -> float:
@@ -83,7 +110,7 @@ def without_valley(border: Border) -> float:
     return float(1 / (1 + np.exp(-_STEEPNESS * (score - _THRESHOLD))))
 
 
-def kind_of(border: Border, sizes: NDArray[np.integer]) -> tuple[str, tuple[int, ...]]:
+def kind_of(border: Border, sizes: NDArray[np.floating]) -> tuple[str, tuple[int, ...]]:
     """What a border without a valley means, and the clusters to blame.
 
     The smaller cluster is the piece cut out: of a denser kind it is a mode, of a sparser kind a rim. Parts of
@@ -104,7 +131,7 @@ def kind_of(border: Border, sizes: NDArray[np.integer]) -> tuple[str, tuple[int,
     return EQUAL_SIZES, (small, large)
 
 
-def _judge_border(border: Border, cluster: int, sizes: NDArray[np.integer]) -> Finding:
+def _judge_border(border: Border, cluster: int, sizes: NDArray[np.floating]) -> Finding:
     chance = without_valley(border)
     if chance <= 0.5:
         return Finding(OK, 1 - chance, border)

@@ -17,12 +17,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import validate_data
 
+from ..affinity import points_in
 from ..diagnosis import MODE_ISOLATION, DensityBiasWarning, diagnose
 from ..kernels import Kernel
 from .fitting import whole_or_nothing
-from .inputs import is_pairwise, kernel_from
+from .inputs import check_metric, check_points, check_space, kernel_from, tags_of_inputs
 
 __all__ = ["DominantSets", "dominant_set", "is_maximal_clique"]
 
@@ -137,6 +137,8 @@ class DominantSets(ClusterMixin, BaseEstimator):
         How many sets to peel; all there are by default.
     kernel : str or kernel object, default="gaussian"
         As in :class:`~evencut.KernelClustering`; affinities must not be negative, and may be sparse.
+    metric : str, default="euclidean"
+        As in :class:`~evencut.KernelClustering`.
     dynamics : {"infection", "replicator"}, default="infection"
         As in :func:`dominant_set`.
     assign_rest : bool, default=True
@@ -180,6 +182,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
         n_clusters: int | None = None,
         *,
         kernel: str | Kernel = "gaussian",
+        metric: str = "euclidean",
         dynamics: str = "infection",
         assign_rest: bool = True,
         min_size: int = 2,
@@ -190,6 +193,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
     ):
         self.n_clusters = n_clusters
         self.kernel = kernel
+        self.metric = metric
         self.dynamics = dynamics
         self.assign_rest = assign_rest
         self.min_size = min_size
@@ -214,9 +218,9 @@ class DominantSets(ClusterMixin, BaseEstimator):
         """
         kernel = self._check_parameters()
         given = kernel.is_pairwise
-        points: Any = validate_data(
-            self, X, accept_sparse=("csr", "csc", "coo") if given else False, dtype=np.float64, ensure_min_samples=2
-        )
+        rows = check_points(self, X, given, self.metric, reset=True, dtype=np.float64)
+        points = rows if given else points_in(rows, self.metric)
+        check_space(kernel, points, self.metric)
         if self.n_clusters is not None and self.n_clusters > points.shape[0]:
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than the {points.shape[0]} points given; ask for fewer."
@@ -268,7 +272,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
             )
         if given or len(np.unique(self.labels_[self.labels_ >= 0])) < 2:
             return
-        rows = diagnose(points, self.labels_, n_jobs=self.n_jobs).clusters
+        rows = diagnose(points, self.labels_, cures=False, n_jobs=self.n_jobs).clusters
         isolated = [row.label for row in rows if row.verdict == MODE_ISOLATION]
         if isolated:
             warnings.warn(
@@ -289,12 +293,11 @@ class DominantSets(ClusterMixin, BaseEstimator):
             raise ValueError(f"dynamics={self.dynamics!r} is not known; choose one of {sorted(_DYNAMICS)}.")
         kernel = kernel_from(self.kernel)
         assert kernel is not None
+        check_metric(self.metric, kernel)
         return kernel
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = tags.input_tags.sparse = is_pairwise(self.kernel)
-        return tags
+        return tags_of_inputs(super().__sklearn_tags__(), self.kernel, self.metric)
 
 
 def _replicator(

@@ -7,22 +7,29 @@ from contextlib import contextmanager
 from numbers import Integral
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import validate_data
 
-from ..affinity import PreparedPoints
+from ..affinity import METRICS, SparsePoints, check_distances, is_dense
+from ..io import as_rows
 from ..kernels import KERNELS, Kernel
 
 __all__ = [
     "check_choice",
     "check_count",
+    "check_metric",
     "check_n_clusters",
     "check_n_jobs",
+    "check_points",
+    "check_space",
     "is_pairwise",
     "kernel_from",
     "memory_advice",
     "refuse_dask",
     "seed_from",
+    "tags_of_inputs",
 ]
 
 
@@ -66,6 +73,57 @@ def is_pairwise(kernel: Any) -> bool:
     return (isinstance(kernel, Kernel) and kernel.is_pairwise) or (isinstance(kernel, str) and kernel == "precomputed")
 
 
+def check_points(
+    estimator: Any, X: Any, pairwise: bool, metric: str, *, reset: bool, dtype: Any = (np.float64, np.float32)
+) -> Any:
+    """What a user gives as X as an array, or a sparse matrix where it may be one; square distances are checked."""
+    refuse_dask(X, type(estimator).__name__)
+    X = validate_data(
+        estimator,
+        as_rows(X),
+        reset=reset,
+        accept_sparse=_accepted_sparse(pairwise, metric),
+        dtype=list(dtype) if isinstance(dtype, tuple) else dtype,
+        ensure_min_samples=2 if reset else 1,
+    )
+    return check_distances(X) if reset and metric == "precomputed" else X
+
+
+def tags_of_inputs(tags: Tags, kernel: Any, metric: str) -> Tags:
+    """What scikit-learn wants to know of the data an estimator takes."""
+    tags.input_tags.pairwise = is_pairwise(kernel) or metric == "precomputed"
+    chosen = KERNELS[kernel]() if isinstance(kernel, str) and kernel in KERNELS else kernel
+    has_no_use = isinstance(chosen, Kernel) and chosen.needs_coordinates
+    tags.input_tags.sparse = bool(_accepted_sparse(is_pairwise(kernel), metric)) and not has_no_use
+    return tags
+
+
+def _accepted_sparse(pairwise: bool, metric: str) -> Any:
+    """The kinds of sparse matrices that are taken: any for an affinity, rows where products give the distances."""
+    if pairwise:
+        return ("csr", "csc", "coo")
+    return "csr" if metric in ("euclidean", "cosine") else False
+
+
+def check_metric(metric: Any, kernel: Kernel | None = None) -> None:
+    """Raise for a metric that is not known, and for one beside an affinity."""
+    check_choice("metric", metric, METRICS)
+    if kernel is not None and kernel.is_pairwise and metric != "euclidean":
+        raise ValueError(
+            f"kernel='precomputed' takes an affinity, for which metric={metric!r} means nothing; leave one of them out."
+        )
+
+
+def check_space(kernel: Kernel | None, points: Any, metric: str) -> None:
+    """Raise for a kernel that needs coordinates where there are none."""
+    if kernel is not None and kernel.needs_coordinates and not is_dense(points):
+        what = "sparse rows" if isinstance(points, SparsePoints) else f"metric={metric!r}"
+        raise ValueError(
+            f"{kernel!r} needs the coordinates of the points, which {what} do not give; use a kernel of neighbours "
+            "such as 'shared_neighbors' or 'knn', or Gaussian(bandwidth=...) with one length or 'median'."
+        )
+
+
 def refuse_dask(X: Any, name: str) -> None:
     """Raise for data that an estimator in memory cannot take."""
     if callable(getattr(X, "__dask_graph__", None)):
@@ -80,7 +138,7 @@ def seed_from(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def check_n_clusters(n_clusters: int, prepared: PreparedPoints) -> None:
+def check_n_clusters(n_clusters: int, prepared: Any) -> None:
     """Raise where there are fewer distinct points than clusters."""
     n_points = len(prepared.weights)
     if n_points < n_clusters:

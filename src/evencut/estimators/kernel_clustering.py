@@ -9,33 +9,35 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
-from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity, limits, prepare
+from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity, limits, prepare, prepare_affinity
 from ..criteria import CRITERIA, EQUALIZATIONS, PosedProblem, pose
-from ..diagnosis import BiasReport, diagnose
+from ..gpu.tensors import is_tensor
 from ..kernels import Extension, Kernel
 from ..selection import Selection, choose_number, select, select_number
 from ..solvers import SOLVERS, Solution, heaviest_first, refine, solve
+from .cluster_space import ClusterSpaceMixin
+from .devices import fit_tensor
+from .fitted import FittedClustering
 from .fitting import step, warn_of_early_stop, whole_or_nothing
 from .inputs import (
     check_choice,
     check_count,
+    check_metric,
     check_n_clusters,
     check_n_jobs,
-    is_pairwise,
+    check_points,
+    check_space,
     kernel_from,
     memory_advice,
-    refuse_dask,
     seed_from,
+    tags_of_inputs,
 )
 from .partial_labels import check_partial, emphasis, labels_of_points, steer
 from .prediction import Prediction
 
 __all__ = ["KernelClustering"]
-
-# The default keeps so many points for every cluster, however many clusters there are.
-_POINTS_PER_CLUSTER = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,27 +52,26 @@ class _Chosen:
     start: Solution | None = None
 
 
-class KernelClustering(ClusterMixin, BaseEstimator):
+class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimator):
     r"""Kernel clustering without density bias.
 
     Splits the points into k clusters that minimise a criterion on a kernel's affinity A, such as
 
     .. math:: -\sum_k \frac{\sum_{pq \in S_k} A_{pq}}{\sum_{p \in S_k} d_p} \quad \text{(eq. NC)}
 
-    The default chooses a shared-neighbour kernel by itself: its scale, with the start of the search, is the one
-    whose clusters leak least for how fast they mix inside (:mod:`evencut.selection` has the formula).
+    The default takes the partition that candidates of different principles agree on most: normalised cuts of
+    shared-neighbour graphs at several scales, cuts of spanning trees, and a mixture of Gaussians. None of them is
+    judged by a score, so no size or shape is preferred (:mod:`evencut.selection` has the formula).
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        `"auto"` takes the number from 2 to 40 whose worst cluster leaks least against the next rate of the
-        graph (:mod:`evencut.selection`).
+        `"auto"` takes the number from 2 to 40 whose worst cluster leaks least against one cluster more, and that
+        trees agree with; 1 where there is no structure (:mod:`evencut.selection`).
     kernel : str or kernel object, default="auto"
-        `"auto"`: :class:`evencut.kernels.SharedNeighbors` at a scale of 0.6, 1 or 1.6 times a sixth of an average
-        cluster (kept within 10 and 25 neighbours), whichever :func:`evencut.selection.select` judges best by its
-        normalised cut. More than 20000 points are not judged but start from the cut of landmarks
-        (:class:`LandmarkClustering`) and are refined with 15 neighbours. With `solver="lloyd"` or
-        `"multilevel"`, 25 neighbours unjudged. Or
+        `"auto"`: the consensus of :func:`evencut.selection.select`, on :class:`evencut.kernels.SharedNeighbors` at
+        scales around a sixth of an average cluster. More than 5000 distinct points (or 20 a cluster) are condensed to
+        so many weighted centres first. With `solver="lloyd"` or `"multilevel"`, 25 neighbours and nothing compared. Or
         `"shared_neighbors"`, `"knn"`, `"gaussian"`, `"adaptive_gaussian"`, `"local_scaling"`, `"geodesic"`,
         `"precomputed"`, or an object of :mod:`evencut.kernels` with parameters of its own.
     criterion : {"normalized_cut", "average_association", "average_cut"}, default="normalized_cut"
@@ -86,6 +87,11 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         `"auto"`: the same with `kernel="auto"` where there are more than 3 columns and their deviations differ
         by more than 10 times (a table of different units rather than coordinates), else none. `None`: none. A
         precomputed affinity is never scaled.
+    metric : str, default="euclidean"
+        `"cosine"` is Euclidean distance between rows of unit length, exactly: what embeddings and TF-IDF rows are
+        compared by. `"precomputed"`: X holds the distances between all points, at `predict` those of new points
+        (rows) to the fitted ones. Or `"manhattan"`, `"chebyshev"`, `"canberra"`, `"braycurtis"`, `"correlation"`.
+        `scale="auto"` scales nothing unless it is Euclidean.
     n_init : int, default=4
         Number of starts; the one of lowest energy is kept.
     max_iter : int, default=100
@@ -160,6 +166,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         equalize: str | None = None,
         solver: str = "auto",
         scale: str | None = "auto",
+        metric: str = "euclidean",
         n_init: int = 4,
         max_iter: int = 100,
         random_state: int | np.random.RandomState | None = None,
@@ -172,6 +179,7 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         self.equalize = equalize
         self.solver = solver
         self.scale = scale
+        self.metric = metric
         self.n_init = n_init
         self.max_iter = max_iter
         self.random_state = random_state
@@ -184,8 +192,10 @@ class KernelClustering(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), frame, or affinity of shape (n_samples, n_samples)
-            Points; or, with `kernel="precomputed"`, a dense or sparse affinity.
+        X : array, tensor or sparse matrix of shape (n_samples, n_features), frame, or square matrix
+            Points; or, with `kernel="precomputed"`, a dense or sparse affinity; or, with `metric="precomputed"`,
+            distances. Sparse rows stay sparse. With a torch tensor, labels and other attributes are tensors on its
+            device.
         y : array of int of shape (n_samples,), optional
             Partial labels: the clusters, from 0, of rows where they are known, and -1 elsewhere. Labelled rows keep
             their label, and steer the rest. A `y` without any -1 is ignored, as scikit-learn's clusterers do.
@@ -197,9 +207,23 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         self
         """
         kernel = self._check_parameters()
+        if is_tensor(X):
+            return fit_tensor(self, X, y, sample_weight, kernel)
+        return self._fit_array(X, y, sample_weight, kernel)
+
+    def _fit_array(self, X: Any, y: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> KernelClustering:
         X = self._check_points(X, kernel, reset=True)
         partial = check_partial(y, X.shape[0])
         prepared = self._prepare(X, sample_weight, kernel)
+        solution = self._fit_prepared(prepared, kernel, partial)
+        warn_of_early_stop(solution, self.max_iter)
+        self._label_rows(X[prepared.of_row < 0], prepared, solution, partial)
+        return self
+
+    def _fit_prepared(
+        self, prepared: PreparedPoints, kernel: Kernel | None, partial: NDArray[np.int64] | None
+    ) -> Solution:
+        """Choose, pose, solve and record, once the points are what is to be clustered."""
         seed = seed_from(self.random_state)
         step("neighbours and affinity", 1, 3)
         with memory_advice(len(prepared.weights)):
@@ -212,115 +236,17 @@ class KernelClustering(ClusterMixin, BaseEstimator):
             solution = replace(solution, labels=labels)
         else:
             posed, solution = self._steer(prepared, chosen, partial, seed)
-        warn_of_early_stop(solution, self.max_iter)
         step("summary", 3, 3)
         self._record(prepared, chosen, posed, solution)
-        self._label_rows(X, prepared, solution, partial)
-        return self
-
-    @property
-    def affinity_(self) -> Any:
-        """The affinity of the kernel, before equalisation."""
-        check_is_fitted(self)
-        # The points are kept in an order of their own; the affinity is brought back from it when asked for.
-        return as_affinity(self._affinity).among(self._prepared.given_order).entries
+        return solution
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int64]:
         """Cluster the points and return their labels; parameters as in :meth:`fit`."""
         return self.fit(X, y, sample_weight=sample_weight).labels_
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Clusters of new points.
-
-        Parameters
-        ----------
-        X : array of shape (n_queries, n_features)
-            New points; or, with a precomputed kernel, their affinities with the fitted points.
-
-        Returns
-        -------
-        ndarray of shape (n_queries,)
-        """
-        check_is_fitted(self)
-        X = self._check_points(X, self._prediction.kernel, reset=False)
-        return self._prediction.labels(self._prepared.scaled(X))
-
-    def predict_margin(self, X: Any) -> NDArray[np.float64]:
-        """How sure the cluster of each new point is, as `margin_` for the fitted ones.
-
-        Parameters
-        ----------
-        X : array of shape (n_queries, n_features)
-            As in :meth:`predict`.
-
-        Returns
-        -------
-        ndarray of shape (n_queries,)
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from evencut import KernelClustering
-        >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in (0, 9)])
-        >>> model = KernelClustering(2, random_state=0).fit(X)
-        >>> bool(model.predict_margin([[0.0, 0.0]])[0] > 0.9)
-        True
-        """
-        check_is_fitted(self)
-        X = self._check_points(X, self._prediction.kernel, reset=False)
-        return self._prediction.margins(self._prepared.scaled(X))
-
-    def plot_selection(self, ax: Any = None) -> Any:
-        """Draw the candidates of `selection_` and their scores.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new figure without it.
-
-        Returns
-        -------
-        matplotlib Axes
-        """
-        from ..plotting import plot_selection
-
-        check_is_fitted(self)
-        if not hasattr(self, "selection_"):
-            raise ValueError(
-                f"nothing was selected with kernel={self.kernel!r} and n_clusters={self.n_clusters!r}; "
-                "fit with kernel='auto' or n_clusters='auto' first."
-            )
-        return plot_selection(self.selection_, ax)
-
-    def diagnose(self, X: ArrayLike | None = None, **options: Any) -> BiasReport:
-        """Whether the fitted clustering is biased by density; see :func:`evencut.diagnose`.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features), optional
-            The points, needed only where a precomputed affinity was fitted.
-        **options
-            Passed on to :func:`evencut.diagnose`.
-
-        Returns
-        -------
-        BiasReport
-
-        Examples
-        --------
-        >>> from evencut import KernelClustering
-        >>> from evencut.datasets import make_clumped_moons
-        >>> X, _ = make_clumped_moons(600, clump=0.5, random_state=0)
-        >>> KernelClustering(n_clusters=2, random_state=0).fit(X).diagnose().verdict
-        'ok'
-        """
-        check_is_fitted(self)
-        if X is None and self._prediction.kernel.is_pairwise:
-            raise ValueError("the model was fitted on an affinity; pass the points themselves: diagnose(X).")
-        if X is not None:
-            return diagnose(np.asarray(X), self.labels_, **options)
-        options.setdefault("affinity", self._affinity)
-        return diagnose(self._prepared.points, self._prediction.fitted_labels, **options)
+    def _scale_with(self, kernel: Kernel | None) -> str | None:
+        """The scaling that was asked for, or that goes with the kernel: none with one that was chosen by name."""
+        return None if self.scale == "auto" and kernel is not None else self.scale
 
     def _prepare(self, X: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> PreparedPoints:
         """The distinct points of positive weight, their columns scaled; of a given affinity, its rows as they are."""
@@ -328,25 +254,27 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         if not (weights > 0).any():
             raise ValueError("sample_weight is zero for every point; give at least some a positive weight.")
         if kernel is not None and kernel.is_pairwise:
-            prepared = _prepared_affinity(X, weights)
+            prepared = prepare_affinity(X, weights)
         else:
             prepared = prepare(
                 X,
                 weights,
-                scale=None if self.scale == "auto" and kernel is not None else self.scale,
+                scale=self._scale_with(kernel),
                 has_units=kernel is not None and kernel.has_units,
                 merge=kernel is None or not kernel.is_tied_to_rows,
                 most=self._most_points() if kernel is None else None,
                 n_jobs=self.n_jobs,
                 names=getattr(self, "feature_names_in_", None),
+                metric=self.metric,
             )
+            check_space(kernel, prepared.points, self.metric)
         if not isinstance(self.n_clusters, str):
             check_n_clusters(self.n_clusters, prepared)
         return prepared
 
     def _most_points(self) -> int:
         n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
-        return max(limits.MOST_COMPARED, _POINTS_PER_CLUSTER * n_clusters)
+        return max(limits.MOST_COMPARED, limits.POINTS_PER_CLUSTER * n_clusters)
 
     def _choose(self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int) -> _Chosen:
         """The kernel, its affinity and the number of clusters; with `kernel="auto"` also a first solution."""
@@ -385,21 +313,22 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         return posed, steer(posed.problem, start.labels, held, chosen.n_clusters, self.max_iter, seed)
 
     def _label_rows(
-        self, X: Any, prepared: PreparedPoints, solution: Solution, partial: NDArray[np.int64] | None
+        self, left_out: Any, prepared: PreparedPoints, solution: Solution, partial: NDArray[np.int64] | None
     ) -> None:
-        """Give every row the label and the margin of its point; rows of weight zero are predicted."""
+        """Give every row the label and the margin of its point; rows of weight zero, `left_out`, are predicted."""
         self.labels_ = solution.labels[prepared.of_row]
         self.margin_ = self._prediction.fitted_margins[prepared.of_row]
-        left_out = np.flatnonzero(prepared.of_row < 0)
-        if left_out.size:
-            rows = prepared.scaled(X[left_out])
-            self.labels_[left_out] = self._prediction.labels(rows)
-            self.margin_[left_out] = self._prediction.margins(rows)
+        places = np.flatnonzero(prepared.of_row < 0)
+        if places.size:
+            rows = prepared.scaled(left_out)
+            self.labels_[places] = self._prediction.labels(rows)
+            self.margin_[places] = self._prediction.margins(rows)
         if partial is not None:
             self.labels_[partial >= 0] = partial[partial >= 0]
 
     def _record(self, prepared: PreparedPoints, chosen: _Chosen, posed: PosedProblem, solution: Solution) -> None:
         """Keep what the fit has found, the points in the order of their first rows."""
+        self._device = None
         self._prediction = Prediction.of(chosen, prepared, posed, solution.labels, self.n_jobs)
         self._prepared = prepared
         self._affinity = chosen.affinity
@@ -427,30 +356,12 @@ class KernelClustering(ClusterMixin, BaseEstimator):
         for name in ("n_clusters", "n_init", "max_iter"):
             check_count(name, getattr(self, name), auto=name == "n_clusters")
         check_n_jobs(self.n_jobs)
-        return kernel_from(self.kernel, auto=True)
+        kernel = kernel_from(self.kernel, auto=True)
+        check_metric(self.metric, kernel)
+        return kernel
 
     def _check_points(self, X: Any, kernel: Kernel | None, *, reset: bool) -> Any:
-        refuse_dask(X, type(self).__name__)
-        pairwise = kernel is not None and kernel.is_pairwise
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=("csr", "csc", "coo") if pairwise else False,
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=2 if reset else 1,
-        )
+        return check_points(self, X, kernel is not None and kernel.is_pairwise, self.metric, reset=reset)
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = tags.input_tags.sparse = is_pairwise(self.kernel)
-        return tags
-
-
-def _prepared_affinity(X: Any, weights: NDArray[np.float64]) -> PreparedPoints:
-    """The rows and columns of positive weight of an affinity that was given; it is never scaled."""
-    kept = np.flatnonzero(weights > 0)
-    of_row = np.full(len(weights), -1, dtype=np.intp)
-    of_row[kept] = np.arange(len(kept))
-    points = X if len(kept) == len(weights) else as_affinity(X).among(kept).entries
-    return PreparedPoints(points, weights[kept], of_row, kept, np.ones(X.shape[1]))
+        return tags_of_inputs(super().__sklearn_tags__(), self.kernel, self.metric)

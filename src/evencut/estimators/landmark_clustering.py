@@ -7,26 +7,33 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ..affinity import SCALES, as_affinity
+from ..affinity import SCALES, SparsePoints, as_affinity
 from ..criteria import CRITERIA, EQUALIZATIONS
+from ..gpu.tensors import is_tensor, to_array
+from ..io import as_rows
 from ..kernels import SharedNeighbors
 from ..landmarks import LandmarkGraph, RowBlocks, landmark_graph, row_blocks, solve_landmarks, usual_landmarks
+from ..landmarks.attaching import Attachment
 from ..landmarks.blocks import is_lazy
 from ..selection import choose_number, select_number
-from ..solvers import SOLVERS
+from ..solvers import SOLVERS, Solution
+from .devices import fit_landmark_tensor, tensors_too
 from .fitting import warn_of_early_stop, whole_or_nothing
 from .inputs import check_choice, check_count, check_n_jobs, seed_from
 
 __all__ = ["LandmarkClustering"]
 
 _MOST_LANDMARK_ENTRIES = 50_000_000
+# Weights of all rows, as whole numbers, must leave room for the products they are multiplied with in 64 bits.
+_MOST_MASS = 2.0**32
 
 
-class LandmarkClustering(ClusterMixin, BaseEstimator):
+class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     r"""Kernel clustering without density bias for data that do not fit in memory, or on one machine.
 
     A point p is described by the weights :math:`B_{pj}` of its nearest landmarks j, and what is clustered is the
@@ -57,7 +64,9 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         Equalisation of the landmark graph, as in :class:`KernelClustering`.
     scale : {"auto", "standard", None}, default="auto"
         Scaling of the columns by their deviations in a sample, as in :func:`evencut.affinity.feature_scale`:
-        `"auto"` where they are plainly in different units.
+        `"auto"` where they are plainly in different units, and never for cosine or sparse rows.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        `"cosine"` is Euclidean distance between rows of unit length.
     solver : str, default="auto"
     n_init : int, default=4
     max_iter : int, default=100
@@ -112,6 +121,9 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
     [2500, 2500]
     """
 
+    #: What labels rows on a GPU, where the fit ran there.
+    _device: Any = None
+
     def __init__(
         self,
         n_clusters: int | str = 8,
@@ -122,6 +134,7 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         criterion: str = "normalized_cut",
         equalize: str | None = None,
         scale: str | None = "auto",
+        metric: str = "euclidean",
         solver: str = "auto",
         n_init: int = 4,
         max_iter: int = 100,
@@ -135,6 +148,7 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         self.criterion = criterion
         self.equalize = equalize
         self.scale = scale
+        self.metric = metric
         self.solver = solver
         self.n_init = n_init
         self.max_iter = max_iter
@@ -142,30 +156,43 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     @whole_or_nothing
-    def fit(self, X: Any, y: Any = None) -> LandmarkClustering:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> LandmarkClustering:
         """Cluster the rows.
 
         Parameters
         ----------
-        X : array, memory map, sparse matrix, Dask array or frame, or RowBlocks
-            Rows of numbers. Sparse rows are made dense a slice at a time.
+        X : array, tensor, memory map, sparse matrix, Dask array or frame, or RowBlocks
+            Rows of numbers. Sparse rows of more than 1000 columns stay sparse, as do their landmarks; narrower ones are
+            made dense a slice at a time. With a torch tensor, labels and other attributes are tensors on its device; on
+            a GPU, landmarks are chosen and attached there.
         y : ignored
+        sample_weight : array of shape (n_samples,), optional
+            How many rows each stands for in the landmark graph; not for Dask. A row of weight zero is left out of the
+            fit and labelled as a new one. Sums are exact for whole numbers; others are rounded to multiples of a power
+            of two below 2^-31 of their sum.
 
         Returns
         -------
         self
         """
         self._check_parameters()
+        if is_tensor(X):
+            return fit_landmark_tensor(self, X, sample_weight)
+        return self._fit_array(X, sample_weight)
+
+    def _fit_array(self, X: Any, sample_weight: ArrayLike | None) -> LandmarkClustering:
         rows = self._rows(X, reset=True)
         seed = seed_from(self.random_state)
-        graph = self._choose_landmarks(rows, seed)
-        self._solve(graph, seed)
+        graph = self._choose_landmarks(rows, seed, sparse.issparse(X), *_whole_masses(sample_weight, X, rows))
+        self._check_found(len(graph.attachment.landmarks))
+        warn_of_early_stop(self._solve(graph, seed, graph.labelled), self.max_iter)
         if is_lazy(X):
             self.labels_ = self._lazy_labels(rows)
         elif not isinstance(X, RowBlocks):
             self.labels_ = rows.filled(self.attachment_.predict)
         return self
 
+    @tensors_too
     def predict(self, X: Any) -> Any:
         """Clusters of rows; a lazy Dask array where `X` is lazy.
 
@@ -182,31 +209,74 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
             return self._lazy_labels(self._rows(X, reset=False, count=False))
         return self._rows(X, reset=False).filled(self.attachment_.predict)
 
+    @tensors_too
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Distances to the clusters: one less the share of each cluster in the weights of a row's landmarks.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix, Dask array or frame, or RowBlocks
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_clusters)
+        """
+        check_is_fitted(self)
+        return 1 - self._rows(X, reset=False).gathered(self.attachment_.shares)
+
+    @tensors_too
+    def score(self, X: Any, y: Any = None) -> float:
+        """How much more of the weights of rows goes to landmarks of their own cluster than chance would send there.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix, Dask array or frame, or RowBlocks
+        y : ignored
+
+        Returns
+        -------
+        float
+            Zero for one cluster, below one; higher is better.
+        """
+        near = 1 - self.transform(X)
+        labels, weights = to_array(self.landmark_labels_), to_array(self.landmark_weights_)
+        chance = np.bincount(labels, weights) / weights.sum()
+        return float(np.mean(near.max(axis=1) - chance[near.argmax(axis=1)]))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_clusters_
+
     def predict_blocks(self, X: Any, skip: Collection[int] = ()) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """Number and labels of each block of rows, as they are finished; blocks in `skip` are left out."""
         check_is_fitted(self)
         return self._rows(X, reset=False).results(self.attachment_.predict, skip)
 
-    def _choose_landmarks(self, rows: RowBlocks, seed: int) -> LandmarkGraph:
-        graph = landmark_graph(
+    def _choose_landmarks(
+        self, rows: RowBlocks, seed: int, is_sparse: bool, mass: NDArray[np.int64] | None, mass_unit: float
+    ) -> LandmarkGraph:
+        return landmark_graph(
             rows,
-            self._count_landmarks(rows.n_rows, rows.n_features),
+            self._count_landmarks(rows.n_rows, rows.n_features, is_sparse),
             n_nearest=self.n_nearest,
             density=self.landmark_density,
             scale=self.scale,
             seed=seed,
             n_jobs=self.n_jobs,
+            metric=self.metric,
+            mass=mass,
+            mass_unit=mass_unit,
         )
-        n_found = len(graph.attachment.landmarks)
+
+    def _check_found(self, n_found: int) -> None:
         if not isinstance(self.n_clusters, str) and n_found < self.n_clusters:
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than the {n_found} distinct points found for "
                 f"landmarks; ask for at most {n_found} clusters."
             )
-        return graph
 
-    def _solve(self, graph: LandmarkGraph, seed: int) -> None:
-        """Cluster the landmarks and keep what labels a row."""
+    def _solve(self, graph: LandmarkGraph, seed: int, labelled: Callable[[NDArray[np.int64]], Any]) -> Solution:
+        """Cluster the landmarks and keep what labels a row: `labelled` makes it of the clusters of landmarks in use."""
         seed = seed_from(seed)
         weights = graph.weights
         if graph.are_all_points and self.n_nearest > 1:
@@ -216,22 +286,25 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
             affinity = graph.used_affinity
             n_clusters = choose_number(select_number(affinity, np.ones(affinity.shape[0]), seed).numbers)
         how = {name: getattr(self, name) for name in ("criterion", "equalize", "solver", "n_init", "max_iter")}
-        attachment, solution = solve_landmarks(graph, n_clusters, seed=seed, **how)
-        warn_of_early_stop(solution, self.max_iter)
+        solution = solve_landmarks(graph, n_clusters, seed=seed, **how)
+        attachment = labelled(solution.labels)
         self.attachment_ = attachment
+        self._device = None if isinstance(attachment, Attachment) else attachment
         self.feature_scale_ = attachment.feature_scale
-        self.landmarks_ = attachment.landmarks * self.feature_scale_
+        places = attachment.landmarks
+        self.landmarks_ = places.rows if isinstance(places, SparsePoints) else places * self.feature_scale_
         self.n_clusters_ = n_clusters
         self.landmark_labels_ = attachment.labels
         self.landmark_weights_ = weights
         self.landmark_affinity_ = graph.affinity
         self.energy_ = solution.energy
         self.n_iter_ = solution.n_iter
+        return solution
 
     def _graph_of_points(self, graph: LandmarkGraph) -> LandmarkGraph:
         """The kernel's graph where every distinct row is a landmark: rows that hang on one landmark link none."""
         counts = graph.weights
-        affinity = SharedNeighbors().affinity(graph.attachment.landmarks, n_jobs=self.n_jobs)
+        affinity = SharedNeighbors().affinity(to_array(graph.attachment.landmarks), n_jobs=self.n_jobs)
         return LandmarkGraph(graph.attachment, as_affinity(affinity).rescaled(counts).entries)
 
     def _lazy_labels(self, rows: Any) -> Any:
@@ -255,7 +328,7 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
             return rows
         X = validate_data(
             self,
-            X,
+            as_rows(X),
             reset=reset,
             accept_sparse="csr",
             dtype="numeric",
@@ -264,7 +337,7 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         )
         return row_blocks(X, self.n_jobs)
 
-    def _count_landmarks(self, n_rows: int, n_features: int) -> int:
+    def _count_landmarks(self, n_rows: int, n_features: int, is_sparse: bool) -> int:
         is_auto = isinstance(self.n_landmarks, str)
         n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
         n_landmarks = usual_landmarks(n_rows, n_features, n_clusters) if is_auto else int(self.n_landmarks)
@@ -278,7 +351,7 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
                 f"n_clusters={n_clusters} is more than the {n_landmarks} landmarks; ask for fewer clusters"
                 f"{'' if is_auto else ' or more landmarks'}."
             )
-        if n_landmarks * n_features > _MOST_LANDMARK_ENTRIES:
+        if n_landmarks * n_features > _MOST_LANDMARK_ENTRIES and not is_sparse:
             raise ValueError(
                 f"{n_landmarks} landmarks of {n_features} features are too many numbers; reduce the features first "
                 "(sklearn.decomposition.TruncatedSVD takes sparse rows) or ask for fewer landmarks."
@@ -291,6 +364,7 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         for name in ("n_nearest", "n_init", "max_iter"):
             check_count(name, getattr(self, name))
         check_choice("scale", self.scale, SCALES)
+        check_choice("metric", self.metric, ("euclidean", "cosine"))
         check_choice("criterion", self.criterion, CRITERIA)
         check_choice("equalize", self.equalize, EQUALIZATIONS)
         check_choice("solver", self.solver, SOLVERS)
@@ -300,3 +374,18 @@ class LandmarkClustering(ClusterMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _whole_masses(sample_weight: Any, X: Any, rows: RowBlocks) -> tuple[NDArray[np.int64] | None, float]:
+    """Weights as whole numbers of a unit, so that sums do not depend on their order, and that unit."""
+    if sample_weight is None:
+        return None, 1.0
+    if is_lazy(X):
+        raise TypeError("sample_weight does not go with a Dask collection; pass an array, or repeat the rows.")
+    one_column = np.empty((rows.n_rows, 1))
+    weights = _check_sample_weight(sample_weight, one_column, dtype=np.float64, ensure_non_negative=True)
+    total = float(weights.sum())
+    unit = 1.0
+    if (weights % 1).any() or total >= _MOST_MASS:
+        unit = 2.0 ** (np.ceil(np.log2(total)) - np.log2(_MOST_MASS))
+    return np.round(weights / unit).astype(np.int64), unit

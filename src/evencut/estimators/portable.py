@@ -9,8 +9,9 @@ import copy
 from dataclasses import replace
 from typing import Any
 
-from ..affinity import PreparedPoints
+from ..affinity import GivenDistances, MetricPoints, PreparedPoints, SparsePoints
 from ..criteria import CRITERIA
+from ..gpu.tensors import is_tensor, to_array
 from ..kernels import KERNELS
 from ..landmarks import Attachment
 from .kernel_clustering import KernelClustering
@@ -35,6 +36,13 @@ def portable(model: Any) -> Any:
     array([0, 0, 1, 1])
     """
     kept = copy.copy(model)
+    if getattr(model, "_device", None) is not None:
+        raise TypeError(
+            "the model was fitted on a GPU and labels new points there; save it with torch.save, or fit arrays."
+        )
+    for name, value in vars(model).items():
+        if is_tensor(value):
+            setattr(kept, name, to_array(value))
     if isinstance(model, KernelClustering):
         # Made again from the kernel and the points when first needed.
         kept._prediction = replace(model._prediction, extension=None)
@@ -47,4 +55,5 @@ def portable_types() -> list[type]:
     """Every type a portable model is made of, besides those of NumPy, SciPy and Python."""
     models = [KernelClustering, KernelKMeans, NormalizedCut, LandmarkClustering]
     criteria = [type(criterion) for criterion in CRITERIA.values()]
-    return [*models, Prediction, PreparedPoints, Attachment, *KERNELS.values(), *criteria]
+    points = [SparsePoints, MetricPoints, GivenDistances]
+    return [*models, Prediction, PreparedPoints, *points, Attachment, *KERNELS.values(), *criteria]

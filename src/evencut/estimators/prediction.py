@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -11,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity import NeighborSearch, as_affinity, shrink_far
-from ..criteria import Criterion, PosedProblem
+from ..affinity import NeighborSearch, as_affinity, is_dense, shrink_far
+from ..criteria import Criterion, PosedProblem, RatioProblem
 from ..kernels import Extension, Kernel
 from ..solvers.lloyd import bound_costs
 
-__all__ = ["Prediction", "margins"]
+__all__ = ["Prediction", "margins", "summary"]
 
 _ROWS_PER_BLOCK = 4096
 
@@ -64,19 +65,14 @@ class Prediction:
     @classmethod
     def of(cls, chosen: Any, prepared: Any, posed: PosedProblem, labels: NDArray[np.int64], n_jobs: int | None) -> Any:
         """The prediction that belongs to a solved problem."""
-        problem, n_clusters = posed.problem, int(labels.max()) + 1
-        inside, weight = problem.associations(labels, n_clusters)
-        links = problem.matrix.links(labels, n_clusters)
-        if problem.diagonal is not None:
-            links[np.arange(len(labels)), labels] += problem.diagonal
-        costs = bound_costs(links, problem.weights, inside, weight)
+        inside, weight, own_margins = summary(posed.problem, labels, int(labels.max()) + 1)
         return cls(
             kernel=chosen.kernel,
             points=prepared.points,
             kept=prepared.first_row,
             extension=chosen.extension,
             fitted_labels=labels,
-            fitted_margins=margins(costs, labels),
+            fitted_margins=own_margins,
             point_scale=posed.weights * posed.scale,
             inside=inside,
             weight=weight,
@@ -97,27 +93,65 @@ class Prediction:
         """How much dearer the second-best cluster is for new points; zero for points without any affinity."""
         return self._assigned(X)[1]
 
+    def distances(self, X: Any) -> NDArray[np.float64]:
+        """Squared distances of new points to the clusters, less their own squared length.
+
+        A point without any affinity has those of the fitted point nearest to it.
+        """
+        X = self._within_reach(X)
+        found = np.empty((X.shape[0], len(self.weight)))
+        linked = np.empty(X.shape[0], dtype=bool)
+        for block, links in self._linked(X):
+            found[block] = self._costs(links) / self._point_weights(links)[:, None]
+            linked[block] = links.any(axis=1)
+        far = np.flatnonzero(~linked)
+        if far.size and not self.kernel.is_pairwise:
+            nearest = self._search.query(X[far], 1)[1][:, 0]
+            for block, links in self._linked(self.points[nearest]):
+                found[far[block]] = self._costs(links) / self._point_weights(links)[:, None]
+        return found
+
+    def cohesion(self, X: Any) -> float:
+        """How much more of the affinity of new points goes to their own clusters than chance would send there."""
+        X = self._within_reach(X)
+        chance = self.weight / self.weight.sum()
+        total = 0.0
+        for _, links in self._linked(X):
+            linked = links[links.any(axis=1)]
+            own = self._costs(linked).argmin(axis=1)
+            total += float(np.sum(linked[np.arange(len(own)), own] / linked.sum(axis=1) - chance[own]))
+        return total / X.shape[0]
+
     def _assigned(self, X: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Labels and margins, a block of rows at a time."""
-        if self.kernel.is_pairwise:
-            X = X[:, self.kept]
-        else:
-            X = shrink_far(X, self.points.mean(axis=0), float(np.abs(self.points - self.points.mean(axis=0)).max()))
-        if self.extension is None:
-            self.extension = self.kernel.extend(self.points, n_jobs=self.n_jobs)
-        n_queries = X.shape[0]
-        found, margin = np.empty(n_queries, dtype=np.int64), np.empty(n_queries)
-        linked = np.empty(n_queries, dtype=bool)
-        for first in range(0, n_queries, _ROWS_PER_BLOCK):
-            block = slice(first, first + _ROWS_PER_BLOCK)
-            rows = as_affinity(self.extension(X[block]))
-            links = rows.links(self.fitted_labels, len(self.weight), self.point_scale)
+        X = self._within_reach(X)
+        found, margin = np.empty(X.shape[0], dtype=np.int64), np.empty(X.shape[0])
+        linked = np.empty(X.shape[0], dtype=bool)
+        for block, links in self._linked(X):
             costs = self._costs(links)
             found[block] = costs.argmin(axis=1)
-            margin[block] = margins(costs, found[block])
+            margin[block] = margins(costs, self._even(links), self.weight, found[block])
             linked[block] = links.any(axis=1)
         self._place_far(X, np.flatnonzero(~linked), found, margin)
         return found, margin
+
+    def _within_reach(self, X: Any) -> Any:
+        """New points where distances to the fitted ones can be computed; of affinities, the columns that count."""
+        if self.kernel.is_pairwise:
+            return X[:, self.kept]
+        if not is_dense(X):
+            return X
+        centre = self.points.mean(axis=0)
+        return shrink_far(X, centre, float(np.abs(self.points - centre).max()))
+
+    def _linked(self, X: Any) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """Block by block, the affinity of new points (rows) with each cluster (columns), as the problem has it."""
+        if self.extension is None:
+            self.extension = self.kernel.extend(self.points, n_jobs=self.n_jobs)
+        for first in range(0, X.shape[0], _ROWS_PER_BLOCK):
+            block = slice(first, first + _ROWS_PER_BLOCK)
+            rows = as_affinity(self.extension(X[block]))
+            yield block, rows.links(self.fitted_labels, len(self.weight), self.point_scale)
 
     def _place_far(
         self, X: Any, far: NDArray[np.intp], found: NDArray[np.int64], margin: NDArray[np.float64]
@@ -132,12 +166,22 @@ class Prediction:
                 f"{far.size} new points have no affinity with any fitted point and go to cluster 0.", stacklevel=5
             )
 
-    def _costs(self, links: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _point_weights(self, links: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The weights of new points in the problem; one where they would be zero."""
         degree = links.sum(axis=1)
-        if self.is_even:
-            links = links / np.where(degree > 0, degree, 1.0)[:, None]
-            degree = links.sum(axis=1)
-        return bound_costs(links, self.criterion.point_weight(degree), self.inside, self.weight)
+        weights = self.criterion.point_weight(np.where(degree > 0, 1.0, 0.0) if self.is_even else degree)
+        return np.where(weights > 0, weights, 1.0)
+
+    def _costs(self, links: NDArray[np.float64]) -> NDArray[np.float64]:
+        links = self._even(links)
+        return bound_costs(links, self.criterion.point_weight(links.sum(axis=1)), self.inside, self.weight)
+
+    def _even(self, links: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The links scaled to a degree of one, where all degrees were made equal."""
+        if not self.is_even:
+            return links
+        degree = links.sum(axis=1)
+        return links / np.where(degree > 0, degree, 1.0)[:, None]
 
     @functools.cached_property
     def _search(self) -> NeighborSearch:
@@ -151,23 +195,39 @@ class Prediction:
         return state
 
 
-def margins(costs: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+def summary(
+    problem: RatioProblem, labels: NDArray[np.int64], n_clusters: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Association and weight of each cluster, and the margin of each point."""
+    inside, weight = problem.associations(labels, n_clusters)
+    links = problem.matrix.links(labels, n_clusters)
+    if problem.diagonal is not None:
+        links[np.arange(len(labels)), labels] += problem.diagonal
+    costs = bound_costs(links, problem.weights, inside, weight)
+    return inside, weight, margins(costs, links, weight, labels)
+
+
+def margins(
+    costs: NDArray[np.float64], links: NDArray[np.float64], weight: NDArray[np.float64], labels: NDArray[np.int64]
+) -> NDArray[np.float64]:
     r"""How much dearer the best other cluster is than the one taken, from 0 at a border to 1 deep inside.
 
-    .. math:: \max\left(0, \frac{c_{pl} - c_{pk}}{|c_{pl}| + |c_{pk}|}\right), \qquad l = \arg\min_{j \ne k} c_{pj}
+    .. math:: \frac{c_{pl} - c_{pk}}{2 \sum_j (M S_j)_p / w(S_j)}, \qquad l = \arg\min_{j \ne k} c_{pj}
+
+    kept within 0 and 1. Between clusters of equal weight and association it is the share of the point's affinity that
+    goes to its own cluster less the share that goes to the other.
 
     Examples
     --------
     >>> import numpy as np
-    >>> margins(np.array([[-1.0, 1.0], [0.5, 0.5]]), np.array([0, 0]))
+    >>> links = np.array([[4.0, 0.0], [2.0, 2.0]])
+    >>> margins(1 - 2 * links / 4, links, np.array([4.0, 4.0]), np.array([0, 0]))
     array([1., 0.])
     """
     if costs.shape[1] == 1:
         return np.ones(len(costs))
     rows = np.arange(len(costs))
-    own = costs[rows, labels]
     others = costs.copy()
     others[rows, labels] = np.inf
-    other = others.min(axis=1)
-    total = np.abs(own) + np.abs(other)
-    return np.clip((other - own) / np.where(total > 0, total, 1.0), 0.0, 1.0)
+    unit = 2 * np.sum(np.abs(links) / weight, axis=1)
+    return np.clip((others.min(axis=1) - costs[rows, labels]) / np.where(unit > 0, unit, 1.0), 0.0, 1.0)

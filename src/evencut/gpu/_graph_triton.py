@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs, allow-incomplete-defs
 """The fused count of common neighbours: two short lists compared entry by entry on the chip."""
 
 import triton

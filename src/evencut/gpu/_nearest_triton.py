@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs, allow-incomplete-defs
 """The fused parts of the exact neighbour search: minima of groups of points, and exact distances to candidates.
 
 Distances between all pairs stay on the chip; only the least of every few leaves it.

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs, allow-incomplete-defs
 """The fused kernel sum: a tile of exponents, their exponentials, and the product with V, all on the chip.
 
 One kernel serves all forms and precisions; what it does is settled when it is compiled.

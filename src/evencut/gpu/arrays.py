@@ -7,7 +7,7 @@ import os
 import torch
 from torch import Tensor
 
-__all__ = ["block_rows", "check_points", "free_bytes", "is_fused", "launch_options", "same_device"]
+__all__ = ["block_rows", "check_memory", "check_points", "free_bytes", "is_fused", "launch_options", "same_device"]
 
 # What plain torch may use for one block on the CPU, where the memory is shared with everything else.
 _CPU_BYTES = 1 << 28
@@ -100,6 +100,22 @@ def free_bytes(device: torch.device) -> int:
         return _CPU_BYTES
     free, _ = torch.cuda.mem_get_info(device)
     return int(free) + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+
+
+def check_memory(n_bytes: float, device: torch.device, what: str) -> None:
+    """Raise where a fit is known to need more memory than the device has left.
+
+    Examples
+    --------
+    >>> import torch
+    >>> check_memory(1000, torch.device("cpu"), "a fit")
+    """
+    free = free_bytes(device)
+    if n_bytes > free:
+        raise MemoryError(
+            f"{what} needs about {n_bytes / 2**30:.2f} GiB of {device}, but only {free / 2**30:.2f} GiB are free; free "
+            "memory there, pass fewer points, or use LandmarkClustering, which reads arrays block by block."
+        )
 
 
 def block_rows(

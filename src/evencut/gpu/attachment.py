@@ -10,7 +10,7 @@ from torch import Tensor
 
 from .nearest import nearest
 
-__all__ = ["UNIT", "attach", "landmark_graph", "vote"]
+__all__ = ["UNIT", "add_pairs", "attach", "landmark_graph", "vote"]
 
 #: Weights are whole multiples of one over this.
 UNIT = 2**15
@@ -54,9 +54,20 @@ def landmark_graph(indices: Tensor, units: Tensor, n_landmarks: int) -> tuple[Te
             low = torch.minimum(indices[:, a], indices[:, b])
             keys.append(low * n_landmarks + torch.maximum(indices[:, a], indices[:, b]))
             sums.append(units[:, a] * units[:, b])
-    pairs, place = torch.unique(torch.cat(keys), return_inverse=True)
-    total = torch.zeros(len(pairs), dtype=torch.int64, device=indices.device)
-    total.index_add_(0, place, torch.cat(sums))
+    return add_pairs(torch.cat(keys), torch.cat(sums))
+
+
+def add_pairs(keys: Tensor, sums: Tensor) -> tuple[Tensor, Tensor]:
+    """Each key once, in order, with the sum of its whole numbers; keys whose sum is zero are left out.
+
+    Examples
+    --------
+    >>> import torch
+    >>> add_pairs(torch.tensor([5, 2, 5, 7]), torch.tensor([1, 2, 3, 0]))
+    (tensor([2, 5]), tensor([2, 4]))
+    """
+    pairs, place = torch.unique(keys, return_inverse=True)
+    total = torch.zeros(len(pairs), dtype=torch.int64, device=keys.device).index_add_(0, place, sums)
     linked = total > 0
     return pairs[linked], total[linked]
 

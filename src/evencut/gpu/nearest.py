@@ -3,7 +3,8 @@ r"""Exact nearest neighbours: rough distances choose the candidates, exact ones 
 The fused kernel writes only the least rough distance of every 32 points. The K nearest points lie in the K groups
 with the least minima, and a few more for rounding; their points are compared again by differences. Rough distances
 are those between points rounded to fp16, so by the triangle inequality they are off by no more than the two
-roundings. Rows for which that does not prove the result are searched again in float64.
+roundings. Rows for which that does not prove the result are searched again, among more groups, then with points of 22
+bits, and in the end in float64.
 """
 
 from __future__ import annotations
@@ -17,20 +18,35 @@ from torch import Tensor
 
 from . import naive
 from .arrays import block_rows, check_points, is_fused, launch_options, same_device
-from .operands import DEEPEST, padded, power_of_two, split_operands, tile_width
+from .operands import DEEPEST, halves, padded, power_of_two, split_operands, tile_width
 
 __all__ = ["SearchTiles", "nearest", "nearest_to_points", "pair_distances"]
 
 _GROUP = 32
 _SUPER = 32
-# Groups looked at beyond the K that exact distances would need, and neighbours ranked in float64 beyond the K wanted.
-_SPARE_GROUPS = 8
+# Neighbours ranked in float64 beyond the K wanted.
 _SPARE_NEIGHBORS = 4
 _MOST_QUERIES = 1 << 15
 _QUERY_UNIT = 256
 _ROUGH_LARGEST = 1024.0
+_ROUNDED_AT_ONCE = 1 << 17
 # Up to this many features, split operands are no wider than one tile: nearly float32 at the same cost.
 _MOST_SPLIT = DEEPEST // 3
+
+
+class _Attempt(NamedTuple):
+    """A way of searching: points as one fp16 number or two, groups looked at beyond the K needed, and for how many.
+
+    An attempt that changes little is left out where more than its share of the rows has no proof yet.
+    """
+
+    split: bool
+    spare: int
+    most: float = 1.0
+
+
+_NARROW_ATTEMPTS = (_Attempt(True, 8), _Attempt(True, 48))
+_WIDE_ATTEMPTS = (_Attempt(False, 8), _Attempt(False, 48, 0.25), _Attempt(True, 16), _Attempt(True, 64, 0.25))
 
 
 class SearchTiles(NamedTuple):
@@ -45,7 +61,7 @@ class SearchTiles(NamedTuple):
 
 #: Tiles for points of up to 64 features, and of more.
 NARROW = SearchTiles(128, 128, 8, 3, True)
-WIDE = SearchTiles(128, 256, 8, 3, True)
+WIDE = SearchTiles(128, 256, 8, 3, False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +72,7 @@ class _Rough:
     half_norms: Tensor
     norms: Tensor
     lost: Tensor
+    is_split: bool
 
     @cached_property
     def sorted_norms(self) -> Tensor:
@@ -147,54 +164,89 @@ def pair_distances(X: Tensor, Y: Tensor, left: Tensor, right: Tensor) -> Tensor:
 
 
 def _search(X: Tensor, at: Tensor, n_neighbors: int, tiles: SearchTiles | None) -> tuple[Tensor, Tensor]:
-    n_super = -(-len(X) // (_GROUP * _SUPER))
+    """Attempts of rising cost, each for the rows that those before have not proved."""
     centre = X.mean(dim=0, dtype=torch.float64)
-    largest = max(float((part.double() - centre).abs().max()) for part in _pieces(X, at))
+    largest = max(float((part - centre.to(part.dtype)).abs().max()) for part in _pieces(X, at))
     scale = power_of_two(largest, _ROUGH_LARGEST)
-    points = _rough(X, centre, scale, n_super * _GROUP * _SUPER, left=False)
+    distances = torch.empty((len(at), n_neighbors), dtype=torch.float64, device=X.device)
+    indices = torch.empty((len(at), n_neighbors), dtype=torch.int64, device=X.device)
+    left: Tensor | None = None
+    points: _Rough | None = None
+    for attempt in _NARROW_ATTEMPTS if X.shape[1] <= _MOST_SPLIT else _WIDE_ATTEMPTS:
+        n_left = len(at) if left is None else len(left)
+        if n_left > attempt.most * len(at):
+            continue
+        if points is None or points.is_split != attempt.split:
+            n_super = -(-len(X) // (_GROUP * _SUPER))
+            points = _rough(X, centre, scale, n_super * _GROUP * _SUPER, split=attempt.split, left=False)
+        queries = at if left is None else at[left]
+        found = _attempt(X, queries, points, (centre, scale), n_neighbors, attempt.spare, tiles)
+        rows: Tensor | slice = slice(None) if left is None else left
+        distances[rows], indices[rows] = found[0], found[1]
+        unsure = found[2].nonzero()[:, 0]
+        left = unsure if left is None else left[unsure]
+        if not len(left):
+            return distances, indices
+    assert left is not None
+    distances[left], indices[left] = naive.nearest(X, n_neighbors, at[left])
+    return distances, indices
+
+
+def _attempt(
+    X: Tensor,
+    at: Tensor,
+    points: _Rough,
+    units: tuple[Tensor, float],
+    n_neighbors: int,
+    spare: int,
+    tiles: SearchTiles | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Distances and indices found among the groups with the least minima, and the rows that they are not proved for."""
     how = tiles or (NARROW if points.points.shape[1] <= DEEPEST else WIDE)
     distances = torch.empty((len(at), n_neighbors), dtype=torch.float64, device=X.device)
     indices = torch.empty((len(at), n_neighbors), dtype=torch.int64, device=X.device)
     unsure = torch.empty(len(at), dtype=torch.bool, device=X.device)
-    kept = n_neighbors + _SPARE_GROUPS
-    bytes_per_row = 4 * n_super * (_SUPER + 1) + kept * _GROUP * 40 + 2 * points.points.shape[1] + 8 * X.shape[1]
+    n_super = len(points.points) // (_GROUP * _SUPER)
+    kept = n_neighbors + spare
+    bytes_per_row = 4 * n_super * (_SUPER + 1) + kept * _GROUP * 40 + 2 * points.points.shape[1] + 24 * X.shape[1]
     step = block_rows(
         len(at), bytes_per_row, X.device, unit=_QUERY_UNIT, most=_MOST_QUERIES, what="a search for neighbours"
     )
     for first in range(0, len(at), step):
         rows = slice(first, first + step)
-        queries = _rough(at[rows], centre, scale, -(-len(at[rows]) // _QUERY_UNIT) * _QUERY_UNIT, left=True)
+        n_rows = -(-len(at[rows]) // _QUERY_UNIT) * _QUERY_UNIT
+        queries = _rough(at[rows], *units, n_rows, split=points.is_split, left=True)
         groups, beyond = _least_groups(*_minima(queries, points, how), len(at[rows]), kept)
         found, squared = _rank(X, at[rows], groups, n_neighbors)
         distances[rows], indices[rows] = squared.sqrt(), found
-        unsure[rows] = _unproved(queries, points, beyond, distances[rows, -1] * scale, len(at[rows]))
-    again = unsure.nonzero()[:, 0]
-    if len(again):
-        distances[again], indices[again] = naive.nearest(X, n_neighbors, at[again])
-    return distances, indices
+        unsure[rows] = _unproved(queries, points, beyond, distances[rows, -1] * units[1], len(at[rows]))
+    return distances, indices, unsure
 
 
 def _pieces(X: Tensor, at: Tensor) -> tuple[Tensor, ...]:
     return (X,) if at is X else (X, at)
 
 
-def _rough(points: Tensor, centre: Tensor, scale: float, n_rows: int, *, left: bool) -> _Rough:
+def _rough(points: Tensor, centre: Tensor, scale: float, n_rows: int, *, split: bool, left: bool) -> _Rough:
     """Operands of one side; padding is infinitely far."""
-    exact = (points.double() - centre) * scale
     n_features = points.shape[1]
-    if n_features <= _MOST_SPLIT:
-        high = exact.to(torch.float16)
-        low = (exact - high.double()).to(torch.float16)
-        rounded = high.double() + low.double()
-        operand = split_operands(exact, n_rows, left=left)
-    else:
-        half = exact.to(torch.float16)
-        rounded = half.double()
-        operand = torch.zeros((n_rows, tile_width(n_features)), dtype=torch.float16, device=points.device)
-        operand[: len(points), :n_features] = half
-    half_norms = 0.5 * (rounded * rounded).sum(dim=1)
-    lost = torch.linalg.vector_norm(exact - rounded, dim=1)
-    return _Rough(operand, padded(half_norms.float(), n_rows, float("inf")), (2 * half_norms).sqrt(), lost)
+    width = tile_width(3 * n_features if split else n_features)
+    operand = torch.zeros((n_rows, width), dtype=torch.float16, device=points.device)
+    half_norms, lost = torch.empty((2, len(points)), dtype=torch.float64, device=points.device)
+    for first in range(0, len(points), _ROUNDED_AT_ONCE):
+        rows = slice(first, min(first + _ROUNDED_AT_ONCE, len(points)))
+        exact = (points[rows].double() - centre) * scale
+        if split:
+            high, low = halves(exact)
+            rounded = high.double() + low.double()
+            operand[rows] = split_operands(exact, len(exact), left=left)
+        else:
+            half = exact.to(torch.float16)
+            rounded = half.double()
+            operand[rows, :n_features] = half
+        half_norms[rows] = 0.5 * (rounded * rounded).sum(dim=1)
+        lost[rows] = torch.linalg.vector_norm(exact - rounded, dim=1)
+    return _Rough(operand, padded(half_norms.float(), n_rows, float("inf")), (2 * half_norms).sqrt(), lost, split)
 
 
 def _minima(queries: _Rough, points: _Rough, tiles: SearchTiles) -> tuple[Tensor, Tensor]:
@@ -276,8 +328,9 @@ def _unproved(queries: _Rough, points: _Rough, beyond: Tensor, reach: Tensor, n_
     farthest = norms + lost + reach
     by_norm = torch.searchsorted(points.sorted_norms, farthest, right=True) - 1
     theirs = torch.where(by_norm >= 0, points.worst_lost[by_norm.clamp(min=0)], 0.0)
-    # Products are summed in float32, cut off rather than rounded, in steps of 16 features.
+    # Products are summed in float32, cut off rather than rounded, in steps of 16 features; no partial sum of products
+    # is larger than the product of the norms. Halves of squared norms are rounded once, and added once.
     n_steps = queries.points.shape[1] // 16 + 4
-    doubt = n_steps * 2.0**-22 * (norms + farthest) ** 2
+    doubt = n_steps * 2.0**-21 * norms * farthest + 2.0**-21 * (norms + farthest) ** 2
     least = (2 * (beyond.double() + 0.5 * norms**2) - doubt).clamp(min=0).sqrt()
     return (reach > 0) & ~(reach <= least - lost - theirs)

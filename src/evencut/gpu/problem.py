@@ -12,9 +12,10 @@ from torch import Tensor
 
 from .sums import KernelSums
 
-__all__ = ["AllPairs", "cluster_totals", "equalizing_scale", "pose"]
+__all__ = ["AllPairs", "DenseSums", "cluster_totals", "equalizing_scale", "pose"]
 
 _SWEEPS = 200
+_LEAST_TOLERANCE = 1e-5
 _CRITERIA = ("average_association", "normalized_cut", "average_cut")
 _EQUALIZE = (None, "weights", "exact")
 
@@ -57,6 +58,33 @@ class AllPairs:
         return matrix, share * self.weights[rows], diagonal
 
 
+class DenseSums:
+    """A symmetric matrix in memory with the manners of :class:`KernelSums`: called with a vector, it is multiplied.
+
+    Examples
+    --------
+    >>> import torch
+    >>> DenseSums(torch.eye(2))(torch.ones(2))
+    tensor([1., 1.], dtype=torch.float64)
+    """
+
+    def __init__(self, matrix: Tensor):
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+            raise ValueError(f"the affinity has shape {tuple(matrix.shape)}; it must be square.")
+        if matrix.layout == torch.strided and not bool((torch.isfinite(matrix) & (matrix >= 0)).all()):
+            raise ValueError("exact equalisation needs finite, non-negative affinities; use equalize='weights'.")
+        self.matrix, self.shape, self.device = matrix.detach().double(), tuple(matrix.shape), matrix.device
+
+    def __call__(self, vector: Tensor, precision: str = "exact") -> Tensor:
+        """The product; there is one precision only."""
+        return torch.as_tensor(self.matrix @ vector.double())
+
+    @property
+    def like(self) -> Tensor:
+        """A tensor on the device."""
+        return self.matrix
+
+
 def pose(
     sums: KernelSums, criterion: str = "normalized_cut", equalize: str | None = None, weights: Tensor | None = None
 ) -> AllPairs:
@@ -87,7 +115,7 @@ def pose(
 
 
 def equalizing_scale(
-    sums: KernelSums, *, weights: Tensor | None = None, tol: float = 1e-5, start: Tensor | None = None
+    sums: KernelSums | DenseSums, *, weights: Tensor | None = None, tol: float = 1e-5, start: Tensor | None = None
 ) -> Tensor:
     r"""The scale s with :math:`s_p (K s)_p = w_p`, to a relative error of `tol`, by damped Sinkhorn sweeps.
 
@@ -97,6 +125,9 @@ def equalizing_scale(
     >>> equalizing_scale(KernelSums(torch.zeros(4, 1), 1.0))
     tensor([0.5000, 0.5000, 0.5000, 0.5000], dtype=torch.float64)
     """
+    if isinstance(sums, KernelSums):
+        # Sums on the fly are exact to so many digits.
+        tol = max(tol, _LEAST_TOLERANCE)
     one = torch.ones(sums.shape[0], dtype=torch.float64, device=sums.device)
     target = one if weights is None else weights.double()
     scale = (target / sums(one)).sqrt() if start is None else start.double()

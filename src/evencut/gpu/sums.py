@@ -52,12 +52,12 @@ class Tiles(NamedTuple):
 
 #: How each kind of sum is cut into tiles: by whether it takes differences, splits values, and sums one vector.
 TILES = {
-    "fast": Tiles(128, 128, 8, 3, 128),
+    "fast": Tiles(64, 128, 4, 3, 128),
     "split": Tiles(128, 128, 8, 3, 128),
     "wide": Tiles(128, 64, 8, 3),
-    "direct": Tiles(128, 64, 8, 3),
-    "vector": Tiles(128, 64, 8, 3),
-    "direct vector": Tiles(64, 32, 8, 3),
+    "direct": Tiles(64, 64, 4, 3, 128),
+    "vector": Tiles(64, 64, 4, 3),
+    "direct vector": Tiles(32, 32, 4, 3),
 }
 
 
@@ -176,6 +176,11 @@ class KernelSums:
     def device(self) -> torch.device:
         """Where the points are."""
         return self._rows.points.device
+
+    @property
+    def like(self) -> Tensor:
+        """A tensor on the device."""
+        return self._rows.points
 
     def part(self, rows: Tensor | slice = slice(None), columns: Tensor | slice = slice(None)) -> KernelSums:
         """The same for some rows and columns of the matrix.

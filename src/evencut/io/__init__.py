@@ -8,6 +8,7 @@ from .parts import OpenedFile, expand, open_file
 from .preparation import MISSING, Preparation, Table
 from .reading import read_labels, read_table
 from .sources import READABLE, Source
+from .vectors import as_rows
 from .writing import WRITABLE, check_output_format, write_table, write_with_column
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Source",
     "Table",
     "TableError",
+    "as_rows",
     "check_output_format",
     "expand",
     "open_file",

@@ -19,6 +19,7 @@ from .errors import TableError, some
 from .preparation import Frame, Preparation, Table, prepare
 from .rows import Rows, open_rows
 from .sources import Source
+from .vectors import is_list_type, list_values
 
 __all__ = ["read_labels", "read_table"]
 
@@ -192,10 +193,17 @@ def _arrow_frame(source: Source, wanted: _Wanted) -> Frame:
     named = [name for name in wanted.columns or () if name in table.column_names and name not in features]
     features = [name for name in table.column_names if name in features or name in named]
     places = wanted.places(features)
-    columns = [arrow_column(features[place], table.column(features[place])) for place in places]
+    columns = [part for place in places for part in _arrow_columns(features[place], table.column(features[place]))]
     if not columns:
         raise TableError(f"{source.name} has no columns.")
     return Frame(source.name, columns)
+
+
+def _arrow_columns(name: str, values: Any) -> list[Column]:
+    """A column of the table, or those of the vectors in it."""
+    if not is_list_type(values.type):
+        return [arrow_column(name, values)]
+    return [Column(f"{name}[{i}]", numbers) for i, numbers in enumerate(list_values(name, values).T)]
 
 
 def _array_frame(source: Source, wanted: _Wanted, key: str | None) -> Frame:

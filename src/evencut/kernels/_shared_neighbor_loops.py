@@ -8,26 +8,37 @@ from ..affinity.compiled import compiled
 
 
 @compiled
-def pair_affinities(rows, mine, theirs, pattern, sharpness, power):
-    """Fill in the affinity of query p with point q for the entries (p, q) of some rows of a CSR pattern."""
-    queries, query_radius, query_lists = mine
-    points, radius, lists = theirs
+def pair_affinities(rows, mine, theirs, among, pattern, sharpness, power):
+    """Fill in the affinity of query p with point q for the entries (p, q) of some rows of a CSR pattern.
+
+    Distances are those of the tables of neighbours: one of a pair has the other among its own. `among` says that
+    queries and points are the same, so that either may have it.
+    """
+    query_distances, query_radius, query_lists = mine
+    distances, radius, lists = theirs
     indptr, indices, affinities = pattern
     n_near = lists.shape[1]
     # By the number of common neighbours: a power costs as much as all the rest.
     share = (np.arange(n_near + 1) / n_near) ** power
-    # Which query last had a point among its neighbours: common ones are then counted by one look each.
-    owner = np.full(len(points), -1, dtype=lists.dtype)
+    # Which query last had a point among its neighbours, and where: common ones are then counted by one look each.
+    owner = np.full(len(lists), -1, dtype=lists.dtype)
+    slot = np.zeros(len(lists), dtype=lists.dtype)
     for p in range(rows[0], rows[1]):
-        for neighbor in query_lists[p]:
-            owner[neighbor] = p
+        for i in range(query_lists.shape[1]):
+            owner[query_lists[p, i]] = p
+            slot[query_lists[p, i]] = i
         for entry in range(indptr[p], indptr[p + 1]):
             q = indices[entry]
             common = 0
-            for neighbor in lists[q]:
-                common += owner[neighbor] == p
-            squared = 0.0
-            for i in range(queries.shape[1]):
-                squared += (queries[p, i] - points[q, i]) ** 2
-            scaled = squared / (query_radius[p] * radius[q])
+            back = -1
+            for i in range(n_near):
+                common += owner[lists[q, i]] == p
+                if lists[q, i] == p:
+                    back = i
+            # Rounding may differ between the two directions: the one from the lower number counts for both.
+            if owner[q] == p and (back < 0 or not among or p <= q):
+                distance = query_distances[p, slot[q]]
+            else:
+                distance = distances[q, back]
+            scaled = distance / query_radius[p] * (distance / radius[q])
             affinities[entry] = np.exp(-sharpness * scaled) * share[common]

@@ -32,6 +32,11 @@ class Kernel(BaseEstimator):
     is_graph = False
 
     @property
+    def needs_coordinates(self) -> bool:
+        """Whether points must be rows of one array under Euclidean distance; most need distances only."""
+        return False
+
+    @property
     def is_tied_to_rows(self) -> bool:
         """Whether a parameter holds a value for each row, so that rows must stay as they are."""
         return False

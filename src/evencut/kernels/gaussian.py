@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +14,7 @@ from ..affinity import (
     BlockwiseAffinity,
     GaussianBlocks,
     density_law,
+    is_dense,
     keeps_in_memory,
     knn_density,
     knn_radius,
@@ -53,23 +55,49 @@ class Gaussian(Kernel):
         """A number is a length; a rule follows the data."""
         return not isinstance(self.bandwidth, str)
 
+    @property
+    def needs_coordinates(self) -> bool:
+        """One length, given or the median distance, is all that distances need."""
+        is_median = isinstance(self.bandwidth, str) and self.bandwidth == "median"
+        return not is_median and np.ndim(self.bandwidth) + isinstance(self.bandwidth, str) > 0
+
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
         """The affinity of all pairs."""
+        if not is_dense(X):
+            return self._rows_elsewhere(X, None, X)
         return self._affinity(whiten(X, self.bandwidth)[0].astype(X.dtype, copy=False), n_jobs)
 
     def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
         """Affinities of new points, at the bandwidth of `X`."""
+        if not is_dense(X):
+            return partial(self._rows_elsewhere, X, self._length(X))
         return partial(_rows_at_one_bandwidth, X, None, whiten(X, self.bandwidth)[0], self.bandwidth)
 
     def affinity_and_extension(
         self, X: Points, *, weights: NDArray[np.float64] | None = None, n_jobs: int | None = None
     ) -> tuple[AffinityLike, Extension | None]:
         """Both at the bandwidth that the rule gives for weighted points."""
-        if type(self).affinity is not Gaussian.affinity or type(self).extend is not Gaussian.extend:
+        if not is_dense(X) or type(self).affinity is not Gaussian.affinity or type(self).extend is not Gaussian.extend:
             return super().affinity_and_extension(X, n_jobs=n_jobs)
         points = whiten(X, self.bandwidth, weights=weights)[0]
         extension = partial(_rows_at_one_bandwidth, X, weights, points, self.bandwidth)
         return self._affinity(points.astype(X.dtype, copy=False), n_jobs), extension
+
+    def _rows_elsewhere(self, X: Any, length: float | None, Y: Any) -> NDArray[np.floating]:
+        """Affinities by distances alone, of points that are not rows of one array."""
+        _holds_all(X, self.memory)
+        squared = squared_distances(Y, None if Y is X else X)
+        squared /= (self._length(X) if length is None else length) ** 2
+        return exp_half(squared)
+
+    def _length(self, X: Any) -> float:
+        if not isinstance(self.bandwidth, str):
+            if not self.bandwidth > 0:  # type: ignore[operator]
+                raise ValueError(f"bandwidth={self.bandwidth!r} must be positive and finite.")
+            return float(self.bandwidth)  # type: ignore[arg-type]
+        some = X[:: -(-len(X) // 1000)]
+        found = some.distances(some)
+        return float(np.median(found[np.triu_indices(len(some), 1)])) or 1.0
 
     def _affinity(self, points: Points, n_jobs: int | None) -> AffinityLike:
         if keeps_in_memory(len(points), points.dtype, self.memory):
@@ -127,6 +155,11 @@ class AdaptiveGaussian(Kernel):
         """With a matrix for each point."""
         return self.covariances is not None
 
+    @property
+    def needs_coordinates(self) -> bool:
+        """Densities and matrices need a dimension; distances to neighbours do not."""
+        return self.covariances is not None or self.transform != "constant"
+
     def bandwidths(self, X: Points, n_jobs: int | None = None) -> NDArray[np.float64]:
         """The bandwidth of each point, in the mean (of logarithms) its distance to the K-th neighbour."""
         check_neighbors(self.n_neighbors)
@@ -139,7 +172,7 @@ class AdaptiveGaussian(Kernel):
 
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
         """The affinity of all pairs; a matrix for each point needs all of it in memory."""
-        if self.covariances is None and not keeps_in_memory(len(X), X.dtype, self.memory):
+        if self.covariances is None and not _holds_all(X, self.memory):
             blocks = GaussianBlocks(X, self.bandwidths(X, n_jobs), "mean")
             return BlockwiseAffinity(blocks, len(X), X.dtype, n_jobs=n_jobs)
         sigma = None if self.covariances is not None else self.bandwidths(X, n_jobs)
@@ -154,12 +187,13 @@ class AdaptiveGaussian(Kernel):
         return partial(self._rows, X, sigma)
 
     def _rows(self, X: Points, sigma: NDArray[np.float64] | None, Y: Points) -> AffinityLike:
-        return self._from_centres(X, np.asarray(Y), sigma).T
+        return self._from_centres(X, np.asarray(Y) if is_dense(Y) else Y, sigma).T
 
     def _from_centres(self, X: Points, Y: Points, sigma: NDArray[np.float64] | None) -> NDArray[np.floating]:
         """Row p: the kernel at point p of X, at its own bandwidth, for all points of Y."""
         if sigma is not None:
-            squared = squared_distances(X, None if Y is X else Y)
+            # Points known by their distances know those to the fitted ones only.
+            squared = squared_distances(X) if Y is X else squared_distances(Y, X).T
             squared /= (sigma**2).astype(squared.dtype)[:, None]
             return exp_half(squared)
         assert self.covariances is not None
@@ -198,7 +232,7 @@ class LocalScaling(Kernel):
         """The affinity of all pairs."""
         check_neighbors(self.n_neighbors)
         sigma = knn_radius(X, self.n_neighbors, n_jobs=n_jobs).astype(X.dtype, copy=False)
-        if not keeps_in_memory(len(X), X.dtype, self.memory):
+        if not _holds_all(X, self.memory):
             return BlockwiseAffinity(GaussianBlocks(X, sigma, "product"), len(X), X.dtype, n_jobs=n_jobs)
         squared = squared_distances(X)
         squared /= sigma[:, None] * sigma
@@ -210,7 +244,15 @@ class LocalScaling(Kernel):
 
     def _rows(self, X: Points, sigma: NDArray[np.float64], n_jobs: int | None, Y: Points) -> AffinityLike:
         own = knn_radius(X, self.n_neighbors, at=Y, n_jobs=n_jobs)
-        return exp_half(squared_distances(np.asarray(Y, dtype=float), X) / (own[:, None] * sigma))
+        return exp_half(squared_distances(np.asarray(Y, dtype=float) if is_dense(Y) else Y, X) / (own[:, None] * sigma))
+
+
+def _holds_all(X: Any, memory: float | None) -> bool:
+    """Whether all pairs fit in memory; points that are not rows of one array have no other way."""
+    fits = keeps_in_memory(len(X), X.dtype, memory)
+    if not fits and not is_dense(X):
+        raise MemoryError(f"all pairs of {len(X)} points that are not rows of one array must be held")
+    return fits
 
 
 def _rows_at_one_bandwidth(

@@ -57,6 +57,11 @@ class Geodesic(Kernel):
         return not (isinstance(self.metric, str) and self.metric == "density")
 
     @property
+    def needs_coordinates(self) -> bool:
+        """Edges are measured along their coordinates."""
+        return True
+
+    @property
     def is_tied_to_rows(self) -> bool:
         """With a tensor for each point."""
         return not isinstance(self.metric, str)

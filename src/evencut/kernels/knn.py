@@ -79,4 +79,4 @@ def _indicators(search: NeighborSearch, n_neighbors: int, Y: Points) -> sparse.c
     n_rows, n_neighbors = indices.shape
     indptr = np.arange(0, indices.size + 1, n_neighbors)
     parts = (np.ones(indices.size, dtype=search.X.dtype), indices.ravel(), indptr)
-    return sparse.csr_array(parts, shape=(n_rows, len(search.X)))
+    return sparse.csr_array(parts, shape=(n_rows, search.n_points))

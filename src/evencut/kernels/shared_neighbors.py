@@ -25,11 +25,16 @@ _ALONE = 1e-10
 
 
 class Neighborhoods(NamedTuple):
-    """Points, the radius around each, and the numbers of its neighbours: what the compiled loop reads of one side."""
+    """Distances and numbers of neighbours, and the radius around each point: what the compiled loop reads of a side."""
 
-    points: Points
+    distances: NDArray[np.floating]
     radius: NDArray[np.float64]
     lists: NDArray[np.integer]
+
+    @classmethod
+    def of(cls, distances: NDArray[np.floating], indices: NDArray[np.integer]) -> Neighborhoods:
+        """From the tables that a search gives."""
+        return cls(np.ascontiguousarray(distances), _radius(distances), np.ascontiguousarray(indices))
 
 
 class SharedNeighbors(Kernel):
@@ -102,18 +107,15 @@ class SharedNeighbors(Kernel):
         self, search: NeighborSearch, distances: NDArray[np.floating], indices: NDArray[np.integer]
     ) -> Extension:
         """The extension from neighbours already found, as in :func:`shared_neighbor_affinity`."""
-        return partial(self._rows, search, _radius(distances), np.ascontiguousarray(indices))
+        return partial(self._rows, search, Neighborhoods.of(distances, indices))
 
-    def _rows(
-        self, search: NeighborSearch, radius: NDArray[np.float64], indices: NDArray[np.integer], Y: Points
-    ) -> sparse.csr_array:
+    def _rows(self, search: NeighborSearch, theirs: Neighborhoods, Y: Points) -> sparse.csr_array:
         away, near = search.query(Y, self.n_neighbors + 1)
         indptr = np.arange(0, near.size + 1, near.shape[1])
         data = np.empty(near.size)
-        mine = Neighborhoods(np.ascontiguousarray(Y), _radius(away), near)
-        theirs = Neighborhoods(search.X, radius, indices)
-        _fill(mine, theirs, (indptr, near.ravel(), data), (self.sharpness, self.power), search.n_jobs)
-        return sparse.csr_array((data, near.ravel(), indptr), shape=(len(Y), len(search.X)))
+        mine = Neighborhoods.of(away, near)
+        _fill(mine, theirs, False, (indptr, near.ravel(), data), (self.sharpness, self.power), search.n_jobs)
+        return sparse.csr_array((data, near.ravel(), indptr), shape=(len(near), search.n_points))
 
     def _check(self) -> None:
         check_neighbors(self.n_neighbors)
@@ -136,7 +138,8 @@ def shared_neighbor_affinity(
 
     Parameters
     ----------
-    X : ndarray of shape (n, n_features)
+    X : points, n of them
+        Of any kind: only their precision is looked at, which the affinity keeps.
     distances, indices : ndarrays of shape (n, K + 1)
         Each point first among its own neighbours, as :func:`evencut.affinity.kneighbors` gives them; one
         search serves every smaller K by its first columns.
@@ -154,26 +157,30 @@ def shared_neighbor_affinity(
     >>> shared_neighbor_affinity(X, found[0][:, :2], found[1][:, :2]).shape
     (4, 4)
     """
-    indices = np.ascontiguousarray(indices)
-    affinity = neighbor_graph(indices, "union", X.dtype)
-    side = Neighborhoods(np.ascontiguousarray(X), _radius(distances), indices)
-    _fill(side, side, (affinity.indptr, affinity.indices, affinity.data), (sharpness, power), n_jobs)
+    side = Neighborhoods.of(distances, indices)
+    affinity = neighbor_graph(side.lists, "union", X.dtype)
+    _fill(side, side, True, (affinity.indptr, affinity.indices, affinity.data), (sharpness, power), n_jobs)
     affinity.setdiag(_ALONE)
     return affinity
 
 
 def _fill(
-    queries: Neighborhoods, points: Neighborhoods, pattern: tuple, shape: tuple[float, float], n_jobs: int | None
+    mine: Neighborhoods,
+    theirs: Neighborhoods,
+    among: bool,
+    pattern: tuple,
+    shape: tuple[float, float],
+    n_jobs: int | None,
 ) -> None:
     """Affinities of the entries of a CSR pattern; each thread takes a stretch of its rows."""
     from ._shared_neighbor_loops import pair_affinities
 
     n_workers = n_threads(n_jobs)
-    ends = np.linspace(0, len(queries.points), n_workers + 1).astype(int)
+    ends = np.linspace(0, len(mine.lists), n_workers + 1).astype(int)
     sharpness, power = map(float, shape)
     with ThreadPoolExecutor(n_workers) as pool:
         tasks = [
-            pool.submit(pair_affinities, (first, last), queries, points, pattern, sharpness, power)
+            pool.submit(pair_affinities, (first, last), mine, theirs, among, pattern, sharpness, power)
             for first, last in zip(ends[:-1], ends[1:])
         ]
         for task in tasks:

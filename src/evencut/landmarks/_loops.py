@@ -14,21 +14,12 @@ _EMPTY = -1
 
 
 @compiled
-def weigh(points, landmarks, radius, indices, scale, units):
-    """Fill `units` with the weights of the landmarks in `indices`, whole numbers that sum to about `scale`.
-
-    Distances are taken afresh, one row at a time, so that a row gives the same numbers in whatever block it comes.
-    """
+def weigh(distances, radius, indices, scale, units):
+    """Fill `units` with the weights of the landmarks in `indices`, whole numbers that sum to about `scale`."""
     n_rows, n_nearest = indices.shape
-    distance = np.empty(n_nearest)
     exponent = np.empty(n_nearest)
     for p in range(n_rows):
-        for j in range(n_nearest):
-            total = 0.0
-            for f in range(points.shape[1]):
-                offset = points[p, f] - landmarks[indices[p, j], f]
-                total += offset * offset
-            distance[j] = math.sqrt(total)
+        distance = distances[p]
         farthest = distance.max()
         for j in range(n_nearest):
             # The two ratios are small where the square of a distance might leave the range of floats.
@@ -53,13 +44,13 @@ def _slot(keys, key):
 
 
 @compiled
-def add_pairs(indices, units, n_landmarks, keys, sums, n_used):
-    """Add the products of the weights of every two landmarks of a row to a hash table, which grows as needed."""
+def add_pairs(indices, units, mass, n_landmarks, keys, sums, n_used):
+    """Add the products of the weights of every two landmarks of a row, times its mass, to a growing hash table."""
     n_rows, n_nearest = indices.shape
     for p in range(n_rows):
         for a in range(n_nearest):
             for b in range(n_nearest):
-                product = units[p, a] * units[p, b]
+                product = units[p, a] * units[p, b] * mass[p]
                 if indices[p, a] > indices[p, b] or product == 0:
                     continue
                 key = indices[p, a] * n_landmarks + indices[p, b]

@@ -6,20 +6,21 @@ B is never held as a whole; a block of rows gives its share of the landmark grap
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..affinity import kneighbors, knn_radius
+from ..affinity import NeighborSearch, knn_radius, points_in
 
 __all__ = ["Attachment", "whole_graph"]
 
 # Weights are whole multiples of 2^-15, so that their products add up exactly, in any order, for 2^33 rows.
 _UNIT = 2**15
-_ENTRIES_PER_SLICE = 1_000_000
+_ENTRIES_PER_SLICE = 4_000_000
 _RADIUS_NEIGHBORS = 8
 _FIRST_TABLE = 2**14
 
@@ -35,7 +36,7 @@ class Attachment:
 
     Parameters
     ----------
-    landmarks : ndarray of shape (n_landmarks, n_features)
+    landmarks : ndarray of shape (n_landmarks, n_features), or SparsePoints
         In units of `feature_scale`.
     radius : ndarray of shape (n_landmarks,)
     n_nearest : int
@@ -43,38 +44,49 @@ class Attachment:
         What each column of a row is divided by.
     labels : ndarray of shape (n_landmarks,), optional
         Clusters of the landmarks, once they are known.
+    metric : {"euclidean", "cosine"}
+        By which rows are compared with landmarks.
     """
 
-    landmarks: NDArray[np.float64]
+    landmarks: Any
     radius: NDArray[np.float64]
     n_nearest: int
     feature_scale: NDArray[np.float64]
     labels: NDArray[np.int64] | None = None
+    metric: str = "euclidean"
 
     @classmethod
     def to(
-        cls, landmarks: NDArray[np.float64], n_nearest: int, feature_scale: NDArray[np.float64] | None = None
+        cls,
+        landmarks: Any,
+        n_nearest: int,
+        feature_scale: NDArray[np.float64] | None = None,
+        metric: str = "euclidean",
     ) -> Attachment:
         """Attachment to the landmarks given, which are distinct."""
         n_nearest = min(n_nearest, len(landmarks))
         scale = np.ones(landmarks.shape[1]) if feature_scale is None else feature_scale
-        return cls(landmarks, knn_radius(landmarks, _RADIUS_NEIGHBORS), n_nearest, scale)
+        return cls(landmarks, knn_radius(landmarks, _RADIUS_NEIGHBORS), n_nearest, scale, metric=metric)
 
     def labelled(self, labels: NDArray[np.int64]) -> Attachment:
         """The same with clusters for the landmarks."""
         return replace(self, labels=labels)
 
-    def graph(self, rows: Any, first: int = 0) -> sparse.csr_array:
-        r"""Share of the block in the upper triangle of :math:`B^T B`, in units of 2^-30: whole numbers."""
+    def graph(self, rows: Any, first: int = 0, mass: NDArray[np.int64] | None = None) -> sparse.csr_array:
+        r"""Share of the block in the upper triangle of :math:`B^T B`, in units of 2^-30: whole numbers.
+
+        `mass` holds whole numbers by which rows count, one for all rows of the data; the block begins at `first`.
+        """
         from ._loops import add_pairs
 
+        counts = np.ones(rows.shape[0], dtype=np.int64) if mass is None else mass[first : first + rows.shape[0]]
         n_landmarks = len(self.landmarks)
         keys, sums, used = np.full(_FIRST_TABLE, -1, dtype=np.int64), np.zeros(_FIRST_TABLE, dtype=np.int64), 0
-        for _, indices, units in self._weights(rows):
-            keys, sums, used = add_pairs(indices, units, n_landmarks, keys, sums, used)
+        for place, indices, units in self._weights(rows):
+            keys, sums, used = add_pairs(indices, units, counts[place], n_landmarks, keys, sums, used)
         taken = keys >= 0
-        place = np.divmod(keys[taken], n_landmarks)
-        return sparse.csr_array((sums[taken], place), shape=(n_landmarks,) * 2)
+        cells = np.divmod(keys[taken], n_landmarks)
+        return sparse.csr_array((sums[taken], cells), shape=(n_landmarks,) * 2)
 
     def predict(self, rows: Any, first: int = 0) -> NDArray[np.int64]:
         """Clusters of the rows: the one with the most weight among a row's landmarks."""
@@ -87,6 +99,17 @@ class Attachment:
             vote(indices, units, self.labels, n_clusters, labels[place])
         return labels
 
+    def shares(self, rows: Any, first: int = 0) -> NDArray[np.float64]:
+        """The share of each cluster (column) in the weights of each row's landmarks."""
+        assert self.labels is not None
+        n_clusters = int(self.labels.max()) + 1
+        found = np.empty((rows.shape[0], n_clusters))
+        for place, indices, units in self._weights(rows):
+            cells = np.arange(len(indices))[:, None] * n_clusters + self.labels[indices]
+            votes = np.bincount(cells.ravel(), units.ravel(), len(indices) * n_clusters).reshape(-1, n_clusters)
+            found[place] = votes / units.sum(axis=1)[:, None]
+        return found
+
     def _weights(self, rows: Any) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
         """Slice by slice, the nearest landmarks of the rows and their weights in units of 2^-15."""
         from ._loops import weigh
@@ -94,15 +117,34 @@ class Attachment:
         step = max(1, _ENTRIES_PER_SLICE // max(rows.shape[1], 4 * self.n_nearest))
         for begin in range(0, rows.shape[0], step):
             place = slice(begin, begin + step)
-            points = rows[place].toarray() if sparse.issparse(rows) else rows[place]
-            points = np.ascontiguousarray(points / self.feature_scale, dtype=np.float64)
-            indices = kneighbors(self.landmarks, self.n_nearest, at=points)[1].astype(np.int64, copy=False)
+            distances, near = self._search.query(self._points(rows[place]), self.n_nearest)
+            indices = near.astype(np.int64, copy=False)
             units = np.empty(indices.shape, dtype=np.int64)
-            weigh(points, self.landmarks, self.radius, indices, _UNIT, units)
+            weigh(distances, self.radius, indices, _UNIT, units)
             yield place, indices, units
 
+    def _points(self, rows: Any) -> Any:
+        """Rows of the data as points beside the landmarks."""
+        is_dense = isinstance(self.landmarks, np.ndarray)
+        if sparse.issparse(rows) == is_dense:
+            rows = rows.toarray() if is_dense else sparse.csr_array(rows)
+        if rows.dtype not in (np.float32, np.float64):
+            rows = rows.astype(np.float64)
+        if np.any(self.feature_scale != 1):
+            rows = rows / self.feature_scale
+        return points_in(rows, self.metric)
 
-def whole_graph(upper: sparse.csr_array) -> sparse.csr_array:
+    @cached_property
+    def _search(self) -> NeighborSearch:
+        # Exact: what a row hangs on must not depend on how many come with it.
+        return NeighborSearch(self.landmarks, method="exact")
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The search is made anew by whoever reads the rows.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def whole_graph(upper: sparse.csr_array, mass_unit: float = 1.0) -> sparse.csr_array:
     r"""The symmetric landmark graph :math:`B^T B` from the sum of the blocks' upper triangles."""
-    upper = upper.astype(np.float64) / _UNIT**2
+    upper = upper.astype(np.float64) * (mass_unit / _UNIT**2)
     return sparse.csr_array(upper + upper.T - sparse.diags_array(upper.diagonal()))

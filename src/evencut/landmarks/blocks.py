@@ -100,10 +100,11 @@ class RowBlocks:
             total = part if total is None else total + part
         return total
 
-    def gathered(self, work: Work) -> NDArray[Any]:
-        """What `work` makes of each block, stacked in the order of the rows."""
+    def gathered(self, work: Work) -> Any:
+        """What `work` makes of each block, stacked in the order of the rows; sparse rows stay sparse."""
         found = dict(self.results(work))
-        return np.concatenate([found[i] for i in range(len(self.blocks))])
+        parts = [found[i] for i in range(len(self.blocks))]
+        return sparse.vstack(parts).tocsr() if sparse.issparse(parts[0]) else np.concatenate(parts)
 
     def filled(self, work: Work) -> NDArray[np.int64]:
         """One number a row from `work`, put in place as the blocks are finished."""
@@ -245,8 +246,13 @@ def _not_numbers(what: str, dtype: Any) -> str:
 
 
 def _where_not_finite(rows: Any, name: str, columns: Any) -> str:
-    bad = ~np.isfinite(rows.toarray() if sparse.issparse(rows) else rows)
-    row, column = np.argwhere(bad)[0]
+    if sparse.issparse(rows):
+        entries = rows.tocoo()
+        bad = ~np.isfinite(entries.data)
+        row, column = entries.row[bad][0], entries.col[bad][0]
+    else:
+        bad = ~np.isfinite(rows)
+        row, column = np.argwhere(bad)[0]
     which = repr(columns[column]) if columns is not None else str(column)
     return (
         f"{name} contains NaN or infinity: its row {row}, column {which} ({bad.sum()} such values); "

@@ -13,13 +13,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from ..affinity import kneighbors
+from ..affinity import MAX_TREE_FEATURES, SparsePoints, distinct_points, kneighbors
 from ..kernels import AdaptiveGaussian
 
 __all__ = ["RowSample", "choose_landmarks"]
 
 _DENSITY_NEIGHBORS = 8
 _SWEEPS = 5
+# Where distances to all centres take most of the time, the first sweeps do most of the good.
+_SWEEPS_WITHOUT_TREE = 2
+# Sparse rows of more columns stay sparse: thousands of landmarks would not fit in memory otherwise.
+_MOST_DENSE_FEATURES = 1000
 
 
 @dataclass(frozen=True)
@@ -45,10 +49,12 @@ class RowSample:
         """A sample of about `n_wanted` of `n_rows` rows, or all of them."""
         return cls(2**64 if n_wanted >= n_rows else (n_wanted << 64) // n_rows, seed)
 
-    def __call__(self, rows: Any, first: int) -> NDArray[Any]:
+    def __call__(self, rows: Any, first: int) -> Any:
         """Those of the rows that belong to the sample; `first` is the number of the first row."""
         kept = rows[self.places(rows.shape[0], first)]
-        return kept.toarray() if sparse.issparse(kept) else np.array(kept)
+        if sparse.issparse(kept):
+            return kept if rows.shape[1] > _MOST_DENSE_FEATURES else kept.toarray()
+        return np.array(kept)
 
     def places(self, n_rows: int, first: int) -> NDArray[np.intp]:
         """Which of `n_rows` rows from number `first` on belong to the sample."""
@@ -69,12 +75,12 @@ def _hash(first: int, n_rows: int, seed: int) -> NDArray[np.uint64]:
 
 
 def choose_landmarks(
-    pilot: NDArray[np.floating],
+    pilot: Any,
     n_landmarks: int,
     transform: str | Callable[[NDArray[np.float64]], ArrayLike],
     rng: np.random.Generator,
     n_jobs: int | None = None,
-) -> NDArray[np.float64]:
+) -> Any:
     r"""Landmarks whose density follows the density law, not the data.
 
     Points of the pilot sample are drawn, without replacement, with probability
@@ -85,11 +91,12 @@ def choose_landmarks(
     transform it is the squared distance to the 8th neighbour, which is also what the point adds to the error
     of the landmarks as centres: all landmarks carry the same share of it. In the plane their density is even;
     in higher dimensions it is tempered, as most of the volume there is empty. A few sweeps of k-means with the
-    same weights then move each landmark to the middle of what it stands for.
+    same weights then move each landmark to the middle of what it stands for; sparse rows stay where they are, as their
+    middles would be dense.
 
     Parameters
     ----------
-    pilot : ndarray of shape (n_pilot, n_features)
+    pilot : ndarray of shape (n_pilot, n_features), or SparsePoints
     n_landmarks : int
         Fewer are returned where the pilot has fewer distinct points.
     transform : str or callable
@@ -108,10 +115,13 @@ def choose_landmarks(
     >>> bool((even > 10).sum() > 3 * (uniform > 10).sum())
     True
     """
-    points = np.ascontiguousarray(pilot, dtype=np.float64)
-    distinct = np.unique(points, axis=0)
-    if len(distinct) <= n_landmarks:
-        return distinct
+    points: Any = pilot if isinstance(pilot, SparsePoints) else np.ascontiguousarray(pilot)
+    if isinstance(points, SparsePoints):
+        points = distinct_points(points).points
+        if len(points) <= n_landmarks:
+            return points
+    elif _count_distinct(points) <= n_landmarks:
+        return np.unique(points, axis=0)
     if isinstance(transform, str) and transform == "identity":
         weights = np.ones(len(points))
     else:
@@ -119,10 +129,19 @@ def choose_landmarks(
         weights = (sigma / sigma.max()) ** min(2, points.shape[1])
     # The smallest of exponential waiting times are a weighted draw without replacement.
     waiting = rng.standard_exponential(len(points)) / np.maximum(weights, np.finfo(float).tiny)
-    centres = points[np.argsort(waiting, kind="stable")[:n_landmarks]]
-    for _ in range(_SWEEPS):
+    drawn = np.argsort(waiting, kind="stable")[:n_landmarks]
+    if isinstance(points, SparsePoints):
+        return points[np.sort(drawn)]
+    centres = points[drawn].astype(np.float64)
+    for _ in range(_SWEEPS if points.shape[1] <= MAX_TREE_FEATURES else _SWEEPS_WITHOUT_TREE):
         centres = _to_the_middle(centres, points, weights, n_jobs)
     return np.unique(centres, axis=0)
+
+
+def _count_distinct(points: NDArray[np.floating]) -> int:
+    """How many rows differ; they are compared as one string of bytes each, once the two zeros are one."""
+    whole = np.ascontiguousarray(points + 0.0)
+    return len(np.unique(whole.view(np.dtype((np.void, whole.dtype.itemsize * whole.shape[1])))))
 
 
 def _to_the_middle(centres: NDArray, points: NDArray, weights: NDArray, n_jobs: int | None) -> NDArray[np.float64]:

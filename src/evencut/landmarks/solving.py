@@ -5,24 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from ..affinity import MAX_TREE_FEATURES, as_affinity, exact_scale, feature_scale, kneighbors
+from ..affinity import MAX_TREE_FEATURES, as_affinity, kneighbors, prepare
 from ..criteria import pose
 from ..solvers import Solution, solve
 from .attaching import Attachment, whole_graph
 from .blocks import RowBlocks, row_blocks
 from .choosing import RowSample, choose_landmarks
 
-__all__ = ["LandmarkGraph", "labels_by_landmarks", "landmark_graph", "solve_landmarks", "usual_landmarks"]
+__all__ = ["LandmarkGraph", "labels_by_landmarks", "landmark_graph", "pilot_rows", "solve_landmarks", "usual_landmarks"]
 
 # The pilot sample has so many rows for each landmark, enough for a density at the landmarks' own scale, and no
 # fewer than so many in all: a cluster of one row in a thousand then shows up in it.
 _PILOT_ROWS = 20
+_PILOT_ROWS_WITHOUT_TREE = 7
 _LEAST_PILOT_ROWS = 20_000
 _MOST_LANDMARKS = 10_000
 # Without a tree to find the nearest one by, each landmark costs.
@@ -36,11 +38,12 @@ class LandmarkGraph:
     Parameters
     ----------
     attachment : Attachment
+        Or its like on a device, which has a labelling of its own.
     affinity : CSR array of shape (n_landmarks, n_landmarks)
         :math:`B^T B` over all rows.
     """
 
-    attachment: Attachment
+    attachment: Any
     affinity: sparse.csr_array
 
     @property
@@ -69,7 +72,8 @@ class LandmarkGraph:
         nearest = kneighbors(landmarks[self.used], 1, at=landmarks)[1][:, 0]
         everyone = labels[nearest]
         everyone[self.used] = labels
-        return self.attachment.labelled(everyone)
+        attachment: Attachment = self.attachment.labelled(everyone)
+        return attachment
 
 
 def usual_landmarks(n_rows: int, n_features: int, n_clusters: int) -> int:
@@ -84,6 +88,18 @@ def usual_landmarks(n_rows: int, n_features: int, n_clusters: int) -> int:
     return min(max(min(max(30 * math.isqrt(n_rows), 1000), most), 20 * n_clusters), n_rows)
 
 
+def pilot_rows(n_landmarks: int, n_features: int) -> int:
+    """How many rows the sample has that landmarks are chosen from.
+
+    Examples
+    --------
+    >>> pilot_rows(3000, 2)
+    60000
+    """
+    a_landmark = _PILOT_ROWS if n_features <= MAX_TREE_FEATURES else _PILOT_ROWS_WITHOUT_TREE
+    return max(a_landmark * n_landmarks, _LEAST_PILOT_ROWS)
+
+
 def landmark_graph(
     rows: RowBlocks,
     n_landmarks: int,
@@ -93,6 +109,9 @@ def landmark_graph(
     scale: str | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
+    metric: str = "euclidean",
+    mass: NDArray[np.int64] | None = None,
+    mass_unit: float = 1.0,
 ) -> LandmarkGraph:
     """Landmarks of the rows and the graph between them.
 
@@ -109,6 +128,10 @@ def landmark_graph(
         Scaling of the columns, as in :func:`evencut.affinity.feature_scale`.
     seed : int
     n_jobs : int, optional
+    metric : {"euclidean", "cosine"}
+    mass : ndarray of whole numbers of shape (n_rows,), optional
+        How much each row counts, in units of `mass_unit`; rows without any are no landmarks either.
+    mass_unit : float
 
     Examples
     --------
@@ -117,27 +140,45 @@ def landmark_graph(
     >>> landmark_graph(rows, 50).affinity.shape
     (50, 50)
     """
-    n_pilot = max(_PILOT_ROWS * n_landmarks, _LEAST_PILOT_ROWS)
-    pilot = rows.gathered(RowSample.of(n_pilot, rows.n_rows, seed))
-    divisor = feature_scale(pilot, scale)
-    divisor = divisor * exact_scale(pilot / divisor)
-    landmarks = choose_landmarks(pilot / divisor, n_landmarks, density, np.random.default_rng(seed), n_jobs)
+    n_pilot = pilot_rows(n_landmarks, rows.n_features)
+    pilot = rows.gathered(_Counted(RowSample.of(n_pilot, rows.n_rows, seed), mass))
+    prepared = prepare(_floats(pilot), scale=scale, merge=False, metric=metric)
+    landmarks = choose_landmarks(prepared.points, n_landmarks, density, np.random.default_rng(seed), n_jobs)
     # Where every distinct row is a landmark, a row hangs on its own.
-    attachment = Attachment.to(landmarks, 1 if len(landmarks) < n_landmarks else n_nearest, divisor)
-    return LandmarkGraph(attachment, whole_graph(rows.total(attachment.graph)))
+    n_nearest = 1 if len(landmarks) < n_landmarks else n_nearest
+    attachment = Attachment.to(landmarks, n_nearest, prepared.feature_scale, metric)
+    total = rows.total(attachment.graph if mass is None else partial(attachment.graph, mass=mass))
+    return LandmarkGraph(attachment, whole_graph(total, mass_unit))
+
+
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """The rows of a sample that count."""
+
+    draw: RowSample
+    mass: NDArray[np.int64] | None
+
+    def __call__(self, rows: Any, first: int) -> Any:
+        drawn = self.draw(rows, first)
+        if self.mass is None:
+            return drawn
+        return drawn[np.flatnonzero(self.mass[first + self.draw.places(rows.shape[0], first)] > 0)]
+
+
+def _floats(rows: Any) -> Any:
+    return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
 
 
 def solve_landmarks(
     graph: LandmarkGraph, n_clusters: int, criterion: str, equalize: str | None, seed: int, **how: Any
-) -> tuple[Attachment, Solution]:
-    """The attachment with the clusters of the landmarks, and the solution on their graph.
+) -> Solution:
+    """The clusters of the landmarks in use, cut from their graph.
 
     `how` goes on to :func:`evencut.solvers.solve`.
     """
     affinity = graph.used_affinity
     posed = pose(affinity, np.ones(affinity.shape[0]), criterion, equalize)
-    solution = solve(posed.problem, n_clusters, random_state=seed, **how)
-    return graph.labelled(solution.labels), solution
+    return solve(posed.problem, n_clusters, random_state=seed, **how)
 
 
 def labels_by_landmarks(
@@ -156,4 +197,5 @@ def labels_by_landmarks(
     rows = row_blocks(X, n_jobs)
     graph = landmark_graph(rows, usual_landmarks(len(X), X.shape[1], n_clusters), seed=seed, n_jobs=n_jobs)
     solver_seed = int(np.random.RandomState(seed).randint(2**31 - 1))
-    return rows.filled(solve_landmarks(graph, n_clusters, "normalized_cut", None, solver_seed, **how)[0].predict)
+    solution = solve_landmarks(graph, n_clusters, "normalized_cut", None, solver_seed, **how)
+    return rows.filled(graph.labelled(solution.labels).predict)

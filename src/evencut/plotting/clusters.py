@@ -21,6 +21,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F
 _MARKERS = "osD^vP*X"
 _NOISE_COLOR = "#999999"
 _MOST_NAMES = 32
+_LARGEST_DRAWN = 1e100
 
 
 class ClusterDisplay:
@@ -107,7 +108,9 @@ class ClusterDisplay:
             The display, drawn.
         """
         names = [str(name) for name in getattr(X, "columns", [])]
-        data: NDArray[np.float64] = check_array(X, dtype=np.float64)
+        # It looks for infinity in the sum, which may be infinite though no value is.
+        with np.errstate(over="ignore", invalid="ignore"):
+            data: NDArray[np.float64] = check_array(X, dtype=np.float64)
         labels = np.asarray(labels)
         if labels.shape != (len(data),):
             raise ValueError(
@@ -195,6 +198,12 @@ def _appearance(name: Any, place: int) -> dict[str, str]:
 
 def _on_a_plane(X: NDArray[np.float64], names: list[str]) -> tuple[NDArray[np.float64], tuple[str, str]]:
     """Two coordinates for each point, and what they are called."""
+    largest = float(np.abs(X).max())
+    if largest > _LARGEST_DRAWN:
+        # Squares of such values leave the range of floats, in principal components as on the axes.
+        unit = 10.0 ** np.floor(np.log10(largest))
+        points, (across, up) = _on_a_plane(X / unit, names)
+        return points, (f"{across} / {unit:.0e}".strip(), f"{up} / {unit:.0e}".strip() if up or X.shape[1] > 1 else "")
     if X.shape[1] == 1:
         return np.column_stack([X[:, 0], np.zeros(len(X))]), (names[0] if names else "", "")
     if X.shape[1] == 2:

@@ -6,7 +6,8 @@ import copy
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,14 @@ from .band import sharpen_band
 from .boundary import boundary_weights, contrast_scale
 from .clock import Clock
 from .features import Features, lab_channels, pixel_features, shrink_features
+from .geodesic import terrain
+from .graph import PixelGraph
+from .grid import Slices, scaled
 from .images import halve
 from .moves import GridLabeler
 from .rounds import Round, minimize_energy
 from .settings import Settings
+from .terms import EvidenceTerm, Term
 
 __all__ = ["Answer", "Engine"]
 
@@ -74,6 +79,7 @@ class Engine:
     ) -> None:
         self.n_labels = n_labels
         self.in_box = in_box
+        self.is_local = False
         with clock("features"):
             self.images = [image]
             while self.images[-1][..., 0].size > settings.working_pixels:
@@ -88,6 +94,7 @@ class Engine:
             self.weights = boundary_weights(self.images[-1], settings.regularizer, scale=self.scales[-1])
         with clock("affinity"):
             self._pose(settings)
+        self._random_state = copy.deepcopy(random_state)
 
     def _pose(self, settings: Settings) -> None:
         self.settings = settings
@@ -101,12 +108,49 @@ class Engine:
         other._pose(settings)
         return other
 
+    def for_object(self, *, in_box: bool) -> Engine:
+        """The same for an object in a box, or for one that is not."""
+        other = copy.copy(self)
+        other.in_box = in_box
+        other._pose(self.settings)
+        return other
+
+    @property
+    def factor(self) -> int:
+        """How many times smaller the working size is than the image."""
+        return 2 ** (len(self.images) - 1)
+
+    @cached_property
+    def ground(self) -> NDArray[np.float64]:
+        """What geodesic distances are measured on."""
+        return terrain(self.channels)
+
+    def localized(self, clock: Clock) -> Engine:
+        """The same with a second graph beside the first, of pixels alike in colour and near each other.
+
+        Colours then mean different things in different places, which is what clicks are about. Kernels other than
+        :class:`SampledKNN` stay as they are.
+        """
+        if self.is_local:
+            return self
+        other = copy.copy(self)
+        other.is_local = True
+        with clock("affinity"):
+            if isinstance(self.affinity, PixelGraph):
+                place = pixel_features(self.images[-1], "xy", self._random_state)
+                near = np.concatenate([self.points, self.settings.place_weight * place], axis=1)
+                graph: Any = pixel_affinity(near, self.settings.kernel, copy.deepcopy(self._random_state))
+                other.affinity = self.affinity.joined(graph)
+                other._pose(self.settings)
+        return other
+
     def solve(
         self,
         known: list[Labels],
         starts: Iterable[Labels],
         clock: Clock,
         *,
+        evidence: NDArray[np.float64] | None = None,
         trivial: Callable[[Labels], bool] = lambda labels: False,
         flaw: Callable[[Labels], float] = lambda labels: 0.0,
     ) -> Answer:
@@ -119,6 +163,8 @@ class Engine:
         starts : iterable of ndarray
             First labels at the working size; the next is tried while the result has a flaw.
         clock : Clock
+        evidence : ndarray of shape (n_pixels, n_labels), optional
+            What pixels pay for labels that the clicks contradict.
         trivial : callable
             Whether labels at the working size say nothing; the boundary term is then weakened and the rounds
             repeated.
@@ -128,7 +174,7 @@ class Engine:
         best: tuple[float, Descent[Round], float] | None = None
         for start in starts:
             with clock("rounds"):
-                rounds, smoothness = self._rounds(known[-1], start, trivial)
+                rounds, smoothness = self.rounds(known[-1], start, evidence, trivial)
                 wrong = flaw(rounds.step.labels)
             if best is None or wrong < best[0]:
                 best = (wrong, rounds, smoothness)
@@ -144,30 +190,48 @@ class Engine:
                 stacklevel=4,
             )
         with clock("contour"):
-            labels = self._sharpen(known, rounds.step, smoothness)
+            labels = self.sharpen(known, rounds.step, smoothness)
         return Answer(labels, rounds, smoothness / self.term.unit)
 
-    def _rounds(
-        self, known: Labels, start: Labels, trivial: Callable[[Labels], bool]
+    def rounds(
+        self,
+        known: Labels,
+        start: Labels,
+        evidence: NDArray[np.float64] | None = None,
+        trivial: Callable[[Labels], bool] = lambda labels: False,
     ) -> tuple[Descent[Round], float]:
+        """Rounds at the working size, and the weight of the boundary term that left every label something."""
+        term: Term = self.term if evidence is None else EvidenceTerm(self.term, evidence)
         smoothness = self.smoothness
         for attempt in range(_ATTEMPTS):
             labeler = GridLabeler(self.weights * smoothness, known, self.n_labels, self.settings.maxflow)
-            rounds = minimize_energy(self.term, labeler, start, max_iter=self.settings.max_iter)
+            rounds = minimize_energy(term, labeler, start, max_iter=self.settings.max_iter)
             if not (rounds.lost_label or trivial(rounds.step.labels)) or smoothness == 0:
                 break
             if attempt < _ATTEMPTS - 1:
                 smoothness /= 2
         return rounds, smoothness
 
-    def _sharpen(self, known: list[Labels], end: Round, smoothness: float) -> Labels:
-        labels = end.labels
-        costs: NDArray[np.floating] = end.state.costs.astype(np.float32).reshape(*labels.shape, self.n_labels)
+    def sharpen(self, known: list[Labels], end: Round, smoothness: float, window: Slices | None = None) -> Labels:
+        """The labels at full size, of the whole image or of a window of the working size.
+
+        Parameters
+        ----------
+        known : list of ndarray
+            Known labels at every size; of the window where there is one.
+        end : Round
+            Labels and costs at the working size.
+        smoothness : float
+        window : tuple of slice, optional
+        """
+        window = window or (slice(0, end.labels.shape[0]), slice(0, end.labels.shape[1]))
+        costs: NDArray[np.floating] = end.state.costs.reshape(*end.labels.shape, self.n_labels)[window]
+        labels, costs = end.labels[window], costs.astype(np.float32)
         weight = smoothness
         for level in range(len(self.images) - 2, -1, -1):
             weight *= self.settings.band_weight
             labels, costs = sharpen_band(
-                self.images[level],
+                self.images[level][scaled(window, 2 ** (len(self.images) - 1 - level))],
                 labels,
                 costs,
                 known[level],

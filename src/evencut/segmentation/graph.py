@@ -77,6 +77,10 @@ class PixelGraph(Affinity):
         scale = np.ones(len(points)) if self.scale is None else self.scale[points]
         return GraphAffinity(sparse.csr_array(one_way + one_way.T)).rescaled(scale)
 
+    def joined(self, other: PixelGraph) -> PixelGraph:
+        """The sum of two graphs of the same pixels, neither of them scaled."""
+        return PixelGraph(np.concatenate([self.neighbors, other.neighbors], axis=1))
+
     def _one_way(self) -> sparse.csr_array:
         """Half a link from each pixel to each of its neighbours."""
         n_points, n_kept = self.neighbors.shape

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DIRECTIONS", "LENGTHS", "Slices", "boundary_energy", "neighbor_pairs", "window_of"]
+__all__ = ["DIRECTIONS", "LENGTHS", "Slices", "boundary_energy", "neighbor_pairs", "scaled", "window_of"]
 
 #: A window of the grid: rows and columns.
 Slices = tuple[slice, slice]
@@ -77,3 +77,15 @@ def window_of(region: NDArray[np.bool_], margin: int = 0) -> Slices:
         slice(max(0, int(rows[0]) - margin), int(rows[-1]) + 1 + margin),
         slice(max(0, int(columns[0]) - margin), int(columns[-1]) + 1 + margin),
     )
+
+
+def scaled(window: Slices, factor: int) -> Slices:
+    """The same window of an image that is `factor` times larger; slicing cuts it off at the image's end.
+
+    Examples
+    --------
+    >>> scaled((slice(1, 3), slice(0, 2)), 4)
+    (slice(4, 12, None), slice(0, 8, None))
+    """
+    rows, columns = (slice(factor * part.start, factor * part.stop) for part in window)
+    return rows, columns

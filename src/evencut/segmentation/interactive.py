@@ -1,7 +1,8 @@
-"""Cutting objects out of photos from a box, strokes or a first guess: the front door `segment`."""
+"""Cutting objects out of photos from a box, clicks, strokes or a first guess: the front door `segment`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -25,6 +26,7 @@ def segment(
     image: ArrayLike,
     *,
     box: ArrayLike | None = None,
+    clicks: Iterable[Any] | None = None,
     scribbles: ArrayLike | None = None,
     mask: ArrayLike | None = None,
     kernel: Any = "knn",
@@ -40,7 +42,7 @@ def segment(
     working_pixels: int = 100_000,
     random_state: int | np.random.Generator | None = None,
 ) -> Segmentation:
-    r"""Cut an object out of an image from a box, or divide the image along a few strokes.
+    r"""Cut an object out of an image from a box or clicks, or divide the image along a few strokes.
 
     Minimises a kernel criterion on the colours plus a boundary term,
 
@@ -55,9 +57,12 @@ def segment(
         Grey, RGB, RGBA (alpha ignored) or any channels, of any integer or float type.
     box : (x0, y0, x1, y1), optional
         Box around the object in pixels; x1 and y1 are not inside.
+    clicks : list of (x, y, "object" or "background"), optional
+        Points that the user clicked on; one on the object is enough to begin with. While nothing is known of the
+        background, the outermost pixels stand for it. More clicks correct the first answer one after the other.
     scribbles : array of int of shape (M, N), optional
-        Strokes: 0 where nothing is drawn. With a box or mask 1 means background and 2 object; without, any two or more
-        positive labels.
+        Strokes: 0 where nothing is drawn. With a box, clicks or mask 1 means background and 2 object; without, any two
+        or more positive labels.
     mask : array of shape (M, N), optional
         First guess of the object, in place of the one that is found inside the box.
     kernel : {"knn", "gaussian"} or object
@@ -92,7 +97,7 @@ def segment(
     Returns
     -------
     Segmentation
-        With `mask`, `labels`, energy trace, timings, and `refine` for more strokes.
+        With `mask`, `labels`, energy trace, timings, and `refine` for more clicks or strokes.
 
     Examples
     --------
@@ -118,7 +123,7 @@ def segment(
         working_pixels=working_pixels,
     )
     pixels = as_image(image)
-    knowledge = gather(_shape(pixels), box=box, scribbles=scribbles, mask=mask, hard=hard)
+    knowledge = gather(shape_of(pixels), box=box, clicks=clicks, scribbles=scribbles, mask=mask, hard=hard)
     clock = Clock()
     engine = build_engine(pixels, features, knowledge, settings, random_state, clock)
     return first_answer(engine, knowledge, clock)
@@ -142,7 +147,8 @@ def build_engine(
     return Engine(part, features, len(knowledge.names), settings, rng, clock, in_box=in_box)
 
 
-def _shape(pixels: NDArray[np.float32]) -> tuple[int, int]:
+def shape_of(pixels: NDArray[np.float32]) -> tuple[int, int]:
+    """Height and width of an image of more than one pixel."""
     height, width = pixels.shape[:2]
     if height * width < 2:
         raise ValueError("image has one pixel; there is nothing to divide.")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .clicks import Click, check_clicks, footprint
 from .constraints import check_box, check_mask, check_scribbles, halve_known, outside_of
 from .grid import Slices, window_of
 from .images import halve
@@ -21,7 +24,7 @@ _SURROUNDINGS = 2
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """Box, strokes and first guess of one user on one image.
+    """Box, clicks, strokes and first guess of one user on one image.
 
     Parameters
     ----------
@@ -39,6 +42,10 @@ class Knowledge:
         Whether the outside of the box is known to be background.
     guess : ndarray of bool or None
         A first guess of the object.
+    clicks : tuple of Click
+        In pixels of the frame.
+    waiting : tuple of Click
+        Clicks that correct the first answer, one after the other; also in pixels of the frame.
     """
 
     names: Labels
@@ -48,6 +55,8 @@ class Knowledge:
     around: Mask | None
     hard: bool
     guess: Mask | None
+    clicks: tuple[Click, ...] = ()
+    waiting: tuple[Click, ...] = ()
 
     @property
     def outside(self) -> Mask | None:
@@ -56,11 +65,45 @@ class Knowledge:
 
     def pyramid(self, n_levels: int) -> list[Labels]:
         """Known labels at every size, from full size on."""
-        levels, outside = [self.known], self.outside
+        levels, outside = [self._known_or_rim()], self.outside
         for _ in range(n_levels - 1):
             levels.append(halve_known(levels[-1], len(self.names), outside))
             outside = None if outside is None else halve(outside.astype(np.float32)) >= 0.5
         return levels
+
+    def _known_or_rim(self) -> Labels:
+        """Where nothing else is known of it, the outermost pixels stand for the background."""
+        if self.around is not None or self.guess is not None or (self.known == 0).any():
+            return self.known
+        known = self.known.copy()
+        for rim in (known[0], known[-1], known[:, 0], known[:, -1]):
+            rim[rim < 0] = 0
+        return known
+
+    def with_click(self, click: Click) -> Knowledge:
+        """The same with one more click (in pixels of the frame), which overrules what was known under it."""
+        known = np.where(footprint(click, self._frame_shape), click.code, self.known)
+        return replace(self, known=known, clicks=(*self.clicks, click))
+
+    def in_frame(self, clicks: tuple[Click, ...]) -> list[Click]:
+        """Clicks on the whole image in pixels of the frame; background beyond it is known already."""
+        top, left = (part.start for part in self.frame)
+        height, width = self._frame_shape
+        inside = []
+        for click in clicks:
+            moved = click._replace(x=click.x - left, y=click.y - top)
+            if 0 <= moved.x < width and 0 <= moved.y < height:
+                inside.append(moved)
+            elif click.is_object:
+                raise ValueError(
+                    f"click ({click.x}, {click.y}) is far outside the box; draw a larger box and begin anew."
+                )
+        return inside
+
+    @property
+    def _frame_shape(self) -> tuple[int, int]:
+        height, width = self.known.shape
+        return height, width
 
     def with_strokes(self, scribbles: ArrayLike) -> Knowledge:
         """The same with more strokes, which overrule what was known."""
@@ -76,22 +119,24 @@ class Knowledge:
 def gather(
     shape: tuple[int, int],
     *,
-    box: ArrayLike | None,
-    scribbles: ArrayLike | None,
-    mask: ArrayLike | None,
-    hard: bool,
+    box: ArrayLike | None = None,
+    clicks: Iterable[Any] | None = None,
+    scribbles: ArrayLike | None = None,
+    mask: ArrayLike | None = None,
+    hard: bool = True,
 ) -> Knowledge:
     """Check the hints and put them together.
 
     Examples
     --------
-    >>> gather((1, 4), box=(1, 0, 3, 1), scribbles=None, mask=None, hard=True).known
+    >>> gather((1, 4), box=(1, 0, 3, 1)).known
     array([[ 0, -1, -1,  0]])
     """
     known = np.full(shape, -1, dtype=np.int64)
     around = None if box is None else outside_of(check_box(box, shape), shape)
     strokes = None if scribbles is None else check_scribbles(scribbles, shape)
-    if box is not None or mask is not None:
+    points = () if clicks is None else check_clicks(clicks, shape)
+    if box is not None or mask is not None or points:
         names = np.array([1, 2])
     elif strokes is not None:
         names = np.unique(strokes[strokes > 0])
@@ -100,16 +145,28 @@ def gather(
                 f"scribbles show {len(names)} label{'s' if len(names) != 1 else ''}; draw at least two, or add a box."
             )
     else:
-        raise ValueError("give a box, scribbles or a mask; for regions without any, use partition().")
+        raise ValueError("give a box, clicks, scribbles or a mask; for regions without any, use partition().")
     if around is not None and hard:
         known[around] = 0
     if strokes is not None:
         codes = _codes(strokes, names)
         known = np.where(codes < 0, known, codes)
     guess = None if mask is None else check_mask(mask, shape)
-    frame = _frame(known, around if hard else None, guess)
+    clicked = known.copy()
+    for click in points:
+        if click.is_object:
+            clicked[click.y, click.x] = 1
+    frame = _frame(clicked, around if hard else None, guess)
     around, guess = (None if part is None else part[frame] for part in (around, guess))
-    return Knowledge(names, shape, frame, known[frame], around, hard, guess)
+    knowledge = Knowledge(names, shape, frame, known[frame], around, hard, guess)
+    waiting = list(knowledge.in_frame(points))
+    if around is None and guess is None and points and not (known == 1).any():
+        first = next((click for click in waiting if click.is_object), None)
+        if first is None:
+            raise ValueError("clicks show background only; add one (x, y, 'object'), or a box.")
+        waiting.remove(first)
+        knowledge = knowledge.with_click(first)
+    return replace(knowledge, waiting=tuple(waiting))
 
 
 def _frame(known: Labels, outside: Mask | None, guess: Mask | None) -> Slices:

@@ -1,9 +1,10 @@
-"""The answer of a segmentation, and the door to the next one: `refine` takes more strokes and reuses the graph."""
+"""The answer of a segmentation, and the door to the next one: `refine` takes more hints and reuses the graph."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +38,8 @@ class Segmentation:
         Seconds of CPU time of each step.
     label_names : ndarray of int
         The labels that `labels` can hold, sorted.
+    previous : Segmentation or None
+        The result that this one refines: to undo, go on from there.
     """
 
     labels: NDArray[np.int64]
@@ -47,6 +50,7 @@ class Segmentation:
     smoothness: float
     timings: dict[str, float]
     label_names: NDArray[np.int64]
+    previous: Segmentation | None = field(default=None, repr=False)
     _state: State | None = field(default=None, repr=False)
 
     @property
@@ -56,19 +60,39 @@ class Segmentation:
             raise ValueError(f"there are {len(self.label_names)} labels, not two; use labels instead of mask.")
         return self.labels == self.label_names[1]
 
-    def refine(self, scribbles: ArrayLike) -> Segmentation:
-        """The segmentation with more strokes, in a fraction of the time of the first.
+    def refine(self, scribbles: ArrayLike | None = None, *, clicks: Iterable[Any] | None = None) -> Segmentation:
+        """The segmentation with more strokes or clicks, in a fraction of the time of the first.
 
         Parameters
         ----------
-        scribbles : array of int of shape (M, N)
+        scribbles : array of int of shape (M, N), optional
             0 where nothing is drawn, else a label that is already in use: after a box, 1 is background and 2 object.
+        clicks : list of (x, y, "object" or "background"), optional
+            What is wrong now. The part around a click follows it; what already has its label keeps it, and nothing
+            out of its reach changes.
 
         Returns
         -------
         Segmentation
-            A new result; this one stays as it is.
+            A new result; this one stays as it is, as `previous` of the new one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from evencut.segmentation import segment
+        >>> rng = np.random.default_rng(0)
+        >>> image = np.clip(rng.normal(0.2, 0.03, size=(40, 60)), 0, 1)
+        >>> image[10:30, 10:25] += 0.6
+        >>> image[10:30, 35:50] += 0.4
+        >>> first = segment(image, clicks=[(17, 20, "object")])
+        >>> second = first.refine(clicks=[(42, 20, "object")])
+        >>> bool(first.mask[20, 42]), bool(second.mask[20, 42]), second.previous is first
+        (False, True, True)
         """
         if self._state is None:
-            raise ValueError("this segmentation cannot be refined; start from scribbles with segment().")
-        return self._state.with_strokes(scribbles)
+            raise ValueError("this segmentation cannot be refined; start from a box or clicks with segment().")
+        if (scribbles is None) == (clicks is None):
+            raise ValueError("give scribbles or clicks, one of the two.")
+        if clicks is not None:
+            return replace(self._state.with_clicks(clicks), previous=self)
+        return replace(self._state.with_strokes(np.asarray(scribbles)), previous=self)

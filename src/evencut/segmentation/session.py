@@ -1,4 +1,4 @@
-"""One image with one user: the first answer, and the next one after more strokes.
+"""One image with one user: the first answer, and the next one after more strokes or clicks.
 
 A `State` is all that the next answer needs; it holds arrays only, so that results can be pickled.
 """
@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.ndimage import label as connected_parts
 
+from .clicks import Click, check_clicks
 from .clock import Clock
-from .engine import Answer, Engine
+from .corrections import apply_correction, correct, evidence_of
+from .engine import Engine
 from .first_guess import follow_strokes, start_from_strokes, starts_from_box
 from .grid import window_of
 from .images import halve
@@ -31,11 +35,12 @@ _FULL, _EMPTY = 0.98, 0.002
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The machine of an image, what its user said, and the last labels at the working size."""
+    """The machine of an image, what its user said, and the last labels at working and full size."""
 
     engine: Engine
     knowledge: Knowledge
     coarse: Labels
+    fine: Labels
 
     def with_strokes(self, scribbles: ArrayLike) -> Segmentation:
         """The answer after more strokes, from the last labels."""
@@ -49,16 +54,46 @@ class State:
                 labels = np.where(known[-1] < 0, self.coarse, known[-1])
         return _Round(engine, knowledge, known, clock).solve([labels])
 
+    def with_clicks(self, clicks: Iterable[Any]) -> Segmentation:
+        """The answer after more clicks, one after the other; the contour is drawn anew where labels changed."""
+        if len(self.knowledge.names) != 2:
+            raise ValueError(f"clicks need an object and a background; there are {len(self.knowledge.names)} labels.")
+        more = self.knowledge.in_frame(check_clicks(clicks, self.knowledge.shape))
+        if not more:
+            raise ValueError("every click lies on what is known to be background: far outside the box.")
+        return self.after(more, Clock())
+
+    def after(self, clicks: Iterable[Click], clock: Clock) -> Segmentation:
+        """The answer after clicks in pixels of the frame, at least one."""
+        engine, knowledge, coarse = self.engine.localized(clock), self.knowledge, self.coarse
+        reached = np.zeros(coarse.shape, dtype=bool)
+        for click in clicks:
+            knowledge = knowledge.with_click(click)
+            known = knowledge.pyramid(len(engine.images))
+            with clock("rounds"):
+                last = correct(engine, knowledge, known[-1], coarse, click)
+            coarse, reached = last.end.labels, reached | last.reached
+        with clock("contour"):
+            fine = apply_correction(engine, known, self.fine, reached, last)
+        return _result(State(engine, knowledge, coarse, fine), last.trace, last.converged, last.smoothness, clock)
+
 
 def first_answer(engine: Engine, knowledge: Knowledge, clock: Clock) -> Segmentation:
-    """Find a start, then solve; a start too strict for the object to fill its box gives way to the next."""
+    """Find a start, then solve; a start too strict for the object to fill its box gives way to the next.
+
+    Clicks beyond what is needed to begin with correct that answer in turn, as if they had come later.
+    """
+    waiting, knowledge = knowledge.waiting, replace(knowledge, waiting=())
+    if knowledge.clicks:
+        engine = engine.localized(clock)
     known = knowledge.pyramid(len(engine.images))
     around = None if knowledge.around is None else _shrunk(knowledge.around, known[-1].shape)
     if around is not None and around.all():
         raise ValueError("the box is too small to be seen at the working size; use hard=True or more working_pixels.")
     starts = _starts(engine, knowledge, known[-1], around, clock)
     fills_its_box = None if knowledge.guess is not None else around
-    return _Round(engine, knowledge, known, clock, fills_its_box).solve(starts)
+    first = _Round(engine, knowledge, known, clock, fills_its_box).solve(starts)
+    return first._state.after(waiting, clock) if waiting and first._state is not None else first
 
 
 def _starts(
@@ -95,11 +130,19 @@ class _Round:
     def solve(self, starts: Iterable[Labels]) -> Segmentation:
         """The result; a warning where it says nothing."""
         answer = self.engine.solve(
-            self.known, map(self._checked, starts), self.clock, trivial=self._is_trivial, flaw=self._emptiness
+            self.known,
+            map(self._checked, starts),
+            self.clock,
+            evidence=evidence_of(self.engine, self.knowledge),
+            trivial=self._is_trivial,
+            flaw=self._emptiness,
         )
         if answer.rounds.lost_label or self._is_trivial(answer.coarse):
             _warn_of_trivial(float((answer.coarse[self.free] == 1).mean()))
-        return self._result(answer)
+        state = State(self.engine, self.knowledge, answer.coarse, answer.labels)
+        if self.knowledge.clicks and self.knowledge.around is None and self.knowledge.guess is None:
+            state = _only_what_was_clicked(state, self.known)
+        return _result(state, answer.rounds.trace, answer.rounds.converged, answer.smoothness, self.clock)
 
     def _checked(self, labels: Labels) -> Labels:
         missing = np.flatnonzero(np.bincount(labels.ravel(), minlength=self.engine.n_labels) == 0)
@@ -121,21 +164,34 @@ class _Round:
         """How much of the box the object leaves empty along a side, beyond what may be."""
         return 0.0 if self.box is None else max(0.0, largest_gap(labels == 1, self.box) - self.engine.settings.slack)
 
-    def _result(self, answer: Answer) -> Segmentation:
-        knowledge, rounds = self.knowledge, answer.rounds
-        labels = np.zeros(knowledge.shape, dtype=np.int64)
-        labels[knowledge.frame] = answer.labels
-        return Segmentation(
-            labels=knowledge.names[labels],
-            energy=rounds.step.energy,
-            trace=rounds.trace,
-            n_iter=len(rounds.trace) - 1,
-            converged=rounds.converged,
-            smoothness=answer.smoothness,
-            timings=self.clock.seconds,
-            label_names=knowledge.names,
-            _state=State(self.engine, knowledge, answer.coarse),
-        )
+
+def _result(
+    state: State, trace: tuple[float, ...], converged: bool, smoothness: float, clock: Clock
+) -> Segmentation:
+    knowledge = state.knowledge
+    labels = np.zeros(knowledge.shape, dtype=np.int64)
+    labels[knowledge.frame] = state.fine
+    return Segmentation(
+        labels=knowledge.names[labels],
+        energy=min(trace),
+        trace=trace,
+        n_iter=len(trace) - 1,
+        converged=converged,
+        smoothness=smoothness,
+        timings=clock.seconds,
+        label_names=knowledge.names,
+        _state=state,
+    )
+
+
+def _only_what_was_clicked(state: State, known: list[Labels]) -> State:
+    """Without the parts that only share the object's colours: an object begun by clicks is where the clicks are."""
+    kept = []
+    for labels, seeds in ((state.coarse, known[-1] == 1), (state.fine, known[0] == 1)):
+        parts, _ = connected_parts(labels == 1, np.ones((3, 3)))
+        clicked = np.isin(parts, np.unique(parts[seeds & (labels == 1)]))
+        kept.append(np.where(clicked, labels, 0))
+    return replace(state, coarse=kept[0], fine=kept[1])
 
 
 def _shrunk(region: Mask, shape: tuple[int, ...]) -> Mask:

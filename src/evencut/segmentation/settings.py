@@ -39,6 +39,16 @@ class Settings:
         Pixels on either side of the enlarged contour that are decided anew at the next size.
     band_weight : float
         Weight of the boundary term there, relative to the rounds.
+    click_strength : float
+        What a pixel pays for contradicting a click beside it, in nats.
+    click_reach : float
+        Geodesic distance at which that has fallen to a third, in tens of units of LAB.
+    click_step : float
+        What a pixel of distance adds to the geodesic distance.
+    click_limit : float
+        Where a later click can still change labels, in units of `click_reach`.
+    place_weight : float
+        Weight of the place beside the colours in the second graph, which makes colour models local.
 
     Examples
     --------
@@ -70,6 +80,11 @@ class Settings:
     )
     band_radius: int = 3
     band_weight: float = 0.5
+    click_strength: float = 4.0
+    click_reach: float = 5.0
+    click_step: float = 0.07
+    click_limit: float = 3.5
+    place_weight: float = 0.5
 
     def __post_init__(self) -> None:
         if self.regularizer not in REGULARIZERS:

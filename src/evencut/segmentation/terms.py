@@ -16,7 +16,7 @@ from ..affinity import AffinityLike, as_affinity
 from ..criteria import RatioProblem
 from ..solvers.lloyd import bound_costs, cluster_links
 
-__all__ = ["EntropyTerm", "RatioTerm", "Term", "TermState"]
+__all__ = ["EntropyTerm", "EvidenceTerm", "RatioTerm", "Term", "TermState"]
 
 _PRIOR_SHARE = 1 / 40
 
@@ -50,6 +50,9 @@ class Term(Protocol):
     #: One unit of the boundary weight against which smoothness is measured.
     unit: float
 
+    #: What a nat of evidence about one pixel is worth.
+    nat: float
+
     def at(self, labels: NDArray[np.integer], n_labels: int) -> TermState:
         """The criterion at a labelling in which no label is empty."""
 
@@ -75,6 +78,7 @@ class RatioTerm:
         # Of everything: the mean degree for AA, one for NC, so that one smoothness fits both.
         self._association = float(problem.matrix.degrees().sum() / problem.weights.sum())
         self.unit = self._association / np.sqrt(problem.n_points)
+        self.nat = self._association / problem.n_points
 
     def at(self, labels: NDArray[np.integer], n_labels: int) -> TermState:
         """Energy, bound and diagonal shift."""
@@ -110,6 +114,7 @@ class EntropyTerm:
     """
 
     unit = 1.0
+    nat = 1.0
 
     def __init__(self, affinity: AffinityLike, surcharge: tuple[float, ...]):
         self.affinity = as_affinity(affinity)
@@ -128,3 +133,33 @@ class EntropyTerm:
         density = (np.maximum(links, 0) + self._prior * sizes / len(labels)) / sizes
         costs = self.surcharge - np.log(density)
         return TermState(float(costs[np.arange(len(labels)), labels].sum()), costs)
+
+
+class EvidenceTerm:
+    """A criterion with evidence about single pixels from elsewhere, such as clicks.
+
+    Parameters
+    ----------
+    term : Term
+    evidence : ndarray of shape (n_pixels, n_labels)
+        What a pixel pays for each label, in nats.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> plain = EntropyTerm(np.ones((2, 2)), (0.0, 0.0))
+    >>> state = EvidenceTerm(plain, np.array([[0.0, 3.0], [0.0, 0.0]])).at(np.array([0, 1]), 2)
+    >>> (state.costs - plain.at(np.array([0, 1]), 2).costs).tolist()
+    [[0.0, 3.0], [0.0, 0.0]]
+    """
+
+    def __init__(self, term: Term, evidence: NDArray[np.float64]):
+        self.term = term
+        self.unit, self.nat = term.unit, term.nat
+        self.evidence = evidence * term.nat
+
+    def at(self, labels: NDArray[np.integer], n_labels: int) -> TermState:
+        """The criterion with the evidence added to energy and costs."""
+        state = self.term.at(labels, n_labels)
+        own = float(self.evidence[np.arange(len(labels)), labels].sum())
+        return TermState(state.energy + own, state.costs + self.evidence, state.shift)

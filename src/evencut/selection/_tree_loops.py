@@ -21,8 +21,9 @@ def _top(owner, p):
 
 
 @compiled
-def _offer(a, b, p, q, length, best, best_p, best_q):
+def _offer(a, b, p, q, length, shortest):
     """Note the edge (p, q) for the pieces a and b if it is the shortest so far; equal ones go by their ends."""
+    best, best_p, best_q = shortest
     low, high = min(p, q), max(p, q)
     for piece in (a, b):
         if length < best[piece] or (
@@ -32,13 +33,31 @@ def _offer(a, b, p, q, length, best, best_p, best_q):
 
 
 @compiled
+def _offer_neighbors(p, distances, indices, reach, piece, start, shortest):
+    """Offer the edges of p to other pieces, as far as they can be its shortest."""
+    n_near = indices.shape[1]
+    while start[p] < n_near and piece[indices[p, start[p]]] == piece[p]:
+        start[p] += 1
+    nearest = np.inf
+    for i in range(start[p], n_near):
+        # Later neighbours are no shorter than this one.
+        if max(distances[p, i], reach[p]) > nearest:
+            break
+        q = indices[p, i]
+        if piece[q] != piece[p]:
+            away = max(distances[p, i], max(reach[p], reach[q]))
+            nearest = min(nearest, away)
+            _offer(piece[p], piece[q], p, q, away, shortest)
+
+
+@compiled
 def shortest_edges(distances, indices, reach, first, second, between):
     """Edges of the minimum spanning tree of max(distance, reach, reach): two ends and a length for each.
 
     Edges lead from each point to its neighbours (rows sorted by distance, the point itself first), and from `first`
     to `second`. By Boruvka's rounds: every piece takes its shortest edge to another one.
     """
-    n, n_near = indices.shape
+    n = len(indices)
     owner = np.arange(n)
     piece = np.arange(n)
     start = np.ones(n, dtype=np.int64)  # neighbours before it are in the piece of their point
@@ -53,24 +72,12 @@ def shortest_edges(distances, indices, reach, first, second, between):
         best_p[:] = n
         best_q[:] = n
         for p in range(n):
-            a = piece[p]
-            while start[p] < n_near and piece[indices[p, start[p]]] == a:
-                start[p] += 1
-            nearest = np.inf
-            for i in range(start[p], n_near):
-                # Later neighbours are no shorter than this one.
-                if max(distances[p, i], reach[p]) > nearest:
-                    break
-                q = indices[p, i]
-                if piece[q] != a:
-                    away = max(distances[p, i], max(reach[p], reach[q]))
-                    nearest = min(nearest, away)
-                    _offer(a, piece[q], p, q, away, best, best_p, best_q)
+            _offer_neighbors(p, distances, indices, reach, piece, start, (best, best_p, best_q))
         for i in range(len(first)):
             p, q = first[i], second[i]
             if piece[p] != piece[q]:
                 away = max(between[i], max(reach[p], reach[q]))
-                _offer(piece[p], piece[q], p, q, away, best, best_p, best_q)
+                _offer(piece[p], piece[q], p, q, away, (best, best_p, best_q))
         before = found
         for a in range(n):
             if best[a] < np.inf:
@@ -87,10 +94,8 @@ def shortest_edges(distances, indices, reach, first, second, between):
 
 
 @compiled
-def depth_first(edges, length, weights):
-    """The tree hung up at point 0: points in depth-first order and, by place in it, parent, end of the branch, length
-    of the edge above and weight of the branch."""
-    n = len(weights)
+def _edges_beside(edges, n):
+    """Where the edges of each point begin, and which they are."""
     starts = np.zeros(n + 1, dtype=np.int64)
     for e in range(n - 1):
         starts[edges[e, 0] + 1] += 1
@@ -104,6 +109,15 @@ def depth_first(edges, length, weights):
             p = edges[e, side]
             beside[fill[p]] = e
             fill[p] += 1
+    return starts, beside
+
+
+@compiled
+def depth_first(edges, length, weights):
+    """The tree hung up at point 0: points in depth-first order and, by place in it, parent, end of the branch, length
+    of the edge above and weight of the branch."""
+    n = len(weights)
+    starts, beside = _edges_beside(edges, n)
     order = np.empty(n, dtype=np.int64)
     parent = np.full(n, -1, dtype=np.int64)
     above = np.full(n, -np.inf)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..affinity import NeighborSearch
+from ..affinity import NeighborSearch, is_dense
 from ..criteria import normalized_cut
 from ..kernels import shared_neighbor_affinity
 from ..solvers.multilevel import multilevel
@@ -49,6 +49,7 @@ _STEP = 2.0
 _SMOOTHINGS = 2
 # Mixtures of more components take longer than all the rest, and say little.
 _MOST_COMPONENTS = 100
+_MOST_FEATURES = 1000
 
 
 class Partition(NamedTuple):
@@ -142,7 +143,8 @@ def candidates(
     for core, tree in around.trees.items():
         for share in _SHARES:
             yield Partition("tree", f"{share:g} of a cluster", core, tree.cut(n_clusters, share))
-    if n_clusters <= _MOST_COMPONENTS:
+    # A mixture needs coordinates, and not so many that they cost more than all the rest.
+    if n_clusters <= _MOST_COMPONENTS and is_dense(around.X) and around.X.shape[1] <= _MOST_FEATURES:
         rng = np.random.default_rng(random_state)
         yield Partition("mixture", "Gaussians", 0, mixture_labels(around.X, around.weights, n_clusters, rng))
 

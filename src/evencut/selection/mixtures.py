@@ -42,7 +42,9 @@ def mixture_labels(
     n, n_features = X.shape
     n_sample = max(_SAMPLE, _SAMPLE_PER_CLUSTER * n_clusters)
     rows = np.sort(rng.choice(n, n_sample, replace=False)) if n > n_sample else np.arange(n)
-    sample, mass = X[rows].astype(np.float64), weights[rows] / weights[rows].sum()
+    # About the mean, where variances are not small differences of large squares.
+    X = X - X.mean(axis=0, dtype=np.float64)
+    sample, mass = X[rows], weights[rows] / weights[rows].sum()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fewer distinct points than clusters leave some without any
         start = KMeans(n_clusters, n_init=1, random_state=int(rng.integers(2**31))).fit(sample, sample_weight=mass)
@@ -68,15 +70,16 @@ def mixture_labels(
 def _fitted(
     X: NDArray[np.floating], share: NDArray[np.float64], floor: float, diagonal_only: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Weights, means and Cholesky factors of the covariances."""
+    """Weights, means and Cholesky factors of the covariances, or standard deviations where these are all."""
     size = share.sum(axis=0) + 1e-12
     means = share.T @ X / size[:, None]
+    if diagonal_only:
+        variance = share.T @ X**2 / size[:, None] - means**2
+        return size, means, np.sqrt(np.maximum(variance, 0) + floor)
     factors = np.empty((len(size), X.shape[1], X.shape[1]))
     for k, mean in enumerate(means):
         apart = X - mean
         covariance = (share[:, k, None] * apart).T @ apart / size[k]
-        if diagonal_only:
-            covariance = np.diag(np.diag(covariance))
         factors[k] = np.linalg.cholesky(covariance + floor * np.eye(X.shape[1]))
     return size, means, factors
 
@@ -84,6 +87,11 @@ def _fitted(
 def _log_joint(
     X: NDArray[np.floating], size: NDArray[np.float64], means: NDArray[np.float64], factors: NDArray[np.float64]
 ) -> NDArray[np.float64]:
+    if factors.ndim == 2:
+        # Two products for all components: in high dimension the cost is theirs.
+        precision = factors**-2
+        squared = X**2 @ precision.T - 2 * (X @ (means * precision).T) + np.sum(means**2 * precision, axis=1)
+        return np.log(size) - np.log(factors).sum(axis=1) - 0.5 * squared
     joint = np.empty((len(X), len(size)))
     for k, (mean, factor) in enumerate(zip(means, factors)):
         whitened = solve_triangular(factor, (X - mean).T, lower=True, check_finite=False)

@@ -19,13 +19,16 @@ from .multilevel import improve_border, multilevel
 from .sampling import sample_problem, spread_labels
 from .solution import Solution
 from .starts import spectral_starts
+from .sweeps import sweep_starts
 
 __all__ = ["SOLVERS", "Effort", "Solver", "refine", "solve"]
 
-# Larger sparse graphs go to the multilevel solver, which is faster there and finds lower energies.
-_MANY_NODES = 1000
+# Larger sparse graphs go to the multilevel solver alone, which is faster there.
+_MANY_NODES = 3000
 # Larger dense problems start from samples, whose spectrum costs less.
 _MANY_DENSE = 3000
+# Starts from sweeps that are refined: the lowest of those found.
+_SWEEPS = 2
 
 
 @dataclass(frozen=True)
@@ -75,8 +78,8 @@ def solve(
     solver : {"auto", "spectral", "multilevel", "lloyd"}
         `"spectral"`: cuts of the spectral embedding refined by single-point moves. `"multilevel"`, for sparse
         graphs: shrink, solve, refine (:func:`evencut.solvers.multilevel.multilevel`). `"lloyd"`: spectral
-        starts refined by the steps of kernel k-means, all points at once. `"auto"` takes multilevel for sparse
-        graphs of more than 1000 points, spectral elsewhere.
+        starts refined by the steps of kernel k-means, all points at once. `"auto"` takes the best of multilevel,
+        spectral starts, and starts at modes and stragglers; multilevel alone for sparse graphs of over 3000 points.
     n_init : int
         Number of starts, judged by their energy; of cycles, for multilevel.
     max_iter : int
@@ -131,9 +134,19 @@ def refine(
 
 
 def _solve_automatically(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
-    """Multilevel for larger graphs, spectral starts elsewhere."""
-    large_graph = problem.matrix.graph is not None and problem.n_points > _MANY_NODES
-    return (_solve_multilevel if large_graph else _solve_by_moves)(problem, n_clusters, effort, rng)
+    """The best of all solvers where they are quick; multilevel alone for larger graphs, a sample for all pairs."""
+    matrix = problem.matrix
+    if matrix.graph is not None and problem.n_points > _MANY_NODES:
+        return _solve_multilevel(problem, n_clusters, effort, rng)
+    if matrix.graph is None and (matrix.array is None or problem.n_points > _MANY_DENSE):
+        return _solve_by_moves(problem, n_clusters, effort, rng)
+    found = [_solve_by_moves(problem, n_clusters, effort, rng.spawn(1)[0])]
+    if matrix.graph is not None:
+        found.append(_coarsened(problem, n_clusters, effort, rng.spawn(1)[0], n_runs=2))
+    best = min(found, key=_by_energy)
+    # Modes, stragglers and small pieces are what some criteria like best, and no other start finds them.
+    starts = sorted(sweep_starts(problem, best.labels, n_clusters), key=problem.energy)[:_SWEEPS]
+    return min([best, _best_refined(problem, iter(starts), n_clusters, effort, rng.spawn(1)[0], True)], key=_by_energy)
 
 
 def _solve_by_moves(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
@@ -152,11 +165,17 @@ def _solve_by_lloyd(problem: RatioProblem, n_clusters: int, effort: Effort, rng:
     return _best_refined(problem, _starts(problem, n_clusters, effort, rng), n_clusters, effort, rng, False)
 
 
-def _solve_multilevel(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
-    """Coarsen, solve, refine; only for sparse graphs."""
-    how = {"n_init": effort.n_init, "max_iter": effort.max_iter}
+def _coarsened(
+    problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator, n_runs: int = 4
+) -> Solution:
+    how = {"n_init": effort.n_init, "n_runs": n_runs, "max_iter": effort.max_iter}
     labels, trace, converged = multilevel(problem, n_clusters, random_state=rng, **how)
     return Solution.after(problem, labels, trace, converged, len(trace))
+
+
+def _solve_multilevel(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
+    """Coarsen, solve, refine; only for sparse graphs."""
+    return _coarsened(problem, n_clusters, effort, rng)
 
 
 #: The solvers by the names the estimators take.
@@ -180,7 +199,11 @@ def _best_refined(
     by_moves: bool,
 ) -> Solution:
     found = (refine(problem, start, n_clusters, by_moves, effort.max_iter, rng) for start in starts)
-    return min(found, key=lambda solution: solution.energy)
+    return min(found, key=_by_energy)
+
+
+def _by_energy(solution: Solution) -> float:
+    return solution.energy
 
 
 def _starts(

@@ -91,7 +91,7 @@ def _begin(image: NDArray[Any], prompts: list[Prompt]) -> Any:
     if prompts[0].kind == "box":
         return segment(image, box=prompts[0].box)
     if _is_click(prompts[0]) and len(prompts) == 1 and prompts[0].label == _OBJECT:
-        return segment(image, clicks=_as_clicks(prompts))  # type: ignore[call-arg]
+        return segment(image, clicks=_as_clicks(prompts))
     strokes = drawn_strokes(prompts, image.shape)
     labels = np.unique(strokes[strokes > 0])
     if list(labels) == [_OBJECT]:

@@ -1,0 +1,279 @@
+"""Points that are not rows of one array under Euclidean distance: sparse rows, distances, points of another metric.
+
+Whatever searches for neighbours or takes distances asks such points for them; kernels need not know what they are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+__all__ = [
+    "METRICS",
+    "GivenDistances",
+    "MetricPoints",
+    "SparsePoints",
+    "check_distances",
+    "check_not_negative",
+    "coordinates",
+    "is_dense",
+    "points_in",
+    "unit_rows",
+]
+
+#: The metrics by name: those of coordinates without angles, and "precomputed" distances.
+METRICS = (
+    "euclidean",
+    "cosine",
+    "precomputed",
+    "manhattan",
+    "chebyshev",
+    "canberra",
+    "braycurtis",
+    "correlation",
+)
+# Those for which a KD-tree works, with the exponent of their norm.
+_NORMS = {"manhattan": 1.0, "chebyshev": float("inf")}
+# Dimensions of the coordinates given to points that have none, and points for which that takes seconds.
+_KEPT_DIRECTIONS = 50
+_MOST_SCALED = 5000
+_SYMMETRY_TOLERANCE = {4: 1e-4, 8: 1e-8}
+
+
+class GivenDistances:
+    """Points known by their distances to the fitted ones.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_rows, n_fitted)
+    rows : ndarray, optional
+        The rows of the table that are meant, all by default; where the table is square these are also the columns
+        that count when something is searched among them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> line = GivenDistances(np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]]))
+    >>> line[[0, 2]].distances(line[[2]])
+    array([[3.],
+           [0.]])
+    """
+
+    norm: float | None = None
+
+    def __init__(self, table: NDArray[np.floating], rows: NDArray[np.intp] | None = None):
+        self.table = table
+        self.rows = np.arange(len(table)) if rows is None else rows
+        self.shape, self.dtype = (len(self.rows), table.shape[1]), table.dtype
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, chosen: Any) -> GivenDistances:
+        return GivenDistances(self.table, np.atleast_1d(self.rows[chosen]))
+
+    def distances(self, to: GivenDistances) -> NDArray[np.floating]:
+        """Distances of these points (rows) to others (columns)."""
+        return self.table[self.rows[:, None], to.rows]
+
+
+class SparsePoints:
+    """Sparse rows under Euclidean distance.
+
+    Parameters
+    ----------
+    rows : CSR array of shape (n, n_features)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> points = SparsePoints(sparse.csr_array(np.diag([3.0, 4.0])))
+    >>> points.distances(points)
+    array([[0., 5.],
+           [5., 0.]])
+    """
+
+    norm: float | None = None
+
+    def __init__(self, rows: sparse.csr_array):
+        self.rows = rows
+        self.shape, self.dtype = rows.shape, rows.dtype
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, chosen: Any) -> SparsePoints:
+        return SparsePoints(self.rows[chosen])
+
+    def distances(self, to: SparsePoints) -> NDArray[np.floating]:
+        """Distances of these points (rows) to others (columns)."""
+        from sklearn.metrics import pairwise_distances
+
+        return pairwise_distances(self.rows, to.rows)
+
+
+class MetricPoints:
+    """Points with coordinates under a metric of scikit-learn other than the Euclidean one.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_features)
+    metric : str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> corners = MetricPoints(np.eye(2), "manhattan")
+    >>> corners.distances(corners)
+    array([[0., 2.],
+           [2., 0.]])
+    """
+
+    def __init__(self, X: NDArray[np.floating], metric: str):
+        self.X, self.metric = X, metric
+        self.shape, self.dtype = X.shape, X.dtype
+
+    @property
+    def norm(self) -> float | None:
+        """Exponent of the norm, where a KD-tree knows it."""
+        return _NORMS.get(self.metric)
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def __getitem__(self, chosen: Any) -> MetricPoints:
+        return MetricPoints(np.atleast_2d(self.X[chosen]), self.metric)
+
+    def distances(self, to: MetricPoints) -> NDArray[np.floating]:
+        """Distances of these points (rows) to others (columns)."""
+        from sklearn.metrics import pairwise_distances
+
+        return np.maximum(pairwise_distances(self.X, to.X, metric=self.metric), 0)
+
+
+def is_dense(X: Any) -> bool:
+    """Whether the points are rows of coordinates in one array, compared by Euclidean distance."""
+    return not hasattr(X, "distances")
+
+
+def points_in(X: Any, metric: str = "euclidean") -> Any:
+    """Rows as points of a metric, for any kernel or search: themselves, of unit length, or an object with distances.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, n_features), or distances of shape (n, n)
+    metric : str
+        One of `METRICS`. Cosine is Euclidean distance between rows of unit length, exactly: its square is twice the
+        cosine distance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> points_in(np.array([[3.0, 4.0]]), "cosine")
+    array([[0.6, 0.8]])
+    """
+    if not is_dense(X):
+        return X
+    if metric in ("euclidean", "cosine"):
+        rows = X if metric == "euclidean" else unit_rows(X)
+        return SparsePoints(sparse.csr_array(rows)) if sparse.issparse(rows) else rows
+    if sparse.issparse(X):
+        raise ValueError(f"metric={metric!r} does not take sparse rows; use 'euclidean' or 'cosine', or X.toarray().")
+    return GivenDistances(X) if metric == "precomputed" else MetricPoints(X, metric)
+
+
+def coordinates(points: Any) -> Any:
+    """Points as rows of one array whose Euclidean distances are about theirs, for what cannot do without.
+
+    Sparse rows along their 50 leading singular vectors; others by classical scaling of their distances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> square = points_in(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), "manhattan")
+    >>> coordinates(square).shape
+    (4, 2)
+    """
+    if is_dense(points):
+        return points
+    if isinstance(points, SparsePoints):
+        from sklearn.decomposition import TruncatedSVD
+
+        n_kept = min(_KEPT_DIRECTIONS, min(points.shape) - 1)
+        return TruncatedSVD(max(n_kept, 1), random_state=0).fit_transform(points.rows)
+    if len(points) > _MOST_SCALED:
+        raise ValueError(
+            f"{len(points)} points known by their distances are too many to give coordinates to; take a sample of "
+            f"at most {_MOST_SCALED}."
+        )
+    squared = points.distances(points).astype(np.float64) ** 2
+    squared -= squared.mean(axis=0)
+    squared -= squared.mean(axis=1, keepdims=True)
+    values, vectors = np.linalg.eigh(-0.5 * squared)
+    kept = np.flatnonzero(values > 1e-3 * max(values[-1], np.finfo(float).tiny))[::-1][:_KEPT_DIRECTIONS]
+    return vectors[:, kept] * np.sqrt(values[kept])
+
+
+def unit_rows(X: Any) -> Any:
+    """Rows divided by their lengths, in the precision and kind given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> unit_rows(np.array([[0.0, 2.0]], dtype=np.float32))
+    array([[0., 1.]], dtype=float32)
+    """
+    from sklearn.preprocessing import normalize
+
+    filled = np.diff(X.indptr) > 0 if sparse.issparse(X) else (X != 0).any(axis=1)
+    if sparse.issparse(X) and filled.all():
+        filled = np.asarray(abs(X).max(axis=1).todense()).ravel() > 0
+    if not filled.all():
+        rows = np.flatnonzero(~filled)
+        raise ValueError(
+            f"row {rows[0]} is zero throughout ({len(rows)} such rows), and has no angle with others under "
+            "metric='cosine'; leave such rows out, or use metric='euclidean'."
+        )
+    return normalize(X)
+
+
+def check_distances(table: NDArray[np.floating]) -> NDArray[np.floating]:
+    """A matrix of distances as it is, once it is seen to be one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_distances(np.array([[0.0, 1.0], [1.0, 0.0]])).shape
+    (2, 2)
+    """
+    if table.shape[0] != table.shape[1]:
+        raise ValueError(
+            f"metric='precomputed' needs distances between all points, a square matrix, but X has shape {table.shape}."
+        )
+    check_not_negative(table)
+    tolerance = _SYMMETRY_TOLERANCE[table.dtype.itemsize] * float(table.max(initial=0))
+    own = int(np.abs(table.diagonal()).argmax())
+    if abs(table[own, own]) > tolerance:
+        raise ValueError(
+            f"the distance of point {own} to itself is {table[own, own]:g}, not 0; X looks like an affinity, for which "
+            "there is kernel='precomputed'."
+        )
+    gap = np.abs(table - table.T)
+    if gap.max(initial=0) > tolerance:
+        p, q = np.unravel_index(int(gap.argmax()), gap.shape)
+        raise ValueError(
+            f"distances must be symmetric, but X[{p}, {q}] = {table[p, q]:g} and X[{q}, {p}] = {table[q, p]:g}; "
+            "pass (X + X.T) / 2, or their minimum."
+        )
+    return table
+
+
+def check_not_negative(table: NDArray[np.floating]) -> None:
+    """Raise where a distance is negative."""
+    if table.min(initial=0) < 0:
+        p, q = np.unravel_index(int(table.argmin()), table.shape)
+        raise ValueError(f"X[{p}, {q}] = {table[p, q]:g} is negative, but distances are not; check how X was made.")

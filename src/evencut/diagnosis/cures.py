@@ -1,0 +1,149 @@
+"""Cures are tried before they are advised: run on the points, and judged by the same evidence as what was given.
+
+A cure is better where much less of it lies in clusters without a valley, and where its borders are others than the
+given ones. It is offered where, besides, little is left and no crumbs are split off. The limits were chosen on one half
+of the labelled public sets of `benchmarks/diagnosis_sets.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..affinity import DistinctPoints, condense, is_dense, limits
+from ..criteria import pose
+from ..selection import select
+from ..solvers import heaviest_first
+from .evidence import Surroundings, gather, look_around
+from .points import LabelledPoints
+from .report import TriedCure
+from .verdicts import BIASES, EQUAL_SIZES, OK, OVERLAP, Finding, gravest, judge, share_without_valley
+
+__all__ = ["after_trying", "try_cures"]
+
+# Less of the clustering must lie in clusters without a valley, by so much, and no more than so much may be left.
+_LESS, _LEFT = 0.3, 0.3
+# Two clusters are the same where they share so much of the points that either has.
+_SAME = 0.8
+# A cluster below this share of all points, and of an average cluster, is a crumb: outliers more often than a class.
+_CRUMB, _CRUMB_OF_AVERAGE = 0.02, 0.1
+
+
+def try_cures(
+    given: LabelledPoints, around: Surroundings, findings: Sequence[Finding], scale: str | None
+) -> list[TriedCure]:
+    """Try the default estimator with as many clusters; nothing is tried where there is nothing to cure.
+
+    A neighbour kernel scaled to equal degrees was another cure once: where the default is not offered, it never helped.
+    """
+    n_clusters, place = len(given.names), around.drawn
+    if all(finding.verdict == OK for finding in findings) or n_clusters >= len(place):
+        return []
+    before, ground = list(findings), around
+    native, weights = given.prepared.points, given.prepared.weights
+    if len(place) < len(given.points):
+        native, weights = native[place], weights[place]
+        ground = look_around(given.points[place], weights, np.arange(len(place)), around.n_jobs)
+        before = judge(gather(ground, given.codes[place], n_clusters))
+    table = DistinctPoints(native, weights, np.arange(len(place)), given.prepared.first_row[place])
+    codes = _default_labels(table, n_clusters, around.n_jobs)
+    return [_compared(given, place, ground, before, codes, _line(given, scale))]
+
+
+def _default_labels(table: DistinctPoints, n_clusters: int, n_jobs: int | None) -> NDArray[np.int64]:
+    """What `KernelClustering(n_clusters, random_state=0)` makes of distinct points, clusters numbered alike."""
+    most = max(limits.MOST_COMPARED, limits.POINTS_PER_CLUSTER * n_clusters)
+    centres = condense(table, most, n_jobs=n_jobs) if is_dense(table.points) else table
+    seed = int(np.random.RandomState(0).randint(2**31 - 1))  # as the estimator draws it from its random_state
+    found = select(centres.points, n_clusters, weights=centres.weights, random_state=seed, n_jobs=n_jobs)
+    posed = pose(found.affinity, centres.weights, "normalized_cut")
+    return heaviest_first(found.solution.labels, posed.problem.weights, centres.first_row)[centres.of_row]
+
+
+def after_trying(findings: Sequence[Finding], names: Sequence[object], cures: Sequence[TriedCure]) -> list[Finding]:
+    """The findings in the light of what was tried.
+
+    Where a cure is better they stand. Where none is, a cut through a body is an overlap, for nothing better is known;
+    so is any border that a cure draws again. A mode or a few stragglers cut out of a body stay what they are.
+    """
+    if not cures or any(cure.better for cure in cures):
+        return list(findings)
+    moved = set.intersection(*(set(cure.moved) for cure in cures))
+    return [
+        replace(finding, verdict=OVERLAP)
+        if finding.verdict == EQUAL_SIZES or (finding.verdict in BIASES and name not in moved)
+        else finding
+        for finding, name in zip(findings, names)
+    ]
+
+
+def _compared(
+    given: LabelledPoints,
+    place: NDArray[np.intp],
+    ground: Surroundings,
+    before: list[Finding],
+    codes: NDArray[np.int64],
+    code: str,
+) -> TriedCure:
+    """The cure beside what was given, on the same points."""
+    n_clusters = len(given.names)
+    old, weights = given.codes[place], given.prepared.weights[place]
+    evidence = gather(ground, codes, n_clusters)
+    after = judge(evidence)
+    old_sizes = np.bincount(old, weights, n_clusters).astype(np.float64)
+    wrong = share_without_valley(before, old_sizes)
+    left = share_without_valley(after, evidence.sizes)
+    same = _overlap_of_clusters(old, codes, weights, n_clusters) >= _SAME
+    moved = [given.names[k] for k in range(n_clusters) if before[k].verdict != OK and not same[k]]
+    better = bool(moved) and wrong - left > _LESS
+    refusal = _refusal(left, better, bool(moved), evidence.sizes / evidence.sizes.sum())
+    labels = None
+    if len(place) == len(given.points):
+        labels = np.where(given.prepared.of_row >= 0, codes[given.prepared.of_row], -1)
+    return TriedCure(
+        code=code,
+        verdict=gravest(after, evidence.sizes)[0],
+        before=wrong,
+        after=left,
+        moved=moved,
+        better=better,
+        offered=not refusal,
+        reason=refusal or "its borders lie in valleys",
+        n_tried=len(place),
+        labels=labels,
+    )
+
+
+def _refusal(left: float, better: bool, moves: bool, shares: NDArray[np.float64]) -> str:
+    """Why a cure is not offered; nothing where it is."""
+    if not moves:
+        return "it draws nearly the same borders"
+    if not better:
+        return "its borders do not lie in valleys either"
+    if left > _LEFT:
+        return "some of its own borders do not lie in valleys"
+    if shares.min() < min(_CRUMB, _CRUMB_OF_AVERAGE * shares.mean()):
+        return f"it splits off {shares.min():.1%} of the points as a cluster of their own"
+    return ""
+
+
+def _overlap_of_clusters(
+    old: NDArray[np.int64], new: NDArray[np.int64], weights: NDArray[np.float64], n_clusters: int
+) -> NDArray[np.float64]:
+    """For each old cluster, the largest share of common points with a new one in the points that either has."""
+    common = np.bincount(old * n_clusters + new, weights, n_clusters**2).reshape(n_clusters, -1).astype(np.float64)
+    either = common.sum(axis=1)[:, None] + common.sum(axis=0)[None, :] - common
+    return np.divide(common, either, out=np.zeros_like(common), where=either > 0).max(axis=1)
+
+
+def _line(given: LabelledPoints, scale: str | None) -> str:
+    """The cure as a line of code that makes it from X, and from the other things that were given."""
+    options = "" if scale == "auto" else f"scale={scale!r}, "
+    options += "" if given.prepared.metric == "euclidean" else f"metric={given.prepared.metric!r}, "
+    model = f"evencut.KernelClustering({len(given.names)}, {options}random_state=0)"
+    kept = "[labels != -1]" if given.n_noise else ""
+    weights = f", sample_weight=sample_weight{kept}" if given.weighted else ""
+    return f"import evencut; labels = {model}.fit_predict(X{kept}{weights})"

@@ -1,0 +1,118 @@
+"""Points seen from the clusters: distances as features of a pipeline, margins, and a score that can be compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .devices import tensors_too
+from .prediction import Prediction
+
+__all__ = ["ClusterSpaceMixin"]
+
+
+class ClusterSpaceMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """`transform`, `score` and `predict_margin`, where clusters are means in the feature space of a kernel."""
+
+    _prediction: Prediction
+    n_clusters_: int
+
+    @tensors_too
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        r"""Squared distances to the clusters, in the feature space of the kernel.
+
+        .. math:: -\frac{2 (M S_k)_p}{w_p w(S_k)} + \frac{M(S_k, S_k)}{w(S_k)^2}
+
+        The squared length of the point itself, the same for all clusters and unknown to kernels of neighbours, is left
+        out: values are compared along a row, and can be negative. The smallest is the cluster of :meth:`predict`. A
+        point without any affinity has the row of the fitted point nearest to it.
+
+        Parameters
+        ----------
+        X : array of shape (n_queries, n_features)
+            Points; or, with a precomputed kernel, their affinities with the fitted points.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_clusters)
+
+        Examples
+        --------
+        >>> from evencut import KernelKMeans
+        >>> model = KernelKMeans(2, kernel="gaussian", random_state=0).fit([[0.0], [0.1], [3.0], [3.1]])
+        >>> model.transform([[0.0], [3.0]]).argmin(axis=1)
+        array([0, 1])
+        """
+        prediction, X = self._ready(X)
+        return prediction.distances(X)
+
+    @tensors_too
+    def score(self, X: Any, y: Any = None) -> float:
+        r"""How much more of the affinity of points stays inside their clusters than chance would keep there.
+
+        .. math:: \frac1n \sum_p \left(\frac{(M S_k)_p}{\sum_j (M S_j)_p} - \frac{w(S_k)}{\sum_j w(S_j)}\right),
+                  \qquad k = \text{the cluster of } p
+
+        It is zero for one cluster, below one, and higher is better, also between kernels and numbers of clusters.
+
+        Parameters
+        ----------
+        X : array of shape (n_queries, n_features)
+            Points; or, with a precomputed kernel, their affinities with the fitted points.
+        y : ignored
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> from evencut import KernelKMeans
+        >>> X = [[0.0], [0.1], [3.0], [3.1]]
+        >>> round(KernelKMeans(2, kernel="gaussian", random_state=0).fit(X).score(X), 2)
+        0.43
+        """
+        prediction, X = self._ready(X)
+        return prediction.cohesion(X)
+
+    @tensors_too
+    def predict_margin(self, X: Any) -> NDArray[np.float64]:
+        """How sure the cluster of each new point is, as `margin_` for the fitted ones.
+
+        Parameters
+        ----------
+        X : array of shape (n_queries, n_features)
+            As in :meth:`predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from evencut import KernelClustering
+        >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in (0, 9)])
+        >>> model = KernelClustering(2, random_state=0).fit(X)
+        >>> bool(model.predict_margin([[0.0, 0.0]])[0] > 0.9)
+        True
+        """
+        prediction, X = self._ready(X)
+        return prediction.margins(X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_clusters_
+
+    def _ready(self, X: Any) -> tuple[Prediction, Any]:
+        """What labels new points, and the points as it takes them."""
+        check_is_fitted(self)
+        model: Any = self
+        checked = model._check_points(X, model._prediction.kernel, reset=False)
+        # Affinities given in place of points have no units.
+        pairwise = model._prediction.kernel.is_pairwise
+        return model._prediction, checked if pairwise else model._prepared.scaled(checked)

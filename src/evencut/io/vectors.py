@@ -1,0 +1,138 @@
+"""Columns of vectors, as vector stores and embedding pipelines write them: lists or fixed-size lists of numbers.
+
+From Arrow, pandas and polars to one array, a row a vector; lists of unequal length are named with their row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import TableError
+
+__all__ = ["as_rows", "is_list_type", "list_values"]
+
+
+def as_rows(X: Any) -> Any:
+    """A table whose columns hold vectors as one array of numbers; anything else as it is.
+
+    Taken are Arrow tables and columns, pandas and polars frames, and series of lists. Columns of numbers beside the
+    vectors become columns of the array too, in the order of the table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> as_rows(pd.DataFrame({"embedding": [[1.0, 2.0], [3.0, 4.0]]}))
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    module = type(X).__module__.split(".")[0]
+    if module == "pyarrow" and hasattr(X, "column_names"):
+        return _stacked({name: X.column(name) for name in X.column_names})
+    if module == "pyarrow" and hasattr(X, "type") and is_list_type(X.type):
+        return list_values("the column", X)
+    if module == "datasets" and hasattr(X, "with_format"):
+        return as_rows(X.with_format("arrow")[:])
+    if module == "polars":
+        return _from_polars(X)
+    if module == "pandas":
+        return _from_pandas(X)
+    return X
+
+
+def is_list_type(kind: Any) -> bool:
+    """Whether an Arrow type is a list of numbers, of any or of fixed length."""
+    import pyarrow
+
+    types = pyarrow.types
+    is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    return is_list and (types.is_integer(kind.value_type) or types.is_floating(kind.value_type))
+
+
+def list_values(name: str, column: Any) -> NDArray[np.floating]:
+    """An Arrow column of lists as an array, in single precision where the numbers are."""
+    import pyarrow
+    import pyarrow.compute
+
+    whole = column.combine_chunks() if isinstance(column, pyarrow.ChunkedArray) else column
+    if whole.null_count:
+        row = pyarrow.compute.index(pyarrow.compute.is_null(whole), True).as_py()
+        raise TableError(f"row {row} of {name!r} has no vector ({whole.null_count} such rows); leave such rows out.")
+    lengths = np.asarray(pyarrow.compute.list_value_length(whole))
+    _check_even(name, lengths)
+    flat = pyarrow.compute.list_flatten(whole)
+    if flat.null_count:
+        row = int(pyarrow.compute.index(pyarrow.compute.is_null(flat), True).as_py()) // int(lengths[0])
+        raise TableError(f"row {row} of {name!r} has an empty place in its vector; leave such rows out.")
+    numbers = flat.to_numpy(zero_copy_only=False)
+    kind = np.float32 if numbers.dtype in (np.float16, np.float32) else np.float64
+    return numbers.astype(kind, copy=False).reshape(len(lengths), -1)
+
+
+def _stacked(columns: dict[str, Any]) -> NDArray[np.floating]:
+    """Arrow columns of numbers and of vectors side by side."""
+    import pyarrow
+
+    parts = []
+    for name, column in columns.items():
+        kind = column.type
+        if is_list_type(kind):
+            parts.append(list_values(name, column))
+        elif pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind) or pyarrow.types.is_boolean(kind):
+            parts.append(np.asarray(column.cast(pyarrow.float64(), safe=False))[:, None])
+        else:
+            raise TableError(f"column {name!r} is {kind}, not numbers or vectors; leave it out: table.select([...]).")
+    if not parts:
+        raise TableError("the table has no columns; give one of vectors, or several of numbers.")
+    return parts[0] if len(parts) == 1 else np.hstack(parts)
+
+
+def _from_polars(X: Any) -> Any:
+    kinds = X.dtypes if hasattr(X, "dtypes") else [X.dtype]
+    holds_vectors = any(str(kind).startswith(("List", "Array")) for kind in kinds)
+    return as_rows(X.to_arrow()) if holds_vectors else X
+
+
+def _from_pandas(X: Any) -> Any:
+    columns = {str(name): X[name] for name in X.columns} if hasattr(X, "columns") else {str(X.name): X}
+    if not any(_holds_lists(column) for column in columns.values()):
+        return X
+    parts = []
+    for name, column in columns.items():
+        if not _holds_lists(column):
+            parts.append(column.to_numpy(dtype=np.float64, na_value=np.nan)[:, None])
+            continue
+        vectors = list(column)
+        missing = [row for row, vector in enumerate(vectors) if not hasattr(vector, "__len__")]
+        if missing:
+            raise TableError(f"row {missing[0]} of {name!r} has no vector ({len(missing)} such rows); leave them out.")
+        _check_even(name, np.array([len(vector) for vector in vectors]))
+        rows = np.asarray(vectors)
+        if rows.dtype.kind not in "biuf":
+            raise TableError(f"column {name!r} holds lists of {rows.dtype}, not of numbers; leave it out.")
+        parts.append(rows.astype(np.float32 if rows.dtype in (np.float16, np.float32) else np.float64, copy=False))
+    return parts[0] if len(parts) == 1 else np.hstack(parts)
+
+
+def _holds_lists(column: Any) -> bool:
+    if str(column.dtype).startswith(("list", "fixed_size_list", "large_list")):
+        return True
+    if column.dtype != object or not len(column):
+        return False
+    first = next((value for value in column if value is not None), None)
+    return isinstance(first, list | tuple | np.ndarray)
+
+
+def _check_even(name: str, lengths: NDArray[np.integer]) -> None:
+    if not len(lengths):
+        raise TableError(f"column {name!r} has no rows; give one vector a point.")
+    odd = np.flatnonzero(lengths != lengths[0])
+    if odd.size:
+        raise TableError(
+            f"row {odd[0]} of {name!r} has {lengths[odd[0]]} numbers, but row 0 has {lengths[0]}; vectors must have "
+            "one length."
+        )
+    if lengths[0] == 0:
+        raise TableError(f"the vectors of {name!r} are empty; give at least one number each.")

@@ -1,0 +1,291 @@
+# ruff: noqa: E402
+"""The estimators on torch tensors: on a GPU as they are; elsewhere the same code on tensors in the CPU's memory."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: make test-gpu installs it")
+
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from evencut import KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut, diagnose
+from evencut.affinity import equalizing_scale, knn_density, knn_radius, limits, parzen_density
+from evencut.estimators import devices
+from evencut.estimators.device_points import prepare_on_device
+from evencut.gpu import arrays
+from evencut.gpu.sums import KernelSums
+from evencut.gpu.tensors import count_copies
+from evencut.kernels import KNN, AdaptiveGaussian, Gaussian, LocalScaling, SharedNeighbors
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+N_ROWS = 600
+# Whether there are near-copies is read off so many distances, whatever the number of points.
+SAMPLE = 8 * 26_000
+
+
+@pytest.fixture(autouse=True)
+def many(monkeypatch):
+    """Few points count as many, and tensors in the CPU's memory as tensors on a device; no interpreter."""
+    monkeypatch.delenv("TRITON_INTERPRET", raising=False)
+    monkeypatch.setattr(devices, "_MANY_PAIRS", 100)
+    monkeypatch.setattr(limits, "MANY_POINTS", 100)
+    monkeypatch.setattr(limits, "MOST_COMPARED", 300)
+    for module in ("estimators.devices", "affinity.equalization", "affinity.on_device"):
+        monkeypatch.setattr(f"evencut.{module}.runs_on_device", lambda X: True)
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    X, y = make_blobs(N_ROWS, 4, centers=4, cluster_std=1.0, random_state=3)
+    return torch.tensor(X, dtype=torch.float32, device=DEVICE), y
+
+
+MODELS = {
+    "default": KernelClustering(4, random_state=0),
+    "default, weights": KernelClustering(4, equalize="weights", random_state=0),
+    "gaussian": KernelKMeans(4, kernel=Gaussian("median"), random_state=0),
+    "gaussian, exact": KernelClustering(4, kernel="gaussian", equalize="exact", random_state=0),
+    "adaptive": KernelKMeans(4, kernel="adaptive_gaussian", random_state=0),
+    "adaptive, log": NormalizedCut(4, kernel=AdaptiveGaussian(transform="log"), random_state=0),
+    "local scaling": NormalizedCut(4, kernel=LocalScaling(), random_state=0),
+    "knn": KernelClustering(4, kernel=KNN(15, symmetrize="union"), random_state=0),
+    "knn, mutual": KernelClustering(4, kernel=KNN(15, symmetrize="mutual"), criterion="average_cut", random_state=0),
+    "shared neighbours": KernelClustering(4, kernel=SharedNeighbors(12), equalize="exact", random_state=0),
+    "landmarks": LandmarkClustering(4, n_landmarks=100, random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_fits_on_a_device_find_what_the_cpu_finds(blobs, name):
+    X, truth = blobs
+    model = MODELS[name]
+    expected = model.fit(X.cpu().numpy())
+    on_cpu = {key: value for key, value in vars(expected).items() if isinstance(value, np.ndarray)}
+    model.fit(X)
+    assert model.labels_.device == X.device and len(model.labels_) == N_ROWS
+    score = adjusted_rand_score(truth, model.labels_.cpu())
+    assert abs(score - adjusted_rand_score(truth, on_cpu["labels_"])) <= 0.01
+    for key in on_cpu:
+        if key.endswith("_"):
+            assert torch.is_tensor(getattr(model, key)) and getattr(model, key).device == X.device, key
+    if "default" not in name and name != "landmarks":
+        assert model._device is not None
+        for key in ("weights_", "degrees_", "equalizing_scale_"):
+            assert np.allclose(getattr(model, key).cpu(), on_cpu[key], rtol=1e-3, atol=1e-6), key
+    agree = (model.predict(X[:200]) == model.labels_[:200]).double().mean()
+    assert float(agree) > 0.97
+
+
+@pytest.mark.parametrize("name", ["default", "adaptive", "knn", "landmarks"])
+def test_the_same_seed_gives_the_same_labels(blobs, name):
+    first = MODELS[name].fit(blobs[0]).labels_
+    assert (MODELS[name].fit(blobs[0]).labels_ == first).all()
+
+
+@pytest.mark.parametrize("name", ["adaptive", "shared neighbours", "gaussian", "landmarks"])
+def test_arrays_are_predicted_as_arrays_and_models_are_pickled(blobs, name):
+    X, _ = blobs
+    model = pickle.loads(pickle.dumps(MODELS[name].fit(X)))
+    on_device, arrays_ = model.predict(X[:50]), model.predict(X[:50].cpu().numpy())
+    assert isinstance(arrays_, np.ndarray) and (on_device.cpu().numpy() == arrays_).all()
+
+
+def test_the_number_of_clusters_is_found_on_a_sample(blobs):
+    X, _ = blobs
+    for model in (KernelClustering("auto", random_state=0), NormalizedCut("auto", kernel="knn", random_state=0)):
+        assert model.fit(X).n_clusters_ == 4
+
+
+@pytest.mark.parametrize("name", ["default", "adaptive", "knn"])
+def test_weights_mean_the_same_as_copies(blobs, name):
+    X, _ = blobs
+    weights = torch.ones(N_ROWS, device=DEVICE)
+    weights[:150] = 3
+    copies = torch.cat([X, X[:150], X[:150]])
+    weighted = MODELS[name].fit(X, sample_weight=weights)
+    labels, total = weighted.labels_, weighted.weights_.sum()
+    repeated = MODELS[name].fit(copies)
+    assert adjusted_rand_score(labels.cpu(), repeated.labels_[:N_ROWS].cpu()) > 0.99
+    assert (repeated.labels_[N_ROWS : N_ROWS + 150] == repeated.labels_[:150]).all()
+    assert float(total) == float(repeated.weights_.sum()) == N_ROWS + 300
+
+
+@pytest.mark.parametrize("name", ["default", "adaptive", "shared neighbours"])
+def test_rows_of_weight_zero_are_labelled_afterwards(blobs, name):
+    X, truth = blobs
+    weights = torch.ones(N_ROWS, dtype=torch.float64, device=DEVICE)
+    weights[::10] = 0
+    model = MODELS[name].fit(X, sample_weight=weights)
+    assert (model.point_of_row_[::10] == -1).all() and (model.labels_ >= 0).all()
+    assert adjusted_rand_score(truth, model.labels_.cpu()) > 0.95
+
+
+def test_near_copies_are_one_point(blobs):
+    X = blobs[0].double()
+    table = prepare_on_device(torch.cat([X, X + 1e-9]), torch.ones(2 * N_ROWS, device=DEVICE), scale=None)
+    assert len(table.points) == N_ROWS
+    assert (table.of_row[:N_ROWS] == table.of_row[N_ROWS:]).all()
+
+
+def test_tables_of_units_are_scaled(blobs):
+    X, truth = blobs
+    units = X * torch.tensor([1.0, 1e4, 1e-3, 10.0], device=DEVICE)
+    model = KernelClustering(4, random_state=0).fit(units)
+    assert torch.allclose(model.feature_scale_.float(), units.std(dim=0, correction=0), rtol=1e-4)
+    assert adjusted_rand_score(truth, model.labels_.cpu()) > 0.9
+
+
+def test_immense_values_take_the_careful_way(blobs):
+    X, truth = blobs
+    model = KernelClustering(4, kernel="knn", random_state=0).fit(X * 1e20)
+    assert model._device is None and model.labels_.device == X.device
+    assert adjusted_rand_score(truth, model.labels_.cpu()) > 0.95
+
+
+def test_known_labels_are_kept(blobs):
+    X, truth = blobs
+    known = torch.full((N_ROWS,), -1, device=DEVICE)
+    known[:40] = torch.tensor(truth[:40], device=DEVICE)
+    for model in (KernelClustering(4, random_state=0), KernelClustering(4, kernel="knn", random_state=0)):
+        assert (model.fit(X, known).labels_[:40] == known[:40]).all()
+
+
+@pytest.mark.parametrize("name", ["gaussian", "knn", "shared neighbours", "landmarks", "default"])
+def test_points_seen_from_the_clusters(blobs, name):
+    X, _ = blobs
+    expected = MODELS[name].fit(X.cpu().numpy())
+    away, score = expected.transform(X[:50].cpu().numpy()), expected.score(X.cpu().numpy())
+    model = MODELS[name].fit(X)
+    assert model.score(X) == pytest.approx(score, abs=0.02)
+    found = model.transform(X[:50])
+    assert found.device == X.device and found.shape == away.shape
+    assert (found.argmin(dim=1) == model.predict(X[:50])).all()
+    if name not in ("default", "landmarks"):
+        # Clusters of equal weight may be numbered otherwise.
+        scale = np.abs(away).max()
+        assert np.allclose(np.sort(found.cpu().numpy(), axis=1), np.sort(away, axis=1), rtol=1e-3, atol=1e-3 * scale)
+
+
+def test_margins_and_affinities_of_fits_on_a_device(blobs):
+    X, _ = blobs
+    model = MODELS["adaptive"].fit(X)
+    assert isinstance(model.affinity_, KernelSums)
+    assert model.margin_.shape == (N_ROWS,) and bool(((model.margin_ >= 0) & (model.margin_ <= 1)).all())
+    model = MODELS["knn"].fit(X)
+    expected = KNN(15, symmetrize="union").affinity(X.cpu().numpy()).toarray()
+    assert np.allclose(model.affinity_.to_dense().cpu(), expected)
+    assert model.predict_margin(X[:3]).device == X.device
+
+
+def test_diagnosis_of_tensors(blobs):
+    X, truth = blobs
+    labels = torch.tensor(truth, device=DEVICE)
+    assert diagnose(X, labels).verdict == diagnose(X.cpu().numpy(), truth).verdict
+    assert MODELS["adaptive"].fit(X).diagnose().verdict == "ok"
+
+
+@pytest.mark.parametrize("bandwidth", ["scott", "silverman", "median", 0.7, [0.5, 1.0, 1.0, 2.0]])
+def test_parzen_densities_of_tensors(blobs, bandwidth):
+    X, _ = blobs
+    expected = parzen_density(X.cpu().numpy(), bandwidth, at=X[:30].cpu().numpy())
+    assert np.allclose(parzen_density(X, bandwidth, at=X[:30]).cpu(), expected, rtol=1e-4)
+
+
+def test_neighbour_densities_and_scales_of_tensors(blobs):
+    X, _ = blobs
+    for estimate in (knn_radius, knn_density):
+        assert np.allclose(estimate(X, 7).cpu(), estimate(X.cpu().numpy(), 7), rtol=1e-4)
+    sums = KernelSums(X, 1.0)
+    expected = equalizing_scale(sums.dense().cpu().numpy())
+    assert np.allclose(equalizing_scale(sums).cpu(), expected, rtol=1e-4)
+    assert np.allclose(equalizing_scale(sums.dense()).cpu(), expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["adaptive", "gaussian, exact"])
+def test_all_pairs_copy_no_more_than_labels_and_a_sample_of_distances(blobs, name):
+    X, _ = blobs
+    with count_copies() as crossed:
+        MODELS[name].fit(X)
+    assert max(crossed) <= max(8 * N_ROWS, SAMPLE)
+
+
+def test_graphs_labels_and_centres_are_all_that_is_copied(blobs):
+    wide = torch.randn(N_ROWS, 500, generator=torch.Generator().manual_seed(0)).to(DEVICE) + blobs[0][:, :1]
+    with count_copies() as crossed:
+        KernelClustering(4, random_state=0).fit(wide)
+    assert max(crossed) <= 4 * 300 * 500
+    with count_copies() as crossed:
+        model = MODELS["knn"].fit(wide)
+    assert max(crossed) <= max(8 * model.affinity_.values().numel(), SAMPLE)
+
+
+def test_nothing_else_crosses_on_a_gpu(blobs):
+    """Every operation of torch is watched: what leaves the device is what was counted, and single numbers."""
+    if DEVICE == "cpu":
+        pytest.skip("there is no GPU to leave")
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Watch(TorchDispatchMode):
+        largest = 0
+
+        def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+            result = operation(*args, **(kwargs or {}))
+            if "copy" in str(operation) and torch.is_tensor(result):
+                sources = [value for value in args if torch.is_tensor(value)]
+                if any(source.device != result.device for source in sources):
+                    self.largest = max(self.largest, result.numel() * result.element_size())
+            return result
+
+    with Watch() as watch:
+        MODELS["adaptive"].fit(blobs[0])
+    assert 0 < watch.largest <= max(8 * N_ROWS, SAMPLE)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_other_precisions(blobs, dtype):
+    X, truth = blobs
+    for name in ("default", "adaptive", "knn", "landmarks"):
+        assert adjusted_rand_score(truth, MODELS[name].fit(X.to(dtype)).labels_.cpu()) > 0.95, name
+
+
+def test_gradients_and_views(blobs):
+    X, truth = blobs
+    view = torch.stack([X, X], dim=2)[:, :, 0].requires_grad_()
+    assert not view.is_contiguous()
+    for name in ("default", "adaptive", "landmarks"):
+        labels = MODELS[name].fit(view).labels_
+        assert not labels.requires_grad and adjusted_rand_score(truth, labels.cpu()) > 0.95
+
+
+def test_bad_tensors_are_named(blobs):
+    X, _ = blobs
+    broken = X.clone()
+    broken[7, 1] = torch.nan
+    for name in ("default", "adaptive", "landmarks"):
+        with pytest.raises(ValueError, match="NaN or infinity, first in row 7"):
+            MODELS[name].fit(broken)
+        with pytest.raises(ValueError, match="must be 2-D"):
+            MODELS[name].fit(X[:, 0])
+    with pytest.raises(ValueError, match="X has 3 features, but 4 were fitted"):
+        MODELS["adaptive"].fit(X).predict(X[:, :3])
+    with pytest.raises(ValueError, match="one weight for each of 600 rows"):
+        MODELS["adaptive"].fit(X, sample_weight=torch.ones(3, device=DEVICE))
+    with pytest.raises(ValueError, match="n_clusters=4 is more than the 3 distinct points"):
+        MODELS["adaptive"].fit(X[:3].repeat(100, 1))
+
+
+def test_two_devices_are_named(blobs):
+    X, _ = blobs
+    other = torch.ones(N_ROWS, device="cpu" if DEVICE == "cuda" else "meta")
+    with pytest.raises(ValueError, match="all tensors must be on one device"):
+        MODELS["adaptive"].fit(X, sample_weight=other)
+
+
+def test_what_cannot_fit_is_said_before_the_start(blobs, monkeypatch):
+    monkeypatch.setattr(arrays, "free_bytes", lambda device: 2**14)
+    for name in ("adaptive", "knn", "default"):
+        with pytest.raises(MemoryError, match=r"needs about .* GiB .* but only .* GiB are free"):
+            MODELS[name].fit(blobs[0])

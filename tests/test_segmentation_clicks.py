@@ -1,0 +1,267 @@
+"""Clicks: from a single one to a corrected object, several objects at once, and a folder of photos."""
+
+import json
+import pickle
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from evencut.cli import main
+from evencut.segmentation import decode_mask, encode_mask, segment, segment_many
+
+
+def scene(seed=0):
+    """Three discs on an even ground: two alike on the left, one of another colour on the right."""
+    rng = np.random.default_rng(seed)
+    y, x = np.indices((60, 120))
+    discs = [(y - 30) ** 2 + (x - centre) ** 2 <= 14**2 for centre in (22, 60, 98)]
+    image = np.full((60, 120, 3), 0.25)
+    for disc, color in zip(discs, ((0.7, 0.4, 0.3), (0.7, 0.45, 0.3), (0.3, 0.5, 0.8))):
+        image[disc] = color
+    return np.clip(image + rng.normal(0, 0.03, size=image.shape), 0, 1), discs
+
+
+def iou(mask, truth):
+    return (mask & truth).sum() / (mask | truth).sum()
+
+
+def test_one_click_finds_the_object_under_it():
+    image, discs = scene()
+    result = segment(image, clicks=[(98, 30, "object")])
+    assert iou(result.mask, discs[2]) > 0.95
+    assert result.previous is None
+
+
+def test_clicks_add_and_remove_parts_and_leave_the_rest_alone():
+    image, discs = scene()
+    first = segment(image, clicks=[(22, 30, "object"), (60, 5, "background")])
+    added = first.refine(clicks=[(98, 30, "object")])
+    assert iou(added.mask & (np.arange(120) > 80), discs[2]) > 0.95
+    assert (added.mask == first.mask)[:, :70].all()
+    removed = added.refine(clicks=[(22, 30, "background")])
+    assert iou(removed.mask & (np.arange(120) > 80), discs[2]) > 0.95
+    assert removed.mask[discs[0]].mean() < 0.05
+    assert removed.previous is added
+    assert (removed.previous.mask == added.mask).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_click_is_obeyed_and_stays_obeyed(seed):
+    rng = np.random.default_rng(seed)
+    image = np.clip(rng.random((40, 50, 3)) * 0.3 + 0.3 * (rng.random((40, 50, 1)) > 0.5), 0, 1)
+    given = [(25, 20, "object")]
+    result = segment(image, clicks=given)
+    for _ in range(6):
+        x, y = int(rng.integers(50)), int(rng.integers(40))
+        given.append((x, y, "background" if result.mask[y, x] else "object"))
+        result = result.refine(clicks=given[-1:])
+        # A later click on the same place overrules an earlier one.
+        last = {(x, y): kind for x, y, kind in given}
+        assert all(result.mask[y, x] == (kind == "object") for (x, y), kind in last.items())
+
+
+def test_a_click_only_moves_labels_towards_its_own():
+    image, _ = scene()
+    first = segment(image, clicks=[(22, 30, "object"), (60, 5, "background")])
+    coarse = first._state.coarse
+    more = first.refine(clicks=[(98, 30, "object")])._state.coarse
+    assert (more >= coarse).all()
+    less = first.refine(clicks=[(22, 30, "background")])._state.coarse
+    assert (less <= coarse).all()
+
+
+def test_clicks_after_a_box_and_strokes_after_clicks():
+    image, discs = scene()
+    boxed = segment(image, box=(4, 10, 80, 50))
+    assert iou(boxed.mask, discs[0] | discs[1]) > 0.95
+    one = boxed.refine(clicks=[(60, 30, "background")])
+    assert iou(one.mask, discs[0]) > 0.9
+    stroke = np.zeros((60, 120), dtype=int)
+    stroke[29:31, 58:62] = 2
+    assert one.refine(stroke).mask[29:31, 58:62].all()
+    assert iou(segment(image, box=(4, 10, 80, 50), clicks=[(60, 30, "background")]).mask, discs[0]) > 0.9
+
+
+def test_large_images_are_corrected_at_full_size():
+    image, discs = scene()
+    large = np.kron(image, np.ones((4, 4, 1)))
+    first = segment(large, clicks=[(88, 120, "object")], working_pixels=8000)
+    second = first.refine(clicks=[(392, 120, "object")])
+    big = np.kron(discs[2], np.ones((4, 4), dtype=bool))
+    assert iou(second.mask & (np.arange(480) > 320), big) > 0.9
+
+
+@pytest.mark.parametrize("criterion", ["average_association", "normalized_cut", "average_cut"])
+def test_clicks_speak_to_every_criterion(criterion):
+    image, discs = scene()
+    result = segment(image, clicks=[(98, 30, "object"), (60, 30, "background")], criterion=criterion)
+    assert iou(result.mask, discs[2]) > 0.9
+
+
+def test_same_clicks_same_mask_after_pickling_too():
+    image, _ = scene(1)
+    first, again = (segment(image, clicks=[(22, 30, "object")]) for _ in range(2))
+    assert (first.mask == again.mask).all()
+    more = [(98, 30, "object"), (60, 30, "background")]
+    copied = pickle.loads(pickle.dumps(first.refine(clicks=more[:1])))
+    assert (copied.refine(clicks=more[1:]).mask == again.refine(clicks=more[:1]).refine(clicks=more[1:]).mask).all()
+    assert (copied.previous.mask == first.mask).all()
+
+
+@pytest.mark.parametrize(("clicks", "message"), [
+    ([], "clicks are empty"),
+    ([(1, 2)], "must be"),
+    ([("a", 2, "object")], "must be"),
+    ([(1, 2, "thing")], "'thing'"),
+    ([(500, 2, "object")], "outside the image of 120 by 60"),
+    ([(np.nan, 2, "object")], "outside the image"),
+    ([(3, 3, "background")], "background only"),
+])
+def test_bad_clicks_are_named(clicks, message):
+    with pytest.raises(ValueError, match=message):
+        segment(scene()[0], clicks=clicks)
+
+
+def test_refine_wants_clicks_or_strokes():
+    image, _ = scene()
+    result = segment(image, clicks=[(22, 30, "object")])
+    with pytest.raises(ValueError, match="one of the two"):
+        result.refine()
+    strokes = np.zeros((60, 120), dtype=int)
+    strokes[5], strokes[28:32, 20:24], strokes[28:32, 96:100] = 1, 2, 3
+    with pytest.raises(ValueError, match="3 labels"):
+        segment(image, scribbles=strokes).refine(clicks=[(22, 30, "object")])
+
+
+def test_several_objects_do_not_overlap():
+    image, discs = scene()
+    prompts = [{"clicks": [(22, 30, "object")]}, {"box": (42, 10, 80, 50)}, {"clicks": [(98, 30, "object")]}]
+    found = segment_many(image, prompts)
+    assert sum(mask.astype(int) for mask in found.masks).max() == 1
+    for mask, disc in zip(found.masks, discs):
+        assert iou(mask, disc) > 0.9
+    same = segment_many(image, [{"box": (42, 10, 80, 50)}, {"box": (42, 10, 80, 50)}])
+    assert (same.masks[0] | same.masks[1]).any()
+    assert not (same.masks[0] & same.masks[1]).any()
+    alone = segment_many(image, [{"box": (42, 10, 80, 50)}])
+    assert (alone.masks[0] == segment(image, box=(42, 10, 80, 50)).mask).all()
+
+
+@pytest.mark.parametrize(("prompts", "message"), [
+    ([], "prompts are empty"), ([{}], "prompt 0 is empty"), ([{"point": 1}], "prompt 0 has 'point'"),
+])
+def test_bad_prompts_are_named(prompts, message):
+    with pytest.raises(ValueError, match=message):
+        segment_many(scene()[0], prompts)
+
+
+@pytest.mark.parametrize("mask", [np.zeros((3, 4), bool), np.ones((3, 4), bool), np.eye(5, dtype=bool)])
+def test_run_lengths_give_the_mask_back(mask):
+    assert (decode_mask(json.loads(json.dumps(encode_mask(mask)))) == mask).all()
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as left:
+            main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return SimpleNamespace(code=left.value.code, out=captured.out, err=captured.err)
+
+    return run
+
+
+@pytest.fixture
+def photos(tmp_path):
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for i in range(3):
+        Image.fromarray((255 * scene(i)[0]).astype(np.uint8)).save(folder / f"p{i}.png")
+    rows = ["photo,x0,y0,x1,y1,clicks,nots", 'p0.png,,,,,"98,30","60,30"', "p1.png,42,10,80,50,,"]
+    rows += ['p2.png,,,,,"22,30",', 'p2.png,,,,,"98,30",']
+    (tmp_path / "prompts.csv").write_text("\n".join(rows))
+    return folder
+
+
+def pixels(path):
+    with Image.open(path) as file:
+        return np.array(file)
+
+
+def test_clicks_on_the_command_line(run, photos, tmp_path):
+    image = pixels(photos / "p0.png")
+    done = run("segment", "photos/p0.png", "--click", "98,30", "--not", "60,30", "--not", "22,30", "-o", "m.png")
+    assert done.code == 0
+    clicks = [(98, 30, "object"), (60, 30, "background"), (22, 30, "background")]
+    assert ((pixels(tmp_path / "m.png") == 255) == segment(image, clicks=clicks).mask).all()
+    wrong = run("segment", "photos/p0.png", "--click", "98;30")
+    assert wrong.code == 2
+    assert "--click 98;30 is not a point" in wrong.err
+
+
+def test_a_folder_of_photos_stopped_and_resumed(run, photos, tmp_path, monkeypatch):
+    done = run("segment-folder", "prompts.csv", "--photos", "photos", "-o", "out")
+    assert done.code == 0, done.err
+    _, discs = scene()
+    assert iou(pixels(tmp_path / "out" / "p0.png") == 255, discs[2]) > 0.9
+    labels = pixels(tmp_path / "out" / "p2.png")
+    assert iou(labels == 1, discs[0]) > 0.9
+    assert iou(labels == 2, discs[2]) > 0.9
+    whole = json.loads((tmp_path / "out" / "coco.json").read_text())
+    assert [image["file_name"] for image in whole["images"]] == ["p0.png", "p1.png", "p2.png"]
+    assert [mark["image_id"] for mark in whole["annotations"]] == [1, 2, 3, 3]
+    assert (decode_mask(whole["annotations"][3]["segmentation"]) == (labels == 2)).all()
+    # Stopped before the run lengths of one photo were written: that photo alone is made again.
+    (tmp_path / "out" / "p1.json").unlink()
+    made = []
+    import evencut.cli.segment_folder as command
+
+    original = command._cut_out
+    monkeypatch.setattr(command, "_cut_out", lambda *task: made.append(task[0]) or original(*task))
+    assert run("segment-folder", "prompts.csv", "--photos", "photos", "-o", "out").code == 0
+    assert made == ["photos/p1.png"]
+    assert json.loads((tmp_path / "out" / "coco.json").read_text()) == whole
+
+
+def test_a_folder_from_coco_on_two_processes(run, photos, tmp_path):
+    marks = [{"image_id": 7, "bbox": [42, 10, 38, 40]}, {"image_id": 8, "clicks": [[98, 30, 1], [60, 30, 0]]}]
+    images = [{"id": 7, "file_name": "p0.png"}, {"id": 8, "file_name": "p1.png"}]
+    (tmp_path / "prompts.json").write_text(json.dumps({"images": images, "annotations": marks}))
+    assert run("segment-folder", "prompts.json", "--photos", "photos", "-o", "out", "--jobs", "2").code == 0
+    _, discs = scene()
+    assert iou(pixels(tmp_path / "out" / "p0.png") == 255, discs[1]) > 0.9
+    assert iou(pixels(tmp_path / "out" / "p1.png") == 255, discs[2]) > 0.9
+
+
+@pytest.mark.parametrize(("rows", "message"), [
+    ("name,x0\na,1", "it needs photo"),
+    ("photo,clicks\np0.png,", "neither a box nor a click"),
+    ("photo,clicks\np0.png,5", "line 2"),
+    ("photo,clicks\nnone.png,\"5,5\"", "does not exist"),
+    ("photo,clicks\n", "no prompts"),
+])
+def test_bad_tables_cost_one_line(run, photos, tmp_path, rows, message):
+    (tmp_path / "bad.csv").write_text(rows)
+    done = run("segment-folder", "bad.csv", "--photos", "photos")
+    assert done.code == 2
+    assert message in done.err
+    assert len(done.err.strip().splitlines()) == 1
+    assert not (tmp_path / "masks").exists()
+
+
+def test_a_folder_keeps_runs_apart_and_names_photos_that_fail(run, photos, tmp_path):
+    (tmp_path / "photos" / "p1.png").write_bytes(b"no photo")
+    done = run("segment-folder", "prompts.csv", "--photos", "photos", "-o", "out")
+    assert done.code == 2
+    assert "p1.png" in done.err
+    assert "1 of 3 photos failed" in done.err
+    assert (tmp_path / "out" / "p2.json").exists()
+    other = run("segment-folder", "prompts.csv", "--photos", "photos", "-o", "out", "--seed", "3")
+    assert "other prompts or another seed" in other.err
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("dear")
+    assert "already holds letter.txt" in run("segment-folder", "prompts.csv", "--photos", "photos", "-o", "mine").err
