@@ -18,6 +18,7 @@ from .guard import Guard
 from .options import Options
 from .refusals import Refused
 from .routes import ROUTERS
+from .routes.page import static_files
 from .state import Studio
 
 __all__ = ["create_app"]
@@ -44,6 +45,7 @@ def create_app(options: Options | None = None) -> Any:
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
         app.state.studio = Studio(options)
+        static_files()  # read now rather than by the first visitor
         # The page is there at once; what needs a process waits for it.
         behind = [asyncio.create_task(app.state.studio.pool.start()), asyncio.create_task(_tidy(app.state.studio))]
         yield

@@ -11,7 +11,7 @@ from fastapi.responses import Response
 
 from ..refusals import Refused
 
-__all__ = ["router"]
+__all__ = ["router", "static_files"]
 
 router = APIRouter(include_in_schema=False)
 
@@ -24,7 +24,7 @@ _TYPES = {
 
 
 @cache
-def _files() -> dict[str, tuple[bytes, str, str]]:
+def static_files() -> dict[str, tuple[bytes, str, str]]:
     """Every file of the page by its name: bytes, type and mark."""
     found = {}
     root = files("evencut.studio") / "static"
@@ -57,9 +57,9 @@ async def static(name: str, request: Request) -> Response:
 
 
 def _file(name: str, request: Request) -> Response:
-    if name not in _files():
+    if name not in static_files():
         raise Refused("there is no such file.", 404)
-    data, media_type, mark = _files()[name]
+    data, media_type, mark = static_files()[name]
     headers = {"etag": mark, "cache-control": "no-cache"}
     if request.headers.get("if-none-match") == mark:
         return Response(status_code=304, headers=headers)

@@ -5,7 +5,7 @@ import { Raster } from "./raster.js";
 import { h, short } from "./ui.js";
 
 const PADDING = 30;
-const FRAME_MS = 22;
+const FRAME_MS = 17;
 const HOVER_PX = 14;
 
 function ticks(low, high, most) {
