@@ -326,7 +326,7 @@ IMAGE, TRUTH, BOX = disc_image()
     ({"box": (10, 10, 10, 20)}, "is empty"),
     ({"box": (1, 2, 3)}, "four numbers"),
     ({"box": (1, 2, np.nan, 4)}, "four numbers"),
-    ({"box": None}, "give a box, scribbles or a mask"),
+    ({"box": None}, "give a box, clicks, scribbles or a mask"),
     ({"box": None, "scribbles": np.pad([[1]], 24)[:48, :48]}, "1 label"),
     ({"box": None, "scribbles": np.zeros((48, 48), dtype=int)}, "0 labels"),
     ({"scribbles": np.zeros((4, 4), dtype=int)}, "shape"),

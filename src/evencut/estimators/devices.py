@@ -142,14 +142,14 @@ def tensors_too(method: _Method) -> _Method:
     """
 
     @functools.wraps(method)
-    def answer(self: Any, X: Any, *args: Any) -> Any:
+    def answer(self: Any, X: Any, *args: Any, **options: Any) -> Any:
         if not is_tensor(X) and self._device is None:
-            return method(self, X, *args)
+            return method(self, X, *args, **options)
         from ..gpu.arrays import check_points
 
         there = self._device
         if there is None:
-            return answer_like(X, method(self, to_array(check_points(X)), *args))
+            return answer_like(X, method(self, to_array(check_points(X)), *args, **options))
         points = check_points(X if is_tensor(X) else to_tensor(np.asarray(X), there.like))
         if points.shape[1] != self.n_features_in_:
             raise ValueError(f"X has {points.shape[1]} features, but {self.n_features_in_} were fitted.")

@@ -100,7 +100,7 @@ def read_table(data: bytes, name: str, limits: Limits) -> Table:
 
     Examples
     --------
-    >>> table = read_table(b"x,y,kind\\n1,2,a\\n3,4,b\\n", "points.csv", Limits())
+    >>> table = read_table(b"x,y,kind\\n1,2,a\\n3,4,b\\n5,6,a\\n", "points.csv", Limits())
     >>> [(column.name, column.is_number) for column in table.columns]
     [('x', True), ('y', True), ('kind', False)]
     """
