@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the studio needs fastapi and uvicorn: make test installs them")
 httpx = pytest.importorskip("httpx", reason="the studio's tests need httpx: make test installs it")
 
-START_S = 180
+START_S = 400
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # Headless, without graphics hardware, and silent towards the network.
 BROWSER_FLAGS = [
@@ -43,7 +43,7 @@ class RunningStudio:
     def client(self, **headers):
         """A client that knows the token."""
         return httpx.Client(
-            base_url=self.base, headers={"Authorization": f"Bearer {self.token}", **headers}, timeout=120
+            base_url=self.base, headers={"Authorization": f"Bearer {self.token}", **headers}, timeout=600
         )
 
     def tab(self):
