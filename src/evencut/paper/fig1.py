@@ -93,7 +93,11 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
                 "equalisation and the KNN kernel are less choosy",
             ),
         ],
-        {"ari": scores | {"Zelnik-Manor-Perona": local_scaling}, "factor": factors, "sweep": {name: {"sigma": s.sigma, "ari": s.score} for name, s in sweeps.items()}},
+        {
+            "ari": scores | {"Zelnik-Manor-Perona": local_scaling},
+            "factor": factors,
+            "sweep": {name: {"sigma": s.sigma, "ari": s.score} for name, s in sweeps.items()},
+        },
     )
 
 

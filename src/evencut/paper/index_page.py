@@ -65,5 +65,5 @@ def _row(claim: Claim) -> str:
     why = f'<div class="why">{escape(claim.why)}</div>' if claim.why else ""
     return (
         f"<tr><td>{escape(claim.says)}</td><td>{escape(claim.measured)}{why}</td>"
-        f'<td class="{claim.verdict.replace(' ', '-')}">{_MARKS[claim.verdict]}</td></tr>'
+        f'<td class="{claim.verdict.replace(" ", "-")}">{_MARKS[claim.verdict]}</td></tr>'
     )
