@@ -12,10 +12,15 @@ from evencut.paper.frame import find_data
 from evencut.paper.index_page import page
 
 NEEDS_DATA = {"labelme", "grabcut", "table1"}
-# Claims that do not come out as in the paper, for the reason the figure gives; a few photos cannot fill a table.
-EXPLAINED = {
+# Claims that do not come out as in the paper, for the reason the figure gives.
+KNOWN_TO_FAIL = {
+    "fig1": {
+        "(Not in the paper.) Adaptive Gaussian kernels part them whatever the factor of their bandwidths.",
+        "(Not in the paper.) All this on every draw of the points.",
+    },
+    "inversion": {"Three dimensions of the embedding show it."},
+    "labelme": {"That is slightly better than k-means, 0.89."},
     "ncut": {"All this on the data of Figure 1."},
-    "table1": {"Without a boundary term: 12.2 and 12.4 % for the KNN kernel.", "All twelve numbers of the table."},
 }
 
 
@@ -36,10 +41,10 @@ def run(capsys, monkeypatch, tmp_path):
 def check(figure, name):
     assert figure.name == name
     assert figure.claims
-    assert [claim for claim in figure.claims if claim.verdict == "fail"] == []
-    explained = [claim for claim in figure.claims if claim.verdict == "explained"]
-    assert all(claim.why for claim in explained)
-    assert {claim.says for claim in explained} <= EXPLAINED.get(name, set())
+    assert figure.surprises == []
+    assert all(claim.why for claim in figure.claims if claim.verdict != "pass")
+    failed = {claim.says for claim in figure.claims if claim.verdict == "fail"}
+    assert failed == KNOWN_TO_FAIL.get(name, set())
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name not in NEEDS_DATA])
@@ -69,14 +74,20 @@ def test_a_figure_is_written_whole_and_the_same_each_time(tmp_path):
     assert {"says", "measured", "verdict", "why"} == set(told["claims"][0])
 
 
-def test_a_claim_that_does_not_hold_fails_unless_it_is_explained():
+def test_an_explanation_stands_beside_a_verdict_and_does_not_change_it():
     assert Claim.judge("a", "b", True, why="not needed") == Claim("a", "b", "pass")
     assert Claim.judge("a", "b", False).verdict == "fail"
-    assert Claim.judge("a", "b", False, why="because").verdict == "explained"
-    one = [Claim.judge("a", "b", True), Claim.judge("a", "b", False, why="because")]
-    assert Figure("x", "", "", None, one).verdict == "explained"
-    assert Figure("x", "", "", None, [*one, Claim.judge("a", "b", False)]).verdict == "fail"
-    assert Figure("x", "", "", None, one[:1]).verdict == "pass"
+    assert Claim.judge("a", "b", False, why="because") == Claim("a", "b", "fail", "because")
+    assert Claim.judge("a", "b", None, why="too few") == Claim("a", "b", "not tested", "too few")
+
+
+def test_a_figure_has_the_worst_verdict_of_its_claims():
+    well, untested = Claim.judge("a", "b", True), Claim.judge("a", "b", None, why="too few")
+    explained, surprise = Claim.judge("a", "b", False, why="because"), Claim.judge("a", "b", False)
+    assert Figure("x", "", "", None, [well]).verdict == "pass"
+    assert Figure("x", "", "", None, [well, untested]).verdict == "not tested"
+    assert Figure("x", "", "", None, [well, untested, explained]).verdict == "fail"
+    assert Figure("x", "", "", None, [explained, surprise]).surprises == [surprise]
 
 
 def test_the_page_tells_every_claim_and_escapes_it():
@@ -84,7 +95,7 @@ def test_the_page_tells_every_claim_and_escapes_it():
     html = page([Figure("fig1", "Title", "Caption", None, claims)], [("labelme", "needs data")])
     assert "a &lt; b" in html
     assert "1 &amp; 2" in html
-    assert "2 claims: 1 reproduced, 0 explained, 1 failed" in html
+    assert "2 claims: 1 reproduced, 1 failed, 0 not tested" in html
     assert 'src="fig1.png"' in html
     assert "labelme: needs data" in html
 
@@ -121,6 +132,16 @@ def test_a_claim_that_fails_fails_the_command(run, monkeypatch):
     bad = Figure("degrees", "t", "c", empty.picture, [Claim.judge("a", "b", False)])
     monkeypatch.setattr(evencut.paper, "make", lambda *_, **__: bad)
     assert run("reproduce", "degrees").code == 1
+
+
+def test_a_failure_with_a_known_reason_is_printed_with_it(run, monkeypatch):
+    empty = make("degrees", small=True)
+    known = Figure("degrees", "t", "c", empty.picture, [Claim.judge("a", "b", False, why="the moon is full")])
+    monkeypatch.setattr(evencut.paper, "make", lambda *_, **__: known)
+    done = run("reproduce", "degrees")
+    assert done.code == 0
+    assert "fail" in done.out
+    assert "because the moon is full" in done.out
 
 
 @pytest.mark.parametrize(

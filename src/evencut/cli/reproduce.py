@@ -33,7 +33,7 @@ def reproduce(
         ),
     ] = None,
 ) -> None:
-    """Make figures and tables of the paper again and judge its claims."""
+    """Make figures and tables of the paper again and judge its claims; 1 if one fails and we cannot say why."""
     from evencut.paper import FIGURES, DataMissing
     from evencut.plotting import require_matplotlib
 
@@ -56,7 +56,7 @@ def reproduce(
     if name == "all":
         _write_page(folder, made, skipped)
     say(f"wrote {folder / 'index.html'}" if name == "all" else f"wrote {folder / name}.png, .svg and .json")
-    if any(figure.verdict == "fail" for figure in made):
+    if any(figure.surprises for figure in made):
         raise typer.Exit(1)
 
 
@@ -89,7 +89,9 @@ def _data_folder(data: str | None) -> Path | None:
 def _print(figure: Any) -> None:
     print(f"{figure.name}: {figure.title}")
     for claim in figure.claims:
-        print(f"  {claim.verdict:9}  {claim.says}  [{claim.measured}]")
+        print(f"  {claim.verdict:10}  {claim.says}  [{claim.measured}]")
+        if claim.why:
+            print(f"{'':14}because {claim.why}")
 
 
 def _write_page(folder: Path, made: list[Any], skipped: list[tuple[str, str]]) -> None:

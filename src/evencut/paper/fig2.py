@@ -22,7 +22,8 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
         "fig2",
         "Figure 2: the most frequent colour stolen",
         "LAB colours of a photograph (from NASA, bundled with scikit-image; the paper's is not to be had) cut in two "
-        "by kernel k-means. Points: a sample of pixels in colour space. Pictures: the larger cluster is removed.",
+        "by kernel k-means, after noise of half a level that undoes their rounding to eight bits. Points: a "
+        "sample of pixels in colour space. Pictures: the larger cluster is removed.",
         _draw(photo, fixed, adaptive),
         [
             Claim.judge(

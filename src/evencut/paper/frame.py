@@ -29,10 +29,10 @@ class Claim:
         What the paper claims.
     measured : str
         What came out here.
-    verdict : {"pass", "explained", "fail"}
-        "explained" means: not reproduced, and `why` says for what reason.
+    verdict : {"pass", "fail", "not tested"}
+        "not tested" means: what was measured here cannot decide it, and `why` says what is missing.
     why : str
-        Only for "explained".
+        Stands beside a verdict that is no pass and says where it comes from; it never changes the verdict.
     """
 
     says: str
@@ -42,16 +42,16 @@ class Claim:
 
     @classmethod
     def judge(cls, says: str, measured: str, holds: Any, why: str = "") -> Claim:
-        """The claim with its verdict; a reason given in `why` counts only where the claim does not hold.
+        """The claim with its verdict; None for `holds` says that it was not tested, and `why` goes with no pass.
 
         Examples
         --------
         >>> Claim.judge("two is even", "2 % 2 = 0", 2 % 2 == 0).verdict
         'pass'
         """
-        if holds:
-            return cls(says, measured, "pass")
-        return cls(says, measured, "explained" if why else "fail", why)
+        if holds is None:
+            return cls(says, measured, "not tested", why)
+        return cls(says, measured, "pass") if holds else cls(says, measured, "fail", why)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,12 @@ class Figure:
     def verdict(self) -> str:
         """The worst verdict of its claims."""
         found = {claim.verdict for claim in self.claims}
-        return next(v for v in ("fail", "explained", "pass") if v in found or v == "pass")
+        return next(v for v in ("fail", "not tested", "pass") if v in found or v == "pass")
+
+    @property
+    def surprises(self) -> list[Claim]:
+        """The claims that fail for no known reason: a mistake of ours until someone finds another."""
+        return [claim for claim in self.claims if claim.verdict == "fail" and not claim.why]
 
     def save(self, folder: Path) -> list[Path]:
         """Write NAME.png, NAME.svg and NAME.json; the same figure gives the same bytes."""

@@ -103,8 +103,6 @@ def opencv_mask(image: NDArray[np.uint8], box: Box) -> NDArray[np.bool_]:
 def _boxes(data: Path) -> list[dict[str, str]]:
     path = data / "grabcut" / "boxes.csv"
     if not path.is_file():
-        raise FileNotFoundError(
-            f"{path} is missing; name the folder that holds grabcut/ with --data or EVENCUT_DATA."
-        )
+        raise FileNotFoundError(f"{path} is missing; name the folder that holds grabcut/ with --data or EVENCUT_DATA.")
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))

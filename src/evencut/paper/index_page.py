@@ -9,12 +9,12 @@ from .frame import Claim, Figure
 
 __all__ = ["page"]
 
-_MARKS = {"pass": "✓ reproduced", "explained": "≈ explained", "fail": "✗ failed"}
+_MARKS = {"pass": "✓ reproduced", "fail": "✗ failed", "not tested": "? not tested"}
 _STYLE = """
 body {font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #222}
 img {max-width: 100%; height: auto} table {border-collapse: collapse; width: 100%; margin: 1rem 0 3rem}
 td, th {border-bottom: 1px solid #ccc; padding: .4rem .6rem; text-align: left; vertical-align: top}
-.pass {color: #00664a} .explained {color: #7a5200} .fail {color: #a33b00; font-weight: bold}
+.pass {color: #00664a} .not-tested {color: #7a5200} .fail {color: #a33b00; font-weight: bold}
 td:last-child {white-space: nowrap} figcaption, .why {color: #555} nav a {margin-right: 1rem}
 """
 
@@ -34,7 +34,7 @@ def page(figures: Sequence[Figure], skipped: Sequence[tuple[str, str]]) -> str:
     True
     """
     claims = [claim for figure in figures for claim in figure.claims]
-    counts = [f"{sum(c.verdict == v for c in claims)} {word.split()[1]}" for v, word in _MARKS.items()]
+    counts = [f"{sum(c.verdict == v for c in claims)} {word.split(maxsplit=1)[1]}" for v, word in _MARKS.items()]
     parts = [
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
@@ -65,5 +65,5 @@ def _row(claim: Claim) -> str:
     why = f'<div class="why">{escape(claim.why)}</div>' if claim.why else ""
     return (
         f"<tr><td>{escape(claim.says)}</td><td>{escape(claim.measured)}{why}</td>"
-        f'<td class="{claim.verdict}">{_MARKS[claim.verdict]}</td></tr>'
+        f'<td class="{claim.verdict.replace(" ", "-")}">{_MARKS[claim.verdict]}</td></tr>'
     )

@@ -9,17 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from ..affinity import degrees, knn_density, squared_distances
+from ..affinity import degrees, knn_radius, squared_distances
 from ..criteria import energy
 from ..datasets import make_growing_density
 from ..kernels import Gaussian
-from ..theory import density_inversion, density_inversion_minimum, metric_mds, modified_distances, normalized_affinity
+from ..theory import (
+    density_inversion,
+    density_inversion_minimum,
+    euclidean_embedding,
+    metric_mds,
+    modified_distances,
+    normalized_affinity,
+)
 from .draw import BLUE, COLORMAP, ORANGE, bare, heading
 from .frame import Claim, Figure
 
 __all__ = ["make"]
 
 _DIMENSION = 20
+_NEIGHBORS = 8
 
 
 def make(data: Path | None = None, small: bool = False) -> Figure:
@@ -28,9 +36,11 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
     squared, sigma = squared_distances(X), 0.1
     hat = modified_distances(squared, sigma)
     embedded = metric_mds(hat, 3)
-    before, after = _local_scale(X), _local_scale(embedded)
-    growth = after / before
-    order = float(spearmanr(rho, growth).statistic)
+    np.fill_diagonal(hat, 0.0)
+    full, _ = euclidean_embedding(hat)
+    reach = {name: knn_radius(points, _NEIGHBORS) for name, points in (("full", full), ("three", embedded))}
+    # Far neighbours are sparse ones: a rank correlation above zero turns the density upside down.
+    order = {name: float(spearmanr(rho, radius).statistic) for name, radius in reach.items()}
     minima = {
         weighted: density_inversion_minimum(embedding_dimension=_DIMENSION, weighted=weighted)
         for weighted in (False, True)
@@ -38,13 +48,14 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
     identity = _identity_error(X, sigma)
     steps = [density_inversion_minimum(embedding_dimension=d) for d in (20, 40, 60)]
 
-    picture = _draw(X, rho, embedded, minima)
+    picture = _draw(X, rho, embedded, reach["full"], minima)
     return Figure(
         "inversion",
         "Figures 10 and 11: density inversion",
         "(a, b) The density that normalised cut sees, as a function of the true one, for an embedding of 20 "
-        "dimensions. (c) Points on a line, ever denser, and (d) their embedding by the modified distances, scaled to "
-        "three dimensions.",
+        "dimensions. (c) Points on a line, ever denser, (d) their embedding by the modified distances, scaled to three "
+        f"dimensions, and (e) the distance to the {_NEIGHBORS}th neighbour in the full embedding: larger where the "
+        "data are dense.",
         picture,
         [
             Claim.judge(
@@ -64,25 +75,21 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
                 np.isclose(np.log(steps[2] / steps[1]), np.log(steps[1] / steps[0])) and steps[1] > 100 * steps[0],
             ),
             Claim.judge(
-                "In the embedding dense points move apart and sparse ones do so less.",
-                f"rank correlation {order:.2f} of density and growth of the distance to neighbours; the densest tenth "
-                f"grows {_ends_ratio(growth):.1f} times as much as the sparsest",
-                order > 0.5,
+                "In the embedding the density is inverted: sparse regions become the denser ones.",
+                f"rank correlation {order['full']:.2f} of the density of the data and the distance to the "
+                f"{_NEIGHBORS}th neighbour in the full embedding of {full.shape[1]} dimensions",
+                order["full"] > 0.5,
+            ),
+            Claim.judge(
+                "Three dimensions of the embedding show it.",
+                f"the same rank correlation in three dimensions: {order['three']:.2f}",
+                order["three"] > 0.5,
+                "in three dimensions the sparse end stays stretched out; the distances that invert the density are "
+                "spread over all the others",
             ),
         ],
         {"minima": {"kernel only": minima[False], "with weights": minima[True]}, "rank_correlation": order},
     )
-
-
-def _local_scale(points: NDArray) -> NDArray[np.float64]:
-    """Size of a point's neighbourhood: density to the power -1/N is a length, whatever the dimension N."""
-    return knn_density(points, 8) ** (-1.0 / points.shape[1])
-
-
-def _ends_ratio(growth: NDArray) -> float:
-    """Growth of the densest tenth of the points over that of the sparsest; points are in order of density."""
-    tenth = len(growth) // 10
-    return float(np.median(growth[-tenth:]) / np.median(growth[:tenth]))
 
 
 def _identity_error(X: NDArray, sigma: float) -> float:
@@ -103,14 +110,14 @@ def _slope_changes(minima: dict[bool, float]) -> int:
     return found
 
 
-def _draw(X: NDArray, rho: NDArray, embedded: NDArray, minima: dict[bool, float]) -> Any:
+def _draw(X: NDArray, rho: NDArray, embedded: NDArray, reach: NDArray, minima: dict[bool, float]) -> Any:
     from matplotlib.figure import Figure as Canvas
 
     picture = Canvas(figsize=(11, 6.4), layout="constrained")
-    grid = picture.add_gridspec(2, 2, height_ratios=(1, 1.1))
+    grid = picture.add_gridspec(2, 6, height_ratios=(1, 1.1))
     spans = {False: (1500, 60_000, "x/(1 + log x)¹⁰", BLUE), True: (20, 400, "x²/(1 + log x)¹⁰", ORANGE)}
     for place, (weighted, (low, high, formula, color)) in enumerate(spans.items()):
-        ax = picture.add_subplot(grid[0, place])
+        ax = picture.add_subplot(grid[0, 3 * place : 3 * place + 3])
         x = np.linspace(low, high, 300)
         ax.plot(x, density_inversion(x, embedding_dimension=_DIMENSION, weighted=weighted), color=color, lw=2)
         ax.axvline(minima[weighted], color="black", lw=0.8, ls="--")
@@ -125,14 +132,18 @@ def _draw(X: NDArray, rho: NDArray, embedded: NDArray, minima: dict[bool, float]
         )
         ax.set(xlabel="density x", yticks=[], ylabel="density seen")
         heading(ax, "(b) with point weights: normalised cut" if weighted else "(a) kernel normalisation only")
-    line = picture.add_subplot(grid[1, 0])
+    line = picture.add_subplot(grid[1, :2])
     shown = line.scatter(X[:, 0], np.zeros(len(X)), c=np.log10(rho), cmap=COLORMAP, marker="|", s=500, linewidths=0.8)
     line.set(yticks=[], ylim=(-1, 1), xlabel="x")
     heading(line, "(c) data, ever denser")
-    solid = picture.add_subplot(grid[1, 1], projection="3d")
+    solid = picture.add_subplot(grid[1, 2:4], projection="3d")
     solid.scatter(*embedded.T, c=np.log10(rho), cmap=COLORMAP, s=9, linewidths=0, depthshade=False)
     bare(solid)
     solid.set_box_aspect(None, zoom=1.2)
     heading(solid, "(d) embedding in three dimensions")
-    picture.colorbar(shown, ax=[line, solid], label="log₁₀ of the density in (c)", shrink=0.8)
+    spread = picture.add_subplot(grid[1, 4:])
+    spread.scatter(rho, reach, c=np.log10(rho), cmap=COLORMAP, s=9, linewidths=0)
+    spread.set(xscale="log", xlabel="density in (c)", ylabel=f"distance to neighbour {_NEIGHBORS}")
+    heading(spread, "(e) in the full embedding")
+    picture.colorbar(shown, ax=[line, solid, spread], label="log₁₀ of the density in (c)", shrink=0.8)
     return picture

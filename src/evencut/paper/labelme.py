@@ -13,78 +13,78 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import normalized_mutual_info_score
 
 from ..affinity import parzen_density, squared_distances
-from ..criteria import average_association
 from ..estimators import KernelClustering
 from ..kernels import KNN, Gaussian
 from ..theory import metric_mds
-from .draw import bare, space, values
+from .draw import BLUE, ORANGE, bare, heading, space, values
 from .frame import Claim, Figure, find_data, share_in_largest
 from .moons import SEED
 
-__all__ = ["CHOICES", "make", "measure"]
+__all__ = ["DRAWN", "make", "measure"]
 
-#: Three choices of four categories; the first is drawn.
-CHOICES = (
-    ("coast", "forest", "highway", "inside_city"),
-    ("coast", "highway", "inside_city", "mountain"),
-    ("coast", "highway", "mountain", "tallbuilding"),
-)
+#: The four categories that are drawn.
+DRAWN = ("coast", "forest", "highway", "inside_city")
+_PAPER = {"gaussian": 0.38, "knn": 0.90, "k_means": 0.89}
 
 
 def make(data: Path | None = None, small: bool = False) -> Figure:
-    """Make the figure from `labelme/features.npz` of the data folder."""
+    """Make the figure from `labelme/features.npz` of the data folder; `small` judges ten choices of categories."""
     stored = np.load(find_data(data, "labelme", "features.npz"))
     features, category = stored["features"], stored["category"]
-    found = {chosen: measure(features, category, chosen) for chosen in CHOICES}
-    wins = None if small else _wins(features, category)
-    gaussian = [f["gaussian"] for f in found.values()]
-    largest = [f["largest"] for f in found.values()]
-    knn, k_means = [f["knn"] for f in found.values()], [f["k_means"] for f in found.values()]
-    isolated, denser = [[f[key] for f in found.values()] for key in ("smaller_of_two", "its_density")]
+    every = list(combinations(np.unique(category).tolist(), 4))
+    found = {chosen: measure(features, category, chosen) for chosen in (every[::7] if small else every)}
+    seen = {key: np.array([f[key] for f in found.values()]) for key in next(iter(found.values()))}
+    where = f"over {len(found)} of the {len(every)} choices of four categories"
+    ahead = float(np.mean(seen["knn"] > seen["k_means"]))
     claims = [
         Claim.judge(
             "With two clusters the Gaussian kernel isolates a small cluster in the densest part.",
-            "; ".join(
-                f"{share:.0%} of the points, {ratio:.1f} times as dense" for share, ratio in zip(isolated, denser)
-            ),
-            max(isolated) < 0.25 and min(denser) > 2,
+            f"smaller cluster {_spread(seen['smaller_of_two'])} of the points, {_spread(seen['its_density'])} times as "
+            f"dense as the rest, {where}",
+            seen["smaller_of_two"].max() < 0.25 and seen["its_density"].min() > 2,
         ),
         Claim.judge(
             "Gaussian kernel k-means with Scott's bandwidth fails: NMI 0.38.",
-            "NMI " + _join(gaussian) + " on three choices of four categories",
-            all(0.33 <= value <= 0.45 for value in gaussian),
+            f"NMI {_spread(seen['gaussian'])} {where}",
+            abs(seen["gaussian"].mean() - 0.38) < 0.05,
+            "the features and the images are not the paper's",
         ),
         Claim.judge(
             "Three clusters sit in dense spots and the fourth holds 71 % of the data.",
-            "largest cluster " + ", ".join(f"{value:.0%}" for value in largest),
-            all(0.6 <= value <= 0.8 for value in largest),
+            f"share of the largest cluster {_spread(seen['largest'])} {where}",
+            abs(seen["largest"].mean() - 0.71) < 0.07,
+            "the features and the images are not the paper's",
         ),
-        Claim.judge("The KNN kernel reaches NMI 0.90.", "NMI " + _join(knn), min(knn) >= 0.93),
+        Claim.judge(
+            "The KNN kernel reaches NMI 0.90.",
+            f"NMI {_spread(seen['knn'])} {where}",
+            seen["knn"].mean() >= 0.85,
+            "the features and the images are not the paper's",
+        ),
         Claim.judge(
             "That is slightly better than k-means, 0.89.",
-            "k-means " + _join(k_means),
-            all(a >= b - 0.005 for a, b in zip(knn, k_means)),
+            f"k-means {_spread(seen['k_means'])}; KNN ahead on {ahead:.0%} {where}",
+            seen["knn"].mean() > seen["k_means"].mean(),
+            "the two are equals here: which is ahead depends on the categories, and where two of them overlap k-means "
+            "is, in these features",
+        ),
+        Claim.judge(
+            "(Not in the paper.) The KNN kernel is better than the Gaussian one whatever categories are chosen.",
+            f"better on {int(np.sum(seen['knn'] > seen['gaussian']))}, {where}",
+            np.all(seen["knn"] > seen["gaussian"]),
         ),
     ]
-    if wins is not None:
-        claims.append(
-            Claim.judge(
-                "(Not in the paper.) The KNN kernel is better whatever categories are chosen.",
-                f"on {wins['better']} of all {wins['total']} choices; NMI of KNN from {wins['worst']:.2f} to "
-                f"{wins['best']:.2f}",
-                wins["better"] == wins["total"],
-            )
-        )
     return Figure(
         "labelme",
         "Figure 3: scene categories",
         "Images of "
-        + ", ".join(CHOICES[0]).replace("_", " ")
-        + ": network features (EfficientNet-Lite0 here, AlexNet in "
-        "the paper) reduced to five principal components, drawn in three dimensions by metric scaling.",
-        _draw(features, category, 0.3 if small else 1.0),
+        + ", ".join(DRAWN).replace("_", " ")
+        + ": network features (EfficientNet-Lite0 here, AlexNet in the paper, which does not name its four categories) "
+        "reduced to five principal components, drawn in three dimensions by metric scaling. "
+        f"(e) NMI {where}; the diamonds are the paper's.",
+        _draw(features, category, 0.3 if small else 1.0, seen),
         claims,
-        {" ".join(chosen): f for chosen, f in found.items()} | {"all choices": wins},
+        {" ".join(chosen): f for chosen, f in found.items()},
     )
 
 
@@ -98,7 +98,7 @@ def measure(features: NDArray, category: NDArray, chosen: tuple[str, ...]) -> di
         "k_means": KMeans(4, n_init=10, random_state=SEED).fit_predict(X),
     }
     found = {name: float(normalized_mutual_info_score(truth, labels)) for name, labels in scores.items()}
-    two = _two_clusters(X, gaussian)
+    two = _two_clusters(X)
     return found | {
         "largest": share_in_largest(gaussian),
         "smaller_of_two": 1 - share_in_largest(two),
@@ -116,16 +116,10 @@ def _clusters(X: NDArray, kernel: Any, n_clusters: int = 4) -> NDArray[np.int64]
     return model.fit(X).labels_
 
 
-def _two_clusters(X: NDArray, four: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Two clusters of lowest energy under Scott's Gaussian.
-
-    Tried beside the solver's own answer: each of four clusters against the rest. The isolated mode has far lower energy
-    than what spectral starts lead to, so an optimiser that misses it would hide the bias.
-    """
-    problem = average_association(Gaussian("scott").affinity(X))
-    tried = [_clusters(X, Gaussian("scott"), 2), *((four == k).astype(np.int64) for k in range(4))]
-    best = min(tried, key=problem.energy)
-    return np.where(best == np.bincount(best).argmin(), 1, 0)
+def _two_clusters(X: NDArray) -> NDArray[np.int64]:
+    """Two clusters under Scott's Gaussian, the smaller one number 1."""
+    two = _clusters(X, Gaussian("scott"), 2)
+    return np.where(two == np.bincount(two).argmin(), 1, 0)
 
 
 def _mode_ratio(X: NDArray, two: NDArray[np.int64]) -> float:
@@ -134,37 +128,26 @@ def _mode_ratio(X: NDArray, two: NDArray[np.int64]) -> float:
     return float(np.median(density[two == 1]) / np.median(density[two == 0]))
 
 
-def _wins(features: NDArray, category: NDArray) -> dict[str, float]:
-    """How often the KNN kernel beats Scott's Gaussian over all choices of four categories."""
-    better, knn = 0, []
-    choices = list(combinations(np.unique(category), 4))
-    for chosen in choices:
-        X, truth = _points(features, category, chosen)
-        scores = [normalized_mutual_info_score(truth, _clusters(X, kernel)) for kernel in (KNN(20), Gaussian("scott"))]
-        better += scores[0] > scores[1]
-        knn.append(scores[0])
-    return {"better": better, "total": len(choices), "worst": float(min(knn)), "best": float(max(knn))}
+def _spread(numbers: NDArray) -> str:
+    """Mean and range, in words."""
+    return f"{numbers.mean():.2f} ({numbers.min():.2f} to {numbers.max():.2f})"
 
 
-def _join(numbers: list[float]) -> str:
-    return ", ".join(f"{number:.2f}" for number in numbers)
-
-
-def _draw(features: NDArray, category: NDArray, share: float) -> Any:
+def _draw(features: NDArray, category: NDArray, share: float, seen: dict[str, NDArray]) -> Any:
     from matplotlib.figure import Figure as Canvas
 
-    X, truth = _points(features, category, CHOICES[0])
+    X, truth = _points(features, category, DRAWN)
     gaussian, knn = _clusters(X, Gaussian("scott")), _clusters(X, KNN(20))
     shown = np.random.default_rng(SEED).permutation(len(X))[: int(share * len(X))]
     placed = metric_mds(squared_distances(X[shown]), 3, max_iter=100)
-    picture = Canvas(figsize=(9.5, 7.4), layout="constrained")
-    grid = picture.add_gridspec(2, 2)
+    picture = Canvas(figsize=(13, 7.4), layout="constrained")
+    grid = picture.add_gridspec(2, 3, width_ratios=(1, 1, 0.6))
     first = picture.add_subplot(grid[0, 0], projection="3d")
     bar = values(first, placed, parzen_density(X)[shown], "(a) density", size=8)
     bare(first)
     picture.colorbar(bar, ax=first, shrink=0.6, label="Parzen density, Scott's bandwidth")
     score = [normalized_mutual_info_score(truth, labels) for labels in (gaussian, knn)]
-    two = _two_clusters(X, gaussian)
+    two = _two_clusters(X)
     views = [first]
     for place, labels, title in (
         (grid[0, 1], two, f"(b) Gaussian, 2 clusters: {share_in_largest(two):.0%} in one"),
@@ -179,4 +162,16 @@ def _draw(features: NDArray, category: NDArray, share: float) -> Any:
     for view in views:
         view.view_init(elev=25, azim=40)
         view.set_box_aspect(None, zoom=1.2)
+    _draw_all(picture.add_subplot(grid[:, 2]), seen)
     return picture
+
+
+def _draw_all(ax: Any, seen: dict[str, NDArray]) -> None:
+    """NMI of every choice of categories, a dot each, beside the paper's."""
+    for place, (name, paper) in enumerate(_PAPER.items()):
+        across = place + np.linspace(-0.25, 0.25, len(seen[name]))
+        ax.scatter(across, seen[name], s=14, color=BLUE, linewidths=0)
+        ax.plot(place, paper, "D", color=ORANGE)
+    ax.set_xticks(range(3), ["Gaussian", "KNN", "k-means"])
+    ax.set(ylim=(0, 1), ylabel="NMI")
+    heading(ax, "(e) choices of categories")

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
 
-from ..criteria import CRITERIA
+from ..affinity import knn_radius
 from ..estimators import KernelClustering
-from ..kernels import Gaussian
+from ..kernels import AdaptiveGaussian, Gaussian
 
-__all__ = ["SEED", "Sweep", "score", "split", "sweep"]
+__all__ = ["SEED", "Sweep", "adaptive_gaussian", "score", "split", "sweep"]
 
 SEED = 0
 
@@ -22,6 +22,15 @@ SEED = 0
 def split(X: Any, kernel: Any, criterion: str = "average_association", equalize: str | None = None) -> KernelClustering:
     """Two clusters of the points."""
     return KernelClustering(2, kernel=kernel, criterion=criterion, equalize=equalize, random_state=SEED).fit(X)
+
+
+def adaptive_gaussian(X: NDArray, n_neighbors: int = 7, factor: float = 0.7) -> AdaptiveGaussian:
+    """The paper's adaptive kernel, whose bandwidths are proportional to the distance to the K-th neighbour.
+
+    The paper tells neither K nor the factor.
+    """
+    variance = (factor * knn_radius(X, n_neighbors)) ** 2
+    return AdaptiveGaussian(n_neighbors, covariances=variance[:, None, None] * np.eye(X.shape[1]))
 
 
 def score(truth: Any, labels: Any) -> float:
@@ -37,7 +46,6 @@ class Sweep:
     score: NDArray[np.float64]
     smallest: NDArray[np.int64]
     labels: list[NDArray[np.int64]]
-    energy: NDArray[np.float64]
 
     @property
     def best(self) -> float:
@@ -46,24 +54,12 @@ class Sweep:
 
 
 def sweep(X: Any, truth: Any, sigmas: Iterable[float], criterion: str = "average_association") -> Sweep:
-    """Cluster with a Gaussian kernel of each fixed bandwidth.
-
-    Every labelling found on the way is tried at every bandwidth and the one of lowest energy kept, so that a miss of
-    the optimiser at one bandwidth does not pass for a property of the criterion.
-    """
+    """Cluster with a Gaussian kernel of each fixed bandwidth; each labelling is what the estimator returns there."""
     sigma = np.array(list(sigmas))
-    solved = [split(X, Gaussian(s), criterion).labels_ for s in sigma]
-    tried = list({labels.tobytes(): labels for labels in solved}.values())
-    labels, energy = [], []
-    for s in sigma:
-        problem = CRITERIA[criterion](Gaussian(s).affinity(X))
-        energies = [problem.energy(candidate) for candidate in tried]
-        labels.append(tried[int(np.argmin(energies))])
-        energy.append(min(energies))
+    labels = [split(X, Gaussian(s), criterion).labels_ for s in sigma]
     return Sweep(
         sigma,
         np.array([score(truth, found) for found in labels]),
         np.array([np.bincount(found).min() for found in labels]),
         labels,
-        np.array(energy),
     )

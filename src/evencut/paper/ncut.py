@@ -96,8 +96,7 @@ def _turning_point(X: Any, found: Any, steps: int) -> tuple[tuple[float, Any], t
     below, above = (found.sigma[low], found.labels[low]), (found.sigma[high], found.labels[high])
     for _ in range(steps):
         sigma = float(np.sqrt(below[0] * above[0]))
-        candidates = [split(X, Gaussian(sigma), "normalized_cut").labels_, below[1], above[1]]
-        best = min(candidates, key=lambda labels: _value(X, labels, sigma))
+        best = split(X, Gaussian(sigma), "normalized_cut").labels_
         if np.bincount(best).min() > 0.2 * len(X):
             above = sigma, best
         else:

@@ -40,7 +40,11 @@ class Cut:
 
 
 def load_photo(name: str, height: int, n_sample: int) -> Photo:
-    """A photograph that comes with scikit-image, shrunk, in LAB colours."""
+    """A photograph that comes with scikit-image, shrunk, in LAB colours.
+
+    Noise of half a level undoes the rounding of colours to eight bits. Without it a tenth of the astronaut's pixels
+    are the very same black: one point of the colour space, whose density no bandwidth can make even.
+    """
     try:
         from skimage import color, data, transform
     except ModuleNotFoundError as missing:
@@ -49,8 +53,10 @@ def load_photo(name: str, height: int, n_sample: int) -> Photo:
         ) from missing
     full = getattr(data, name)()
     pixels = transform.resize(full, (height, round(height * full.shape[1] / full.shape[0])), anti_aliasing=True)
-    colors = color.rgb2lab(pixels).reshape(-1, 3)
-    rows = np.random.default_rng(SEED).choice(len(colors), n_sample, replace=False)
+    rng = np.random.default_rng(SEED)
+    rows = rng.choice(pixels.shape[0] * pixels.shape[1], n_sample, replace=False)
+    noisy = np.abs(pixels + rng.uniform(-0.5, 0.5, pixels.shape) / 255)
+    colors = color.rgb2lab(np.minimum(noisy, 1.0)).reshape(-1, 3)
     return Photo(pixels, colors, colors[rows])
 
 
