@@ -44,8 +44,10 @@ def test_clumps_are_not_stolen(name, clump):
     assert np.sum(scores >= 0.95) >= 9, scores
 
 
-def test_kernel_k_means_at_scotts_rule_works_on_even_moons():
-    assert moons_scores(KernelKMeans(2, kernel="gaussian"), 0)[0].mean() >= 0.9
+def test_kernel_k_means_at_scotts_rule_works_on_even_moons_by_its_own_steps():
+    """Its lowest energies are biased even there; the steps of kernel k-means do not leave the moons they start from."""
+    assert moons_scores(KernelKMeans(2, kernel="gaussian", solver="lloyd"), 0)[0].mean() >= 0.9
+
 
 
 def test_kernel_k_means_at_scotts_rule_steals_the_clump():
