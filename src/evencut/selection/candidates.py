@@ -70,6 +70,7 @@ class Surroundings(NamedTuple):
     indices: NDArray[np.integer]
     dimension: float
     trees: dict[int, SpanningTree]
+    affinities: dict[int, sparse.csr_array]
 
     @property
     def X(self) -> NDArray[np.floating]:
@@ -107,7 +108,7 @@ def look_around(
     table = np.ascontiguousarray(distances[:, near]), np.ascontiguousarray(indices[:, near])
     joins = join_pieces(X, table[1], n_jobs=n_jobs)
     trees = {core: spanning_tree(*table, joins, core, counts) for core in _CORES}
-    return Surroundings(search, counts, distances, indices, intrinsic_dimension(table[0]), trees)
+    return Surroundings(search, counts, distances, indices, intrinsic_dimension(table[0]), trees, {})
 
 
 def intrinsic_dimension(distances: NDArray[np.float64]) -> float:
@@ -151,8 +152,10 @@ def candidates(
 
 def affinity_at(around: Surroundings, size: int) -> sparse.csr_array:
     """The shared-neighbour affinity with `size` neighbours."""
-    away, near = around.distances[:, : size + 1], around.indices[:, : size + 1]
-    return shared_neighbor_affinity(around.X, away, near, n_jobs=around.search.n_jobs)
+    if size not in around.affinities:
+        away, near = around.distances[:, : size + 1], around.indices[:, : size + 1]
+        around.affinities[size] = shared_neighbor_affinity(around.X, away, near, n_jobs=around.search.n_jobs)
+    return around.affinities[size]
 
 
 def stepped(affinity: sparse.csr_array, around: Surroundings, size: int, sharpness: float = _STEP) -> sparse.csr_array:
