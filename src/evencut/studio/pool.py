@@ -207,7 +207,12 @@ class WorkerPool:
 
     async def _add(self) -> None:
         for _ in range(_TRIES):
-            worker = await asyncio.to_thread(_Worker, self._context, self._warm)
+            try:
+                worker = await asyncio.to_thread(_Worker, self._context, self._warm)
+            except OSError:
+                # No process could be copied: its socket lies in a folder of too long a name, say. Start fresh ones.
+                self._context = multiprocessing.get_context("spawn")
+                continue
             self._all.add(worker)
             if await asyncio.to_thread(worker.wait):
                 self.ready.set()
