@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.cluster import SpectralClustering
 from sklearn.datasets import load_digits, make_blobs, make_circles, make_moons
 
-from evencut.affinity import as_affinity
+from evencut.affinity import as_affinity, scott_bandwidth
 from evencut.criteria import pose
 from evencut.datasets import make_clumped_moons, make_rings, make_sparse_subset
 from evencut.kernels import KNN, AdaptiveGaussian, Gaussian, LocalScaling, SharedNeighbors
@@ -62,9 +62,8 @@ def problems():
     for data, (X, y, k) in data_sets().items():
         for kernel_name, kernel in KERNELS.items():
             if kernel is None:
-                from evencut.affinity import scott_bandwidth
-
-                kernel = Gaussian(0.5 * scott_bandwidth(X))
+                sigma = scott_bandwidth(X)
+                kernel = Gaussian(0.5 * np.where(sigma > 0, sigma, 1.0))
             affinity = kernel.affinity(np.asarray(X, dtype=float))
             for criterion, equalize in CRITERIA:
                 if criterion == "average_association" and as_affinity(affinity).graph is not None:
