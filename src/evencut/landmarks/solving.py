@@ -145,7 +145,7 @@ def landmark_graph(
     prepared = prepare(_floats(pilot), scale=scale, merge=False, metric=metric)
     landmarks = choose_landmarks(prepared.points, n_landmarks, density, np.random.default_rng(seed), n_jobs)
     # Where every distinct row is a landmark, a row hangs on its own.
-    n_nearest = 1 if len(landmarks) < n_landmarks else n_nearest
+    n_nearest = 1 if len(landmarks) < n_landmarks or len(landmarks) == rows.n_rows else n_nearest
     attachment = Attachment.to(landmarks, n_nearest, prepared.feature_scale, metric)
     total = rows.total(attachment.graph if mass is None else partial(attachment.graph, mass=mass))
     return LandmarkGraph(attachment, whole_graph(total, mass_unit))
