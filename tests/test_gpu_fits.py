@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: make test-g
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from evencut.gpu import arrays
+from evencut.gpu import arrays, naive
 from evencut.gpu.all_pairs import adaptive_sums, fit_all_pairs, solve_all_pairs
 from evencut.gpu.attachment import UNIT, attach, landmark_graph, vote
 from evencut.gpu.density import knn_density, knn_radius, parzen_density
@@ -106,6 +106,19 @@ def test_densities_are_those_of_the_cpu(blobs):
     squared = ((points[:, None] - points) ** 2).sum(axis=2)
     parzen = np.exp(-0.5 * squared / 0.25).mean(axis=1) / (2 * np.pi * 0.25) ** 1.5
     assert np.allclose(parzen_density(X, 0.5).cpu(), parzen, rtol=1e-4)
+
+
+@pytest.mark.parametrize("width", [1e-3, 1e-9, 1e-12])
+def test_neighbours_in_a_clump_too_tight_for_products(width):
+    # Squares of such distances are lost beside the squares of the coordinates.
+    draw = torch.Generator().manual_seed(0)
+    clump = 1 + width * torch.randn(300, 3, generator=draw, dtype=torch.float64)
+    X = torch.cat([torch.randn(100, 3, generator=draw, dtype=torch.float64), clump]).to(DEVICE)
+    distances, indices = naive.nearest(X, 5, X[90:200])
+    exact = (X[90:200, None] - X).square().sum(dim=2).sqrt()
+    expected, right = exact.sort(dim=1, stable=True)
+    assert torch.allclose(distances, expected[:, :5], rtol=1e-12, atol=0)
+    assert (exact.gather(1, indices) == exact.gather(1, right[:, :5])).all()
 
 
 def test_radius_of_copies_is_the_least_positive_one():
