@@ -160,17 +160,27 @@ class KernelSums:
         same_device(X=self._rows.points, V=V)
         table = V[:, None] if V.ndim == 1 else V
         if not is_fused(V):
-            rows, columns = self._rows, self._columns
-            sums = naive.kernel_sums(
-                rows.points, columns.points, table, "product" if self.form == "gaussian" else self.form,
-                rows.bandwidth, columns.bandwidth,
-            )  # fmt: skip
+            sums = self.in_float64(table)
         elif table.shape[1] == 1:
             sums = self._fused_vector(table[:, 0], precision, tiles)[:, None]
         else:
             parts = table.split(_WIDEST_VALUES, dim=1)
             sums = torch.cat([self._fused_table(part, precision, tiles) for part in parts], dim=1)
         return sums[:, 0] if V.ndim == 1 else sums
+
+    def in_float64(self, table: Tensor) -> Tensor:
+        """K V in float64 throughout, by plain torch: for few rows whose affinities are tiny, and without a GPU.
+
+        Examples
+        --------
+        >>> import torch
+        >>> KernelSums(torch.tensor([[0.0], [2.0]]), 1.0).in_float64(torch.eye(2)).round(decimals=3)
+        tensor([[1.0000, 0.1350],
+                [0.1350, 1.0000]], dtype=torch.float64)
+        """
+        rows, columns = self._rows, self._columns
+        form = "product" if self.form == "gaussian" else self.form
+        return naive.kernel_sums(rows.points, columns.points, table, form, rows.bandwidth, columns.bandwidth)
 
     @property
     def device(self) -> torch.device:
