@@ -21,7 +21,8 @@ from evencut.gpu.graph import shared_neighbor_graph
 from evencut.gpu.lloyd import improve_by_lloyd
 from evencut.gpu.nearest import nearest, nearest_to_points
 from evencut.gpu.problem import equalizing_scale, pose
-from evencut.gpu.starts import cut_embedding
+from evencut.gpu.spectrum import leading_vectors
+from evencut.gpu.starts import cut_embedding, sample_start, spectral_start
 from evencut.gpu.sums import KernelSums
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -83,6 +84,32 @@ def test_the_same_seed_gives_the_same_labels(blobs):
     X, _ = blobs
     first, again = (fit_all_pairs(X, 6, seed=3).labels for _ in range(2))
     assert (first == again).all()
+
+
+def test_leading_vectors_are_those_of_the_dense_matrix():
+    draw = torch.Generator().manual_seed(0)
+    X = torch.randn(300, 2, generator=draw, dtype=torch.float64).to(DEVICE)
+    matrix = KernelSums(X, 0.5).dense()
+    start = torch.randn(300, 9, generator=draw, dtype=torch.float64).to(DEVICE)
+    values, vectors = leading_vectors(lambda V: matrix @ V, start, 5, tol=1e-8, n_steps=200)
+    expected = torch.linalg.eigvalsh(matrix).flip(0)[:5]
+    assert torch.allclose(values, expected, rtol=1e-12)
+    assert torch.allclose(matrix @ vectors, vectors * values, atol=1e-7)
+
+
+@pytest.mark.parametrize("equalize", [None, "exact"])
+def test_the_spectrum_of_all_points_starts_better_than_that_of_a_thin_sample(monkeypatch, equalize):
+    # In the plane a sample of one point in eight is lonely at the bandwidths of all points.
+    monkeypatch.setattr("evencut.gpu.starts._SAMPLE", 100)
+    monkeypatch.setattr("evencut.gpu.starts._SAMPLE_PER_CLUSTER", 10)
+    X = torch.randn(800, 2, generator=torch.Generator().manual_seed(0)).to(DEVICE)
+    problem = pose(adaptive_sums(X), "normalized_cut", equalize)
+    by_sample, by_spectrum = (
+        improve_by_lloyd(problem, start(problem, 8, 2, torch.Generator().manual_seed(0)), 8).trace[-1]
+        for start in (sample_start, spectral_start)
+    )
+    assert by_spectrum < 0.99 * by_sample
+    assert solve_all_pairs(problem, 8).energy <= 0.99 * by_sample
 
 
 def test_no_more_clusters_than_points(blobs):

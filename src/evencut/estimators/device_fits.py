@@ -101,7 +101,7 @@ def condensed(prepared: DevicePoints, n_centres: int) -> DevicePoints:
 
 
 def fit_by_pairs(estimator: Any, prepared: DevicePoints, kernel: Kernel, n_clusters: int, seed: int) -> DeviceFit:
-    """Lloyd steps from the spectrum of a sample, for all pairs of a Gaussian kernel; nothing leaves the device."""
+    """Lloyd steps from spectral starts, for all pairs of a Gaussian kernel; nothing leaves the device."""
     step("bandwidths", 1, 3)
     sums, extension = _kernel_sums(prepared, kernel)
     problem = pose_all_pairs(sums, estimator.criterion, estimator.equalize, prepared.weights)

@@ -192,6 +192,23 @@ class KernelSums:
         """A tensor on the device."""
         return self._rows.points
 
+    @property
+    def bandwidth(self) -> Tensor:
+        """The bandwidth of each row."""
+        return self._rows.bandwidth
+
+    def widened(self, factor: float) -> KernelSums:
+        """The same kernel of the points with themselves at larger bandwidths.
+
+        Examples
+        --------
+        >>> import torch
+        >>> KernelSums(torch.tensor([[0.0], [2.0]]), 1.0).widened(2.0)(torch.ones(2)).round(decimals=3)
+        tensor([1.6070, 1.6070], dtype=torch.float64)
+        """
+        sigma = self.bandwidth * factor
+        return KernelSums(self.like, float(sigma[0]) if self.form == "gaussian" else sigma, form=self.form)
+
     def part(self, rows: Tensor | slice = slice(None), columns: Tensor | slice = slice(None)) -> KernelSums:
         """The same for some rows and columns of the matrix.
 
