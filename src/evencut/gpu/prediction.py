@@ -54,8 +54,7 @@ class KernelRows:
         form, own, theirs = self._bandwidths(Y)
         sums = KernelSums(Y, own, Y=self.points, y_bandwidth=theirs, form=form)
         found = sums(table)
-        # Also rows so far out that their coordinates are infinite as fp16 numbers.
-        weak = (~(found.sum(dim=1) >= _WEAK * table.sum(dim=1).max())).nonzero()[:, 0]
+        weak = (found.sum(dim=1) < _WEAK * table.sum(dim=1).max()).nonzero()[:, 0]
         if len(weak) and is_fused(Y):
             found[weak] = sums.part(rows=weak).in_float64(table)
         return found
