@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from benchmarks.gpu_fits import against_cpu_exact, ari, default_steps, starts_of_all_pairs, time_fit
-from benchmarks.gpu_peers import peer_neighbours, peer_sums
+from benchmarks.gpu_peers import TILE, peer_neighbours, peer_sums
 from evencut import KernelClustering, KernelKMeans, LandmarkClustering
 from evencut.gpu import naive
 from evencut.gpu import nearest as search
@@ -152,12 +152,6 @@ def neighbours(bench):
 @section(60)
 def peers(bench):
     """The same sums and neighbours by what is at hand without fused kernels."""
-    n_points = bench.n // 4
-    X, V = bench.noise(bench.n, 8), torch.rand(bench.n, 32, device=bench.device)
-    some = X[: max(bench.n // 64, 1)]
-    name, multiply = peer_sums()
-    seconds = bench.seconds(lambda: multiply(some, X[:n_points], V[:n_points]), 2)
-    bench.note("peer: sums", library=name, giga_pairs_per_s=len(some) * n_points / seconds / 1e9)
     name, search_nearest = peer_neighbours()
     for n_features in (64, 384):
         points = bench.noise(bench.n, n_features)
@@ -166,6 +160,12 @@ def peers(bench):
         seconds = bench.seconds(lambda: [search_nearest(points, 16, at) for at in queries.split(4096)], 1)  # noqa: B023
         torch.backends.cuda.matmul.allow_tf32 = False
         bench.note(f"peer: neighbours, {n_features} features", library=name, seconds=seconds * bench.n / len(queries))
+    # Whole tiles, so that nothing is compiled for a last one of another size.
+    n_rows, n_points = (max(n // TILE, 1) * TILE for n in (bench.n // 64, bench.n // 4))
+    X, V = bench.noise(n_points, 8), torch.rand(n_points, 32, device=bench.device)
+    for name, multiply in peer_sums(bench.device):
+        seconds = bench.seconds(lambda: multiply(X[:n_rows], X, V), 2)  # noqa: B023
+        bench.note(f"peer: sums, {name}", giga_pairs_per_s=len(X[:n_rows]) * n_points / seconds / 1e9)
 
 
 def time_one_search(bench, name, X):

@@ -57,7 +57,8 @@ def _neighbours(results, n_points):
         ))  # fmt: skip
     if not rows:
         return ""
-    head = ("data", "s", "plain torch, tf32, s", f"{library}, s", "products alone, s", "wrong of 16000", "looked at again", "in float64")
+    peers = ("plain torch, tf32, s", f"{library}, s", "products alone, s")
+    head = ("data", "s", *peers, "wrong of 16000", "looked at again", "in float64")
     text = (
         "Exact 16 nearest neighbours. Plain torch is a product and a top-k a block, without the second look that makes "
         "the indices exact. The limit is one fp16 product of all pairs at the speed that torch reaches on this device; "
@@ -84,9 +85,10 @@ def _sums(results):
         "kernel. The limit is that of the exponentials, one a pair (two for the adaptive kernel). The error is the "
         "largest relative one of 512 rows, against float64."
     )
-    peer = results.get("peer: sums")
-    if peer:
-        text += f" {peer['library']}, which forms no matrix: {peer['giga_pairs_per_s']:.0f} G pairs/s."
+    others = _named(results, "peer: sums, ")
+    if others:
+        rates = "; ".join(f"{name} {values['giga_pairs_per_s']:.0f}" for name, values in others.items())
+        text += f" Peers that form no matrix, in G pairs/s: {rates}."
     head = ("sum", "s", "G pairs/s", "against plain torch", "of the limit", "error")
     return f"## Sums of kernels\n\n{text}\n\n{_table(head, rows)}"
 
@@ -160,9 +162,9 @@ def _against_cpu(results):
     if not rows and not pairs:
         return ""
     text = (
-        "The same values as arrays, on all cores of the same machine. The default condenses many points to 5000 centres "
-        "on both sides; what is left, comparing partitions of the centres, is the CPU's work on both. Exact neighbours "
-        "are the same work on both: every pair of points is compared. The graph is cut by the CPU on both."
+        "The same values as arrays, on all cores of the same machine. The default condenses many points to 5000 "
+        "centres on both; what is left, comparing partitions of the centres, is the CPU's work on both. Exact "
+        "neighbours are the same work on both: every pair of points is compared. The graph is cut by the CPU on both."
     )
     table = _table(("384 features", "device s", "CPU s", "faster", "ARI on the CPU"), rows) if rows else ""
     said = ""

@@ -10,16 +10,19 @@ import importlib.util
 import torch
 
 # A tile of float32 numbers that stays in the cache of the chip.
-_TILE = 2048
+TILE = 2048
 
 
-def peer_sums():
-    """The name of a peer that multiplies a Gaussian kernel of bandwidth 1, and a function of X, Y and V."""
+def peer_sums(device):
+    """Names of peers that multiply a Gaussian kernel of bandwidth 1, each with a function of X, Y and V."""
+    yield "tiled reduction in torch", lambda X, Y, V: tiled_sums(X, Y, V, gaussian_tile)
     if importlib.util.find_spec("pykeops"):
-        return "pykeops", _keops_sums
+        yield "pykeops", _keops_sums
     if importlib.util.find_spec("cupy"):
-        return "cupy, tiled reduction", _cupy_sums
-    return "tiled reduction, torch.compile", _compiled_sums()
+        yield "tiled reduction in cupy", _cupy_sums
+    if device.type == "cuda":
+        tile = torch.compile(gaussian_tile)
+        yield "tiled reduction by torch.compile", lambda X, Y, V: tiled_sums(X, Y, V, tile)
 
 
 def peer_neighbours():
@@ -32,10 +35,10 @@ def peer_neighbours():
 def tiled_sums(X, Y, V, tile):
     """K(X, Y) V, one tile of the matrix at a time."""
     sums = torch.zeros(len(X), V.shape[1], device=X.device)
-    for rows in range(0, len(X), _TILE):
-        total = sums[rows : rows + _TILE]
-        for columns in range(0, len(Y), _TILE):
-            total += tile(X[rows : rows + _TILE], Y[columns : columns + _TILE], V[columns : columns + _TILE])
+    for rows in range(0, len(X), TILE):
+        total = sums[rows : rows + TILE]
+        for columns in range(0, len(Y), TILE):
+            total += tile(X[rows : rows + TILE], Y[columns : columns + TILE], V[columns : columns + TILE])
     return sums
 
 
@@ -49,7 +52,7 @@ def tiled_neighbours(points, n_neighbors, queries):
     """Squared distances less the query's own square, and indices, by a running top-k over tiles of points."""
     best = torch.full((len(queries), n_neighbors), torch.inf, device=points.device)
     found = torch.zeros((len(queries), n_neighbors), dtype=torch.int64, device=points.device)
-    n_columns = 16 * _TILE
+    n_columns = 16 * TILE
     for first in range(0, len(points), n_columns):
         some = points[first : first + n_columns]
         away = torch.addmm((some * some).sum(dim=1), queries, some.T, alpha=-2)
@@ -58,11 +61,6 @@ def tiled_neighbours(points, n_neighbors, queries):
         found = torch.cat([found, places + first], dim=1).gather(1, both.indices)
         best = both.values
     return best, found
-
-
-def _compiled_sums():
-    tile = torch.compile(gaussian_tile)
-    return lambda X, Y, V: tiled_sums(X, Y, V, tile)
 
 
 def _keops_sums(X, Y, V):
