@@ -130,10 +130,8 @@ def spectral_start(problem: AllPairs, n_clusters: int, n_init: int, generator: t
     >>> import torch
     >>> from evencut.gpu.problem import pose
     >>> from evencut.gpu.sums import KernelSums
-    >>> X = torch.randn(5000, 1, generator=torch.Generator().manual_seed(0))
-    >>> problem = pose(KernelSums(torch.where(X > 0, X + 9, X), 1.0))
-    >>> labels = spectral_start(problem, 2, 1, torch.Generator().manual_seed(0))
-    >>> bool((labels == labels[X.argmax()]).equal(X[:, 0] > 0))
+    >>> problem = pose(KernelSums(torch.tensor([[0.0], [0.1], [5.0], [5.1]]), 1.0))
+    >>> spectral_start(problem, 2, 1, torch.Generator().manual_seed(0)) is None
     True
     """
     rows = _sample_rows(problem, n_clusters, generator)
