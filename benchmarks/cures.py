@@ -86,9 +86,9 @@ def page(result: dict[str, Any]) -> str:
         "# Which cure works when",
         "",
         f"Written by `python -m benchmarks.cures`; evencut {result['version']}. Two moons of {result['points']} points "
-        f"in all, {result['draws']} draws; a cure works where both moons are found (ARI above {FOUND}). The reach of a "
-        f"kernel is the bandwidth of the Gaussian, {BANDWIDTHS[0]:g} to {BANDWIDTHS[-1]:g}, and the number of neighbours "
-        f"of the others, {NEIGHBORS[0]} to {NEIGHBORS[-1]}.",
+        f"in all, {result['draws']} draws; a cure works where both moons are found (ARI above {FOUND}). The reach of "
+        f"a kernel is the bandwidth of the Gaussian, {BANDWIDTHS[0]:g} to {BANDWIDTHS[-1]:g}, and the number of "
+        f"neighbours of the others, {NEIGHBORS[0]} to {NEIGHBORS[-1]}.",
     ]
     for bias in BIASES:
         lines += ["", f"## {bias[0].upper()}{bias[1:]}", ""]
@@ -152,14 +152,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--points", type=int, default=600)
+    parser.add_argument("--page", action="store_true", help="write CURES.md from what was measured last")
     asked = parser.parse_args()
-    from evencut import __version__
+    if not asked.page:
+        from evencut import __version__
 
-    result = {"version": __version__, "draws": asked.draws, "points": asked.points}
-    result["rows"] = measure(asked.draws, asked.points)
-    text = json.dumps(result).replace('{"bias"', '\n{"bias"')
-    RESULTS.write_text(text + "\n", encoding="utf-8")
-    PAGE.write_text(page(result), encoding="utf-8")
+        result = {"version": __version__, "draws": asked.draws, "points": asked.points}
+        result["rows"] = measure(asked.draws, asked.points)
+        RESULTS.write_text(json.dumps(result).replace('{"bias"', '\n{"bias"') + "\n", encoding="utf-8")
+    PAGE.write_text(page(read()), encoding="utf-8")
     print(PAGE.read_text(encoding="utf-8"))
 
 

@@ -73,3 +73,11 @@ sphinx_gallery_conf = {
     "thumbnail_size": (480, 320),
     "min_reported_time": 3600,
 }
+
+
+def setup(app):
+    """Forget gallery pages of examples that are gone: nothing would lead to them."""
+    kept = {path.stem for path in (HERE / "examples").glob("plot_*.py")}
+    for page in (HERE / "gallery").glob("plot_*"):
+        if page.is_file() and page.name.split(".")[0] not in kept:
+            page.unlink()

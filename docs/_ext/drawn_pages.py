@@ -1,6 +1,7 @@
 """Pages show what their code makes: a block `{drawn}` is run after the python blocks above it, and its picture shown.
 
-A block begins with its description on the line of the fence: the text for those who cannot see it. Its last line may be something that shows itself as HTML, such as a report; it is then shown as a notebook would.
+A block begins with its description on the line of the fence: the text for those who cannot see it. Its last
+line may be something that shows itself as HTML, such as a report; it is then shown as a notebook would.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""Brings the measured results (benchmarks/*.md) into the documentation: words and numbers as they stand, with charts."""
+"""Brings the measured results (benchmarks/*.md) into the documentation: words and numbers as they are, with charts."""
 
 import re
 from pathlib import Path
