@@ -29,6 +29,7 @@ extensions = [
     # MathJax, with its fonts, is copied into the site: formulas need no network.
     "sphinx.ext.mathjax",
     "sphinx-mathjax-offline",
+    "gallery_thumbnails",
     "drawn_pages",
     "command_page",
     "public_names",
@@ -46,11 +47,14 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
+# Two hyphens are an option of the command, not a dash.
+smartquotes_action = "qe"
 html_theme = "furo"
 html_title = f"evencut {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sphinx = False
+html_copy_source = False
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0072B2", "color-brand-content": "#0072B2"},
     "dark_css_variables": {"color-brand-primary": "#56B4E9", "color-brand-content": "#56B4E9"},
@@ -70,7 +74,7 @@ sphinx_gallery_conf = {
     "capture_repr": (),
     "reset_modules": ("picture_style.reset",),
     "image_srcset": ["2x"],
-    "thumbnail_size": (480, 320),
+    "thumbnail_size": (720, 400),
     "min_reported_time": 3600,
 }
 

@@ -40,8 +40,9 @@ def draw_page(app, docname, source):
             return block[0]
         text = kind.removeprefix("{drawn}").strip()
         value = run(code, names)
-        if hasattr(value, "_repr_html_"):
-            return f'```{{raw}} html\n<div class="shown-report">{value._repr_html_()}</div>\n```'
+        # Figures have this method, too, and answer None outside a notebook.
+        if shown_as := getattr(value, "_repr_html_", lambda: None)():
+            return f'```{{raw}} html\n<div class="shown-report">{shown_as}</div>\n```'
         name = f"{docname.replace('/', '_')}_{hashlib.sha256((text + code).encode()).hexdigest()[:8]}.png"
         save_figure(pictures / name)
         return f"![{text}](/{FOLDER}/{name})"

@@ -1,9 +1,9 @@
 """
-Cut out an object: a box, then a click
-======================================
+Cut out an object from a box
+============================
 
-``segment`` takes a box around the object or clicks on it; ``refine`` takes corrections.
-The photos come with scikit-learn and scikit-image.
+``segment`` takes a box around the object or clicks on it; ``refine`` takes
+corrections. The photos come with scikit-learn and scikit-image.
 """
 
 import matplotlib.pyplot as plt
