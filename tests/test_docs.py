@@ -1,7 +1,9 @@
-"""What the documentation shows is true: the code of its pages prints what they say, and its examples run."""
+"""What the documentation shows is true: the code of its pages prints what they say.
+
+The examples of the gallery run when the site is built, in test_site.py.
+"""
 
 import ast
-import runpy
 from pathlib import Path
 
 import pytest
@@ -40,11 +42,6 @@ def test_the_code_of_a_page_prints_what_it_says(page, capsys):
         exec(compile(code, str(page), "exec"), names)
         out = capsys.readouterr().out
         assert out == (printed or ""), code
-
-
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
-def test_an_example_of_the_gallery_runs(example):
-    runpy.run_path(str(example), run_name="__main__")
 
 
 def test_pages_are_written_for_a_reader_in_a_hurry():

@@ -161,7 +161,8 @@ def task(title, about, parts, shown):
                 called.append(one)
         lines += [f".. currentmodule:: {name}", ""]
         if called:
-            lines += [".. autosummary::", "   :toctree: .", "   :nosignatures:", "", *(f"   {one}" for one in called), ""]
+            lines += [".. autosummary::", "   :toctree: .", "   :nosignatures:", ""]
+            lines += [*(f"   {one}" for one in called), ""]
         lines += [line for one in constants for line in constant(module, one)]
     return "\n".join(lines)
 

@@ -3,10 +3,10 @@ Data sets and tools, with times
 ===============================
 
 Eight tools on six data sets of 600 points, all told the number of clusters except
-HDBSCAN, which takes none. The number in a corner is the adjusted Rand index with the true
-clusters (1 is perfect), the other one the CPU seconds of one run on one thread, taken while this
-page was built. No tool was tuned to a data set: Gaussian kernels have Scott's bandwidth, the
-others their defaults. Grey points are HDBSCAN's noise.
+HDBSCAN, which takes none. The number in a corner is the adjusted Rand index with the
+true clusters (1 is perfect), the other one the CPU seconds of one run on one thread,
+taken while this page was built. No tool was tuned to a data set: Gaussian kernels have
+Scott's bandwidth, the others their defaults. Grey points are HDBSCAN's noise.
 """
 
 import time
