@@ -142,7 +142,7 @@ def _cell(ax: Any, left: float, top: float, width: float, row: dict[str, Any]) -
     ax.add_patch(Rectangle((left + 0.03, top + 0.05), width - 0.06, 0.9, color=color, linewidth=0))
     ink = "white" if mean > 0.55 else "black"
     reach = row["reach"]
-    text = reach if isinstance(reach, str) else f"{reach:g}" if reach < 1 else f"{reach:.2g}"
+    text = reach if isinstance(reach, str) else f"{reach:.2g}".lstrip("0")
     weight = "bold" if works(row) == 1 else "normal"
     ax.text(left + width / 2, top + 0.52, text, ha="center", va="center", fontsize=7, color=ink, weight=weight)
 

@@ -4,6 +4,7 @@ A table is drawn if its columns are known here: bars for methods with a quality 
 data sets are compared, a curve of the gaps of many problems. Other tables stay tables.
 """
 
+import math
 import re
 
 import picture_style
@@ -100,7 +101,10 @@ def panels(header, rows):
     for ax, (data, points) in zip(axes.flat, found.items()):
         for method, cpu, score in points:
             ax.plot(max(cpu, 0.01), score, ls="", ms=6, label=method, **marks[method])
-        ax.set(xscale="log", ylim=(-0.05, 1.08))
+        # Whole decades, so that every panel has numbers on its axis.
+        ends = [math.log10(max(cpu, 0.01)) for _, cpu, _ in points]
+        decades = 10.0 ** math.floor(min(ends)), 10.0 ** math.ceil(max(ends) + 1e-9)
+        ax.set(xscale="log", ylim=(-0.05, 1.08), xlim=(0.7 * decades[0], 1.4 * decades[1]))
         ax.xaxis.set_minor_formatter(plt.NullFormatter())
         ax.set_title(data.replace(", ", ",\n", 1), fontsize=7.5)
     for ax in list(axes.flat)[len(found) :]:
