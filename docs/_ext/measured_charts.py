@@ -11,7 +11,13 @@ import picture_style
 
 #: Columns that tell how good something is, and what it costs; the first of each that a table has is drawn.
 QUALITY = ("mean ARI", "ARI", "recall", "NoC@90", "ARI of all")
-COST = ("CPU s, all sets", "CPU s", "s", "device s")
+COST = ("CPU s, all sets", "CPU s", "s")
+#: Columns that compare ours with another's, side by side in one row; with the title of their chart.
+PAIRS = (
+    ("evencut mean", "OpenCV mean", "mean error, %"),
+    ("evencut CPU s", "OpenCV CPU s", "CPU s"),
+    ("device s", "CPU s", "seconds"),
+)
 _OURS, _OTHERS = "#0072B2", "#D55E00"
 # Drawn at the width of a telephone's page, so that letters keep their size there.
 _WIDTH = 4.6
@@ -19,7 +25,7 @@ _WIDTH = 4.6
 
 def draw_table(header, rows, path):
     """Draw a table into an SVG file; what the chart shows in words, or None where the table is not one to draw."""
-    for draw in (panels, gaps, bars):
+    for draw in (panels, gaps, pairs, bars):
         figure, text = draw(header, rows)
         if figure is not None:
             import matplotlib.pyplot as plt
@@ -70,7 +76,7 @@ def bars(header, rows):
         positive = [value for value in known if value > 0]
         if name in COST and max(positive) > 20 * min(positive):
             ax.set_xscale("log")
-        ax.set(title=name, ylim=(len(names) - 0.5, -0.5))
+        ax.set(title="seconds" if name == "s" else name, ylim=(len(names) - 0.5, -0.5))
         ax.set_yticks(range(len(names)), [shorten(one) for one in names] if ax is axes[0, 0] else [])
         ax.tick_params(axis="y", length=0)
         for side in ("top", "right", "left"):
@@ -112,6 +118,24 @@ def panels(header, rows):
     handles = [plt.Line2D([], [], ls="", ms=6, label=name, **marks[name]) for name in methods]
     figure.legend(handles=handles, loc="outside lower center", fontsize=7, title="CPU seconds across, ARI up")
     return figure, "CPU seconds against ARI, a panel a data set; up and left is better"
+
+
+def pairs(header, rows):
+    """Two bars a line, ours and the other's, for every pair of columns that the table has."""
+    shown = [pair for pair in PAIRS if pair[0] in header and pair[1] in header]
+    if not shown:
+        return None, None
+    names = [plain(row[0]) for row in rows]
+    figure, axes = figure_of(1, len(shown), 0.9 + 0.45 * len(names))
+    for ax, (ours, others, title) in zip(axes[0], shown):
+        for shift, column, color in ((-0.2, ours, _OURS), (0.2, others, _OTHERS)):
+            values = [number(row[header.index(column)]) or 0 for row in rows]
+            ax.barh([place + shift for place in range(len(names))], values, color=color, height=0.36, label=column)
+        ax.set(title=title, ylim=(len(names) - 0.5, -0.5))
+        ax.set_yticks(range(len(names)), [shorten(one) for one in names] if ax is axes[0, 0] else [])
+        ax.tick_params(axis="y", length=0)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return figure, f"Bars of {', '.join(f'{ours} beside {others}' for ours, others, _ in shown)}"
 
 
 def gaps(header, rows):
