@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, make_blobs, make_moons
+from sklearn.datasets import load_breast_cancer, load_digits, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
 import evencut.affinity.limits
@@ -295,3 +295,10 @@ def test_plot_selection_shows_who_agrees(monkeypatch):
     ax = model.plot_selection(plt.figure().subplots())
     assert ax.lines[-1].get_xdata()[0] == model.selection_.numbers[0].n_clusters
     plt.close("all")
+
+
+def test_stragglers_in_many_dimensions_do_not_take_the_clusters_of_small_groups():
+    X, y = load_digits(return_X_y=True)
+    labels = KernelClustering(10, random_state=0).fit_predict(X)
+    assert np.bincount(labels).min() > 50
+    assert adjusted_rand_score(y, labels) > 0.65
