@@ -1,0 +1,111 @@
+"""Writes what embeddings.json keeps as the page EMBEDDINGS.md: nothing is on it that was not measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+__all__ = ["write_page"]
+
+_TARGET = Path(__file__).parent / "EMBEDDINGS.md"
+
+
+def write_page(kept):
+    lines = [
+        "# High dimension",
+        "",
+        "Written by `python -m benchmarks.embeddings`, which measures all parts; `--part` measures one anew. CPU seconds;",
+        "what is compiled and loaded is not counted. Every method has a process of its own. One draw of the data and one",
+        "seed, unless told.",
+        "",
+        "Versions: " + ", ".join(f"{name} {number}" for name, number in kept["versions"].items()) + ".",
+        "",
+    ]
+    for part, make in _SECTIONS.items():
+        if part in kept:
+            measured = kept[part]
+            lines += [*make(measured["found"]), "", f"Measured {measured['when']}, load {measured['load']:.0f}.", ""]
+    _TARGET.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+
+
+def _searches(rows):
+    yield f"## Neighbours of {rows[0]['n_rows']} x 384, 26 each, one thread"
+    yield ""
+    yield "| search | CPU s | recall |"
+    yield "|---|---|---|"
+    for row in rows:
+        yield f"| {row['method']} | " + (f"{row['cpu']:.1f} | {row['recall']:.3f} |" if "cpu" in row else _given_up(row))
+    yield ""
+    yield "Recall is the share of true neighbours found, on 200 points. faiss runs on one thread, with the kernels of"
+    yield "this processor: the OpenBLAS that its wheel brings did not know it, took it for one of 2004, and was four times"
+    yield "slower until told (`OPENBLAS_CORETYPE`)."
+
+
+def _clusterings(rows):
+    yield f"## {rows[0]['n_rows']} x 384 unit vectors, 50 clusters, one thread"
+    yield ""
+    yield from _rows(rows)
+
+
+def _rows(rows):
+    yield "| method | rows | CPU s | peak MB | ARI |"
+    yield "|---|---|---|---|---|"
+    for row in rows:
+        start = f"| {row['method']}{', as a dense array' if row['dense'] else ''} | {row['n_rows']} | "
+        yield start + (
+            f"{row['cpu']:.1f} | {row['peak']:.0f} | {row['ari']:.3f} |" if "cpu" in row else _given_up(row) + " |"
+        )
+
+
+def _given_up(row):
+    return f"given up after {row['gave_up']} | |"
+
+
+def _documents(rows):
+    yield f"## {rows[0]['n_rows']} x 50 000 sparse rows (0.2 % filled), 20 topics, cosine, one thread"
+    yield ""
+    yield from _rows(rows)
+    yield ""
+    yield "k-means compares by Euclidean distance, on the rows as they are."
+
+
+def _cells(found):
+    rare, rows = found["rare"], found["rows"]
+    yield f"## Single cells: pbmc68k_reduced, {found['n_cells']} cells, {found['n_types']} types"
+    yield ""
+    yield "Recall of a type: the share of its cells in the cluster that holds most of them, if that cluster is mostly of"
+    yield "this type; else nothing. Means of five seeds; in brackets the seed 0, which is the default."
+    yield ""
+    names = [f"{name} ({size})" for name, size in zip(rare, found["sizes"])]
+    yield f"| method | clusters | ARI | {' | '.join(names)} |"
+    yield "|---|---|---|" + "---|" * len(rare)
+    for row in rows:
+        recall = np.array(row["recall"])
+        cells = [f"{mean:.2f} ({first:.2f})" for mean, first in zip(recall.mean(axis=0), recall[0])]
+        low, high = min(row["clusters"]), max(row["clusters"])
+        number = str(low) if low == high else f"{low} to {high}"
+        ari = f"{np.mean(row['ari']):.3f} ({row['ari'][0]:.3f})"
+        yield f"| {row['method']} | {number} | {ari} | {' | '.join(cells)} |"
+
+
+def _million(rows):
+    (row,) = rows
+    yield f"## {row['n_rows']} x 384 in single precision, memory-mapped, landmarks on two threads"
+    yield ""
+    yield (
+        f"{row['wall']:.0f} s ({row['cpu']:.0f} CPU s), ARI {row['ari']:.3f}. Memory of its own at most "
+        f"{row['own']:.0f} MB; with the pages of the map ({row['n_rows'] * 384 * 4 / 2**20:.0f} MB), which the system may"
+    )
+    yield f"take back at any time, {row['peak']:.0f} MB."
+
+
+_SECTIONS = {
+    "searches": _searches,
+    "ten": _clusterings,
+    "twenty": _clusterings,
+    "fifty": _clusterings,
+    "documents": _documents,
+    "cells": _cells,
+    "million": _million,
+}
