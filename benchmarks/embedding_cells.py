@@ -31,7 +31,7 @@ def measure_cells():
                 "method": method,
                 "clusters": [len(np.unique(labels)) for labels in found],
                 "ari": [adjusted_rand_score(types, labels) for labels in found],
-                "recall": [[found_share(types, labels, kind) for kind in rare] for labels in found],
+                "found": [[found_share(types, labels, kind) for kind in rare] for labels in found],
             }
         )
     return {
@@ -76,8 +76,7 @@ def _methods(n_types):
 
 
 def found_share(types, labels, kind):
-    """Share of a type's cells in the cluster that holds most of them, if that is mostly of this type; else nothing."""
+    """Share of a type's cells in the cluster that holds most of them, and share of that cluster that is of the type."""
     names, counts = np.unique(labels[types == kind], return_counts=True)
     inside = labels == names[counts.argmax()]
-    others, sizes = np.unique(types[inside], return_counts=True)
-    return float(counts.max() / np.sum(types == kind)) if others[sizes.argmax()] == kind else 0.0
+    return [float(counts.max() / np.sum(types == kind)), float(counts.max() / inside.sum())]

@@ -1,8 +1,8 @@
 """`python -m benchmarks.embeddings`: high dimension, measured beside peers in one run; writes EMBEDDINGS.md.
 
-`--part` measures one part anew and leaves the others as they are kept in embeddings.json. Every method runs in a process
-of its own, on one thread unless told: CPU seconds and the peak of memory are its own. The part cells needs scanpy and
-leidenalg, searches take faiss along where it is installed.
+`--part` measures one part anew and leaves the others as they are kept in embeddings.json; without a name after it the
+page is only written again. Every method runs in a process of its own, on one thread unless told: CPU seconds and the
+peak of memory are its own. The part cells needs scanpy and leidenalg, searches take faiss along where it is installed.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--part", choices=PARTS, nargs="*", help="measure these, and keep what is kept of the others")
     asked = parser.parse_args()
-    kept = json.loads(_KEPT.read_text(encoding="utf-8")) if _KEPT.exists() and asked.part else {}
-    for part in asked.part or PARTS:
+    kept = json.loads(_KEPT.read_text(encoding="utf-8")) if _KEPT.exists() and asked.part is not None else {}
+    for part in PARTS if asked.part is None else asked.part:
         if part == "cells" and not (find_spec("scanpy") and find_spec("leidenalg")):
             print("cells: scanpy and leidenalg are not installed", file=sys.stderr)
             continue

@@ -15,9 +15,10 @@ def write_page(kept):
     lines = [
         "# High dimension",
         "",
-        "Written by `python -m benchmarks.embeddings`, which measures all parts; `--part` measures one anew. CPU seconds;",
-        "what is compiled and loaded is not counted. Every method has a process of its own. One draw of the data and one",
-        "seed, unless told.",
+        "Written by `python -m benchmarks.embeddings`, which measures all parts; `--part` measures one anew. CPU",
+        "seconds; what is compiled and loaded is not counted. Every method has a process of its own. One draw of the",
+        "data and one seed, unless told. The load is that of the machine before the part: above the number of its",
+        "cores other work went on, and CPU seconds are too many for all methods alike.",
         "",
         "Versions: " + ", ".join(f"{name} {number}" for name, number in kept["versions"].items()) + ".",
         "",
@@ -35,11 +36,12 @@ def _searches(rows):
     yield "| search | CPU s | recall |"
     yield "|---|---|---|"
     for row in rows:
-        yield f"| {row['method']} | " + (f"{row['cpu']:.1f} | {row['recall']:.3f} |" if "cpu" in row else _given_up(row))
+        measured = f"{row['cpu']:.1f} | {row['recall']:.3f} |" if "cpu" in row else _given_up(row)
+        yield f"| {row['method']} | {measured}"
     yield ""
-    yield "Recall is the share of true neighbours found, on 200 points. faiss runs on one thread, with the kernels of"
-    yield "this processor: the OpenBLAS that its wheel brings did not know it, took it for one of 2004, and was four times"
-    yield "slower until told (`OPENBLAS_CORETYPE`)."
+    yield "Recall is the share of true neighbours found, on 200 points. The OpenBLAS in the wheel of faiss knows no"
+    yield "processor newer than itself and takes such a one for one of 2004, four times slower; `OPENBLAS_CORETYPE` is set"
+    yield "to tell it better, for all methods."
 
 
 def _clusterings(rows):
@@ -74,15 +76,14 @@ def _cells(found):
     rare, rows = found["rare"], found["rows"]
     yield f"## Single cells: pbmc68k_reduced, {found['n_cells']} cells, {found['n_types']} types"
     yield ""
-    yield "Recall of a type: the share of its cells in the cluster that holds most of them, if that cluster is mostly of"
-    yield "this type; else nothing. Means of five seeds; in brackets the seed 0, which is the default."
+    yield "For every type below 5 %: recall / purity, the share of its cells in the cluster that holds most of them, and"
+    yield "the share of that cluster that is of the type. Means of five seeds; ARI of seed 0, the default, in brackets."
     yield ""
     names = [f"{name} ({size})" for name, size in zip(rare, found["sizes"])]
     yield f"| method | clusters | ARI | {' | '.join(names)} |"
     yield "|---|---|---|" + "---|" * len(rare)
     for row in rows:
-        recall = np.array(row["recall"])
-        cells = [f"{mean:.2f} ({first:.2f})" for mean, first in zip(recall.mean(axis=0), recall[0])]
+        cells = [f"{recall:.2f} / {purity:.2f}" for recall, purity in np.mean(row["found"], axis=0)]
         low, high = min(row["clusters"]), max(row["clusters"])
         number = str(low) if low == high else f"{low} to {high}"
         ari = f"{np.mean(row['ari']):.3f} ({row['ari'][0]:.3f})"
@@ -95,9 +96,10 @@ def _million(rows):
     yield ""
     yield (
         f"{row['wall']:.0f} s ({row['cpu']:.0f} CPU s), ARI {row['ari']:.3f}. Memory of its own at most "
-        f"{row['own']:.0f} MB; with the pages of the map ({row['n_rows'] * 384 * 4 / 2**20:.0f} MB), which the system may"
+        f"{row['own']:.0f} MB;"
     )
-    yield f"take back at any time, {row['peak']:.0f} MB."
+    size = row["n_rows"] * 384 * 4 / 2**20
+    yield f"with the pages of the map ({size:.0f} MB), which the system may take back, {row['peak']:.0f} MB."
 
 
 _SECTIONS = {

@@ -16,7 +16,7 @@ __all__ = ["as_rows", "is_list_type", "list_names", "list_values"]
 
 
 def as_rows(X: Any) -> Any:
-    """A table whose columns hold vectors as one array of numbers; anything else as it is.
+    """A table whose columns hold vectors as one array of numbers; anything else as it is, save lists of unequal length.
 
     Taken are Arrow tables and columns, pandas and polars frames, and series of lists. Columns of numbers beside the
     vectors become columns of the array too, in the order of the table.
@@ -39,6 +39,8 @@ def as_rows(X: Any) -> Any:
         return _from_polars(X)
     if module == "pandas":
         return _from_pandas(X)
+    if isinstance(X, list | tuple) and X and all(isinstance(row, list | tuple | np.ndarray) for row in X):
+        _check_even("X", np.array([np.size(row) for row in X]))
     return X
 
 
