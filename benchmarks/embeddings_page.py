@@ -40,8 +40,8 @@ def _searches(rows):
         yield f"| {row['method']} | {measured}"
     yield ""
     yield "Recall is the share of true neighbours found, on 200 points. The OpenBLAS in the wheel of faiss knows no"
-    yield "processor newer than itself and takes such a one for one of 2004, four times slower; `OPENBLAS_CORETYPE` is set"
-    yield "to tell it better, for all methods."
+    yield "processor newer than itself and takes such a one for one of 2004, four times slower; `OPENBLAS_CORETYPE` is"
+    yield "set to tell it better, for all methods."
 
 
 def _clusterings(rows):
@@ -76,8 +76,8 @@ def _cells(found):
     rare, rows = found["rare"], found["rows"]
     yield f"## Single cells: pbmc68k_reduced, {found['n_cells']} cells, {found['n_types']} types"
     yield ""
-    yield "For every type below 5 %: recall / purity, the share of its cells in the cluster that holds most of them, and"
-    yield "the share of that cluster that is of the type. Means of five seeds; ARI of seed 0, the default, in brackets."
+    yield "For every type below 5 %: recall / purity, the share of its cells in the cluster that holds most of them,"
+    yield "and the share of that cluster that is of the type. Means of five seeds; in brackets the ARI of seed 0, the default."
     yield ""
     names = [f"{name} ({size})" for name, size in zip(rare, found["sizes"])]
     yield f"| method | clusters | ARI | {' | '.join(names)} |"

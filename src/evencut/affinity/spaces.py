@@ -259,8 +259,8 @@ def check_finite(X: Any) -> Any:
             first = bad[np.lexsort((entries.col[bad], entries.row[bad]))[0]]
             what = "NaN" if np.isnan(entries.data[first]) else "infinity"
             raise ValueError(
-                f"X contains {what} in row {entries.row[first]}, column {entries.col[first]} ({bad.size} values that are "
-                "no numbers); fill them in or leave those rows out."
+                f"X contains {what} in row {entries.row[first]}, column {entries.col[first]} ({bad.size} values that "
+                "are no numbers); fill them in or leave those rows out."
             )
     return X
 
