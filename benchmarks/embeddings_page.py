@@ -77,7 +77,7 @@ def _cells(found):
     yield f"## Single cells: pbmc68k_reduced, {found['n_cells']} cells, {found['n_types']} types"
     yield ""
     yield "For every type below 5 %: recall / purity, the share of its cells in the cluster that holds most of them,"
-    yield "and the share of that cluster that is of the type. Means of five seeds; in brackets the ARI of seed 0, the default."
+    yield "and the share of that cluster that is of the type. Means of five seeds; in brackets the ARI of seed 0."
     yield ""
     names = [f"{name} ({size})" for name, size in zip(rare, found["sizes"])]
     yield f"| method | clusters | ARI | {' | '.join(names)} |"

@@ -22,6 +22,7 @@ from evencut.selection import (
     rank_numbers_of_points,
     select,
 )
+from evencut.selection.trees import join_pieces
 
 MOONS, MOONS_OF = make_moons(400, noise=0.06, random_state=0)
 
@@ -342,3 +343,15 @@ def test_small_groups_are_found_in_many_dimensions(monkeypatch):
     assert min(found) > 0.65
     monkeypatch.setattr(sys.modules["evencut.selection.candidates"], "_LOCAL_DIMENSION", np.inf)
     assert np.mean(list(shares())) < np.mean(found) - 0.3
+
+
+def test_pieces_are_joined_by_their_nearest_points_in_any_dimension(rng):
+    places = 30 * rng.normal(size=(12, 2))
+    X = np.concatenate([rng.normal(size=(8, 2)) + place for place in places])
+    indices = kneighbors(X, 4)[1]
+    plane = join_pieces(X, indices)
+    # More columns than a tree of points is used for: the other way to search.
+    space = join_pieces(np.hstack([X, np.zeros((len(X), 30))]), indices)
+    assert len(plane.distance) >= 11
+    assert set(zip(*np.sort(plane[:2], axis=0))) == set(zip(*np.sort(space[:2], axis=0)))
+    np.testing.assert_allclose(np.sort(plane.distance), np.sort(space.distance))
