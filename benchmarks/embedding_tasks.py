@@ -53,7 +53,6 @@ METHODS = {
     "evencut KernelClustering": (_evencut, None),
     "evencut LandmarkClustering": (_landmarks, None),
     "scikit-learn KMeans": (_sklearn("KMeans", n_init=1), None),
-    "scikit-learn KMeans, best of 10": (_sklearn("KMeans", n_init=10), None),
     "scikit-learn MiniBatchKMeans": (_sklearn("MiniBatchKMeans", n_init=3), None),
     "scikit-learn Birch, threshold 0.6": (_sklearn("Birch", threshold=0.6), None),
     "scikit-learn HDBSCAN, 20 points": (_sklearn("HDBSCAN", min_cluster_size=20, copy=True), 10_000),

@@ -20,6 +20,8 @@ MODULES = (
     ("evencut.segmentation", "Segmentation"),
     ("evencut.datasets", "Data sets"),
     ("evencut.plotting", "Displays"),
+    ("evencut.anndata", "Single cells"),
+    ("evencut.text", "Documents"),
 )
 
 
