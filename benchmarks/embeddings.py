@@ -26,7 +26,7 @@ from .embeddings_page import write_page
 
 _KEPT = Path(__file__).parent / "embeddings.json"
 # CPU seconds after which a method is given up; said in the table.
-_CPU_LIMIT = 120
+_CPU_LIMIT = 60
 _PACKAGES = ("numpy", "scikit-learn", "faiss-cpu", "scanpy", "leidenalg")
 
 
