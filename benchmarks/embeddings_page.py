@@ -52,6 +52,9 @@ def _clusterings(rows):
     yield f"## {rows[0]['n_rows']} x 384 unit vectors, 50 clusters, one thread"
     yield ""
     yield from _rows(rows)
+    yield ""
+    yield "Birch needs a threshold, which was set for these data. HDBSCAN finds the number of clusters by itself; all"
+    yield "others are told."
 
 
 def _rows(rows):
