@@ -55,7 +55,8 @@ def documents(n_rows=20_000, n_terms=50_000, n_topics=20, length=100, seed=0):
     common = np.minimum(rng.zipf(1.3, size=(n_rows, length)) + 200, n_terms - 1)
     own = rng.integers(0, 600, size=(n_rows, length)) + 600 * y[:, None] + 1000
     terms = np.where(rng.random((n_rows, length)) < 1 / 3, own, common)
-    rows = np.repeat(np.arange(n_rows), length)
+    # scikit-learn's k-means takes indices of 32 bits only.
+    rows, terms = np.repeat(np.arange(n_rows, dtype=np.int32), length), terms.astype(np.int32)
     counts = sparse.csr_array((np.ones(rows.size), (rows, terms.ravel())), shape=(n_rows, n_terms))
     counts.sum_duplicates()
     weight = np.log((1 + n_rows) / (1 + np.bincount(counts.indices, minlength=n_terms))) + 1
