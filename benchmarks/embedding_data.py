@@ -48,7 +48,7 @@ def write_vectors(file, n_rows, rows_at_once=50_000):
     np.save(f"{file}.labels.npy", y)
 
 
-def documents(n_rows=20_000, n_terms=50_000, n_topics=20, length=100, seed=0):
+def documents(n_rows=20_000, n_terms=50_000, n_topics=20, length=165, seed=0):
     """TF-IDF-like rows: common words by Zipf's law, and one term in three from a vocabulary of the topic."""
     rng = np.random.default_rng(seed)
     y = rng.choice(n_topics, n_rows, p=rng.dirichlet(np.full(n_topics, 3.0)))

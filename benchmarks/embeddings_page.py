@@ -72,7 +72,7 @@ def _given_up(row):
 
 
 def _documents(rows):
-    yield f"## {rows[0]['n_rows']} x 50 000 sparse rows (0.13 % filled), 20 topics, cosine, one thread"
+    yield f"## {rows[0]['n_rows']} x 50 000 sparse rows (0.2 % filled), 20 topics, cosine, one thread"
     yield ""
     yield from _rows(rows)
     yield ""
