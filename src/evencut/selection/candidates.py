@@ -26,8 +26,8 @@ from .mixtures import mixture_labels
 from .trees import SpanningTree, join_pieces, spanning_tree
 
 __all__ = [
+    "Neighborhoods",
     "Partition",
-    "Surroundings",
     "affinity_at",
     "candidates",
     "intrinsic_dimension",
@@ -61,7 +61,7 @@ class Partition(NamedTuple):
     labels: NDArray[np.int64]
 
 
-class Surroundings(NamedTuple):
+class Neighborhoods(NamedTuple):
     """The neighbours of points and what hangs on them but not on the number of clusters."""
 
     search: NeighborSearch
@@ -91,7 +91,7 @@ def neighborhood_sizes(n_points: int, n_clusters: int) -> list[int]:
 
 def look_around(
     X: NDArray[np.floating], weights: NDArray[np.floating] | None = None, *, n_jobs: int | None = None
-) -> Surroundings:
+) -> Neighborhoods:
     """Neighbours and trees of the points, for any number of clusters.
 
     Examples
@@ -108,7 +108,7 @@ def look_around(
     table = np.ascontiguousarray(distances[:, near]), np.ascontiguousarray(indices[:, near])
     joins = join_pieces(X, table[1], n_jobs=n_jobs)
     trees = {core: spanning_tree(*table, joins, core, counts) for core in _CORES}
-    return Surroundings(search, counts, distances, indices, intrinsic_dimension(table[0]), trees, {})
+    return Neighborhoods(search, counts, distances, indices, intrinsic_dimension(table[0]), trees, {})
 
 
 def intrinsic_dimension(distances: NDArray[np.float64]) -> float:
@@ -120,7 +120,7 @@ def intrinsic_dimension(distances: NDArray[np.float64]) -> float:
 
 
 def candidates(
-    around: Surroundings, n_clusters: int, *, n_init: int = 2, random_state: int | None = None
+    around: Neighborhoods, n_clusters: int, *, n_init: int = 2, random_state: int | None = None
 ) -> Iterator[Partition]:
     """The partitions of all families into `n_clusters`.
 
@@ -150,7 +150,7 @@ def candidates(
         yield Partition("mixture", "Gaussians", 0, mixture_labels(around.X, around.weights, n_clusters, rng))
 
 
-def affinity_at(around: Surroundings, size: int) -> sparse.csr_array:
+def affinity_at(around: Neighborhoods, size: int) -> sparse.csr_array:
     """The shared-neighbour affinity with `size` neighbours."""
     if size not in around.affinities:
         away, near = around.distances[:, : size + 1], around.indices[:, : size + 1]
@@ -158,7 +158,7 @@ def affinity_at(around: Surroundings, size: int) -> sparse.csr_array:
     return around.affinities[size]
 
 
-def stepped(affinity: sparse.csr_array, around: Surroundings, size: int, sharpness: float = _STEP) -> sparse.csr_array:
+def stepped(affinity: sparse.csr_array, around: Neighborhoods, size: int, sharpness: float = _STEP) -> sparse.csr_array:
     """The affinity with steps in density taken for borders."""
     from ._consensus_loops import step_down
 

@@ -22,7 +22,7 @@ from ..criteria import RatioProblem, normalized_cut
 from ..solvers.merging import merge_levels
 from ..solvers.multilevel import multilevel
 from ..solvers.spectral import cut_embedding, spectral_embedding, unit_rows
-from .candidates import Surroundings, affinity_at
+from .candidates import Neighborhoods, affinity_at
 from .consensus import agreement, consensus
 
 __all__ = ["MAX_CLUSTERS", "NumberCandidate", "choose_number", "rank_numbers", "rank_numbers_of_points"]
@@ -83,7 +83,7 @@ def choose_number(ranked: Sequence[NumberCandidate]) -> int:
     return ranked[0].n_clusters if ranked and ranked[0].is_clear else 1
 
 
-def rank_numbers_of_points(around: Surroundings, random_state: int | None = None) -> tuple[NumberCandidate, ...]:
+def rank_numbers_of_points(around: Neighborhoods, random_state: int | None = None) -> tuple[NumberCandidate, ...]:
     """The numbers of clusters from 2 to 40, best first, by cuts at three scales and by trees.
 
     Examples
