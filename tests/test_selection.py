@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, make_blobs, make_moons
+from sklearn.datasets import load_breast_cancer, load_iris, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
 import evencut.affinity.limits
@@ -229,6 +229,23 @@ def test_clusters_of_any_size_are_found(small, apart):
     X = np.concatenate([rng.normal(0, 1, (1000 - small, 2)), rng.normal([apart, 0], 1, (small, 2))])
     y = np.repeat([0, 1], [1000 - small, small])
     assert adjusted_rand_score(y, KernelClustering(2, random_state=0).fit_predict(X)) > 0.8
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_single_flower_is_no_kind(seed):
+    X, y = load_iris(return_X_y=True)
+    labels = KernelClustering(3, random_state=seed).fit_predict(X)
+    assert adjusted_rand_score(y, labels) > 0.7
+
+
+@pytest.mark.parametrize("core", [1, 5, 10])
+def test_parts_of_a_tree_hold_a_neighbourhood_as_long_as_there_are_such_parts(core):
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + [12, 0], [[40.0, 0.0], [-30.0, 5.0]]])
+    tree = look_around(X).trees[core]
+    assert np.bincount(tree.cut(2, 0.001)).min() > 50
+    # There are no hundred parts of that size: smaller ones will do for the rest.
+    assert len(np.unique(tree.cut(100, 0.001))) == 100
 
 
 def test_a_solver_without_starts_is_not_compared():
