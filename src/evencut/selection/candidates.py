@@ -31,6 +31,7 @@ __all__ = [
     "affinity_at",
     "candidates",
     "intrinsic_dimension",
+    "log_density",
     "look_around",
     "neighborhood_sizes",
     "stepped",
@@ -158,14 +159,20 @@ def affinity_at(around: Neighborhoods, size: int) -> sparse.csr_array:
     return around.affinities[size]
 
 
+def log_density(around: Neighborhoods, size: int) -> NDArray[np.float64]:
+    """Logarithm, up to a constant, of the density seen by `size` neighbours."""
+    radius = around.distances[:, size]
+    smallest = radius[radius > 0].min() if (radius > 0).any() else 1.0
+    mass = around.weights[around.indices[:, : size + 1]].sum(axis=1)
+    return np.log(mass) - around.dimension * np.log(np.maximum(radius, smallest))
+
+
 def stepped(affinity: sparse.csr_array, around: Neighborhoods, size: int, sharpness: float = _STEP) -> sparse.csr_array:
     """The affinity with steps in density taken for borders."""
     from ._consensus_loops import step_down
 
     near = around.indices[:, : size + 1]
-    radius = around.distances[:, size]
-    smallest = radius[radius > 0].min() if (radius > 0).any() else 1.0
-    density = np.log(around.weights[near].sum(axis=1)) - around.dimension * np.log(np.maximum(radius, smallest))
+    density = log_density(around, size)
     for _ in range(_SMOOTHINGS):
         density = density[near].mean(axis=1)
     data = step_down(affinity.indptr, affinity.indices, affinity.data, density, sharpness * size)
