@@ -7,7 +7,7 @@ consensus of these cuts and of spanning trees (:mod:`evencut.selection.consensus
 .. math:: \operatorname{mean}_s \log\frac{\ell_k + \delta}{\ell_{k+1} + \delta} - \tfrac34 \log(a_k + \varepsilon)
 
 Too few clusters leave a gap to cut, which costs little more; too many must cut where there is no gap. The answer is 1
-where the best k shows no structure: few agree with it, or not many and its borders are no valleys
+where the best k shows no structure: no clear gap, and few agree with it, or not many and its borders are no valleys
 (:mod:`evencut.selection.valleys`). A strand of even density has borders that many agree on, where chance made it thin,
 but they are hardly less dense than the rest.
 """
@@ -41,7 +41,9 @@ _PARTS_PER_CLUSTER = 2.5
 _SMALL_LEAK = 3e-3
 _LITTLE_AGREEMENT = 0.05
 _AGREEMENT = 0.75
-# So much agreement is structure; or so much where borders are less dense than the inside by this much, in logarithms.
+# So clear a gap is structure, and so much agreement; or so much where borders are less dense than the inside by this
+# much, in logarithms. Of single Gaussians, boxes, balls and even strands one in twenty shows as much.
+_CLEAR_GAP = -1.1
 _AGREED = 0.6
 _AGREED_ON_VALLEYS = 0.4
 _VALLEY = 0.2
@@ -72,8 +74,9 @@ class NumberCandidate:
 
     @property
     def is_clear(self) -> bool:
-        """Whether there is structure: partitions agree, the more so the shallower the valleys between clusters."""
-        return self.agreement >= (_AGREED_ON_VALLEYS if self.valley >= _VALLEY else _AGREED)
+        """Whether there is structure: a gap, or agreement, of which less will do where there are valleys."""
+        enough = _AGREED_ON_VALLEYS if self.valley >= _VALLEY else _AGREED
+        return self.gap <= _CLEAR_GAP or self.agreement >= enough
 
 
 def choose_number(ranked: Sequence[NumberCandidate]) -> int:
