@@ -410,8 +410,8 @@ FAMILIES: dict[str, Callable[[Rng], Draw]] = {
         rings_of_density, strands_in_noise,
     )
 }  # fmt: skip
-# Thinning would leave a point or two of a small cluster.
-_NEVER_THINNED = ("sizes_unequal",)
+#: Thinning would leave a point or two of a small cluster of these.
+NEVER_THINNED = ("sizes_unequal",)
 
 
 def draws(per_family: int = 10, *, first: int = 0) -> Iterator[tuple[str, int, np.ndarray, np.ndarray]]:
@@ -424,7 +424,7 @@ def draws(per_family: int = 10, *, first: int = 0) -> Iterator[tuple[str, int, n
             X, y = maker(np.random.default_rng([20_240, position, number]))
             rng = np.random.default_rng([7, position, number])
             order = rng.permutation(len(X))
-            if number % 2 and name not in _NEVER_THINNED:
+            if number % 2 and name not in NEVER_THINNED:
                 order = order[: max(100, int(y.max() * rng.uniform(35, 120)))]
             X, y = X[order], y[order]
             scored = y > 0
