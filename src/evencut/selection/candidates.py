@@ -28,11 +28,12 @@ from .mixtures import mixture_labels
 from .trees import SpanningTree, join_pieces, spanning_tree
 
 __all__ = [
+    "Neighborhoods",
     "Partition",
-    "Surroundings",
     "affinity_at",
     "candidates",
     "intrinsic_dimension",
+    "log_density",
     "look_around",
     "neighborhood_sizes",
     "stepped",
@@ -65,7 +66,7 @@ class Partition(NamedTuple):
     labels: NDArray[np.int64]
 
 
-class Surroundings(NamedTuple):
+class Neighborhoods(NamedTuple):
     """The neighbours of points and what hangs on them but not on the number of clusters."""
 
     search: NeighborSearch
@@ -95,7 +96,7 @@ def neighborhood_sizes(n_points: int, n_clusters: int) -> list[int]:
 
 def look_around(
     X: NDArray[np.floating], weights: NDArray[np.floating] | None = None, *, n_jobs: int | None = None
-) -> Surroundings:
+) -> Neighborhoods:
     """Neighbours and trees of the points, for any number of clusters.
 
     Examples
@@ -112,7 +113,7 @@ def look_around(
     table = np.ascontiguousarray(distances[:, near]), np.ascontiguousarray(indices[:, near])
     joins = join_pieces(X, table[1], n_jobs=n_jobs)
     trees = {core: spanning_tree(*table, joins, core, counts) for core in _CORES}
-    return Surroundings(search, counts, distances, indices, intrinsic_dimension(table[0]), trees, {})
+    return Neighborhoods(search, counts, distances, indices, intrinsic_dimension(table[0]), trees, {})
 
 
 def intrinsic_dimension(distances: NDArray[np.float64]) -> float:
@@ -124,7 +125,7 @@ def intrinsic_dimension(distances: NDArray[np.float64]) -> float:
 
 
 def candidates(
-    around: Surroundings, n_clusters: int, *, n_init: int = 2, random_state: int | None = None
+    around: Neighborhoods, n_clusters: int, *, n_init: int = 2, random_state: int | None = None
 ) -> Iterator[Partition]:
     """The partitions of all families into `n_clusters`.
 
@@ -154,7 +155,7 @@ def candidates(
         yield Partition("mixture", "Gaussians", 0, mixture_labels(around.X, around.weights, n_clusters, rng))
 
 
-def affinity_at(around: Surroundings, size: int) -> sparse.csr_array:
+def affinity_at(around: Neighborhoods, size: int) -> sparse.csr_array:
     """The shared-neighbour affinity with `size` neighbours."""
     if size not in around.affinities:
         away, near = around.distances[:, : size + 1], around.indices[:, : size + 1]
@@ -162,15 +163,20 @@ def affinity_at(around: Surroundings, size: int) -> sparse.csr_array:
     return around.affinities[size]
 
 
-def stepped(affinity: sparse.csr_array, around: Surroundings, size: int, sharpness: float = _STEP) -> sparse.csr_array:
+def log_density(around: Neighborhoods, size: int, dimension: float) -> NDArray[np.float64]:
+    """Logarithm, up to a constant, of the density that `size` neighbours show in a space of that dimension."""
+    radius = around.distances[:, size]
+    smallest = radius[radius > 0].min() if (radius > 0).any() else 1.0
+    mass = around.weights[around.indices[:, : size + 1]].sum(axis=1)
+    return np.log(mass) - dimension * np.log(np.maximum(radius, smallest))
+
+
+def stepped(affinity: sparse.csr_array, around: Neighborhoods, size: int, sharpness: float = _STEP) -> sparse.csr_array:
     """The affinity with steps in density taken for borders."""
     from ._consensus_loops import step_down
 
     near = around.indices[:, : size + 1]
-    radius = around.distances[:, size]
-    smallest = radius[radius > 0].min() if (radius > 0).any() else 1.0
-    power = min(around.dimension, _LOCAL_DIMENSION**2 / around.dimension)
-    density = np.log(around.weights[near].sum(axis=1)) - power * np.log(np.maximum(radius, smallest))
+    density = log_density(around, size, min(around.dimension, _LOCAL_DIMENSION**2 / around.dimension))
     for _ in range(_SMOOTHINGS):
         density = density[near].mean(axis=1)
     data = step_down(affinity.indptr, affinity.indices, affinity.data, density, sharpness * size)
