@@ -122,48 +122,56 @@ def merge_nodes(matrix, weights, n_clusters):
 
 
 @compiled
-def exchange_grown(matrix, weights, labels, n_clusters, trials, state):
-    """Try `trials` exchanges of clusters (one split, two merged), in place; the energy afterwards."""
-    n = len(labels)
-    _settle(matrix, weights, labels, n_clusters)
-    energy = _energy(matrix, weights, labels, n_clusters)
-    for _ in range(trials):
-        node = random_below(state, n)
-        members = np.flatnonzero(labels == labels[node])
+def exchange_grown(matrix, weights, labels, n_clusters, ranked, trials, state):
+    """Try `trials` exchanges of clusters (one split, two merged), in place; the energy afterwards.
+
+    `ranked` holds the nodes from the most isolated to the densest. Every second split begins at one of its ends, in
+    turn: stragglers and modes are what criteria fall for, and few nodes among many.
+    """
+    n, spare = len(labels), n_clusters
+    # Links of all nodes to all clusters, and to one more that is in use while two become three.
+    table = np.zeros((n_clusters + 1, n))
+    for p in range(n):
+        table[labels[p]] += matrix[p]
+    energy = _settle(matrix, weights, labels, table, n_clusters)
+    proposal, changed = labels.copy(), table.copy()
+    for trial in range(trials):
+        if trial % 2 == 1:
+            node = random_below(state, n)
+        elif trial % 4 == 0:
+            node = ranked[(trial // 4) % n]
+        else:
+            node = ranked[n - 1 - (trial // 4) % n]
+        parted = labels[node]
+        members = np.flatnonzero(labels == parted)
         if len(members) < 2:
             continue
-        proposal = labels.copy()
-        grown = _best_growth(matrix, weights, members, node)
-        proposal[grown] = n_clusters
-        _settle(matrix, weights, proposal, n_clusters + 1)
-        _unite_cheapest(matrix, weights, proposal, n_clusters + 1, labels[node])
-        _settle(matrix, weights, proposal, n_clusters)
-        after = _energy(matrix, weights, proposal, n_clusters)
+        proposal[:], changed[:] = labels, table
+        changed[spare] = 0.0
+        for p in _best_growth(matrix, weights, table[parted], members, node):
+            proposal[p] = spare
+            changed[parted] -= matrix[p]
+            changed[spare] += matrix[p]
+        _settle(matrix, weights, proposal, changed, n_clusters + 1)
+        _unite_cheapest(weights, proposal, changed, parted)
+        after = _settle(matrix, weights, proposal, changed, n_clusters)
         if after < energy - _LEAST_GAIN * abs(energy):
             energy = after
-            labels[:] = proposal
+            labels[:], table[:] = proposal, changed
     return energy
 
 
 @compiled
-def _best_growth(matrix, weights, members, seed):
+def _best_growth(matrix, weights, total, members, seed):
     """The part of a cluster that grows from a node, always by what is tied to it most, cut off where it pays most.
 
-    Around a mode it is the mode, from a straggler the straggler, inside a long shape one end of it.
+    Around a mode it is the mode, from a straggler the straggler, inside a long shape one end of it. `total` holds the
+    links of nodes to the cluster.
     """
     n = len(members)
-    tie, total = np.empty(n), np.zeros(n)
-    left, weight_left, at = 0.0, 0.0, 0
-    for i in range(n):
-        p = members[i]
-        tie[i] = 0.0
-        for q in members:
-            total[i] += matrix[p, q]
-        left += total[i]
-        weight_left += weights[p]
-        if p == seed:
-            at = i
-    grown, order = np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int64)
+    at = np.searchsorted(members, seed)
+    left, weight_left = np.sum(total[members]), np.sum(weights[members])
+    tie, grown, order = np.zeros(n), np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int64)
     inside, weight, best, size = 0.0, 0.0, -np.inf, 1
     for i in range(n - 1):
         p = members[at]
@@ -171,7 +179,7 @@ def _best_growth(matrix, weights, members, seed):
         order[i] = p
         own = matrix[p, p]
         inside += 2 * tie[at] + own
-        left -= 2 * (total[at] - tie[at]) - own
+        left -= 2 * (total[p] - tie[at]) - own
         weight += weights[p]
         weight_left -= weights[p]
         value = inside / weight + left / weight_left
@@ -189,14 +197,14 @@ def _best_growth(matrix, weights, members, seed):
 
 
 @compiled
-def _unite_cheapest(matrix, weights, labels, n_clusters, parted):
+def _unite_cheapest(weights, labels, table, parted):
     """Unite the two clusters whose union costs least, but not `parted` and the last, which were one; renumber."""
+    n_clusters = len(table)
     links, weight = np.zeros((n_clusters, n_clusters)), np.zeros(n_clusters)
     for p in range(len(labels)):
         weight[labels[p]] += weights[p]
-        row = links[labels[p]]
-        for q in range(len(labels)):
-            row[labels[q]] += matrix[p, q]
+        for a in range(n_clusters):
+            links[a, labels[p]] += table[a, p]
     last = n_clusters - 1
     first, second, least = 0, last, np.inf
     for a in range(n_clusters):
@@ -204,6 +212,8 @@ def _unite_cheapest(matrix, weights, labels, n_clusters, parted):
             loss = _union_loss(a, b, links, weight)
             if loss < least and not (a == last and b == parted):
                 first, second, least = b, a, loss
+    table[first] += table[second]
+    table[second] = table[last]
     for p in range(len(labels)):
         if labels[p] == second:
             labels[p] = first
@@ -212,32 +222,16 @@ def _unite_cheapest(matrix, weights, labels, n_clusters, parted):
 
 
 @compiled
-def _settle(matrix, weights, labels, n_clusters):
-    """Sweeps of single-node moves, in place."""
+def _settle(matrix, weights, labels, table, n_clusters):
+    """Sweeps of single-node moves, in place; the energy afterwards."""
     n = len(labels)
-    table = np.zeros((n_clusters, n))
-    for p in range(n):
-        row = table[labels[p]]
-        for q in range(n):
-            row[q] += matrix[p, q]
     inside, weight, count = np.zeros(n_clusters), np.zeros(n_clusters), np.zeros(n_clusters, dtype=np.int64)
     for p in range(n):
         inside[labels[p]] += table[labels[p], p]
         weight[labels[p]] += weights[p]
         count[labels[p]] += 1
-    none = np.zeros(n)
+    none, order = np.zeros(n), np.arange(n)
     for _ in range(_SWEEPS):
-        if sweep_dense(matrix, none, weights, (labels, inside, weight, count), np.arange(n), table) == 0:
+        if sweep_dense(matrix, none, weights, (labels, inside, weight, count), order, table) == 0:
             break
-
-
-@compiled
-def _energy(matrix, weights, labels, n_clusters):
-    inside, weight = np.zeros(n_clusters), np.zeros(n_clusters)
-    for p in range(len(labels)):
-        a = labels[p]
-        weight[a] += weights[p]
-        for q in range(len(labels)):
-            if labels[q] == a:
-                inside[a] += matrix[p, q]
     return -np.sum(inside / weight)

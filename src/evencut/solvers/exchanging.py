@@ -6,6 +6,8 @@ groups has exactly the energy of the partition it stands for: whatever is gained
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -20,6 +22,8 @@ __all__ = ["exchange_cycles"]
 # Nodes of the small matrix: so many, or so many a cluster where these are more.
 _NODES = 100
 _NODES_PER_CLUSTER = 12
+# So many points, the most isolated, stay single: a cut may part any few of them from the rest.
+_SINGLES = 20
 # Links of each point of a dense matrix along which points are grouped.
 _LINKS = 12
 # Entries looked at by all exchanges of one cycle, at most.
@@ -68,42 +72,44 @@ def exchange_cycles(
     rng = np.random.default_rng(random_state)
     # Each run has a random sequence of its own: longer runs leave those of the others as they are.
     states = [rng.integers(1, 2**63, 1).astype(np.uint64) for _ in range(n_runs)]
-    links = _strong_links(problem)
-    runs = (_run(problem, links, n_clusters, n_init, max_iter, state) for state in states)
+    scene = _Scene(problem, _strong_links(problem), _isolation(problem))
+    runs = (_run(scene, n_clusters, n_init, max_iter, state) for state in states)
     return min(runs, key=lambda run: run[1][-1])
 
 
+class _Scene(NamedTuple):
+    """A problem, links to group its points along, and how isolated each point is."""
+
+    problem: RatioProblem
+    links: sparse.csr_array
+    isolation: NDArray[np.float64]
+
+
 def _run(
-    problem: RatioProblem,
-    links: sparse.csr_array,
-    n_clusters: int,
-    n_init: int,
-    max_iter: int,
-    state: NDArray[np.uint64],
+    scene: _Scene, n_clusters: int, n_init: int, max_iter: int, state: NDArray[np.uint64]
 ) -> tuple[NDArray[np.int64], list[float], bool]:
     """All cycles from one random sequence."""
     trace: list[float] = []
     labels, converged = None, False
     for _ in range(max(n_init, 1)):
-        start, energy = _cycle(problem, links, labels, n_clusters, state)
-        labels, energies, converged = improve_by_moves(problem, start, n_clusters, max_iter=max_iter)
+        start, energy = _cycle(scene, labels, n_clusters, state)
+        labels, energies, converged = improve_by_moves(scene.problem, start, n_clusters, max_iter=max_iter)
         trace += [energy, *energies]
     assert labels is not None
     return labels, trace, converged
 
 
 def _cycle(
-    problem: RatioProblem,
-    links: sparse.csr_array,
-    labels: NDArray[np.int64] | None,
-    n_clusters: int,
-    state: NDArray[np.uint64],
+    scene: _Scene, labels: NDArray[np.int64] | None, n_clusters: int, state: NDArray[np.uint64]
 ) -> tuple[NDArray[np.int64], float]:
     """Labels after exchanges of clusters of groups, and their energy; without labels, groups are first merged."""
     from ._growth_loops import exchange_grown, merge_nodes
 
-    target = max(_NODES, _NODES_PER_CLUSTER * n_clusters)
-    parent = _bundle(problem, group_points(links, labels, target, state), labels, target)
+    problem, target = scene.problem, max(_NODES, _NODES_PER_CLUSTER * n_clusters)
+    parent = _bundle(problem, group_points(scene.links, labels, target, state), labels, target)
+    singles = np.argsort(-scene.isolation, kind="stable")[:_SINGLES]
+    parent[singles] = problem.n_points + singles
+    parent = np.unique(parent, return_inverse=True)[1]
     n_groups = int(parent.max()) + 1
     small = _contracted(problem, parent, n_groups)
     weights = np.bincount(parent, problem.weights, n_groups).astype(np.float64)
@@ -115,8 +121,17 @@ def _cycle(
         of_group = np.empty(n_groups, dtype=np.int64)
         of_group[parent] = labels
     trials = min(trials, 1 + _EXCHANGE_WORK // (n_groups * (n_groups + 4 * n_clusters)))
-    energy = exchange_grown(small, weights, of_group, n_clusters, trials, state)
+    isolation = np.bincount(parent, scene.isolation, n_groups) / np.bincount(parent, minlength=n_groups)
+    ranked = np.argsort(-isolation, kind="stable")
+    energy = exchange_grown(small, weights, of_group, n_clusters, ranked, trials, state)
     return of_group[parent], float(energy)
+
+
+def _isolation(problem: RatioProblem) -> NDArray[np.float64]:
+    """The share of a point's affinity that is its own: high for stragglers, low at modes, equalised or not."""
+    degree = problem.matrix.degrees()
+    own = np.asarray(problem.matrix.diagonal(), dtype=np.float64)
+    return own / np.where(degree > 0, degree, np.maximum(own, 1.0))
 
 
 def _strong_links(problem: RatioProblem) -> sparse.csr_array:

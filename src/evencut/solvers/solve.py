@@ -30,7 +30,7 @@ _MANY_DENSE = 3000
 # Of so many starts one is a spectral cut, or a sample; cycles of the others.
 _STARTS_PER_CUT = 4
 _GRAPH_CYCLES = 4
-_EXCHANGE_CYCLES = 2
+_EXCHANGE_CYCLES = 3
 
 
 @dataclass(frozen=True)
@@ -143,15 +143,20 @@ def _solve_automatically(problem: RatioProblem, n_clusters: int, effort: Effort,
         return _solve_multilevel(problem, n_clusters, effort, rng)
     if matrix.graph is None and (matrix.array is None or problem.n_points > _MANY_DENSE):
         return _solve_by_moves(problem, n_clusters, effort, rng)
+    return _solve_all_ways(problem, n_clusters, effort, rng)
+
+
+def _solve_all_ways(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
+    """The best of spectral cuts, exchanges of clusters and, for graphs, multilevel cycles."""
     # Counts rise with `n_init` and every start has random numbers of its own, so that more starts never end higher.
     n_cuts = -(-effort.n_init // _STARTS_PER_CUT)
     of_cuts, of_exchanges, of_cycles = rng.spawn(3)
-    found = [_solve_by_moves(problem, n_clusters, Effort(n_cuts, effort.max_iter), of_cuts)]
+    found = [_solve_spectral(problem, n_clusters, Effort(n_cuts, effort.max_iter), of_cuts)]
     # Modes, stragglers and small pieces are what some criteria like best, and only exchanges look for them.
-    n_exchanges = n_cuts if matrix.graph is not None else effort.n_init
+    n_exchanges = n_cuts if problem.matrix.graph is not None else effort.n_init
     how = {"n_init": _EXCHANGE_CYCLES, "n_runs": n_exchanges, "max_iter": effort.max_iter}
     found.append(_ended(problem, exchange_cycles(problem, n_clusters, random_state=of_exchanges, **how)))
-    if matrix.graph is not None and effort.n_init > n_cuts:
+    if problem.matrix.graph is not None and effort.n_init > n_cuts:
         how = {"n_init": _GRAPH_CYCLES, "n_runs": effort.n_init - n_cuts, "max_iter": effort.max_iter}
         found.append(_ended(problem, multilevel(problem, n_clusters, random_state=of_cycles, **how)))
     return min(found, key=_by_energy)
@@ -224,5 +229,5 @@ def _starts(
         return
     for _ in range(-(-effort.n_init // _STARTS_PER_CUT)):
         rows, sample = sample_problem(problem, n_clusters, rng)
-        found = _solve_automatically(sample, n_clusters, Effort(_STARTS_PER_CUT, effort.max_iter), rng)
+        found = _solve_all_ways(sample, n_clusters, Effort(_STARTS_PER_CUT, effort.max_iter), rng)
         yield spread_labels(problem, rows, sample, found.labels, n_clusters)
