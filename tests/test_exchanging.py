@@ -15,9 +15,8 @@ from evencut.kernels import KNN, AdaptiveGaussian, Gaussian
 from evencut.solvers import solve
 from evencut.solvers.exchanging import exchange_cycles
 
-RNG = np.random.default_rng(0)
-POINTS = RNG.normal(size=(300, 2)) + np.repeat([[0, 0], [3, 3], [6, 0]], 100, axis=0)
-SYMMETRIC = (lambda B: B + B.T)(RNG.normal(size=(300, 300)))
+POINTS = np.random.default_rng(0).normal(size=(300, 2)) + np.repeat([[0, 0], [3, 3], [6, 0]], 100, axis=0)
+SYMMETRIC = (lambda B: B + B.T)(np.random.default_rng(1).normal(size=(300, 300)))
 AFFINITIES = {
     "dense": Gaussian(0.7).affinity(POINTS),
     "float32": Gaussian(0.7).affinity(POINTS.astype(np.float32)),
