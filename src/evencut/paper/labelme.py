@@ -112,8 +112,10 @@ def _points(features: NDArray, category: NDArray, chosen: tuple[str, ...]) -> tu
 
 
 def _clusters(X: NDArray, kernel: Any, n_clusters: int = 4, solver: str = "auto") -> NDArray[np.int64]:
-    how = {"criterion": "average_association", "solver": solver, "random_state": SEED}
-    return KernelClustering(n_clusters, kernel=kernel, **how).fit(X).labels_
+    model = KernelClustering(
+        n_clusters, kernel=kernel, criterion="average_association", solver=solver, random_state=SEED
+    )
+    return model.fit(X).labels_
 
 
 def _by_steps(X: NDArray) -> NDArray[np.int64]:
