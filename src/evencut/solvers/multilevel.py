@@ -169,7 +169,7 @@ def group_points(
     of_point = np.arange(n_points)
     for parent in parents:
         of_point = parent[of_point]
-    return of_point
+    return of_point.astype(np.int64)
 
 
 def _finest(problem: RatioProblem) -> _Level:
