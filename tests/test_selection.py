@@ -1,5 +1,7 @@
 """The default chooses scale, start and number of clusters by a score that can be read, drawn and switched off."""
 
+import sys
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, make_blobs, make_moons
@@ -11,7 +13,15 @@ from evencut.affinity import feature_scale, kneighbors
 from evencut.criteria import normalized_cut
 from evencut.datasets import make_rings
 from evencut.kernels import KNN, SharedNeighbors, shared_neighbor_affinity
-from evencut.selection import agreement, consensus, look_around, neighborhood_sizes, rank_numbers_of_points, select
+from evencut.selection import (
+    agree,
+    agreement,
+    consensus,
+    look_around,
+    neighborhood_sizes,
+    rank_numbers_of_points,
+    select,
+)
 from evencut.selection.trees import join_pieces
 
 MOONS, MOONS_OF = make_moons(400, noise=0.06, random_state=0)
@@ -296,6 +306,43 @@ def test_plot_selection_shows_who_agrees(monkeypatch):
     ax = model.plot_selection(plt.figure().subplots())
     assert ax.lines[-1].get_xdata()[0] == model.selection_.numbers[0].n_clusters
     plt.close("all")
+
+
+def made_up_cells(seed, n_cells=800, n_genes=300):
+    """Principal components of counts: types from two in five cells to one in fifty, read to different depths."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(6, n_cells, p=[0.4, 0.25, 0.2, 0.1, 0.03, 0.02])
+    common = rng.gamma(0.5, 1, n_genes)
+    own = rng.normal(0, 0.8, (6, n_genes)) * (rng.random((6, n_genes)) < 0.12)
+    level = common * np.exp(own)
+    depth = rng.lognormal(np.log(1000), 0.45, n_cells)
+    rate = (level / level.sum(axis=1, keepdims=True))[y] * depth[:, None] * rng.gamma(8, 1 / 8, (n_cells, n_genes))
+    counts = rng.poisson(rate)
+    X = np.log1p(1e3 * counts / counts.sum(axis=1, keepdims=True))
+    X = np.clip((X - X.mean(axis=0)) / (X.std(axis=0) + 1e-9), -10, 10)
+    vectors, values, _ = np.linalg.svd(X, full_matrices=False)
+    return vectors[:, :50] * values[:50], y
+
+
+def found_share(y, labels, kind):
+    """What a type and the cluster that holds most of it have in common, as a share of the larger one."""
+    inside = np.bincount(labels[y == kind])
+    return inside.max() / max((labels == inside.argmax()).sum(), (y == kind).sum())
+
+
+def test_small_groups_are_found_in_many_dimensions(monkeypatch):
+    """The full power of the dimension would cut off stragglers instead."""
+
+    def shares():
+        for seed in range(3):
+            X, y = made_up_cells(seed)
+            labels = agree(look_around(X), 6, random_state=0).best.labels
+            yield from (found_share(y, labels, kind) for kind in (4, 5))
+
+    found = list(shares())
+    assert min(found) > 0.65
+    monkeypatch.setattr(sys.modules["evencut.selection.candidates"], "_LOCAL_DIMENSION", np.inf)
+    assert np.mean(list(shares())) < np.mean(found) - 0.3
 
 
 def test_pieces_are_joined_by_their_nearest_points_in_any_dimension(rng):

@@ -6,7 +6,9 @@ too. Trees: the longest edges of spanning trees. A step multiplies the affinity 
 .. math:: \exp\left(-c K (\log\rho_p - \log\rho_q)^2\right)
 
 with :math:`\rho` the density seen by K neighbours, smoothed over neighbourhoods: differences count in units of the
-standard error :math:`1/\sqrt K` of such a density, so that chance is no border.
+standard error :math:`1/\sqrt K` of such a density, so that chance is no border. The density goes with the radius of the
+neighbourhood to the power of the dimension d, but of :math:`16/d` above four dimensions: there a neighbourhood reaches
+as far as its cluster, and the full power would cut stragglers off and leave no cluster to spare for small ones.
 """
 
 from __future__ import annotations
@@ -47,6 +49,8 @@ _SHARES = (0.25, 0.05, 0.02)
 # Sharpness c of a step in density, and how often the density is averaged over neighbours.
 _STEP = 2.0
 _SMOOTHINGS = 2
+# Dimension up to which a neighbourhood is a small part of a cluster, and the density in it that of a place.
+_LOCAL_DIMENSION = 4.0
 # Mixtures of more components take longer than all the rest, and say little.
 _MOST_COMPONENTS = 100
 _MOST_FEATURES = 1000
@@ -165,7 +169,8 @@ def stepped(affinity: sparse.csr_array, around: Surroundings, size: int, sharpne
     near = around.indices[:, : size + 1]
     radius = around.distances[:, size]
     smallest = radius[radius > 0].min() if (radius > 0).any() else 1.0
-    density = np.log(around.weights[near].sum(axis=1)) - around.dimension * np.log(np.maximum(radius, smallest))
+    power = min(around.dimension, _LOCAL_DIMENSION**2 / around.dimension)
+    density = np.log(around.weights[near].sum(axis=1)) - power * np.log(np.maximum(radius, smallest))
     for _ in range(_SMOOTHINGS):
         density = density[near].mean(axis=1)
     data = step_down(affinity.indptr, affinity.indices, affinity.data, density, sharpness * size)
