@@ -33,6 +33,8 @@ def _summary(rows, notes):
         "Made by `python -m benchmarks.energies`. The best known energy is the lowest that any solver, any peer or a",
         "long search (`--search SECONDS`) has found; it is kept in `energies.json`. The gap is relative to the cut",
         "value for cuts (the energy plus the number of clusters; at least 0.001), to the association otherwise.",
+        "Entries of the file by `a longer search` were found by trial versions of the solver, not by the command. The",
+        "solver was tuned on most of these problems, so its gaps on others may be larger.",
         "",
         f"- {len(rows)} problems: within 1 % of the best known on {1 - far / len(rows):.1%} ({far} are not)",
         f"- above the energy of the true labels on {len(above)} of {n_true}"
