@@ -3,7 +3,7 @@
 from .diagnosis import bandwidth_sweep, diagnose
 from .estimators import DominantSets, KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "DominantSets",
     "KernelClustering",
