@@ -21,6 +21,7 @@ __all__ = [
     "scott_bandwidth",
     "silverman_bandwidth",
     "squared_distances",
+    "variable_density",
     "whiten",
 ]
 
@@ -146,6 +147,46 @@ def parzen_density(
         block = slice(first, first + step)
         density[block] = np.exp(-0.5 * squared_distances(queries[block], points)).sum(axis=1)
     return density * norm
+
+
+def variable_density(
+    X: ArrayLike, n_neighbors: int = 20, at: ArrayLike | None = None, n_jobs: int | None = None
+) -> NDArray[np.float64]:
+    r"""Density by normalised Gaussian kernels of variable bandwidth (footnote 2): each point spreads as far as it must.
+
+    .. math:: \rho(x) = \frac1n \sum_q (2\pi\sigma_q^2)^{-N/2} \exp\left(-\frac{\|x-f_q\|^2}{2\sigma_q^2}\right),
+              \qquad \sigma_q = \frac{R_q^K}{\sqrt{N + 2}}
+
+    A ball of radius R has this standard deviation in each direction. Where densities differ much, it is more accurate
+    than :func:`parzen_density`, which smooths modes away or leaves tails ragged.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+    n_neighbors : int, default=20
+        K.
+    at : array of shape (n_queries, n_features), optional
+        Where to estimate; at the points themselves by default.
+    n_jobs : int, optional
+        Threads of the neighbour search.
+
+    Examples
+    --------
+    >>> variable_density([[0.0], [1.0], [3.0]], n_neighbors=1).round(3)
+    array([0.286, 0.307, 0.116])
+    """
+    points = _points(X)
+    queries = points if at is None else _points(at)
+    n_features = points.shape[1]
+    sigma = knn_radius(points, n_neighbors, n_jobs=n_jobs) / np.sqrt(n_features + 2)
+    log_volume = n_features * (np.log(sigma) + 0.5 * np.log(2 * np.pi))
+    density = np.empty(len(queries))
+    step = max(1, _BLOCK_ENTRIES // len(points))
+    for first in range(0, len(queries), step):
+        block = slice(first, first + step)
+        exponent = -0.5 * squared_distances(queries[block], points) / sigma**2 - log_volume
+        density[block] = np.exp(exponent).mean(axis=1)
+    return density
 
 
 def knn_radius(
