@@ -31,7 +31,7 @@ _MEDIAN_SAMPLE = 2000
 
 
 def scott_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> NDArray[np.float64]:
-    r"""Scott's rule of thumb, one bandwidth a feature.
+    r"""Scott's rule of thumb, one bandwidth a feature (eq. 14).
 
     .. math:: \sqrt{\Sigma_{ii}} = r_i \, n^{-1/(N+4)}
 
@@ -87,7 +87,7 @@ def whiten(
     like: ArrayLike | None = None,
     weights: ArrayLike | None = None,
 ) -> tuple[NDArray[np.float64], float]:
-    r"""Points measured in bandwidths, :math:`\Sigma^{-1/2} x`, and :math:`\log \det \Sigma^{1/2}`.
+    r"""Points measured in bandwidths, :math:`\Sigma^{-1/2} x`, and :math:`\log \det \Sigma^{1/2}` (eq. 12).
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def whiten(
 def parzen_density(
     X: ArrayLike, bandwidth: float | str | ArrayLike = "scott", at: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    r"""Parzen estimate with a Gaussian kernel (eq. Parzen_estimate).
+    r"""Parzen estimate with a Gaussian kernel of unit volume (eqs 11, 12), near the density where it suits (eq. 24).
 
     .. math:: \rho(x) = \frac1n \sum_q |2\pi\Sigma|^{-1/2} \exp\left(-\tfrac12 (x-f_q)^T\Sigma^{-1}(x-f_q)\right)
 
@@ -220,7 +220,7 @@ def knn_radius(
 def knn_density(
     X: ArrayLike, n_neighbors: int, at: ArrayLike | None = None, n_jobs: int | None = None
 ) -> NDArray[np.float64]:
-    r"""Nearest-neighbour estimate of the density.
+    r"""Nearest-neighbour estimate of the density (eq. 60).
 
     .. math:: \rho_p \approx \frac{K}{n V_K}
 

@@ -27,9 +27,11 @@ __all__ = ["AdaptiveGaussian", "Gaussian", "LocalScaling"]
 
 
 class Gaussian(FixedBandwidth):
-    r"""Gaussian kernel of one bandwidth for all points (eq. gauss_k).
+    r"""Gaussian kernel of one bandwidth for all points (eqs 1, 13), radial (eq. 45).
 
     .. math:: A_{pq} = \exp\left(-\tfrac12 (f_p-f_q)^T \Sigma^{-1} (f_p-f_q)\right)
+
+    Bandwidths far beyond the data make k-means of kernel k-means (eq. 44).
 
     Parameters
     ----------
@@ -86,13 +88,13 @@ class Gaussian(FixedBandwidth):
 
 
 class AdaptiveGaussian(Kernel):
-    r"""Gaussian kernel with a bandwidth of its own at each point (eq. non normalized adaptive).
+    r"""Gaussian kernel with a bandwidth of its own at each point (eq. 48).
 
     .. math:: \kappa_p(f_p, f_q) = \exp\left(-\tfrac12 (f_p-f_q)^T \Sigma_p^{-1} (f_p-f_q)\right)
 
-    The affinity is the mean of :math:`\kappa_p` and :math:`\kappa_q`. Bandwidths come from the
-    density law (eq. adaptive_sigma) on nearest-neighbour densities; with the constant transform
-    they are the distances to the K-th nearest other point (eq. knn bandwidth).
+    The affinity is the mean of :math:`\kappa_p` and :math:`\kappa_q`, near the geodesic kernel's (eq. 49). Bandwidths come from the
+    density law (eq. 59) on nearest-neighbour densities; with the constant transform
+    they are the distances to the K-th nearest other point (eq. 61).
 
     Parameters
     ----------

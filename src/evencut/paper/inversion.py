@@ -93,7 +93,7 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
 
 
 def _identity_error(X: NDArray, sigma: float) -> float:
-    """Relative difference of eq. NC and of eq. wAA on normalised affinities, for one split."""
+    """Relative difference of eq. 10 and of eq. 42 on normalised affinities, for one split."""
     affinity = Gaussian(sigma).affinity(X)
     labels = (X[:, 0] > 0.5).astype(int)
     weighted = energy(normalized_affinity(affinity), labels, "average_association", degrees(affinity))

@@ -19,7 +19,7 @@ from ..theory import embedded_profile, euclidean_embedding, transformed_density
 from .draw import BLUE, GREY, ORANGE, heading
 from .frame import Claim, Figure
 
-__all__ = ["make"]
+__all__ = ["exact_distances", "mahalanobis", "make", "map_of", "points_of_square", "tensor_at"]
 
 _BALL = 0.09
 _CENTRES = np.array([[0.15, 0.2], [0.5, 0.5], [0.85, 0.25], [0.2, 0.85], [0.8, 0.8]])
@@ -27,11 +27,11 @@ _CENTRES = np.array([[0.15, 0.2], [0.5, 0.5], [0.85, 0.25], [0.2, 0.85], [0.8, 0
 
 def make(data: Path | None = None, small: bool = False) -> Figure:
     """Make the figure; no data needed."""
-    X = _points(500 if small else 1500)
-    tensor, image = _tensor(X), _map(X)
-    exact = cdist(image, image)
+    X = points_of_square(500 if small else 1500)
+    tensor, image = tensor_at(X), map_of(X)
+    exact = exact_distances(X)
     paths = Geodesic(n_neighbors=24, metric=tensor).distances(X)
-    straight = _mahalanobis(X, tensor)
+    straight = mahalanobis(X, tensor)
     edges = np.linspace(0, np.quantile(exact, 0.99), 13)
     errors = {name: _errors(exact, found, edges) for name, found in (("Mahalanobis", straight), ("Dijkstra", paths))}
     theorem, shift = _theorem_error(paths[:200, :200])
@@ -81,18 +81,23 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
     )
 
 
-def _points(n_samples: int) -> NDArray[np.float64]:
+def points_of_square(n_samples: int) -> NDArray[np.float64]:
     """Points of the unit square, not uniform: denser to the upper right."""
     return np.random.default_rng(0).uniform(size=(n_samples, 2)) ** 0.8
 
 
-def _map(X: NDArray) -> NDArray[np.float64]:
+def map_of(X: NDArray) -> NDArray[np.float64]:
     """A smooth map of the unit square onto a convex region, so that straight lines there are geodesics here."""
     x, y = X.T
     return np.column_stack([x + 0.6 * x**2, y * (0.45 + 0.55 * y) + 0.5 * x])
 
 
-def _tensor(X: NDArray) -> NDArray[np.float64]:
+def exact_distances(X: NDArray) -> NDArray[np.float64]:
+    """Geodesic distances under the metric that the map pulls back: straight lines of its image."""
+    return cdist(map_of(X), map_of(X))
+
+
+def tensor_at(X: NDArray) -> NDArray[np.float64]:
     """The metric the map pulls back: J'J with J its matrix of derivatives."""
     x, y = X.T
     jacobian = np.zeros((len(X), 2, 2))
@@ -102,7 +107,8 @@ def _tensor(X: NDArray) -> NDArray[np.float64]:
     return np.transpose(jacobian, (0, 2, 1)) @ jacobian
 
 
-def _mahalanobis(X: NDArray, tensor: NDArray) -> NDArray[np.float64]:
+def mahalanobis(X: NDArray, tensor: NDArray) -> NDArray[np.float64]:
+    """Distances between all points by the tensor at the first of each pair."""
     offsets = X[None] - X[:, None]
     return np.sqrt(np.einsum("pqi,pij,pqj->pq", offsets, tensor, offsets))
 
@@ -130,12 +136,12 @@ def _ellipse(centre: NDArray) -> NDArray[np.float64]:
     """The points at distance _BALL of the centre under the tensor there."""
     angle = np.linspace(0, 2 * np.pi, 100)
     circle = _BALL * np.column_stack([np.cos(angle), np.sin(angle)])
-    root = np.linalg.cholesky(_tensor(centre[None])[0])
+    root = np.linalg.cholesky(tensor_at(centre[None])[0])
     return centre + np.linalg.solve(root.T, circle.T).T
 
 
 def _roundness(centre: NDArray) -> float:
-    radius = np.linalg.norm(_map(_ellipse(centre)) - _map(centre[None]), axis=1)
+    radius = np.linalg.norm(map_of(_ellipse(centre)) - map_of(centre[None]), axis=1)
     return float(radius.max() / radius.min())
 
 
@@ -144,7 +150,7 @@ def _draw_balls(left: Any, X: NDArray, right: Any, image: NDArray) -> None:
         ax.scatter(*points.T, s=2, color=GREY, alpha=0.5, linewidths=0)
         ax.set(aspect="equal", xticks=[], yticks=[])
     for centre, color in zip(_CENTRES, PALETTE):
-        for ax, ball in ((left, _ellipse(centre)), (right, _map(_ellipse(centre)))):
+        for ax, ball in ((left, _ellipse(centre)), (right, map_of(_ellipse(centre)))):
             ax.fill(*ball.T, color=color, alpha=0.35, lw=0)
             ax.plot(*ball.T, color=color, lw=1.5)
     heading(left, "(a) balls of the metric tensor")
