@@ -15,7 +15,8 @@ class KernelKMeans(KernelClustering):
 
     .. math:: -\sum_k \frac{\sum_{pq \in S_k} A_{pq}}{|S_k|}
 
-    Prone to isolating dense clumps (Breiman's bias; k-means at large bandwidths, eq. 44) unless `equalize` or an adaptive kernel evens the density.
+    Prone to isolating dense clumps (Breiman's bias) unless `equalize` or an adaptive kernel evens the density; with a
+    Gaussian kernel of large bandwidth it is k-means (eq. 44).
     Parameters and attributes are those of :class:`KernelClustering`, without `criterion`.
 
     Examples

@@ -232,8 +232,8 @@ class ProbabilisticKMeans(ClusterMixin, BaseEstimator):
         for name in ("n_clusters", "n_bins", "n_init", "max_iter"):
             check_count(name, getattr(self, name))
         for name, least in (("width", "positive"), ("smoothing", "zero or more")):
-            value = getattr(self, name)
-            wrong = not isinstance(value, Real) or isinstance(value, bool) or not np.isfinite(value) or value < 0
+            value: Any = getattr(self, name)
+            wrong = not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < np.inf
             if wrong or (least == "positive" and value == 0):
                 raise ValueError(f"{name}={value!r} must be a number, {least}.")
 

@@ -93,7 +93,7 @@ class MetricGrid:
             found[row, near] = straight[near] * 0.5 * (slow_here[row] + slow_there[near])
         return found
 
-    def _at(self, field: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _at(self, field: NDArray[np.float64], points: Points) -> NDArray[np.float64]:
         """The field between the nodes, linearly; points outside the grid have the value at its edge."""
         return map_coordinates(field, (points - self.origin).T / self.step, order=1, mode="nearest")
 

@@ -92,9 +92,9 @@ class AdaptiveGaussian(Kernel):
 
     .. math:: \kappa_p(f_p, f_q) = \exp\left(-\tfrac12 (f_p-f_q)^T \Sigma_p^{-1} (f_p-f_q)\right)
 
-    The affinity is the mean of :math:`\kappa_p` and :math:`\kappa_q`, near the geodesic kernel's (eq. 49). Bandwidths come from the
-    density law (eq. 59) on nearest-neighbour densities; with the constant transform
-    they are the distances to the K-th nearest other point (eq. 61).
+    The affinity is the mean of :math:`\kappa_p` and :math:`\kappa_q`, near the geodesic kernel's (eq. 49).
+    Bandwidths come from the density law (eq. 59) on nearest-neighbour densities; with the constant transform they are
+    the distances to the K-th nearest other point (eq. 61).
 
     Parameters
     ----------

@@ -165,7 +165,7 @@ class Geodesic(Kernel):
                 f"metric={self.metric!r} is not known; choose 'density', 'euclidean' or give a function or an array."
             )
         if at is not None and not callable(self.metric):
-            raise ValueError("paths='fast_marching' needs the metric between the points too: give a name or a function.")
+            raise ValueError("paths='fast_marching' needs the metric between points too: give a name or a function.")
         tensor = np.asarray(self.metric(places) if callable(self.metric) else self.metric, dtype=np.float64)
         if tensor.ndim == 1:
             if tensor.shape != (len(places),) or not (tensor > 0).all():

@@ -76,6 +76,13 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
                 "No split exceeds that value.",
                 f"best of {len(others)} random splits {others.max():.2f}; best of the curve {value.max():.3f}",
                 max(others.max(), value.max()) <= bound * (1 + 1e-12),
+                at="Lemma 2",
+            ),
+            Claim.judge(
+                "Lemma 1: the ratio of sums lies between two ratios.",
+                f"largest violation {_ratio_violation():.0e} for 10 000 random quadruples",
+                _ratio_violation() <= 1e-12,
+                at="Lemma 1",
             ),
             Claim.judge(
                 "Kernel k-means with a bandwidth good for density estimation follows the Gini criterion.",
@@ -130,6 +137,13 @@ def _random_values(density: NDArray, cell: float, n_splits: int) -> NDArray[np.f
         labels = np.searchsorted(ends, np.arange(len(density)), side="right") % 2
         values.append(1 - continuous_gini_criterion(density, labels, cell))
     return np.array(values)
+
+
+def _ratio_violation() -> float:
+    """By how much (a + c)/(b + d) leaves the interval of a/b and c/d at most, over the larger one."""
+    a, b, c, d = np.random.default_rng(0).uniform(1e-3, 1, size=(4, 10_000))
+    low, high, middle = np.minimum(a / b, c / d), np.maximum(a / b, c / d), (a + c) / (b + d)
+    return float(np.max(np.maximum(low - middle, middle - high) / high, initial=0.0))
 
 
 def _kernel_against_gini(

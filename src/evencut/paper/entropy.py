@@ -46,8 +46,8 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
         "entropy",
         "Section 1.2.1: probabilistic k-means and entropy",
         "(a) Minus the log-likelihood per point of data with two bumps under ever richer models of one cluster, beside "
-        "the entropy of the true distribution. (b) Entropy and Gini criteria of splits of an even density, by the share "
-        "of the smaller part. (c) Two clusters of which one has a tenth of the points: the share found.",
+        "the entropy of the true distribution. (b) Entropy and Gini criteria of splits of an even density, by the "
+        "share of the smaller part. (c) Two clusters of which one has a tenth of the points: the share found.",
         picture,
         [
             Claim.judge(

@@ -11,9 +11,12 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["N_EQUATIONS", "Checked", "Equation", "differ", "equation", "equations", "exceed"]
+from ..affinity import as_affinity
+from ..kernels import Kernel
+
+__all__ = ["N_EQUATIONS", "Checked", "Equation", "differ", "equation", "equations", "exceed", "matrix_of"]
 
 #: Numbered equations of the paper.
 N_EQUATIONS = 68
@@ -116,6 +119,19 @@ def exceed(smaller: ArrayLike, larger: ArrayLike, what: str = "largest violation
     larger = np.asarray(larger, dtype=np.float64)
     over = np.max(np.asarray(smaller, dtype=np.float64) - larger) / np.abs(larger).max()
     return Checked(max(0.0, float(over)), _ROUNDING, what)
+
+
+def matrix_of(kernel: Kernel, X: NDArray[np.floating]) -> NDArray[np.float64]:
+    """All entries of a kernel's affinity.
+
+    Examples
+    --------
+    >>> from evencut.kernels import KNN
+    >>> matrix_of(KNN(1), np.array([[0.0], [1.0]]))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    return np.asarray(as_affinity(kernel.affinity(X)).part(slice(None)), dtype=np.float64)
 
 
 def _find(name: str) -> Any:

@@ -12,7 +12,7 @@ from ..criteria import average_association, energy
 from ..datasets import make_growing_density
 from ..kernels import AdaptiveGaussian, Gaussian, Geodesic
 from ..theory import embedded_profile, euclidean_embedding, kernel_pca, transformed_density
-from .equation_table import Checked, differ, equation
+from .equation_table import Checked, differ, equation, matrix_of
 from .riemann import exact_distances, mahalanobis, map_of, points_of_square, tensor_at
 
 
@@ -33,7 +33,7 @@ def _embedding() -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
 @equation(41, "Weights count the errors of kernel k-means.", "criteria.average_association")
 def _weighted_errors() -> Checked:
     X, labels, weights = _points()
-    kernel = Gaussian(0.8).affinity(X)
+    kernel = matrix_of(Gaussian(0.8), X)
     phi = kernel_pca(average_association(kernel), len(X))
     total = 0.0
     for k in range(3):
@@ -46,9 +46,9 @@ def _weighted_errors() -> Checked:
 @equation(42, "Weighted average association is that of replicated points.", "criteria.average_association")
 def _weighted_association() -> Checked:
     X, labels, weights = _points()
-    many = Gaussian(0.8).affinity(np.repeat(X, weights, axis=0))
+    many = matrix_of(Gaussian(0.8), np.repeat(X, weights, axis=0))
     repeated = energy(many, np.repeat(labels, weights), "average_association")
-    return differ(energy(Gaussian(0.8).affinity(X), labels, "average_association", weights), repeated)
+    return differ(energy(matrix_of(Gaussian(0.8), X), labels, "average_association", weights), repeated)
 
 
 @equation(43, "Weights multiply the density.", "affinity.density_law", "criteria.pose")
@@ -67,7 +67,7 @@ def _large_bandwidth() -> Checked:
     sigma, squared = 200.0, squared_distances(X)
     errors = sum(((X[labels == k] - X[labels == k].mean(axis=0)) ** 2).sum() for k in range(3))
     pairs = sum(squared[np.ix_(labels == k, labels == k)].sum() / (2 * np.sum(labels == k)) for k in range(3))
-    taylor = sigma**2 * (energy(Gaussian(sigma).affinity(X), labels, "average_association") + len(X))
+    taylor = sigma**2 * (energy(matrix_of(Gaussian(sigma), X), labels, "average_association") + len(X))
     return differ([pairs, taylor], [errors, errors], 1e-3)
 
 
@@ -75,14 +75,14 @@ def _large_bandwidth() -> Checked:
 def _radial() -> Checked:
     X, _, _ = _points()
     turn = np.array([[np.cos(0.7), -np.sin(0.7)], [np.sin(0.7), np.cos(0.7)]])
-    return differ(Gaussian(0.8).affinity(X @ turn), Gaussian(0.8).affinity(X))
+    return differ(matrix_of(Gaussian(0.8), X @ turn), matrix_of(Gaussian(0.8), X))
 
 
 @equation(46, "A geodesic kernel is a radial function of geodesic distances.", "kernels.Geodesic")
 def _geodesic() -> Checked:
     X, _, _ = _points()
     kernel = Geodesic(8, bandwidth=1.5)
-    return differ(kernel.affinity(X), np.exp(-kernel.distances(X) ** 2 / (2 * 1.5**2)))
+    return differ(matrix_of(kernel, X), np.exp(-kernel.distances(X) ** 2 / (2 * 1.5**2)))
 
 
 @equation(47, "Nearby, the geodesic distance is about the Mahalanobis one.", "kernels.Geodesic")
@@ -99,7 +99,7 @@ def _adaptive() -> Checked:
     X, _, _ = _points()
     matrices = np.linalg.inv(tensor_at(X**2 / (1 + X**2)))
     one_way = np.exp(-0.5 * mahalanobis(X, np.linalg.inv(matrices)) ** 2)
-    return differ(AdaptiveGaussian(covariances=matrices).affinity(X), 0.5 * (one_way + one_way.T))
+    return differ(matrix_of(AdaptiveGaussian(covariances=matrices), X), 0.5 * (one_way + one_way.T))
 
 
 @equation(49, "It is about the geodesic kernel where the tensor changes slowly.", "kernels.AdaptiveGaussian")

@@ -1,4 +1,4 @@
-"""Equations 20 to 40: the continuous Gini criterion, what kernel k-means has to do with it, and the proof of the bias."""
+"""Equations 20 to 40: the continuous Gini criterion, how kernel k-means approximates it, and the proof of the bias."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..criteria import energy
 from ..estimators import dominant_set
 from ..kernels import Disc
 from ..theory import continuous_gini_criterion, gini_approximation, gini_supremum, mode_split, parzen_energy
-from .equation_table import Checked, differ, equation, exceed
+from .equation_table import Checked, differ, equation, exceed, matrix_of
 
 _GRID = np.linspace(-6, 8, 7001)
 _CELL = float(_GRID[1] - _GRID[0])
@@ -211,7 +211,7 @@ def _both() -> Checked:
 @equation(39, "Average association of one cluster alone.", "estimators.dominant_set")
 def _one_cluster() -> Checked:
     X = np.random.default_rng(0).uniform(size=(60, 2))
-    affinity = Disc(0.3).affinity(X).toarray() - np.eye(60)
+    affinity = matrix_of(Disc(0.3), X) - np.eye(60)
     found = dominant_set(affinity)
     # At a clique every member has the same share, and cohesion (with 1/2 on the diagonal) is its mean affinity.
     own = affinity[np.ix_(found.members, found.members)] + 0.5 * np.eye(len(found.members))

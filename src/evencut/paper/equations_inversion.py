@@ -9,7 +9,7 @@ from ..affinity import degrees, equalize, parzen_density, squared_distances
 from ..criteria import energy
 from ..kernels import Gaussian
 from ..theory import density_inversion, euclidean_embedding, modified_distances, normalized_affinity
-from .equation_table import Checked, differ, equation
+from .equation_table import Checked, differ, equation, matrix_of
 
 _SIGMA = 0.5
 
@@ -22,7 +22,7 @@ def _points() -> NDArray[np.float64]:
 def _normalized() -> Checked:
     X = _points()
     modified = modified_distances(squared_distances(X), _SIGMA)
-    return differ(normalized_affinity(Gaussian(_SIGMA).affinity(X)), np.exp(-modified / (2 * _SIGMA**2)))
+    return differ(normalized_affinity(matrix_of(Gaussian(_SIGMA), X)), np.exp(-modified / (2 * _SIGMA**2)))
 
 
 @equation(63, "The modified distances.", "theory.modified_distances")
@@ -62,14 +62,14 @@ def _inverted_with_weights() -> Checked:
 @equation(67, "Degrees of a Gaussian kernel are proportional to the density.", "affinity.degrees", "criteria.pose")
 def _degrees() -> Checked:
     X = _points()
-    degree, density = degrees(Gaussian(_SIGMA).affinity(X)), parzen_density(X, _SIGMA)
+    degree, density = degrees(matrix_of(Gaussian(_SIGMA), X)), parzen_density(X, _SIGMA)
     return differ(degree / degree.mean(), density / density.mean())
 
 
 @equation(68, "On equal degrees NC, AA and AC are one criterion.", "affinity.equalize", "criteria.average_cut")
 def _one_criterion() -> Checked:
     X = _points()
-    even = equalize(Gaussian(_SIGMA).affinity(X), tol=1e-12)
+    even = equalize(matrix_of(Gaussian(_SIGMA), X), tol=1e-12)
     labels = (X[:, 0] > 0.3).astype(int)
     names = ("normalized_cut", "average_association", "average_cut")
     normalized, association, cut = (energy(even, labels, name) for name in names)

@@ -11,7 +11,7 @@ from ..criteria import average_association, energy
 from ..estimators import ProbabilisticKMeans
 from ..kernels import Gaussian
 from ..theory import entropy_criterion, gini_criterion, gini_impurity, kernel_pca, parzen_energy
-from .equation_table import Checked, differ, equation, exceed
+from .equation_table import Checked, differ, equation, exceed, matrix_of
 
 _SIGMA = 0.8
 
@@ -25,7 +25,7 @@ def _points(n_samples: int = 60) -> tuple[NDArray[np.float64], NDArray[np.int64]
 def _embedded() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
     """A kernel matrix, points whose inner products it holds, and labels."""
     X, labels = _points()
-    kernel = Gaussian(_SIGMA).affinity(X)
+    kernel = matrix_of(Gaussian(_SIGMA), X)
     return kernel, kernel_pca(average_association(kernel), len(X)), labels
 
 
@@ -45,7 +45,7 @@ def _inside(matrix: NDArray, labels: NDArray) -> NDArray[np.float64]:
 @equation(1, "The Gaussian kernel of one bandwidth.", "kernels.Gaussian")
 def _gaussian() -> Checked:
     X, _ = _points()
-    return differ(Gaussian(_SIGMA).affinity(X), np.exp(-squared_distances(X) / (2 * _SIGMA**2)))
+    return differ(matrix_of(Gaussian(_SIGMA), X), np.exp(-squared_distances(X) / (2 * _SIGMA**2)))
 
 
 @equation(2, "The k-means criterion: squared distances to the means.", "ProbabilisticKMeans")
@@ -136,7 +136,7 @@ def _density_kernel() -> Checked:
 @equation(13, "The Gaussian profile.", "kernels.Gaussian")
 def _profile() -> Checked:
     t = np.linspace(0, 5, 40)[:, None]
-    return differ(Gaussian(1.0).affinity(t)[0], norm.pdf(t[:, 0]) / norm.pdf(0))
+    return differ(matrix_of(Gaussian(1.0), t)[0], norm.pdf(t[:, 0]) / norm.pdf(0))
 
 
 @equation(14, "Scott's rule of thumb.", "affinity.scott_bandwidth")
@@ -148,7 +148,7 @@ def _scott() -> Checked:
 @equation(15, "Kernel k-means is minus the sum of the clusters' densities at their points.", "theory.parzen_energy")
 def _parzen_energy() -> Checked:
     X, labels = _points()
-    normalized = Gaussian(_SIGMA).affinity(X) / (2 * np.pi * _SIGMA**2)
+    normalized = matrix_of(Gaussian(_SIGMA), X) / (2 * np.pi * _SIGMA**2)
     return differ(parzen_energy(X, labels, _SIGMA), energy(normalized, labels, "average_association"))
 
 

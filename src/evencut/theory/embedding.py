@@ -52,7 +52,7 @@ def euclidean_shift(squared_distances: ArrayLike) -> float:
 
 
 def euclidean_embedding(squared_distances: ArrayLike) -> tuple[NDArray[np.float64], float]:
-    r"""Points whose distances are :math:`\widetilde d_{pq}`, and the constant :math:`h^2` (Theorem 3; eqs 50, 54, 55 and 64).
+    r"""Points whose distances are :math:`\widetilde d_{pq}`, and the constant :math:`h^2` (eqs 50, 54, 55 and 64).
 
     Returns
     -------
