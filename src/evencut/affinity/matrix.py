@@ -76,7 +76,7 @@ class Affinity(Protocol):
         return 0.0
 
     def degrees(self) -> NDArray[np.float64]:
-        r"""Node degrees :math:`d_p = \sum_q A_{pq}`, for a Gaussian kernel proportional to the density (eq. 67)."""
+        r"""Node degrees :math:`d_p = \sum_q A_{pq}`."""
         return np.asarray(self @ np.ones(self.shape[1]), dtype=np.float64)
 
     def links(
@@ -241,7 +241,7 @@ def as_affinity(matrix: AffinityLike | ArrayLike) -> Affinity:
 
 
 def degrees(affinity: AffinityLike) -> NDArray[np.float64]:
-    r"""Node degrees :math:`d_p = \sum_q A_{pq}`.
+    r"""Node degrees :math:`d_p = \sum_q A_{pq}`, for a Gaussian kernel proportional to the density (eq. 67).
 
     Examples
     --------
