@@ -33,6 +33,7 @@ FIGURES = (
     "mds",
     "grabcut",
     "table1",
+    "photo_bandwidth",
     "ncut",
     "pairs",
     "inversion",
@@ -59,7 +60,8 @@ def make(name: str, *, data: Path | None = None, small: bool = False, **options:
     small : bool, default=False
         Fewer points and coarser sweeps: the same claims in a fraction of the time.
     **options
-        Of `table1` only: `folder`, where finished photos are kept, and `subset`, how many photos to take.
+        Of `table1`: `folder`, where finished photos are kept. Of it and `photo_bandwidth`: `subset`, how many photos
+        to take.
 
     Returns
     -------
