@@ -26,10 +26,11 @@ extensions = [
     "built_in_math",
     "public_names",
     "measured_pages",
+    "paper_page",
     "inner_links",
 ]
 
-exclude_patterns = ["_build", "examples", "gallery/*.md5", "gallery/**/*.ipynb"]
+exclude_patterns = ["_build", "examples", "reproduced", "gallery/*.md5", "gallery/**/*.ipynb"]
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
 myst_heading_anchors = 3
 default_role = "literal"

@@ -65,7 +65,7 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
                 all(gaps[name] < 0.5 * gaps["fixed Gaussian"] for name in near),
             ),
             Claim.judge(
-                "Exact equalisation (ours) makes equal what the paper makes nearly equal.",
+                "(Not in the paper.) Exact equalisation makes equal what weights and kernels make nearly equal.",
                 f"gap {gaps['exact equalisation']:.1e}, degrees equal to {spreads['exact equalisation']:.1e}",
                 gaps["exact equalisation"] < 1e-8,
             ),

@@ -19,7 +19,7 @@ from .table1 import BANDWIDTH, CELLS, choose_photos, noisy_lab
 
 __all__ = ["make"]
 
-_BANDWIDTHS = (0.35, 0.5, BANDWIDTH, 1.0, 1.4)
+_BANDWIDTHS = (0.35, BANDWIDTH, 1.4)
 _CRITERIA = {"average_association": ("AA", BLUE), "normalized_cut": ("NC", ORANGE)}
 _ALL_PHOTOS = 50
 
