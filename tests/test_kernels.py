@@ -52,7 +52,10 @@ def test_affinities_do_not_depend_on_order_place_or_threads(kernel, rng):
     assert (dense(kernel.affinity(X, n_jobs=2)) == A).all()
 
 
-@pytest.mark.parametrize("kernel", [LocalScaling(5), AdaptiveGaussian(5), KNN(5), Geodesic(5), Gaussian()], ids=repr)
+UNIT_FREE = [LocalScaling(5), AdaptiveGaussian(5), KNN(5), Geodesic(5), Gaussian(), Disc()]
+
+
+@pytest.mark.parametrize("kernel", UNIT_FREE, ids=repr)
 def test_adaptive_and_ruled_kernels_do_not_depend_on_the_unit(kernel):
     np.testing.assert_allclose(dense(kernel.affinity(1000 * X)), dense(kernel.affinity(X)), atol=1e-6)
 

@@ -9,9 +9,10 @@ import pytest
 import evencut.paper
 from evencut.cli import main
 from evencut.paper import FIGURES, Claim, DataMissing, Figure, make
+from evencut.paper.contents import CONTENTS
 from evencut.paper.frame import find_data
 from evencut.paper.index_page import page
-from evencut.paper.results import page_of, results_of
+from evencut.paper.results import claims_about, page_of, results_of
 
 NEEDS_DATA = {"labelme", "grabcut", "table1", "photo_bandwidth"}
 KEPT = Path(__file__).parents[1] / "docs" / "reproduced" / "results.json"
@@ -127,7 +128,7 @@ def test_the_body_of_the_documentation_tells_every_claim_with_its_test():
     assert "![Figure 1: a title](reproduced/fig1.png)" in body
     assert "`evencut reproduce fig1`" in body
     assert r"| eq. 9 | a \| b | pass | `test_the_claims_hold[fig1]` |" in body
-    assert "| Figure 1 | [`fig1`](#made-fig1) | **fail** |" in body
+    assert "| Figure 1 | [`fig1`](#made-fig1) | 1 pass, 1 **fail** |" in body
     assert "- `labelme` needs data" in body
 
 
@@ -137,6 +138,8 @@ def test_the_kept_results_cover_the_paper():
     claims = [claim for one in kept["figures"] for claim in one["claims"]]
     assert sum(not claim["says"].startswith("(Not in the paper.)") for claim in claims) >= 80
     assert all(claim["why"] for claim in claims if claim["verdict"] != "pass")
+    for item in (item for item in CONTENTS if not item.startswith("Equation")):
+        assert claims_about(item, kept["figures"]), f"no claim is about {item}"
     table = next(one for one in kept["figures"] if one["name"] == "table1")
     assert table["numbers"]["photos"] == 50
 
@@ -170,6 +173,18 @@ def test_the_command_makes_all_and_skips_what_lacks_data(run, tmp_path, monkeypa
     html = (tmp_path / "out/paper/index.html").read_text(encoding="utf-8")
     assert "degrees.png" in html
     assert "labelme: needs" in html
+
+
+def test_a_figure_made_again_takes_its_place_in_the_results(run, tmp_path):
+    folder = tmp_path / "out" / "paper"
+    folder.mkdir(parents=True)
+    old = {"figures": [{"name": "fig1"}, {"name": "degrees", "claims": []}], "skipped": [["labelme", "needs data"]]}
+    (folder / "results.json").write_text(json.dumps(old), encoding="utf-8")
+    assert run("reproduce", "degrees").code == 0
+    new = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    assert new["skipped"] == old["skipped"]
+    assert new["figures"][0] == {"name": "fig1"}
+    assert len(new["figures"][1]["claims"]) == 4
 
 
 def test_a_claim_that_fails_fails_the_command(run, monkeypatch):

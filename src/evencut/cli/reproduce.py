@@ -39,6 +39,7 @@ def reproduce(
 ) -> None:
     """Make figures and tables of the paper again and judge its claims; 1 if one fails and we cannot say why."""
     from evencut.paper import FIGURES, DataMissing
+    from evencut.paper.results import results_of
     from evencut.plotting import require_matplotlib
 
     check_name("figure", name, [*FIGURES, "all"])
@@ -59,10 +60,11 @@ def reproduce(
         _print(figure)
     if name == "all":
         _write_page(folder, made, skipped)
-        _write_results(folder, made, skipped)
+        _write_results(folder, results_of(made, skipped))
         _print_summary(made, skipped)
         say(f"wrote {folder / 'index.html'} and results.json")
     else:
+        _renew_results(folder, results_of(made))
         say(f"wrote {folder / name}.png, .svg and .json")
     if any(figure.surprises for figure in made):
         raise typer.Exit(1)
@@ -114,12 +116,20 @@ def _print_summary(made: list[Any], skipped: list[tuple[str, str]]) -> None:
         print(f"not made: {', '.join(name for name, _ in skipped)}")
 
 
-def _write_results(folder: Path, made: list[Any], skipped: list[tuple[str, str]]) -> None:
+def _write_results(folder: Path, results: dict[str, Any]) -> None:
     """What the documentation's page is made from."""
-    from evencut.paper.results import results_of
-
     with whole_file(folder / "results.json") as file:
-        file.write((json.dumps(results_of(made, skipped), indent=1, ensure_ascii=False) + "\n").encode())
+        file.write((json.dumps(results, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def _renew_results(folder: Path, new: dict[str, Any]) -> None:
+    """Put one figure in the place of its former results, where all have been made in this folder before."""
+    path = folder / "results.json"
+    if path.is_file():
+        before = json.loads(path.read_text(encoding="utf-8"))
+        made = {figure["name"]: figure for figure in new["figures"]}
+        figures = [made.get(figure["name"], figure) for figure in before["figures"]]
+        _write_results(folder, before | {"figures": figures})
 
 
 def _write_page(folder: Path, made: list[Any], skipped: list[tuple[str, str]]) -> None:

@@ -66,11 +66,13 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
                 f"{', '.join(map(str, np.flatnonzero(gini) + 1))} stands alone; "
                 f"the entropy criterion puts {share:.0%} of the points there",
                 isolates,
+                at="Theorem 1",
             ),
             Claim.judge(
                 "Theorem 2: L(s_ε) tends to Eρ + sup ρ as ε tends to 0.",
                 f"{value[-1]:.3f} at ε = {epsilons[-1] / density.max():.0e} sup ρ, against {bound:.3f}",
                 0 <= gap < 0.01,
+                at="Theorem 2",
             ),
             Claim.judge(
                 "No split exceeds that value.",
@@ -89,6 +91,7 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
                 f"correlation {agreement:.3f} over {len(cuts)} splits of {n_samples} points (Scott's bandwidth for "
                 "the narrower bump)",
                 agreement > 0.9,
+                at="eq. 25",
             ),
         ],
         {"counts": counts, "epsilon": epsilons, "L": value, "supremum": bound, "correlation": agreement},

@@ -11,7 +11,7 @@ CONTENTS: dict[str, tuple[str, ...]] = {
     "Figure 1": ("fig1",),
     "Figure 2": ("fig2",),
     "Theorem 1": ("breiman",),
-    "Theorem 2": ("breiman", "clusters"),
+    "Theorem 2": ("breiman",),
     "Lemma 1": ("breiman",),
     "Lemma 2": ("breiman",),
     "Figure 3": ("labelme",),

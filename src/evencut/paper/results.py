@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from .contents import CONTENTS, UNTESTED, heading_of
 from .equation_table import equations
 from .frame import OURS, Figure
 
-__all__ = ["page_of", "results_of"]
+__all__ = ["claims_about", "page_of", "results_of"]
 
 _MARKS = {"pass": "pass", "fail": "**fail**", "not tested": "*not tested*"}
 _TEST = "tests/test_paper.py"
@@ -78,17 +79,44 @@ def _summary(figures: list[dict[str, Any]]) -> str:
 
 
 def _contents(figures: list[dict[str, Any]]) -> str:
-    """Every numbered figure, table, theorem, lemma and example with the verdict of what makes it."""
-    verdict = {figure["name"]: figure["verdict"] for figure in figures}
-    rows = ["| item of the paper | made by | verdict |", "|---|---|---|"]
+    """Every numbered figure, table, theorem, lemma and example with the verdicts of its claims, and the equations."""
+    made = {figure["name"] for figure in figures}
+    rows = ["| item of the paper | made by | claims |", "|---|---|---|"]
     for item, names in CONTENTS.items():
         if item.startswith("Equation"):
             continue
-        made = [name for name in names if name in verdict]
-        worst = [v for v in ("fail", "not tested", "pass") if v in {verdict[name] for name in made}]
-        links = ", ".join(f"[`{name}`](#{_anchor(name)})" for name in made)
-        rows.append(f"| {item} | {links or '-'} | {_MARKS[worst[0]] if worst else 'not made'} |")
+        links = ", ".join(f"[`{name}`](#{_anchor(name)})" for name in names if name in made)
+        rows.append(f"| {item} | {links or '-'} | {_counted(claims_about(item, figures)) or 'not made'} |")
+    found = [claim for figure in figures if figure["name"] == "equations" for claim in figure["claims"]]
+    if found:
+        rows.append(f"| Equations 1 to {len(found)} | [`equations`](#{_anchor('equations')}) | {_counted(found)} |")
     return "\n".join(rows)
+
+
+def claims_about(item: str, figures: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """The paper's claims about one numbered item: those that name it, and of its own figure those that name no other.
+
+    Examples
+    --------
+    >>> claim = {"says": "a", "at": "Figure 1c"}
+    >>> figures = [{"name": "dominant", "title": "Section 2.3", "claims": [claim]}]
+    >>> claims_about("Figure 1", figures), claims_about("Figure 11", figures)
+    ([{'says': 'a', 'at': 'Figure 1c'}], [])
+    """
+    named = re.compile(rf"{item}(?!\d)")
+    found = []
+    for figure in figures:
+        own = bool(named.search(figure["title"]))
+        for claim in figure["claims"]:
+            is_elsewhere = claim["at"].split(" ")[0] in ("Figure", "Table", "Theorem", "Lemma", "Example")
+            if named.match(claim["at"]) or (own and not is_elsewhere):
+                found.append(claim)
+    return [claim for claim in found if not claim["says"].startswith(OURS)]
+
+
+def _counted(claims: list[dict[str, str]]) -> str:
+    count = {verdict: sum(claim["verdict"] == verdict for claim in claims) for verdict in _MARKS}
+    return ", ".join(f"{number} {_MARKS[verdict]}" for verdict, number in count.items() if number)
 
 
 def _section(figure: dict[str, Any], picture: str | None) -> str:
