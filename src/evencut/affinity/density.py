@@ -152,7 +152,7 @@ def parzen_density(
 def variable_density(
     X: ArrayLike, n_neighbors: int = 20, at: ArrayLike | None = None, n_jobs: int | None = None
 ) -> NDArray[np.float64]:
-    r"""Density by normalised Gaussian kernels of variable bandwidth (footnote 2): each point spreads as far as it must.
+    r"""Density by normalised Gaussian kernels of variable bandwidth (footnote 3): each point spreads as far as it must.
 
     .. math:: \rho(x) = \frac1n \sum_q (2\pi\sigma_q^2)^{-N/2} \exp\left(-\frac{\|x-f_q\|^2}{2\sigma_q^2}\right),
               \qquad \sigma_q = \frac{R_q^K}{\sqrt{N + 2}}

@@ -107,7 +107,7 @@ class AdaptiveGaussian(Kernel):
     covariances : array of shape (n_samples, n_features, n_features), optional
         A matrix :math:`\Sigma_p` for each point, instead of the density law.
     normalize : bool, default=False
-        Give each point's kernel the same volume, :math:`|\Sigma_p|^{-1/2} \kappa_p` (eq. 12, footnote 2), up to one
+        Give each point's kernel the same volume, :math:`|\Sigma_p|^{-1/2} \kappa_p` (eq. 12, footnote 3), up to one
         constant. Right for estimating a density (:func:`evencut.affinity.variable_density`) and wrong for
         clustering: it undoes the equalisation, and brings Breiman's bias back.
     memory : float, optional

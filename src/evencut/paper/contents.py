@@ -54,7 +54,7 @@ UNTESTED: tuple[tuple[str, str, str], ...] = (
         "The problem is that of another paper.",
     ),
     (
-        "Footnote 5",
+        "Footnote 6",
         "K-means is a common heuristic after spectral relaxation.",
         "It is a remark on the literature; evencut's own starts are made so.",
     ),

@@ -1,4 +1,4 @@
-"""Footnote 2: variable kernels of equal volume estimate densities well, and bring Breiman's bias back."""
+"""Footnote 3: variable kernels of equal volume estimate densities well, and bring Breiman's bias back."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
         clusters(ax, X, found, f"{name}: ARI {scores[name]:.2f}")
     return Figure(
         "normalized",
-        "Footnote 2: normalised variable kernels",
+        "Footnote 3: normalised variable kernels",
         "Left: a narrow and a wide bump of as many points; their true density and two estimates. Right: the moons with "
         "a clump, cut in two by kernel k-means with adaptive Gaussian kernels, as in Figure 1d and of equal volume.",
         picture,

@@ -52,7 +52,7 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
     axes[0].set(xlabel="distance from the others", ylabel="normalised cut", ylim=(0, 1.2))
     axes[0].legend(fontsize=9)
     heading(axes[0], "(a) cost of splitting off, zero diagonal")
-    clusters(axes[1], X, inverted, "(b) AA with A/(d d'): the tail is split off", size=8)
+    clusters(axes[1], X, inverted, "(b) AA with A/(d d'): a sparse point is split off", size=8)
     _draw_cures(axes[2], sigmas, cures)
     counts = {name: int(np.sum(np.array(found) > 0.98)) for name, found in cures.items()}
     return Figure(
