@@ -16,6 +16,7 @@ from ..plotting import make_figure
 from ..theory import cheeger_bounds, cheeger_set, isoperimetric_number
 from .draw import BLUE, GREEN, ORANGE, heading
 from .equation_table import matrix_of
+from .equivalence import line_splits
 from .frame import Claim, Figure
 from .moons import SEED, score, split
 
@@ -26,7 +27,7 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
     """Make the figure; no data needed."""
     X, truth = make_clumped_moons(300 if small else 600, clump=0.5, random_state=SEED)
     graph = matrix_of(KNN(10), X)
-    splits = _splits(X, truth, 40)
+    splits = line_splits(X, truth, 40)
     number = np.array([isoperimetric_number(graph, labels) for labels in splits])
     cut = np.array([energy(graph, labels, "average_cut") for labels in splits])
     ratio = cut / number
@@ -93,16 +94,6 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
         ],
         {"number": best, "bounds": bounds, "ratio": [float(ratio.min()), float(ratio.max())]},
     )
-
-
-def _splits(X: NDArray, truth: NDArray, n_splits: int) -> list[NDArray[np.int64]]:
-    """The truth, and cuts by random lines."""
-    rng = np.random.default_rng(SEED)
-    found = [truth]
-    while len(found) < n_splits:
-        side = X @ rng.normal(size=2)
-        found.append((side > np.quantile(side, rng.uniform(0.05, 0.95))).astype(np.int64))
-    return found
 
 
 def _all_subsets(n_graphs: int) -> tuple[int, int]:
