@@ -149,7 +149,7 @@ def _open_npy(path: Path, columns: Sequence[str] | None) -> OpenedFile:
     if columns is not None:
         raise TableError(f"{path} is an NPY file, whose columns have no names; leave columns= out.")
     try:
-        rows = np.load(path, mmap_mode="r", allow_pickle=False)
+        rows = np.lib.format.open_memmap(path, mode="r")
     except Exception as error:  # numpy answers a damaged header with whatever its parser runs into
         raise TableError(f"{path} cannot be read ({one_line(error)}); repair it or leave it out.") from error
     if rows.ndim != 2 or rows.dtype.kind not in "biuf":
