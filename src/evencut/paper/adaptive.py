@@ -74,7 +74,8 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
             ),
             Claim.judge(
                 "The logarithmic transform equalises in part, and solves the bias too.",
-                "ARI on the moons with a clump: " + "; ".join(f"{name} {value:.2f}" for name, value in transforms.items()),
+                "ARI on the moons with a clump: "
+                + "; ".join(f"{name}: {value:.2f}" for name, value in transforms.items()),
                 max(value for name, value in transforms.items() if "log" in name) > 0.98,
                 "the paper leaves alpha and the factor of the bandwidths open. At the factor that is right for the "
                 "constant transform, no alpha we tried parts the moons: the densest points keep a little more than "
