@@ -32,7 +32,7 @@ def reproduce(
         typer.Option(
             parser=whole_number("--subset", 1),
             metavar="N",
-            help="Only so many photos of table1 and photo_bandwidth.",
+            help="Only so many photos of table1 and what explains it.",
             show_default=False,
         ),
     ] = None,
@@ -80,7 +80,7 @@ def _make(name: str, data: Path | None, folder: Path, jobs: int, subset: int | N
         rows = folder / "table1"
         make_table1(data, rows, jobs=jobs, subset=subset)
         return make(name, data=data, folder=rows, subset=subset)
-    options: dict[str, Any] = {"subset": subset} if name == "photo_bandwidth" else {}
+    options: dict[str, Any] = {"subset": subset} if name.startswith("photo_") else {}
     with progress() as step:
         step(f"making {name}")
         return make(name, data=data, **options)
@@ -124,12 +124,13 @@ def _write_results(folder: Path, results: dict[str, Any]) -> None:
 
 def _renew_results(folder: Path, new: dict[str, Any]) -> None:
     """Put one figure in the place of its former results, where all have been made in this folder before."""
+    from evencut.paper import FIGURES
+
     path = folder / "results.json"
     if path.is_file():
         before = json.loads(path.read_text(encoding="utf-8"))
-        made = {figure["name"]: figure for figure in new["figures"]}
-        figures = [made.get(figure["name"], figure) for figure in before["figures"]]
-        _write_results(folder, before | {"figures": figures})
+        made = {figure["name"]: figure for figure in [*before["figures"], *new["figures"]]}
+        _write_results(folder, before | {"figures": [made[name] for name in FIGURES if name in made]})
 
 
 def _write_page(folder: Path, made: list[Any], skipped: list[tuple[str, str]]) -> None:

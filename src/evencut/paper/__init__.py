@@ -34,6 +34,7 @@ FIGURES = (
     "grabcut",
     "table1",
     "photo_bandwidth",
+    "photo_weight",
     "ncut",
     "pairs",
     "inversion",
@@ -60,8 +61,8 @@ def make(name: str, *, data: Path | None = None, small: bool = False, **options:
     small : bool, default=False
         Fewer points and coarser sweeps: the same claims in a fraction of the time.
     **options
-        Of `table1`: `folder`, where finished photos are kept. Of it and `photo_bandwidth`: `subset`, how many photos
-        to take.
+        Of `table1`: `folder`, where finished photos are kept. Of it, `photo_bandwidth` and `photo_weight`:
+        `subset`, how many photos to take.
 
     Returns
     -------

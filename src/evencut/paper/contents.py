@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .equation_table import N_EQUATIONS
 
-__all__ = ["CONTENTS", "UNTESTED", "heading_of"]
+__all__ = ["CONTENTS", "NEED_DATA", "UNTESTED", "heading_of"]
 
 #: Every numbered item of the paper, in its order, with the names under which `evencut reproduce` makes it.
 CONTENTS: dict[str, tuple[str, ...]] = {
@@ -24,12 +24,15 @@ CONTENTS: dict[str, tuple[str, ...]] = {
     "Theorem 3": ("riemann", "mds"),
     "Figure 7": ("nash",),
     "Figure 8": ("grabcut",),
-    "Table 1": ("table1", "photo_bandwidth"),
+    "Table 1": ("table1", "photo_bandwidth", "photo_weight"),
     "Figure 9": ("ncut", "pairs"),
     "Figure 10": ("inversion",),
     "Figure 11": ("inversion",),
     **{f"Equation {number}": ("equations",) for number in range(1, N_EQUATIONS + 1)},
 }
+
+#: What is made from the data folder.
+NEED_DATA = ("labelme", "grabcut", "table1", "photo_bandwidth", "photo_weight")
 
 #: Sentences of the paper that nothing here decides: where, what it says, and why.
 UNTESTED: tuple[tuple[str, str, str], ...] = (

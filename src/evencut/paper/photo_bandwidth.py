@@ -17,7 +17,7 @@ from .frame import Claim, Figure, find_data
 from .grabcut import Photo, error_rate, find_photos, read_photo
 from .table1 import BANDWIDTH, CELLS, choose_photos, noisy_lab
 
-__all__ = ["make"]
+__all__ = ["error_with", "make"]
 
 _BANDWIDTHS = (0.35, BANDWIDTH, 1.4)
 _CRITERIA = {"average_association": ("AA", BLUE), "normalized_cut": ("NC", ORANGE)}
@@ -34,7 +34,7 @@ def make(data: Path | None = None, small: bool = False, subset: int | None = Non
     for name in names:
         photo = read_photo(data, name)
         for criterion, width in errors:
-            errors[criterion, width].append(_error(photo, criterion, width))
+            errors[criterion, width].append(error_with(photo, criterion, width))
     means = {cell: float(np.mean(values)) for cell, values in errors.items()}
     paper = {criterion: CELLS["gaussian", criterion, "none"] for criterion in _CRITERIA}
     gaps = {c: {width: means[c, width] - paper[c] for width in widths} for c in _CRITERIA}
@@ -68,7 +68,8 @@ def make(data: Path | None = None, small: bool = False, subset: int | None = Non
     )
 
 
-def _error(photo: Photo, criterion: str, width: float | str) -> float:
+def error_with(photo: Photo, criterion: str, width: float | str, **boundary: Any) -> float:
+    """Error in percent of a Gaussian kernel, started from the box; without a boundary term unless one is given."""
     with warnings.catch_warnings():
         # Trivial cuts and early stops count, as errors.
         warnings.simplefilter("ignore")
@@ -77,10 +78,10 @@ def _error(photo: Photo, criterion: str, width: float | str) -> float:
             box=photo.box,
             kernel=Gaussian(width),
             criterion=criterion,
-            regularizer=None,
             start="box",
             features=noisy_lab,
             max_iter=100,
+            **{"regularizer": None, **boundary},
         )
     return error_rate(result.mask, photo.truth, photo.box)
 

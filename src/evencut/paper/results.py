@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from .contents import CONTENTS, UNTESTED, heading_of
+from .contents import CONTENTS, NEED_DATA, UNTESTED, heading_of
 from .equation_table import equations
 from .frame import OURS, Figure
 
@@ -136,7 +136,7 @@ def _section(figure: dict[str, Any], picture: str | None) -> str:
 
 
 def _line(name: str) -> str:
-    data = " --data DIR" if name in ("labelme", "grabcut", "table1", "photo_bandwidth") else ""
+    data = " --data DIR" if name in NEED_DATA else ""
     return f"`evencut reproduce {name}{data}`"
 
 
@@ -195,7 +195,7 @@ def _all_claims(figures: list[dict[str, Any]]) -> str:
     for figure in figures:
         if figure["name"] == "equations":
             continue
-        kind = "real_data_" if figure["name"] in ("labelme", "grabcut", "table1", "photo_bandwidth") else ""
+        kind = "real_data_" if figure["name"] in NEED_DATA else ""
         test = f"`test_the_claims_{'on_' if kind else ''}{kind}hold[{figure['name']}]`"
         place = figure["title"].split(":")[0]
         for claim in figure["claims"]:
