@@ -34,8 +34,8 @@ _UNTOLD = (
 # A better error than the paper's may have a reason too.
 _WHY = {
     ("gaussian", "normalized_cut", "contrast"): (
-        "ours is the lower one. The paper does not tell the weights it tried; what a factor of two in the weight is worth "
-        "is in evencut reproduce photo_weight"
+        "ours is the lower one. The paper does not tell the weights it tried; what a factor of two in the weight is "
+        "worth is in evencut reproduce photo_weight"
     )
 }
 Errors = dict[tuple[str, str, str], NDArray[np.float64]]
