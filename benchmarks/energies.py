@@ -1,7 +1,7 @@
 """How low the energies are that the default solver finds: `python -m benchmarks.energies` writes ENERGIES.md.
 
-At least sixty problems, kernels x criteria x data. The best known energy of each is kept in energies.json: the lowest
-that any solver, any peer or a long search (`--search`) has ever found, and it only ever falls.
+The best known energy of each problem is kept in energies.json and only ever falls: `--search 300` looks for lower ones
+for so many seconds of CPU and can be repeated, for it goes on where it ended.
 """
 
 from __future__ import annotations
@@ -9,139 +9,153 @@ from __future__ import annotations
 import argparse
 import json
 import time
-import warnings
 from pathlib import Path
 
 import numpy as np
-from sklearn.cluster import SpectralClustering
-from sklearn.datasets import load_digits, make_blobs, make_circles, make_moons
 
-from evencut.affinity import as_affinity, scott_bandwidth
-from evencut.criteria import pose
-from evencut.datasets import make_clumped_moons, make_rings, make_sparse_subset
-from evencut.kernels import KNN, AdaptiveGaussian, Gaussian, LocalScaling, SharedNeighbors
-from evencut.solvers import solve
+from evencut.solvers import refine, solve
+from evencut.solvers.exchanging import exchange_cycles
+
+from .energies_page import page
+from .energy_peers import PEERS, labels_of, missing, suits
+from .energy_problems import count_draws, problems, scenes_file
 
 HERE = Path(__file__).parent
 KNOWN = HERE / "energies.json"
 PAGE = HERE / "ENERGIES.md"
 
 
-def data_sets():
-    """Name, points, true labels (or None) and number of clusters."""
-    digits = load_digits()
-    grid = np.random.default_rng(0).normal(size=(400, 2))
-    return {
-        "clumped moons, 80 %": (*make_clumped_moons(600, clump=0.8, random_state=0), 2),
-        "clumped moons, 50 %": (*make_clumped_moons(600, clump=0.5, random_state=1), 2),
-        "stragglers": (*make_sparse_subset(600, random_state=0), 2),
-        "rings": (*make_rings(random_state=0), 2),
-        "moons": (*make_moons(500, noise=0.08, random_state=0), 2),
-        "circles": (*make_circles(500, noise=0.05, factor=0.5, random_state=0), 2),
-        "blobs": (*make_blobs(700, centers=5, cluster_std=1.6, random_state=3), 5),
-        "unequal blobs": (*make_blobs([500, 60, 20], centers=[[0, 0], [6, 0], [3, 5]], random_state=0), 3),
-        "one Gaussian, 7 clusters": (grid, None, 7),
-        "digits, 10 clusters": (digits.data[:900].astype(float), digits.target[:900], 10),
-    }
-
-
-KERNELS = {
-    "KNN 10": KNN(10),
-    "KNN 20": KNN(20),
-    "shared neighbours": SharedNeighbors(20),
-    "Gaussian, Scott": Gaussian(),
-    "Gaussian, half Scott": None,
-    "adaptive Gaussian": AdaptiveGaussian(),
-    "local scaling": LocalScaling(),
-}
-CRITERIA = (("normalized_cut", None), ("average_association", None), ("normalized_cut", "exact"))
-
-
-def problems():
-    """Every problem with its name, its truth and its number of clusters."""
-    for data, (X, y, k) in data_sets().items():
-        for kernel_name, kernel in KERNELS.items():
-            if kernel is None:
-                sigma = scott_bandwidth(X)
-                kernel = Gaussian(0.5 * np.where(sigma > 0, sigma, 1.0))
-            affinity = kernel.affinity(np.asarray(X, dtype=float))
-            for criterion, equalize in CRITERIA:
-                if criterion == "average_association" and as_affinity(affinity).graph is not None:
-                    continue
-                posed = pose(affinity, np.ones(len(X)), criterion, equalize)
-                name = f"{data} | {kernel_name} | {criterion}{' equalised' if equalize else ''}"
-                yield name, posed.problem, affinity, y, k, criterion
-
-
-def peer(affinity, problem, k, criterion):
-    """SpectralClustering's energy on the same affinity."""
-    matrix = affinity.toarray() if hasattr(affinity, "toarray") else np.asarray(affinity)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        labels = SpectralClustering(k, affinity="precomputed", random_state=0).fit_predict(matrix)
-    return problem.energy(labels)
-
-
-def gap(energy, known, k, criterion):
-    """How much worse than the best known: of the cut value for cuts, of the association otherwise."""
-    if criterion == "normalized_cut":
-        return ((energy + k) - (known + k)) / max(known + k, 1e-3)
-    return (energy - known) / abs(known)
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--search", type=int, default=0, help="seeds of a long search for lower energies")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--search", type=float, default=0.0, metavar="SECONDS", help="look for lower energies first")
+    parser.add_argument("--only", default="", metavar="WORDS", help="problems with these words; writes no page")
     options = parser.parse_args()
+    if options.search < 0:
+        parser.error(f"--search {options.search:g} is negative; give the CPU seconds that the search may take.")
+    chosen = list(problems(options.only))
+    if not chosen:
+        parser.error(f"--only {options.only!r} is in the name of no problem; try 'moons', 'Gaussian' or 'equalised'.")
     known = json.loads(KNOWN.read_text()) if KNOWN.exists() else {}
-    rows = []
-    for name, problem, affinity, y, k, criterion in problems():
-        start = time.process_time()
-        ours = solve(problem, k, random_state=0).energy
-        took = time.process_time() - start
-        start = time.process_time()
-        spectral = solve(problem, k, solver="spectral", random_state=0).energy
-        spectral_took = time.process_time() - start
-        sklearn = peer(affinity, problem, k, criterion)
-        truth = None if y is None else problem.energy(y)
-        found = [ours, spectral, sklearn, *([] if truth is None else [truth])]
-        for seed in range(1, options.search + 1):
-            found.append(solve(problem, k, n_init=16, random_state=seed).energy)
-        known[name] = min([*found, known.get(name, np.inf)])
-        behind = gap(ours, known[name], k, criterion)
-        rows.append((name, ours, known[name], behind, spectral, sklearn, truth, took, spectral_took))
-        print(f"{name}: {ours:.6f}, best known {known[name]:.6f}", flush=True)
-    KNOWN.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
-    PAGE.write_text(page(rows))
-    print(f"wrote {PAGE}")
+    if options.search:
+        search(chosen, known, options.search)
+    rows = [measure(problem, known) for problem in warmed_up(chosen)]
+    _keep(known)
+    if not options.only:
+        PAGE.write_text(page(rows, draws(), _notes(known)))
+        print(f"wrote {PAGE}")
 
 
-def page(rows):
-    """The page as text."""
-    close = np.mean([row[3] <= 0.01 for row in rows])
-    above = sum(row[6] is not None and row[1] > row[6] + 1e-9 * abs(row[6]) for row in rows)
-    ratio = np.median([row[7] / row[8] for row in rows])
-    lines = [
-        "# Energies",
-        "",
-        "Made by `python -m benchmarks.energies`. The best known energy is the lowest that any solver, peer or long",
-        "search (`--search`) has found, kept in `energies.json`. The gap is relative to the cut value for cuts (the",
-        "energy plus the number of clusters), to the association otherwise.",
-        "",
-        f"- {len(rows)} problems; within 1 % of the best known on {close:.0%}",
-        f"- above the energy of the true labels on {above}",
-        f"- CPU time against the spectral solver alone, median: {ratio:.1f} times",
-        "",
-        "| problem | default | best known | gap | spectral solver | SpectralClustering | truth | CPU s | spectral's |",
-        "|---|---|---|---|---|---|---|---|---|",
+def warmed_up(chosen):
+    """The problems, after a first solution of each kind: compiling is no part of solving."""
+    kinds = {}
+    for problem in chosen:
+        kinds.setdefault((problem.posed.matrix.graph is None, problem.is_cut), problem)
+    for problem in kinds.values():
+        solve(problem.posed, problem.n_clusters, random_state=0)
+    yield from chosen
+
+
+def measure(problem, known):
+    """Energies and CPU times of the default, of the spectral solver and of the peers."""
+    energies, seconds = {}, {}
+    for name in ("auto", "spectral"):
+        start = time.process_time()
+        energies[name] = solve(problem.posed, problem.n_clusters, solver=name, random_state=0).energy
+        seconds[name] = time.process_time() - start
+    for peer in PEERS:
+        if suits(peer, problem) and peer not in missing():
+            start = time.process_time()
+            energies[peer] = _energy(problem, labels_of(peer, problem))
+            seconds[peer] = time.process_time() - start
+    truth = None if problem.truth is None else problem.posed.energy(problem.truth)
+    for name, energy in [*energies.items(), *([] if truth is None else [("the truth", truth)])]:
+        _note(known, problem.name, energy, name)
+    best = known[problem.name]["energy"]
+    row = {"problem": problem, "energies": energies, "seconds": seconds, "truth": truth, "best": best}
+    row["gap"] = gap(energies["auto"], best, problem)
+    print(f"{problem.name}: {energies['auto']:.6f}, best known {best:.6f}, gap {row['gap']:.2%}", flush=True)
+    return row
+
+
+def _energy(problem, labels):
+    """The energy of a peer's labels; none where it left a cluster empty, which is another problem."""
+    whole = len(np.unique(labels)) == problem.n_clusters
+    return problem.posed.energy(labels) if whole else np.inf
+
+
+def gap(energy, best, problem):
+    """How much worse than the best known: of the cut value for cuts, of the association otherwise."""
+    if problem.is_cut:
+        return (energy - best) / max(best + problem.n_clusters, 1e-3)
+    return (energy - best) / abs(best)
+
+
+def search(chosen, known, seconds):
+    """Rounds of longer searches, least searched problems first, until the seconds are spent; kept after every round."""
+    end = time.process_time() + seconds
+    while (left := end - time.process_time()) > 0:
+        problem = min(chosen, key=lambda problem: known.get(problem.name, {}).get("rounds", 0))
+        entry = known.setdefault(problem.name, {"energy": float("inf"), "by": "", "rounds": 0})
+        before = entry["energy"]
+        for name, energy in round_of_search(problem, entry["rounds"]):
+            _note(known, problem.name, energy, name)
+        entry["rounds"] += 1
+        _keep(known)
+        fell = "" if entry["energy"] == before else f", {before:.6f} -> {entry['energy']:.6f} by {entry['by']}"
+        print(f"[{left:.0f} s left] {problem.name}: round {entry['rounds']}{fell}", flush=True)
+
+
+def round_of_search(problem, number):
+    """Names and energies of one round: at first starts from elsewhere, then other seeds and far more starts."""
+    posed, k = problem.posed, problem.n_clusters
+    if number == 0:
+        starts = {peer: labels_of(peer, problem) for peer in PEERS if suits(peer, problem) and peer not in missing()}
+        if problem.truth is not None:
+            starts["the truth"] = problem.truth
+        for name, start in starts.items():
+            labels = np.unique(start, return_inverse=True)[1].astype(np.int64)
+            if labels.max() + 1 == k:
+                yield f"{name}, refined", refine(posed, labels, k).energy
+        return
+    yield f"default, 16 starts, seed {number}", solve(posed, k, n_init=16, random_state=number).energy
+    long = exchange_cycles(posed, k, n_init=8, n_runs=4, random_state=number)
+    yield f"exchanges, 8 cycles, seed {number}", long[1][-1]
+
+
+def draws():
+    """Draws of two moons that are solved: neighbours, equalised or not, by the default, by the spectral solver."""
+    return [
+        (n_neighbors, equalize, *(count_draws(_solver(name), n_neighbors, equalize) for name in ("auto", "spectral")))
+        for n_neighbors in (10, 20)
+        for equalize in (None, "exact")
     ]
-    for name, ours, best, behind, spectral, sklearn, truth, took, spectral_took in rows:
-        told = "" if truth is None else f"{truth:.5f}"
-        lines.append(
-            f"| {name.replace(' | ', ', ')} | {ours:.5f} | {best:.5f} | {behind:.2%} | {spectral:.5f} | {sklearn:.5f} "
-            f"| {told} | {took:.2f} | {spectral_took:.2f} |"
-        )
-    return "\n".join(lines) + "\n"
+
+
+def _solver(name):
+    return lambda problem, k: solve(problem, k, solver=name, random_state=0).energy
+
+
+def _note(known, name, energy, by):
+    entry = known.setdefault(name, {"energy": float("inf"), "by": "", "rounds": 0})
+    # Less than rounding is no discovery.
+    if energy < entry["energy"] - 1e-9 * abs(energy):
+        entry.update(energy=float(energy), by=by)
+
+
+def _keep(known):
+    """Write the file whole or not at all, so that a search can be stopped at any time."""
+    fresh = KNOWN.with_suffix(".new")
+    fresh.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+    fresh.replace(KNOWN)
+
+
+def _notes(known):
+    rounds = [entry["rounds"] for entry in known.values()]
+    notes = [f"long search: {min(rounds)} to {max(rounds)} rounds a problem"]
+    notes += [f"{peer} is not installed and was left out" for peer in missing()]
+    if scenes_file() is None:
+        notes.append("EVENCUT_DATA names no folder with pictures of scenes; these problems were left out")
+    return notes
 
 
 if __name__ == "__main__":

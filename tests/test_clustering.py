@@ -22,7 +22,8 @@ CURED = {
     "default": KernelClustering(2),
     "knn and exact": KernelKMeans(2, kernel=KNN(10), equalize="exact"),
     "local scaling and exact": KernelKMeans(2, kernel=LocalScaling(7), equalize="exact"),
-    "narrow Gaussian and weights": KernelKMeans(2, kernel=Gaussian(0.1), equalize="weights"),
+    # Weights even out the density on average only: single points are left that cost less than the moons.
+    "narrow Gaussian and weights": KernelKMeans(2, kernel=Gaussian(0.1), equalize="weights", solver="lloyd"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Solvers of a `RatioProblem`: spectral start, Lloyd steps, single-point moves, multilevel; one file each."""
+"""Solvers of a `RatioProblem`: spectral start, Lloyd steps, moves, exchanges, multilevel; one file each."""
 
 from .solution import Solution, heaviest_first
 from .solve import SOLVERS, Effort, Solver, refine, solve

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from ..criteria import RatioProblem
 
-__all__ = ["Level", "merge_clusters", "merge_levels"]
+__all__ = ["Level", "merge_clusters", "merge_levels", "part_links"]
 
 
 def merge_clusters(problem: RatioProblem, labels: NDArray[np.integer], n_clusters: int) -> NDArray[np.int64]:
@@ -86,7 +86,7 @@ def merge_levels(problem: RatioProblem, labels: NDArray[np.integer], n_clusters:
     n_parts = int(parts.max()) + 1
     if n_parts < n_clusters:
         raise ValueError(f"n_clusters={n_clusters} is more than the {n_parts} parts to merge.")
-    links = _part_links(problem, parts, n_parts)
+    links = part_links(problem, parts, n_parts)
     weight = np.bincount(parts, problem.weights).astype(np.float64)
     owner, alive = np.arange(n_parts), np.ones(n_parts, dtype=bool)
     gains = np.full((n_parts, n_parts), -np.inf)
@@ -114,7 +114,7 @@ def _gains(links: NDArray[np.float64], weight: NDArray[np.float64], part: int) -
     return joined - inside / weight - inside[part] / weight[part]
 
 
-def _part_links(problem: RatioProblem, parts: NDArray[np.integer], n_parts: int) -> NDArray[np.float64]:
+def part_links(problem: RatioProblem, parts: NDArray[np.integer], n_parts: int) -> NDArray[np.float64]:
     """M summed over each pair of parts."""
     graph = problem.matrix.graph
     if graph is not None:

@@ -6,14 +6,16 @@ exactly the energy of the partition it stands for: whatever is gained there is g
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ..criteria import RatioProblem
 
-__all__ = ["improve_border", "multilevel"]
+__all__ = ["group_points", "improve_border", "multilevel"]
 
 # Nodes a cluster of the graph that cycles start from, and so many at least; nodes a cluster of the smallest graph.
 _MIDDLE = 150
@@ -90,21 +92,35 @@ def multilevel(
     """
     rng = np.random.default_rng(random_state)
     # Each run has a random sequence of its own: longer runs leave those of the others as they are.
-    states = [rng.integers(1, 2**63, 1).astype(np.uint64) for _ in range(n_runs)]
-    state = states[0]
+    states = [rng.integers(1, 2**63, 1).astype(np.uint64) for _ in range(n_runs + 1)]
     finest = _finest(problem)
     if not 1 <= n_clusters <= finest.n_nodes:
         raise ValueError(f"n_clusters={n_clusters} must be between 1 and the number of points, {finest.n_nodes}.")
-    down, parents, _ = _coarsen(finest, None, max(_MIDDLE * n_clusters, _MIDDLE_AT_LEAST), state)
+    down, parents, _ = _coarsen(finest, None, max(_MIDDLE * n_clusters, _MIDDLE_AT_LEAST), states[0])
     # On small graphs whole runs are cheap, and the best of several is steadier.
     n_runs = max(1, min(n_runs, _RUN_POINTS // finest.n_nodes))
-    runs = (_cycles(down[-1], n_clusters, n_init, max_iter, run_state) for run_state in states[:n_runs])
-    labels, trace = min(runs, key=lambda run: run[1][-1])
-    labels, converged = _climb(down, parents, labels, n_clusters, max_iter, trace)
-    for _ in range(n_init // _FINE_CYCLE):
-        labels = _cycle(finest, labels, n_clusters, max_iter, state, trace)
-        labels, converged = _climb([finest], [], labels, n_clusters, max_iter, trace)
-    return labels.astype(np.int64), trace, converged
+    runs = [_cycles(down[-1], n_clusters, max_iter, state) for state in states[:n_runs]]
+    best: _End | None = None
+    for cycle in range(1, n_init + 1):
+        labels, trace = min([next(run) for run in runs], key=lambda end: end[1][-1])
+        # What is lower on the small graph can end higher at the points, so every cycle is carried there.
+        if len(down) > 1 or cycle == n_init or cycle % _FINE_CYCLE == 0:
+            labels, converged = _climb(down, parents, labels, n_clusters, max_iter, trace)
+            best = _lower(best, (labels, trace, converged))
+        if best is not None and cycle % _FINE_CYCLE == 0:
+            trace = best[1].copy()
+            labels = _cycle(finest, best[0].copy(), n_clusters, max_iter, states[-1], trace)
+            labels, converged = _climb([finest], [], labels, n_clusters, max_iter, trace)
+            best = _lower(best, (labels, trace, converged))
+    assert best is not None
+    return best[0].astype(np.int64), best[1], best[2]
+
+
+_End: TypeAlias = "tuple[NDArray[np.int32], list[float], bool]"
+
+
+def _lower(best: _End | None, found: _End) -> _End:
+    return found if best is None or found[1][-1] <= best[1][-1] else best
 
 
 def improve_border(
@@ -126,6 +142,34 @@ def improve_border(
     trace: list[float] = []
     found, settled = _climb([_finest(problem)], [], labels.astype(np.int32), n_clusters, max_iter, trace)
     return found.astype(np.int64), trace, settled
+
+
+def group_points(
+    graph: sparse.csr_array, labels: NDArray[np.integer] | None, target: int, state: NDArray[np.uint64]
+) -> NDArray[np.int64]:
+    """Groups of points along the links of a graph, about `target` of them; inside clusters where labels are given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> pairs = sparse.csr_array(np.kron(np.eye(2), np.ones((2, 2))))
+    >>> group_points(pairs, None, 2, np.ones(1, dtype=np.uint64))
+    array([0, 0, 1, 1])
+    """
+    n_points = graph.shape[0]
+    level = _Level(
+        graph.indptr.astype(np.int64),
+        graph.indices.astype(np.int32, copy=False),
+        graph.data.astype(np.float64, copy=False),
+        np.zeros(n_points),
+        np.ones(n_points),
+    )
+    _, parents, _ = _coarsen(level, None if labels is None else labels.astype(np.int32), target, state)
+    of_point = np.arange(n_points)
+    for parent in parents:
+        of_point = parent[of_point]
+    return of_point.astype(np.int64)
 
 
 def _finest(problem: RatioProblem) -> _Level:
@@ -197,14 +241,14 @@ def _climb(
 
 
 def _cycles(
-    level: _Level, n_clusters: int, n_init: int, max_iter: int, state: NDArray[np.uint64]
-) -> tuple[NDArray[np.int32], list[float]]:
-    """Labels and energies after cycles that each start from the labels of the one before."""
+    level: _Level, n_clusters: int, max_iter: int, state: NDArray[np.uint64]
+) -> Iterator[tuple[NDArray[np.int32], list[float]]]:
+    """Labels and energies after one cycle, after two, and so on; each starts from the labels of the one before."""
     trace: list[float] = []
-    labels = _cycle(level, None, n_clusters, max_iter, state, trace)
-    for _ in range(n_init - 1):
+    labels = None
+    while True:
         labels = _cycle(level, labels, n_clusters, max_iter, state, trace)
-    return labels, trace
+        yield labels.copy(), trace.copy()
 
 
 def _cycle(

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from ..affinity import limits
 from ..criteria import RatioProblem
+from .exchanging import exchange_cycles
 from .lloyd import improve_by_lloyd
 from .moves import improve_by_moves
 from .multilevel import improve_border, multilevel
 from .sampling import sample_problem, spread_labels
 from .solution import Solution
 from .starts import spectral_starts
-from .sweeps import sweep_starts
 
 __all__ = ["SOLVERS", "Effort", "Solver", "refine", "solve"]
 
@@ -27,8 +27,10 @@ __all__ = ["SOLVERS", "Effort", "Solver", "refine", "solve"]
 _MANY_NODES = 3000
 # Larger dense problems start from samples, whose spectrum costs less.
 _MANY_DENSE = 3000
-# Starts from sweeps that are refined: the lowest of those found.
-_SWEEPS = 2
+# Of so many starts one is a spectral cut, or a sample; cycles of the others.
+_STARTS_PER_CUT = 4
+_GRAPH_CYCLES = 4
+_EXCHANGE_CYCLES = 3
 
 
 @dataclass(frozen=True)
@@ -76,12 +78,13 @@ def solve(
     problem : RatioProblem
     n_clusters : int
     solver : {"auto", "spectral", "multilevel", "lloyd"}
-        `"spectral"`: cuts of the spectral embedding refined by single-point moves. `"multilevel"`, for sparse
-        graphs: shrink, solve, refine (:func:`evencut.solvers.multilevel.multilevel`). `"lloyd"`: spectral
-        starts refined by the steps of kernel k-means, all points at once. `"auto"` takes the best of multilevel,
-        spectral starts, and starts at modes and stragglers; multilevel alone for sparse graphs of over 3000 points.
+        `"spectral"`: cuts of the spectral embedding refined by single-point moves. `"multilevel"`: shrink, exchange
+        clusters, refine (:func:`evencut.solvers.multilevel.multilevel` for sparse graphs, for dense matrices
+        :func:`evencut.solvers.exchanging.exchange_cycles`). `"lloyd"`: spectral starts refined by the steps of
+        kernel k-means, all points at once. `"auto"` takes the best of all but Lloyd; multilevel alone for sparse
+        graphs of over 3000 points.
     n_init : int
-        Number of starts, judged by their energy; of cycles, for multilevel.
+        Number of starts, judged by their energy; of cycles, for multilevel. More never end higher.
     max_iter : int
         Most sweeps or steps a start.
     random_state : Generator or int, optional
@@ -140,13 +143,23 @@ def _solve_automatically(problem: RatioProblem, n_clusters: int, effort: Effort,
         return _solve_multilevel(problem, n_clusters, effort, rng)
     if matrix.graph is None and (matrix.array is None or problem.n_points > _MANY_DENSE):
         return _solve_by_moves(problem, n_clusters, effort, rng)
-    found = [_solve_by_moves(problem, n_clusters, effort, rng.spawn(1)[0])]
-    if matrix.graph is not None:
-        found.append(_coarsened(problem, n_clusters, effort, rng.spawn(1)[0], n_runs=2))
-    best = min(found, key=_by_energy)
-    # Modes, stragglers and small pieces are what some criteria like best, and no other start finds them.
-    starts = sorted(sweep_starts(problem, best.labels, n_clusters), key=problem.energy)[:_SWEEPS]
-    return min([best, _best_refined(problem, iter(starts), n_clusters, effort, rng.spawn(1)[0], True)], key=_by_energy)
+    return _solve_all_ways(problem, n_clusters, effort, rng)
+
+
+def _solve_all_ways(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
+    """The best of spectral cuts, exchanges of clusters and, for graphs, multilevel cycles."""
+    # Counts rise with `n_init` and every start has random numbers of its own, so that more starts never end higher.
+    n_cuts = -(-effort.n_init // _STARTS_PER_CUT)
+    of_cuts, of_exchanges, of_cycles = rng.spawn(3)
+    found = [_solve_spectral(problem, n_clusters, Effort(n_cuts, effort.max_iter), of_cuts)]
+    # Modes, stragglers and small pieces are what some criteria like best, and only exchanges look for them.
+    n_exchanges = n_cuts if problem.matrix.graph is not None else effort.n_init
+    how = {"n_init": _EXCHANGE_CYCLES, "n_runs": n_exchanges, "max_iter": effort.max_iter}
+    found.append(_ended(problem, exchange_cycles(problem, n_clusters, random_state=of_exchanges, **how)))
+    if problem.matrix.graph is not None and effort.n_init > n_cuts:
+        how = {"n_init": _GRAPH_CYCLES, "n_runs": effort.n_init - n_cuts, "max_iter": effort.max_iter}
+        found.append(_ended(problem, multilevel(problem, n_clusters, random_state=of_cycles, **how)))
+    return min(found, key=_by_energy)
 
 
 def _solve_by_moves(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
@@ -165,17 +178,16 @@ def _solve_by_lloyd(problem: RatioProblem, n_clusters: int, effort: Effort, rng:
     return _best_refined(problem, _starts(problem, n_clusters, effort, rng), n_clusters, effort, rng, False)
 
 
-def _coarsened(
-    problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator, n_runs: int = 4
-) -> Solution:
-    how = {"n_init": effort.n_init, "n_runs": n_runs, "max_iter": effort.max_iter}
-    labels, trace, converged = multilevel(problem, n_clusters, random_state=rng, **how)
-    return Solution.after(problem, labels, trace, converged, len(trace))
-
-
 def _solve_multilevel(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
-    """Coarsen, solve, refine; only for sparse graphs."""
-    return _coarsened(problem, n_clusters, effort, rng)
+    """Shrink, exchange clusters, refine."""
+    cycles = exchange_cycles if problem.matrix.graph is None else multilevel
+    how = {"n_init": effort.n_init, "max_iter": effort.max_iter}
+    return _ended(problem, cycles(problem, n_clusters, random_state=rng, **how))
+
+
+def _ended(problem: RatioProblem, end: tuple[NDArray[np.int64], list[float], bool]) -> Solution:
+    labels, trace, converged = end
+    return Solution.after(problem, labels, trace, converged, len(trace))
 
 
 #: The solvers by the names the estimators take.
@@ -209,12 +221,13 @@ def _by_energy(solution: Solution) -> float:
 def _starts(
     problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator, sample_large: bool = True
 ) -> Iterator[NDArray[np.int64]]:
-    """Spectral starts of small or sparse problems; of large dense ones, the start from a solved sample."""
+    """Spectral starts of small or sparse problems; of large dense ones, starts from solved samples."""
     matrix = problem.matrix
     small = not sample_large or problem.n_points <= _MANY_DENSE
     if matrix.graph is not None or (matrix.array is not None and small):
         yield from spectral_starts(problem, n_clusters, effort.n_init, rng)
-    else:
+        return
+    for _ in range(-(-effort.n_init // _STARTS_PER_CUT)):
         rows, sample = sample_problem(problem, n_clusters, rng)
-        found = _solve_automatically(sample, n_clusters, effort, rng)
+        found = _solve_all_ways(sample, n_clusters, Effort(_STARTS_PER_CUT, effort.max_iter), rng)
         yield spread_labels(problem, rows, sample, found.labels, n_clusters)

@@ -1,0 +1,193 @@
+r"""Exchange of clusters on a small exact matrix: for dense problems what multilevel is for sparse graphs.
+
+Points are grouped along strong links, but the matrix of groups adds up all entries of M, so every partition of the
+groups has exactly the energy of the partition it stands for: whatever is gained there is gained for good.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..criteria import RatioProblem
+from .merging import part_links
+from .moves import improve_by_moves
+from .multilevel import group_points
+
+__all__ = ["exchange_cycles"]
+
+# Nodes of the small matrix: so many, or so many a cluster where these are more.
+_NODES = 100
+_NODES_PER_CLUSTER = 12
+# So many points, the most isolated, stay single: a cut may part any few of them from the rest.
+_SINGLES = 20
+# Links of each point of a dense matrix along which points are grouped.
+_LINKS = 12
+# Entries looked at by all exchanges of one cycle, at most.
+_EXCHANGE_WORK = 50_000_000
+
+
+def exchange_cycles(
+    problem: RatioProblem,
+    n_clusters: int,
+    *,
+    n_init: int = 2,
+    n_runs: int = 4,
+    max_iter: int = 100,
+    random_state: np.random.Generator | int | None = None,
+) -> tuple[NDArray[np.int64], list[float], bool]:
+    r"""Labels, energies along the way, and whether no move was left at the end.
+
+    A cycle groups the points, merges or exchanges clusters of groups (one split, two merged) while the energy falls,
+    and refines the labels by single-point moves. A cluster is split where it pays most: at a mode of the density, at
+    a straggler, across a neck. Later cycles group inside the clusters found.
+
+    Parameters
+    ----------
+    problem : RatioProblem
+        With a matrix in memory, dense or sparse. Any criterion.
+    n_clusters : int
+        No cluster is left empty.
+    n_init : int
+        Number of cycles of a run; the energy never rises from one to the next.
+    n_runs : int
+        Runs of all cycles, the best of which is kept.
+    max_iter : int
+        Most sweeps of a refinement.
+    random_state : Generator or int, optional
+        The order in which points are grouped, and where clusters are split.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evencut.criteria import average_association
+    >>> x = np.array([0.0, 0.01, 0.02, 1.0, 2.0, 3.0])
+    >>> mode = average_association(np.exp(-np.square(x[:, None] - x) / 0.02))
+    >>> exchange_cycles(mode, 2, random_state=0)[0]
+    array([0, 0, 0, 1, 1, 1])
+    """
+    rng = np.random.default_rng(random_state)
+    # Each run has a random sequence of its own: longer runs leave those of the others as they are.
+    states = [rng.integers(1, 2**63, 1).astype(np.uint64) for _ in range(n_runs)]
+    scene = _Scene(problem, _strong_links(problem), _isolation(problem))
+    runs = (_run(scene, n_clusters, n_init, max_iter, state) for state in states)
+    return min(runs, key=lambda run: run[1][-1])
+
+
+class _Scene(NamedTuple):
+    """A problem, links to group its points along, and how isolated each point is."""
+
+    problem: RatioProblem
+    links: sparse.csr_array
+    isolation: NDArray[np.float64]
+
+
+def _run(
+    scene: _Scene, n_clusters: int, n_init: int, max_iter: int, state: NDArray[np.uint64]
+) -> tuple[NDArray[np.int64], list[float], bool]:
+    """All cycles from one random sequence."""
+    trace: list[float] = []
+    labels, converged = None, False
+    for _ in range(max(n_init, 1)):
+        start, energy = _cycle(scene, labels, n_clusters, state)
+        labels, energies, converged = improve_by_moves(scene.problem, start, n_clusters, max_iter=max_iter)
+        trace += [energy, *energies]
+    assert labels is not None
+    return labels, trace, converged
+
+
+def _cycle(
+    scene: _Scene, labels: NDArray[np.int64] | None, n_clusters: int, state: NDArray[np.uint64]
+) -> tuple[NDArray[np.int64], float]:
+    """Labels after exchanges of clusters of groups, and their energy; without labels, groups are first merged."""
+    from ._growth_loops import exchange_grown, merge_nodes
+
+    problem, target = scene.problem, max(_NODES, _NODES_PER_CLUSTER * n_clusters)
+    parent = _bundle(problem, group_points(scene.links, labels, target, state), labels, target)
+    singles = np.argsort(-scene.isolation, kind="stable")[:_SINGLES]
+    parent[singles] = problem.n_points + singles
+    parent = np.unique(parent, return_inverse=True)[1]
+    n_groups = int(parent.max()) + 1
+    small = _contracted(problem, parent, n_groups)
+    weights = np.bincount(parent, problem.weights, n_groups).astype(np.float64)
+    trials = 20 + 2 * n_clusters
+    if labels is None:
+        of_group = merge_nodes(small, weights, n_clusters)
+        trials *= 2
+    else:
+        of_group = np.empty(n_groups, dtype=np.int64)
+        of_group[parent] = labels
+    trials = min(trials, 1 + _EXCHANGE_WORK // (n_groups * (n_groups + 4 * n_clusters)))
+    isolation = np.bincount(parent, scene.isolation, n_groups) / np.bincount(parent, minlength=n_groups)
+    ranked = np.argsort(-isolation, kind="stable")
+    energy = exchange_grown(small, weights, of_group, n_clusters, ranked, trials, state)
+    return of_group[parent], float(energy)
+
+
+def _isolation(problem: RatioProblem) -> NDArray[np.float64]:
+    """The share of a point's affinity that is its own: high for stragglers, low at modes, equalised or not."""
+    degree = problem.matrix.degrees()
+    own = np.asarray(problem.matrix.diagonal(), dtype=np.float64)
+    return own / np.where(degree > 0, degree, np.maximum(own, 1.0))
+
+
+def _strong_links(problem: RatioProblem) -> sparse.csr_array:
+    """A sparse graph to group points along: the links relative to the weights, of dense matrices the strongest."""
+    from ._growth_loops import strongest_links
+
+    scale = 1.0 / np.sqrt(problem.weights)
+    graph = problem.matrix.rescaled(scale).graph if problem.matrix.graph is not None else None
+    if graph is not None:
+        return sparse.csr_array((np.maximum(graph.data, 0.0), graph.indices, graph.indptr), shape=graph.shape)
+    n_points = problem.n_points
+    columns, values = strongest_links(_in_memory(problem), scale, min(_LINKS, n_points - 1))
+    values = np.maximum(values * scale[:, None], 0.0)
+    place = np.repeat(np.arange(n_points), columns.shape[1]), columns.ravel()
+    one_way = sparse.csr_array((values.ravel(), place), shape=(n_points, n_points))
+    return sparse.csr_array(one_way + one_way.T)
+
+
+def _in_memory(problem: RatioProblem) -> NDArray[np.floating]:
+    """The dense matrix of a problem."""
+    if problem.matrix.array is None:
+        kind = type(problem.matrix.entries).__name__
+        raise ValueError(
+            f"the multilevel solver needs an affinity in memory, but the rows of {kind} are computed when needed; use "
+            "a neighbour kernel, or solver='auto' or 'lloyd'."
+        )
+    return problem.matrix.array
+
+
+def _contracted(problem: RatioProblem, parent: NDArray[np.int64], n_groups: int) -> NDArray[np.float64]:
+    """M summed over each pair of groups."""
+    from ._growth_loops import contract_dense
+
+    if problem.matrix.graph is not None:
+        return part_links(problem, parent, n_groups)
+    small = contract_dense(_in_memory(problem), parent, n_groups)
+    if problem.diagonal is not None:
+        small[np.diag_indices(n_groups)] += np.bincount(parent, problem.diagonal, n_groups)
+    return small
+
+
+def _bundle(
+    problem: RatioProblem, parent: NDArray[np.int64], labels: NDArray[np.int64] | None, target: int
+) -> NDArray[np.int64]:
+    """Groups put together until there are few: where points have no links there is nothing to group them along.
+
+    Without a link a union costs least among groups of similar ratio M/w. Groups of different labels never meet.
+    """
+    n_groups = int(parent.max()) + 1
+    size = -(-n_groups // (2 * target))
+    if size == 1:
+        return parent
+    diagonal = problem.matrix.diagonal() + (0.0 if problem.diagonal is None else problem.diagonal)
+    ratio = np.bincount(parent, diagonal, n_groups) / np.bincount(parent, problem.weights, n_groups)
+    label = np.zeros(n_groups, dtype=np.int64)
+    label[parent] = 0 if labels is None else labels
+    bundle = np.empty(n_groups, dtype=np.int64)
+    bundle[np.lexsort((ratio, label))] = np.arange(n_groups) // size
+    return np.unique(bundle * (label.max() + 1) + label, return_inverse=True)[1][parent]
