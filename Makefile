@@ -21,7 +21,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test test-gpu lint bench leaderboard docs dist trydist clean
+.PHONY: help run test test-gpu lint bench leaderboard paper docs dist trydist clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,10 @@ bench: $(READY)bench ## time and score against peers, in one run
 
 leaderboard: $(READY)bench ## score on public data sets (EVENCUT_DATA names their folder)
 	$(BIN)/python -m benchmarks.leaderboard
+
+paper: $(READY)docs ## every figure and claim of the paper again, for its page (EVENCUT_DATA names the data)
+	$(BIN)/evencut reproduce all --out out/paper
+	$(BIN)/python docs/_ext/paper_page.py out/paper
 
 docs: $(READY)docs ## the documentation, in docs/_build/html; a warning is an error
 	$(BIN)/sphinx-build -W docs docs/_build/html

@@ -34,10 +34,11 @@ extensions = [
     "command_page",
     "public_names",
     "measured_pages",
+    "paper_page",
     "inner_links",
 ]
 
-exclude_patterns = ["_build", "_static", "examples", "gallery/*.md5", "gallery/**/*.ipynb"]
+exclude_patterns = ["_build", "_static", "examples", "reproduced", "gallery/*.md5", "gallery/**/*.ipynb"]
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 default_role = "literal"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from evencut import KernelClustering, KernelKMeans, NormalizedCut
+from evencut import KernelClustering, KernelKMeans, NormalizedCut, ProbabilisticKMeans
 from evencut.kernels import Gaussian
 
 # The suite warns of its own accord, so the rule that warnings are errors rests here.
@@ -18,6 +18,8 @@ ESTIMATORS = [
     KernelClustering(2, equalize="exact"),
     KernelClustering(2, equalize="weights", solver="lloyd"),
     KernelClustering(2, kernel=Gaussian(1.0), criterion="average_cut"),
+    ProbabilisticKMeans(2),
+    ProbabilisticKMeans(2, model="histogram"),
 ]
 
 

@@ -1,15 +1,18 @@
 """Kernels give symmetric affinities, extend to new points, and reduce to each other where they should."""
 
+import sys
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from evencut.affinity import knn_radius, scott_bandwidth
+from evencut.affinity import knn_radius, scott_bandwidth, variable_density
 from evencut.kernels import (
     KERNELS,
     KNN,
     AdaptiveGaussian,
+    Disc,
     Gaussian,
     Geodesic,
     LocalScaling,
@@ -49,7 +52,10 @@ def test_affinities_do_not_depend_on_order_place_or_threads(kernel, rng):
     assert (dense(kernel.affinity(X, n_jobs=2)) == A).all()
 
 
-@pytest.mark.parametrize("kernel", [LocalScaling(5), AdaptiveGaussian(5), KNN(5), Geodesic(5), Gaussian()], ids=repr)
+UNIT_FREE = [LocalScaling(5), AdaptiveGaussian(5), KNN(5), Geodesic(5), Gaussian(), Disc()]
+
+
+@pytest.mark.parametrize("kernel", UNIT_FREE, ids=repr)
 def test_adaptive_and_ruled_kernels_do_not_depend_on_the_unit(kernel):
     np.testing.assert_allclose(dense(kernel.affinity(1000 * X)), dense(kernel.affinity(X)), atol=1e-6)
 
@@ -166,3 +172,68 @@ def test_kernels_are_cloneable_with_settable_parameters():
     for kernel in ON_POINTS:
         assert repr(clone(kernel)) == repr(kernel)
     assert KNN().set_params(n_neighbors=3).n_neighbors == 3
+
+
+def test_disc_is_a_distance_graph_and_the_knn_kernel_where_its_radius_adapts():
+    away = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
+    np.testing.assert_array_equal(dense(Disc(0.6).affinity(X)), away <= 0.6)
+    np.testing.assert_array_equal(dense(Disc(0.6).extend(X)(X[:9])), away[:9] <= 0.6)
+    # One point's row under the radius to its own K-th neighbour is its row of the KNN kernel.
+    near = np.sort(away[5])[4]
+    one_way = dense(KNN(5).extend(X)(X[5:6]))[0]
+    np.testing.assert_array_equal(dense(Disc(near * (1 + 1e-9)).affinity(X))[5], one_way)
+
+
+def test_disc_refuses_a_graph_that_does_not_fit():
+    with pytest.raises(ValueError, match="smaller bandwidth"):
+        Disc(100.0, memory=1000).affinity(X)
+
+
+def test_normalised_kernels_have_one_volume():
+    kernel = AdaptiveGaussian(5, normalize=True)
+    sigma = kernel.bandwidths(X)
+    rows = kernel.extend(X)(np.concatenate([X, X + 0.3]))
+    # Row q, column p: the kernel of point p. Times its volume it is the kernel that is not normalised.
+    plain = AdaptiveGaussian(5).extend(X)(np.concatenate([X, X + 0.3]))
+    volume = sigma**2 / np.exp(np.mean(np.log(sigma**2)))
+    np.testing.assert_allclose(rows * volume, plain, rtol=1e-9)
+    covariances = sigma[:, None, None] ** 2 * np.eye(2)
+    given = AdaptiveGaussian(covariances=covariances, normalize=True)
+    np.testing.assert_allclose(given.affinity(X), kernel.affinity(X), rtol=1e-9)
+
+
+def test_variable_density_integrates_to_one_and_follows_normalised_kernels():
+    points = np.random.default_rng(0).normal(size=(50, 1))
+    grid = np.linspace(-12, 12, 6001)
+    assert variable_density(points, 5, at=grid[:, None]).sum() * (grid[1] - grid[0]) == pytest.approx(1, abs=1e-3)
+
+
+def test_a_metric_may_be_a_function():
+    by_name = Geodesic(8, metric="euclidean").distances(X)
+    np.testing.assert_allclose(Geodesic(8, metric=lambda places: np.ones(len(places))).distances(X), by_name)
+    with pytest.raises(ValueError, match="needs the metric between points"):
+        Geodesic(8, metric=np.ones(len(X)), paths="fast_marching").distances(X)
+    with pytest.raises(ValueError, match="paths='wings'"):
+        Geodesic(paths="wings").affinity(X)
+
+
+def test_fast_marching_follows_a_conformal_metric():
+    pytest.importorskip("skfmm", reason="scikit-fmm is not installed")
+    square = np.random.default_rng(0).uniform(size=(40, 2))
+    z = square @ [1, 1j]
+    # The map z + 0.3 z^2 pulls the Euclidean metric back to |1 + 0.6 z|^2.
+    exact = np.abs((z + 0.3 * z**2)[:, None] - (z + 0.3 * z**2))
+    metric = lambda places: np.abs(1 + 0.6 * (places @ [1, 1j])) ** 2  # noqa: E731
+    kernel = Geodesic(metric=metric, paths="fast_marching", n_cells=80)
+    found = kernel.distances(square)
+    assert (found == found.T).all()
+    assert np.median(np.abs(found / np.where(exact > 0, exact, 1) - 1)[exact > 0]) < 0.01
+    np.testing.assert_allclose(kernel.extend(square)(square[:3]), kernel.affinity(square)[:3], atol=0.02)
+
+
+def test_fast_marching_names_what_it_needs(monkeypatch):
+    monkeypatch.setitem(sys.modules, "skfmm", None)
+    with pytest.raises(ModuleNotFoundError, match="scikit-fmm"):
+        Geodesic(paths="fast_marching").affinity(X)
+    with pytest.raises(ValueError, match="at most 3"):
+        Geodesic(paths="fast_marching").affinity(np.ones((5, 4)) * np.arange(5)[:, None])

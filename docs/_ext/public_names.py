@@ -17,7 +17,17 @@ TASKS = (
         "Cluster points",
         "Estimators in the manner of scikit-learn; `KernelClustering` is the one to begin with.",
         (
-            ("evencut", ("KernelClustering", "KernelKMeans", "NormalizedCut", "LandmarkClustering", "DominantSets")),
+            (
+                "evencut",
+                (
+                    "KernelClustering",
+                    "KernelKMeans",
+                    "NormalizedCut",
+                    "LandmarkClustering",
+                    "DominantSets",
+                    "ProbabilisticKMeans",
+                ),
+            ),
             ("evencut.estimators", None),
         ),
     ),
@@ -52,6 +62,7 @@ TASKS = (
                     "parzen_density",
                     "scott_bandwidth",
                     "silverman_bandwidth",
+                    "variable_density",
                 ),
             ),
         ),
@@ -104,7 +115,7 @@ _LONGEST_VALUE = 110
 
 def setup(app):
     """Write the page before Sphinx reads the sources."""
-    # A summary does not end at the name of an equation, "(eq. NC)".
+    # A summary does not end at the name of an equation, "(eq. 10)".
     autosummary.WELL_KNOWN_ABBREVIATIONS += ("eq.", "eqs.")
     app.connect("config-inited", write_reference)
     app.connect("autodoc-process-docstring", quote_trailing_underscores, priority=100)

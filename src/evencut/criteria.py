@@ -102,7 +102,7 @@ class Criterion(ABC):
 
 
 class _AverageAssociation(Criterion):
-    r"""Average association, that is kernel k-means (eq. AA; with weights, eq. wAA).
+    r"""Average association, that is kernel k-means (eqs 6, 8 and 9; with weights, eqs 41 and 42).
 
     .. math:: -\sum_k \frac{\sum_{pq \in S_k} w_p w_q A_{pq}}{\sum_{p \in S_k} w_p}
 
@@ -118,7 +118,7 @@ class _AverageAssociation(Criterion):
 
 
 class _NormalizedCut(Criterion):
-    r"""Normalised cut (eq. NC); weights count each point as that many copies of itself.
+    r"""Normalised cut (eq. 10); weights count each point as that many copies of itself.
 
     .. math:: -\sum_k \frac{\sum_{pq \in S_k} A_{pq}}{\sum_{p \in S_k} d_p}, \qquad d_p = \sum_q A_{pq}
 
@@ -148,7 +148,7 @@ class _NormalizedCut(Criterion):
 
 
 class _AverageCut(Criterion):
-    r"""Average cut, also called ratio cut.
+    r"""Average cut, also called ratio cut (eq. 68, the right side).
 
     .. math:: \sum_k \frac{\sum_{p \in S_k, q \notin S_k} A_{pq}}{|S_k|}
 
@@ -216,8 +216,8 @@ def pose(
     criterion : str
         A name in :data:`CRITERIA`.
     equalize : {None, "weights", "exact"}
-        `"weights"`: adaptive weights :math:`w_p = 1/\rho_p` (eq. wDensity), the density read off the degrees
-        (eq. degree=density). `"exact"`: all degrees are made equal.
+        `"weights"`: adaptive weights :math:`w_p = 1/\rho_p` (eq. 43), the density read off the degrees
+        (eq. 67). `"exact"`: all degrees are made equal.
     tol : float
         Largest relative error of a degree that is made equal.
 
@@ -246,7 +246,7 @@ def energy(
     criterion: str = "normalized_cut",
     weights: ArrayLike | None = None,
 ) -> float:
-    """Energy of a labelling in the paper's sign and scale (eqs AA, NC, wAA): lower is better.
+    """Energy of a labelling in the paper's sign and scale (eqs 9, 10, 42): lower is better.
 
     Examples
     --------

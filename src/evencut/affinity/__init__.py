@@ -9,6 +9,7 @@ from .density import (
     scott_bandwidth,
     silverman_bandwidth,
     squared_distances,
+    variable_density,
     whiten,
 )
 from .distinct import DistinctPoints, distinct_points
@@ -99,5 +100,6 @@ __all__ = [
     "spans_usual_range",
     "squared_distances",
     "unit_rows",
+    "variable_density",
     "whiten",
 ]

@@ -21,6 +21,7 @@ __all__ = [
     "scott_bandwidth",
     "silverman_bandwidth",
     "squared_distances",
+    "variable_density",
     "whiten",
 ]
 
@@ -30,7 +31,7 @@ _MEDIAN_SAMPLE = 2000
 
 
 def scott_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> NDArray[np.float64]:
-    r"""Scott's rule of thumb, one bandwidth a feature.
+    r"""Scott's rule of thumb, one bandwidth a feature (eq. 14).
 
     .. math:: \sqrt{\Sigma_{ii}} = r_i \, n^{-1/(N+4)}
 
@@ -86,7 +87,7 @@ def whiten(
     like: ArrayLike | None = None,
     weights: ArrayLike | None = None,
 ) -> tuple[NDArray[np.float64], float]:
-    r"""Points measured in bandwidths, :math:`\Sigma^{-1/2} x`, and :math:`\log \det \Sigma^{1/2}`.
+    r"""Points measured in bandwidths, :math:`\Sigma^{-1/2} x`, and :math:`\log \det \Sigma^{1/2}` (eq. 12).
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ def whiten(
 def parzen_density(
     X: ArrayLike, bandwidth: float | str | ArrayLike = "scott", at: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    r"""Parzen estimate with a Gaussian kernel (eq. Parzen_estimate).
+    r"""Parzen estimate with a Gaussian kernel of unit volume (eqs 11, 12), near the density where it suits (eq. 24).
 
     .. math:: \rho(x) = \frac1n \sum_q |2\pi\Sigma|^{-1/2} \exp\left(-\tfrac12 (x-f_q)^T\Sigma^{-1}(x-f_q)\right)
 
@@ -146,6 +147,46 @@ def parzen_density(
         block = slice(first, first + step)
         density[block] = np.exp(-0.5 * squared_distances(queries[block], points)).sum(axis=1)
     return density * norm
+
+
+def variable_density(
+    X: ArrayLike, n_neighbors: int = 20, at: ArrayLike | None = None, n_jobs: int | None = None
+) -> NDArray[np.float64]:
+    r"""Density by normalised Gaussian kernels of variable bandwidth (footnote 3): each point spreads as far as it must.
+
+    .. math:: \rho(x) = \frac1n \sum_q (2\pi\sigma_q^2)^{-N/2} \exp\left(-\frac{\|x-f_q\|^2}{2\sigma_q^2}\right),
+              \qquad \sigma_q = \frac{R_q^K}{\sqrt{N + 2}}
+
+    A ball of radius R has this standard deviation in each direction. Where densities differ much, it is more accurate
+    than :func:`parzen_density`, which smooths modes away or leaves tails ragged.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+    n_neighbors : int, default=20
+        K.
+    at : array of shape (n_queries, n_features), optional
+        Where to estimate; at the points themselves by default.
+    n_jobs : int, optional
+        Threads of the neighbour search.
+
+    Examples
+    --------
+    >>> variable_density([[0.0], [1.0], [3.0]], n_neighbors=1).round(3)
+    array([0.286, 0.307, 0.116])
+    """
+    points = _points(X)
+    queries = points if at is None else _points(at)
+    n_features = points.shape[1]
+    sigma = knn_radius(points, n_neighbors, n_jobs=n_jobs) / np.sqrt(n_features + 2)
+    log_volume = n_features * (np.log(sigma) + 0.5 * np.log(2 * np.pi))
+    density = np.empty(len(queries))
+    step = max(1, _BLOCK_ENTRIES // len(points))
+    for first in range(0, len(queries), step):
+        block = slice(first, first + step)
+        exponent = -0.5 * squared_distances(queries[block], points) / sigma**2 - log_volume
+        density[block] = np.exp(exponent).mean(axis=1)
+    return density
 
 
 def knn_radius(
@@ -179,7 +220,7 @@ def knn_radius(
 def knn_density(
     X: ArrayLike, n_neighbors: int, at: ArrayLike | None = None, n_jobs: int | None = None
 ) -> NDArray[np.float64]:
-    r"""Nearest-neighbour estimate of the density.
+    r"""Nearest-neighbour estimate of the density (eq. 60).
 
     .. math:: \rho_p \approx \frac{K}{n V_K}
 

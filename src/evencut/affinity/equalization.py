@@ -32,8 +32,8 @@ def density_law(
 
     .. math:: \sigma_p \propto \sqrt[N]{\tau(\rho_p) / \rho_p}
 
-    With the dimension N of the data these are adaptive bandwidths (eq. adaptive_sigma); with
-    `dimension=1` they are adaptive point weights (eq. wDensity).
+    With the dimension N of the data these are adaptive bandwidths (eq. 59); with
+    `dimension=1` they are adaptive point weights (eq. 43).
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def density_law(
 def equalize(affinity: AffinityLike, *, weights: ArrayLike | None = None, tol: float = 1e-10) -> Any:
     r"""Exact equalisation: the affinity :math:`s_p s_q A_{pq}` in which all degrees are one.
 
-    On it average association, normalised cut and average cut are the same criterion: no density is
+    On it average association, normalised cut and average cut are the same criterion (eq. 68): no density is
     left to be biased by. The scaling is that of Sinkhorn; Zass and Shashua (2006) use it for
     spectral clustering.
 

@@ -241,7 +241,7 @@ def as_affinity(matrix: AffinityLike | ArrayLike) -> Affinity:
 
 
 def degrees(affinity: AffinityLike) -> NDArray[np.float64]:
-    r"""Node degrees :math:`d_p = \sum_q A_{pq}`.
+    r"""Node degrees :math:`d_p = \sum_q A_{pq}`, for a Gaussian kernel proportional to the density (eq. 67).
 
     Examples
     --------

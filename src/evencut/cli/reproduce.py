@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,12 +30,16 @@ def reproduce(
     subset: Annotated[
         int | None,
         typer.Option(
-            parser=whole_number("--subset", 1), metavar="N", help="Only so many photos of table1.", show_default=False
+            parser=whole_number("--subset", 1),
+            metavar="N",
+            help="Only so many photos of table1 and what explains it.",
+            show_default=False,
         ),
     ] = None,
 ) -> None:
     """Make figures and tables of the paper again and judge its claims; 1 if one fails and we cannot say why."""
     from evencut.paper import FIGURES, DataMissing
+    from evencut.paper.results import results_of
     from evencut.plotting import require_matplotlib
 
     check_name("figure", name, [*FIGURES, "all"])
@@ -55,7 +60,12 @@ def reproduce(
         _print(figure)
     if name == "all":
         _write_page(folder, made, skipped)
-    say(f"wrote {folder / 'index.html'}" if name == "all" else f"wrote {folder / name}.png, .svg and .json")
+        _write_results(folder, results_of(made, skipped))
+        _print_summary(made, skipped)
+        say(f"wrote {folder / 'index.html'} and results.json")
+    else:
+        _renew_results(folder, results_of(made))
+        say(f"wrote {folder / name}.png, .svg and .json")
     if any(figure.surprises for figure in made):
         raise typer.Exit(1)
 
@@ -70,9 +80,10 @@ def _make(name: str, data: Path | None, folder: Path, jobs: int, subset: int | N
         rows = folder / "table1"
         make_table1(data, rows, jobs=jobs, subset=subset)
         return make(name, data=data, folder=rows, subset=subset)
+    options: dict[str, Any] = {"subset": subset} if name.startswith("photo_") else {}
     with progress() as step:
         step(f"making {name}")
-        return make(name, data=data)
+        return make(name, data=data, **options)
 
 
 def _data_folder(data: str | None) -> Path | None:
@@ -92,6 +103,34 @@ def _print(figure: Any) -> None:
         print(f"  {claim.verdict:10}  {claim.says}  [{claim.measured}]")
         if claim.why:
             print(f"{'':14}because {claim.why}")
+
+
+def _print_summary(made: list[Any], skipped: list[tuple[str, str]]) -> None:
+    """How many claims there are, and how many of them fail or could not be tested."""
+    claims = [claim for figure in made for claim in figure.claims]
+    for who, ours in (("of the paper", False), ("that are not in the paper", True)):
+        chosen = [claim for claim in claims if claim.is_ours == ours]
+        count = {verdict: sum(c.verdict == verdict for c in chosen) for verdict in ("pass", "fail", "not tested")}
+        print(f"{len(chosen)} claims {who}: " + ", ".join(f"{number} {verdict}" for verdict, number in count.items()))
+    if skipped:
+        print(f"not made: {', '.join(name for name, _ in skipped)}")
+
+
+def _write_results(folder: Path, results: dict[str, Any]) -> None:
+    """What the documentation's page is made from."""
+    with whole_file(folder / "results.json") as file:
+        file.write((json.dumps(results, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def _renew_results(folder: Path, new: dict[str, Any]) -> None:
+    """Put one figure in the place of its former results, where all have been made in this folder before."""
+    from evencut.paper import FIGURES
+
+    path = folder / "results.json"
+    if path.is_file():
+        before = json.loads(path.read_text(encoding="utf-8"))
+        made = {figure["name"]: figure for figure in [*before["figures"], *new["figures"]]}
+        _write_results(folder, before | {"figures": [made[name] for name in FIGURES if name in made]})
 
 
 def _write_page(folder: Path, made: list[Any], skipped: list[tuple[str, str]]) -> None:

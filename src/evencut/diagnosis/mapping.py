@@ -61,7 +61,7 @@ def density_mapping(X: ArrayLike, kernel: str | Kernel = "knn", *, n_jobs: int |
     r"""Densities before and after the embedding in which an adaptive kernel is a fixed one.
 
     By Theorem 3 the affinity is a fixed radial function of distances :math:`\widetilde d_{pq}` in the new space,
-    so the Parzen estimate there (eq. Parzen_estimate), with that very function, is the mean affinity of a point:
+    so the Parzen estimate there (eq. 11), with that very function, is the mean affinity of a point:
 
     .. math:: \rho'_p \propto \frac1n \sum_q A_{pq} = d_p / n
 

@@ -5,6 +5,7 @@ from .kernel_clustering import KernelClustering
 from .kernel_kmeans import KernelKMeans
 from .landmark_clustering import LandmarkClustering
 from .normalized_cut import NormalizedCut
+from .probabilistic_kmeans import ProbabilisticKMeans
 
 __all__ = [
     "DominantSets",
@@ -12,6 +13,7 @@ __all__ = [
     "KernelKMeans",
     "LandmarkClustering",
     "NormalizedCut",
+    "ProbabilisticKMeans",
     "dominant_set",
     "is_maximal_clique",
 ]

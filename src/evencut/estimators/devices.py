@@ -172,8 +172,9 @@ def _way(estimator: Any, X: Any, kernel: Kernel | None, partial: Any) -> Any:
     exact = getattr(kernel, "neighbors", "auto") in ("auto", "exact")
     if kind in (SharedNeighbors, KNN) and exact and len(X) > limits.MANY_POINTS:
         return _fit_there
-    same_for_all_rows = getattr(kernel, "covariances", None) is None
-    if kind in (Gaussian, AdaptiveGaussian, LocalScaling) and same_for_all_rows and len(X) > _MANY_PAIRS:
+    # Neither a matrix for each row nor kernels of one volume are known there.
+    plain = getattr(kernel, "covariances", None) is None and not getattr(kernel, "normalize", False)
+    if kind in (Gaussian, AdaptiveGaussian, LocalScaling) and plain and len(X) > _MANY_PAIRS:
         return _fit_there
     return None
 

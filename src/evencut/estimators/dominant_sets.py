@@ -62,7 +62,7 @@ def dominant_set(
     tol: float = 1e-5,
     max_iter: int = 10_000,
 ) -> DominantSet:
-    r"""The dominant set that a dynamics on the simplex leads to (eq. dset and its relaxation).
+    r"""The dominant set that a dynamics on the simplex leads to (eq. 39 and its relaxation).
 
     .. math:: \max_x x^T A x \quad \text{over} \quad x \ge 0, \; \sum_p x_p = 1
 

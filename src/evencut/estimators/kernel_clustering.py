@@ -57,7 +57,7 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
 
     Splits the points into k clusters that minimise a criterion on a kernel's affinity A, such as
 
-    .. math:: -\sum_k \frac{\sum_{pq \in S_k} A_{pq}}{\sum_{p \in S_k} d_p} \quad \text{(eq. NC)}
+    .. math:: -\sum_k \frac{\sum_{pq \in S_k} A_{pq}}{\sum_{p \in S_k} d_p} \quad \text{(eq. 10)}
 
     The default takes the partition that candidates of different principles agree on most: normalised cuts of
     shared-neighbour graphs at several scales, cuts of spanning trees, and a mixture of Gaussians. None of them is
@@ -72,13 +72,13 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
         `"auto"`: the consensus of :func:`evencut.selection.select`, on :class:`evencut.kernels.SharedNeighbors` at
         scales around a sixth of an average cluster. More than 5000 distinct points (or 20 a cluster) are condensed to
         so many weighted centres first. With `solver="lloyd"` or `"multilevel"`, 25 neighbours and nothing compared. Or
-        `"shared_neighbors"`, `"knn"`, `"gaussian"`, `"adaptive_gaussian"`, `"local_scaling"`, `"geodesic"`,
+        `"shared_neighbors"`, `"knn"`, `"gaussian"`, `"disc"`, `"adaptive_gaussian"`, `"local_scaling"`, `"geodesic"`,
         `"precomputed"`, or an object of :mod:`evencut.kernels` with parameters of its own.
     criterion : {"normalized_cut", "average_association", "average_cut"}, default="normalized_cut"
         Average association is kernel k-means.
     equalize : {None, "weights", "exact"}, default=None
-        `"weights"`: adaptive point weights :math:`w_p = 1/\rho_p` (eq. wDensity), the density read off
-        the degrees of the affinity (eq. degree=density). `"exact"`: the affinity is scaled to equal
+        `"weights"`: adaptive point weights :math:`w_p = 1/\rho_p` (eq. 43), the density read off
+        the degrees of the affinity (eq. 67). `"exact"`: the affinity is scaled to equal
         degrees, after which all criteria are one.
     solver : {"auto", "spectral", "multilevel", "lloyd"}, default="auto"
         As in :func:`evencut.solvers.solve`.

@@ -11,11 +11,12 @@ __all__ = ["KernelKMeans"]
 
 
 class KernelKMeans(KernelClustering):
-    r"""Kernel k-means: :class:`KernelClustering` with the average association criterion (eq. AA).
+    r"""Kernel k-means: :class:`KernelClustering` with the average association criterion (eqs 8, 9).
 
     .. math:: -\sum_k \frac{\sum_{pq \in S_k} A_{pq}}{|S_k|}
 
-    Prone to isolating dense clumps (Breiman's bias) unless `equalize` or an adaptive kernel evens the density.
+    Prone to isolating dense clumps (Breiman's bias) unless `equalize` or an adaptive kernel evens the density; with a
+    Gaussian kernel of large bandwidth it is k-means (eq. 44).
     Parameters and attributes are those of :class:`KernelClustering`, without `criterion`.
 
     Examples

@@ -41,11 +41,11 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     .. math:: A = B^T B = \sum_{\text{blocks}} B_b^T B_b
 
-    under a criterion such as the normalised cut (eq. NC). A row takes the cluster with the most weight among its
+    under a criterion such as the normalised cut (eq. 10). A row takes the cluster with the most weight among its
     landmarks. Every pass over the data is a sum over blocks of rows: the data may be an array in memory, a memory
     map, or a Dask collection spread over a cluster, and the labels are the same.
 
-    Landmarks are chosen by the density law (eq. adaptive_sigma), so that sparse regions have theirs too.
+    Landmarks are chosen by the density law (eq. 59), so that sparse regions have theirs too.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ __all__ = ["NormalizedCut"]
 
 
 class NormalizedCut(KernelClustering):
-    r"""Normalised cut: :class:`KernelClustering` with its default criterion, under its own name (eq. NC).
+    r"""Normalised cut: :class:`KernelClustering` with its default criterion, under its own name (eq. 10).
 
     .. math:: -\sum_k \frac{\sum_{pq \in S_k} A_{pq}}{\sum_{p \in S_k} d_p}
 

@@ -54,7 +54,7 @@ def knn_density(X: Tensor, n_neighbors: int, at: Tensor | None = None) -> Tensor
 
 
 def parzen_density(X: Tensor, bandwidth: float | Tensor, at: Tensor | None = None) -> Tensor:
-    r"""Parzen estimate with a Gaussian kernel (eq. Parzen_estimate) of one bandwidth, or one for each feature.
+    r"""Parzen estimate with a Gaussian kernel (eq. 11) of one bandwidth, or one for each feature.
 
     Examples
     --------

@@ -5,6 +5,7 @@ points; `extend(X)` gives a function from new points to their affinities with `X
 """
 
 from .base import Extension, Kernel, Points
+from .disc import Disc
 from .gaussian import AdaptiveGaussian, Gaussian, LocalScaling
 from .geodesic import Geodesic
 from .knn import KNN
@@ -15,6 +16,7 @@ __all__ = [
     "KERNELS",
     "KNN",
     "AdaptiveGaussian",
+    "Disc",
     "Extension",
     "Gaussian",
     "Geodesic",
@@ -31,6 +33,7 @@ KERNELS: dict[str, type[Kernel]] = {
     "shared_neighbors": SharedNeighbors,
     "knn": KNN,
     "gaussian": Gaussian,
+    "disc": Disc,
     "adaptive_gaussian": AdaptiveGaussian,
     "local_scaling": LocalScaling,
     "geodesic": Geodesic,

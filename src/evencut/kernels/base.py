@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from ..affinity import AffinityLike
 
-__all__ = ["Extension", "Kernel", "Points", "check_neighbors", "exp_half", "matrix_per_point"]
+__all__ = ["Extension", "FixedBandwidth", "Kernel", "Points", "check_neighbors", "exp_half", "matrix_per_point"]
 
 Points = NDArray[np.floating]
 Extension = Callable[[Points], AffinityLike]
@@ -58,6 +58,33 @@ class Kernel(BaseEstimator):
         when first needed.
         """
         return self.affinity(X, n_jobs=n_jobs), None
+
+
+class FixedBandwidth(Kernel):
+    """A kernel of one bandwidth for all points: a length, one a feature, a matrix, or a rule that follows the data."""
+
+    bandwidth: float | str | ArrayLike
+
+    @property
+    def has_units(self) -> bool:  # type: ignore[override]
+        """A number is a length; a rule follows the data."""
+        return not isinstance(self.bandwidth, str)
+
+    @property
+    def needs_coordinates(self) -> bool:
+        """One length, given or the median distance, is all that distances need."""
+        is_median = isinstance(self.bandwidth, str) and self.bandwidth == "median"
+        return not is_median and np.ndim(self.bandwidth) + isinstance(self.bandwidth, str) > 0
+
+    def _length(self, X: Any) -> float:
+        """The bandwidth as one length, for points that are known by their distances."""
+        if not isinstance(self.bandwidth, str):
+            if not self.bandwidth > 0:  # type: ignore[operator]
+                raise ValueError(f"bandwidth={self.bandwidth!r} must be positive and finite.")
+            return float(self.bandwidth)  # type: ignore[arg-type]
+        some = X[:: -(-len(X) // 1000)]
+        found = some.distances(some)
+        return float(np.median(found[np.triu_indices(len(some), 1)])) or 1.0
 
 
 def check_neighbors(n_neighbors: Any) -> None:

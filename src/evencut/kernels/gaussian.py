@@ -21,15 +21,17 @@ from ..affinity import (
     squared_distances,
     whiten,
 )
-from .base import Extension, Kernel, Points, check_neighbors, exp_half, matrix_per_point
+from .base import Extension, FixedBandwidth, Kernel, Points, check_neighbors, exp_half, matrix_per_point
 
 __all__ = ["AdaptiveGaussian", "Gaussian", "LocalScaling"]
 
 
-class Gaussian(Kernel):
-    r"""Gaussian kernel of one bandwidth for all points (eq. gauss_k).
+class Gaussian(FixedBandwidth):
+    r"""Gaussian kernel of one bandwidth for all points (eqs 1, 13), radial (eq. 45).
 
     .. math:: A_{pq} = \exp\left(-\tfrac12 (f_p-f_q)^T \Sigma^{-1} (f_p-f_q)\right)
+
+    Bandwidths far beyond the data make k-means of kernel k-means (eq. 44).
 
     Parameters
     ----------
@@ -49,17 +51,6 @@ class Gaussian(Kernel):
     def __init__(self, bandwidth: float | str | ArrayLike = "scott", memory: float | None = None):
         self.bandwidth = bandwidth
         self.memory = memory
-
-    @property
-    def has_units(self) -> bool:  # type: ignore[override]
-        """A number is a length; a rule follows the data."""
-        return not isinstance(self.bandwidth, str)
-
-    @property
-    def needs_coordinates(self) -> bool:
-        """One length, given or the median distance, is all that distances need."""
-        is_median = isinstance(self.bandwidth, str) and self.bandwidth == "median"
-        return not is_median and np.ndim(self.bandwidth) + isinstance(self.bandwidth, str) > 0
 
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
         """The affinity of all pairs."""
@@ -90,15 +81,6 @@ class Gaussian(Kernel):
         squared /= (self._length(X) if length is None else length) ** 2
         return exp_half(squared)
 
-    def _length(self, X: Any) -> float:
-        if not isinstance(self.bandwidth, str):
-            if not self.bandwidth > 0:  # type: ignore[operator]
-                raise ValueError(f"bandwidth={self.bandwidth!r} must be positive and finite.")
-            return float(self.bandwidth)  # type: ignore[arg-type]
-        some = X[:: -(-len(X) // 1000)]
-        found = some.distances(some)
-        return float(np.median(found[np.triu_indices(len(some), 1)])) or 1.0
-
     def _affinity(self, points: Points, n_jobs: int | None) -> AffinityLike:
         if keeps_in_memory(len(points), points.dtype, self.memory):
             return exp_half(squared_distances(points))
@@ -106,13 +88,13 @@ class Gaussian(Kernel):
 
 
 class AdaptiveGaussian(Kernel):
-    r"""Gaussian kernel with a bandwidth of its own at each point (eq. non normalized adaptive).
+    r"""Gaussian kernel with a bandwidth of its own at each point (eq. 48).
 
     .. math:: \kappa_p(f_p, f_q) = \exp\left(-\tfrac12 (f_p-f_q)^T \Sigma_p^{-1} (f_p-f_q)\right)
 
-    The affinity is the mean of :math:`\kappa_p` and :math:`\kappa_q`. Bandwidths come from the
-    density law (eq. adaptive_sigma) on nearest-neighbour densities; with the constant transform
-    they are the distances to the K-th nearest other point (eq. knn bandwidth).
+    The affinity is the mean of :math:`\kappa_p` and :math:`\kappa_q`, near the geodesic kernel's (eq. 49).
+    Bandwidths come from the density law (eq. 59) on nearest-neighbour densities; with the constant transform they are
+    the distances to the K-th nearest other point (eq. 61).
 
     Parameters
     ----------
@@ -124,6 +106,10 @@ class AdaptiveGaussian(Kernel):
         Of the `"log"` transform.
     covariances : array of shape (n_samples, n_features, n_features), optional
         A matrix :math:`\Sigma_p` for each point, instead of the density law.
+    normalize : bool, default=False
+        Give each point's kernel the same volume, :math:`|\Sigma_p|^{-1/2} \kappa_p` (eq. 12, footnote 3), up to one
+        constant. Right for estimating a density (:func:`evencut.affinity.variable_density`) and wrong for
+        clustering: it undoes the equalisation, and brings Breiman's bias back.
     memory : float, optional
         Bytes the affinity may take, by default a quarter of the free memory; above, rows are computed when needed.
 
@@ -142,12 +128,14 @@ class AdaptiveGaussian(Kernel):
         transform: str | Callable[[NDArray[np.float64]], ArrayLike] = "constant",
         alpha: float = 1.0,
         covariances: ArrayLike | None = None,
+        normalize: bool = False,
         memory: float | None = None,
     ):
         self.n_neighbors = n_neighbors
         self.transform = transform
         self.alpha = alpha
         self.covariances = covariances
+        self.normalize = normalize
         self.memory = memory
 
     @property
@@ -158,7 +146,7 @@ class AdaptiveGaussian(Kernel):
     @property
     def needs_coordinates(self) -> bool:
         """Densities and matrices need a dimension; distances to neighbours do not."""
-        return self.covariances is not None or self.transform != "constant"
+        return self.covariances is not None or self.transform != "constant" or self.normalize
 
     def bandwidths(self, X: Points, n_jobs: int | None = None) -> NDArray[np.float64]:
         """The bandwidth of each point, in the mean (of logarithms) its distance to the K-th neighbour."""
@@ -172,7 +160,7 @@ class AdaptiveGaussian(Kernel):
 
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
         """The affinity of all pairs; a matrix for each point needs all of it in memory."""
-        if self.covariances is None and not _holds_all(X, self.memory):
+        if self.covariances is None and not self.normalize and not _holds_all(X, self.memory):
             blocks = GaussianBlocks(X, self.bandwidths(X, n_jobs), "mean")
             return BlockwiseAffinity(blocks, len(X), X.dtype, n_jobs=n_jobs)
         sigma = None if self.covariances is not None else self.bandwidths(X, n_jobs)
@@ -195,13 +183,29 @@ class AdaptiveGaussian(Kernel):
             # Points known by their distances know those to the fitted ones only.
             squared = squared_distances(X) if Y is X else squared_distances(Y, X).T
             squared /= (sigma**2).astype(squared.dtype)[:, None]
-            return exp_half(squared)
+            return self._at_one_volume(exp_half(squared), X.shape[1] * np.log(sigma) if self.normalize else None)
         assert self.covariances is not None
         squared = np.empty((len(X), len(Y)), dtype=X.dtype)
-        for p, covariance in enumerate(matrix_per_point(self.covariances, X, "covariances")):
+        matrices = matrix_per_point(self.covariances, X, "covariances")
+        for p, covariance in enumerate(matrices):
             offsets = Y - X[p]
             squared[p] = np.einsum("qi,qi->q", offsets, np.linalg.solve(covariance, offsets.T).T)
-        return exp_half(squared)
+        return self._at_one_volume(exp_half(squared), 0.5 * np.linalg.slogdet(matrices)[1])
+
+    def _at_one_volume(
+        self, kernels: NDArray[np.floating], log_volume: NDArray[np.float64] | None
+    ) -> NDArray[np.floating]:
+        """The kernels, one a row, over their volumes where asked for; the volumes in units of their geometric mean."""
+        if not self.normalize or log_volume is None:
+            return kernels
+        relative = log_volume.mean() - log_volume
+        if np.ptp(relative) > 0.5 * np.log(np.finfo(kernels.dtype).max):
+            raise ValueError(
+                f"normalize=True: the volumes of the kernels span a factor of 1e{np.ptp(relative) / np.log(10):.0f}, "
+                "more than the affinity can hold; reduce the number of features, or use normalize=False."
+            )
+        kernels *= np.exp(relative).astype(kernels.dtype)[:, None]
+        return kernels
 
 
 class LocalScaling(Kernel):

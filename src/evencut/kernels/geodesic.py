@@ -1,7 +1,8 @@
-"""The geodesic kernel: a Gaussian of the lengths of shortest paths along the neighbour graph, under any metric."""
+"""The geodesic kernel: a Gaussian of the lengths of shortest paths, along the neighbour graph or over a grid."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -11,30 +12,37 @@ from scipy.sparse.csgraph import dijkstra
 
 from ..affinity import AffinityLike, NeighborSearch, kneighbors, knn_radius
 from .base import Extension, Kernel, Points, check_neighbors, exp_half, matrix_per_point
+from .fast_marching import MetricGrid
 
 __all__ = ["Geodesic"]
 
 # Shortest paths between all pairs of more points take minutes.
 _MOST_POINTS = 6000
+_PATHS = ("graph", "fast_marching")
 
 
 class Geodesic(Kernel):
-    r"""Gaussian of distances along the neighbour graph under a metric tensor (eq. geo_kernel).
+    r"""Gaussian of distances along the neighbour graph under a metric tensor (eq. 46).
 
     .. math:: A_{pq} = \exp\left(-\frac{d_g(f_p, f_q)^2}{2\sigma^2}\right)
 
     An edge between neighbours has the Mahalanobis length of the mean of their tensors
-    (eq. geodesic_dist); distances are shortest paths (Dijkstra).
+    (eq. 47); distances are shortest paths (Dijkstra). Or fronts march over a grid of up to three dimensions,
+    which needs scikit-fmm and a tensor that is a multiple of the identity (fast marching).
 
     Parameters
     ----------
     n_neighbors : int, default=10
         Of the graph the paths run along.
-    metric : {"density", "euclidean"} or array of shape (n_samples,) or (n_samples, n_features, n_features)
-        The tensor :math:`g_p` at the points: :math:`I/(R_p^K)^2`, which evens the density out; I; a
-        multiple of I for each point; or any matrix for each point.
+    metric : {"density", "euclidean"}, callable or array of shape (n_samples,) or (n_samples, n_features, n_features)
+        The tensor :math:`g_p` at the points: :math:`I/(R_p^K)^2`, which evens the density out; I; a function that
+        tells the multiple of I at any points; a multiple of I for each point; or any matrix for each point.
     bandwidth : float, default=1.0
         Sigma, in the unit of the metric.
+    paths : {"graph", "fast_marching"}, default="graph"
+        Along edges between neighbours, or over a grid; a grid needs a metric known everywhere, so no array.
+    n_cells : int, default=100
+        Of the grid, along its longest side.
 
     Examples
     --------
@@ -46,10 +54,19 @@ class Geodesic(Kernel):
            [0.135, 0.607, 1.   ]])
     """
 
-    def __init__(self, n_neighbors: int = 10, metric: str | ArrayLike = "density", bandwidth: float = 1.0):
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        metric: str | Callable[[Points], ArrayLike] | ArrayLike = "density",
+        bandwidth: float = 1.0,
+        paths: str = "graph",
+        n_cells: int = 100,
+    ):
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.bandwidth = bandwidth
+        self.paths = paths
+        self.n_cells = n_cells
 
     @property
     def has_units(self) -> bool:  # type: ignore[override]
@@ -64,7 +81,7 @@ class Geodesic(Kernel):
     @property
     def is_tied_to_rows(self) -> bool:
         """With a tensor for each point."""
-        return not isinstance(self.metric, str)
+        return not isinstance(self.metric, str) and not callable(self.metric)
 
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
         """The dense affinity; zero between points that no path joins."""
@@ -72,6 +89,8 @@ class Geodesic(Kernel):
 
     def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
         """Affinities of new points, whose paths begin at their nearest points of `X`."""
+        if self._marches():
+            return partial(self._rows_over_grid, X, self._grid(X, n_jobs))
         search = NeighborSearch(X, n_jobs=n_jobs)
         return partial(self._rows, search, self._tensor(X, n_jobs), self._paths(X, n_jobs))
 
@@ -85,6 +104,9 @@ class Geodesic(Kernel):
             length = _edge_lengths(Y - search.X[column], tensor[column])
             np.minimum(found, length[:, None] + paths[column], out=found)
         return self._psi(found)
+
+    def _rows_over_grid(self, X: Points, grid: MetricGrid, Y: Points) -> AffinityLike:
+        return self._psi(grid.distances(Y, X))
 
     def distances(self, X: Points) -> NDArray[np.float64]:
         """Geodesic distances between the points, infinite where no path joins them.
@@ -106,6 +128,9 @@ class Geodesic(Kernel):
                 f"the geodesic kernel finds shortest paths between all pairs, which takes minutes for {len(X)} points; "
                 f"give at most {_MOST_POINTS}, or use kernel='knn'."
             )
+        if self._marches():
+            lengths = self._grid(X, n_jobs).distances(X, X)
+            return 0.5 * (lengths + lengths.T)
         tensor = self._tensor(X, n_jobs)
         near = kneighbors(X, self.n_neighbors, n_jobs=n_jobs)[1]
         p, q = np.repeat(np.arange(len(X)), near.shape[1]), near.ravel()
@@ -117,17 +142,34 @@ class Geodesic(Kernel):
         # The two directions of a path add its edges in different order and differ by rounding.
         return np.minimum(paths, paths.T)
 
-    def _tensor(self, X: Points, n_jobs: int | None) -> NDArray[np.float64]:
+    def _marches(self) -> bool:
+        if self.paths not in _PATHS:
+            raise ValueError(f"paths={self.paths!r} is not known; choose one of {_PATHS}.")
+        return self.paths == "fast_marching"
+
+    def _grid(self, X: Points, n_jobs: int | None) -> MetricGrid:
+        check_neighbors(self.n_neighbors)
+        if not self.n_cells >= 2:
+            raise ValueError(f"n_cells={self.n_cells!r} must be at least 2.")
+        return MetricGrid.around(X, partial(self._tensor, X, n_jobs), self.n_cells)
+
+    def _tensor(self, X: Points, n_jobs: int | None, at: Points | None = None) -> NDArray[np.float64]:
+        """The metric at the points, or `at` others where it is known everywhere."""
+        places = X if at is None else at
         if isinstance(self.metric, str):
             if self.metric == "euclidean":
-                return np.ones(len(X))
+                return np.ones(len(places))
             if self.metric == "density":
-                return knn_radius(X, self.n_neighbors, n_jobs=n_jobs) ** -2.0
-            raise ValueError(f"metric={self.metric!r} is not known; choose 'density', 'euclidean' or give an array.")
-        tensor = np.asarray(self.metric, dtype=np.float64)
+                return knn_radius(X, self.n_neighbors, at=at, n_jobs=n_jobs) ** -2.0
+            raise ValueError(
+                f"metric={self.metric!r} is not known; choose 'density', 'euclidean' or give a function or an array."
+            )
+        if at is not None and not callable(self.metric):
+            raise ValueError("paths='fast_marching' needs the metric between points too: give a name or a function.")
+        tensor = np.asarray(self.metric(places) if callable(self.metric) else self.metric, dtype=np.float64)
         if tensor.ndim == 1:
-            if tensor.shape != (len(X),) or not (tensor > 0).all():
-                raise ValueError(f"metric must hold one positive number for each of {len(X)} points.")
+            if tensor.shape != (len(places),) or not (tensor > 0).all():
+                raise ValueError(f"metric must hold one positive number for each of {len(places)} points.")
             return tensor
         return matrix_per_point(tensor, X, "metric")
 

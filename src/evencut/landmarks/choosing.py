@@ -87,7 +87,7 @@ def choose_landmarks(
 
     .. math:: w_p \propto \sigma_p^2, \qquad \sigma_p \propto \sqrt[N]{\tau(\rho_p)/\rho_p}
 
-    the squared bandwidth of the density law (eq. adaptive_sigma; in one dimension not squared). For the constant
+    the squared bandwidth of the density law (eq. 59; in one dimension not squared). For the constant
     transform it is the squared distance to the 8th neighbour, which is also what the point adds to the error
     of the landmarks as centres: all landmarks carry the same share of it. In the plane their density is even;
     in higher dimensions it is tempered, as most of the volume there is empty. A few sweeps of k-means with the

@@ -18,19 +18,31 @@ __all__ = ["FIGURES", "Claim", "DataMissing", "Figure", "make"]
 FIGURES = (
     "fig1",
     "fig2",
+    "bandwidth",
+    "entropy",
     "breiman",
+    "clusters",
+    "dominant",
     "labelme",
     "weights",
     "sigma",
     "riemann",
+    "normalized",
+    "adaptive",
     "nash",
     "mds",
     "grabcut",
     "table1",
+    "photo_bandwidth",
+    "photo_weight",
     "ncut",
+    "pairs",
     "inversion",
     "degrees",
     "equivalence",
+    "cheeger",
+    "minima",
+    "equations",
 )
 
 # Where the figure is not the module of its name.
@@ -49,7 +61,8 @@ def make(name: str, *, data: Path | None = None, small: bool = False, **options:
     small : bool, default=False
         Fewer points and coarser sweeps: the same claims in a fraction of the time.
     **options
-        Of `table1` only: `folder`, where finished photos are kept, and `subset`, how many photos to take.
+        Of `table1`: `folder`, where finished photos are kept. Of it, `photo_bandwidth` and `photo_weight`:
+        `subset`, how many photos to take.
 
     Returns
     -------

@@ -12,7 +12,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Claim", "DataMissing", "Figure", "find_data", "share_in_largest"]
+__all__ = ["OURS", "Claim", "DataMissing", "Figure", "find_data", "share_in_largest"]
+
+#: How a claim begins that is not in the paper.
+OURS = "(Not in the paper.)"
 
 
 class DataMissing(Exception):
@@ -33,15 +36,23 @@ class Claim:
         "not tested" means: what was measured here cannot decide it, and `why` says what is missing.
     why : str
         Stands beside a verdict that is no pass and says where it comes from; it never changes the verdict.
+    at : str
+        Where the paper says it, as in "eq. 9", where that is not the figure itself.
     """
 
     says: str
     measured: str
     verdict: str
     why: str = ""
+    at: str = ""
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the paper does not say it, and we want to know all the same."""
+        return self.says.startswith(OURS)
 
     @classmethod
-    def judge(cls, says: str, measured: str, holds: Any, why: str = "") -> Claim:
+    def judge(cls, says: str, measured: str, holds: Any, why: str = "", at: str = "") -> Claim:
         """The claim with its verdict; None for `holds` says that it was not tested, and `why` goes with no pass.
 
         Examples
@@ -50,8 +61,8 @@ class Claim:
         'pass'
         """
         if holds is None:
-            return cls(says, measured, "not tested", why)
-        return cls(says, measured, "pass") if holds else cls(says, measured, "fail", why)
+            return cls(says, measured, "not tested", why, at)
+        return cls(says, measured, "pass", "", at) if holds else cls(says, measured, "fail", why, at)
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,8 @@ def _section(figure: Figure) -> str:
 
 def _row(claim: Claim) -> str:
     why = f'<div class="why">{escape(claim.why)}</div>' if claim.why else ""
+    where = f" ({escape(claim.at)})" if claim.at else ""
     return (
-        f"<tr><td>{escape(claim.says)}</td><td>{escape(claim.measured)}{why}</td>"
+        f"<tr><td>{escape(claim.says)}{where}</td><td>{escape(claim.measured)}{why}</td>"
         f'<td class="{claim.verdict.replace(" ", "-")}">{_MARKS[claim.verdict]}</td></tr>'
     )

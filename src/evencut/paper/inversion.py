@@ -62,23 +62,27 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
                 "NC is weighted average association with the affinity A/(d d') and the weights d.",
                 f"relative difference of the energies {identity:.1e}",
                 identity < 1e-10,
+                at="Section 5.2",
             ),
             Claim.judge(
                 "Both transforms fall, up to a minimum, where the density rises; weights weaken the inversion.",
                 f"minima at x* = {minima[False]:.0f} without and {minima[True]:.0f} with weights, "
                 f"{_slope_changes(minima)} changes of slope seen on the curves",
                 _slope_changes(minima) == 2 and minima[True] < minima[False],
+                at="Figure 10",
             ),
             Claim.judge(
                 "The minimum moves away exponentially with the dimension of the embedding.",
                 "x* = " + ", ".join(f"{x:.3g}" for x in steps) + " for 20, 40 and 60 dimensions",
                 np.isclose(np.log(steps[2] / steps[1]), np.log(steps[1] / steps[0])) and steps[1] > 100 * steps[0],
+                at="Figure 10",
             ),
             Claim.judge(
                 "In the embedding the density is inverted: sparse regions become the denser ones.",
                 f"rank correlation {order['full']:.2f} of the density of the data and the distance to the "
                 f"{_NEIGHBORS}th neighbour in the full embedding of {full.shape[1]} dimensions",
                 order["full"] > 0.5,
+                at="Figure 11",
             ),
             Claim.judge(
                 "Three dimensions of the embedding show it.",
@@ -86,6 +90,7 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
                 order["three"] > 0.5,
                 "in three dimensions the sparse end stays stretched out; the distances that invert the density are "
                 "spread over all the others",
+                at="Figure 11",
             ),
         ],
         {"minima": {"kernel only": minima[False], "with weights": minima[True]}, "rank_correlation": order},
@@ -93,7 +98,7 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
 
 
 def _identity_error(X: NDArray, sigma: float) -> float:
-    """Relative difference of eq. NC and of eq. wAA on normalised affinities, for one split."""
+    """Relative difference of eq. 10 and of eq. 42 on normalised affinities, for one split."""
     affinity = Gaussian(sigma).affinity(X)
     labels = (X[:, 0] > 0.5).astype(int)
     weighted = energy(normalized_affinity(affinity), labels, "average_association", degrees(affinity))

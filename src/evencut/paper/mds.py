@@ -61,6 +61,7 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
                 "The adaptive kernel is a fixed kernel of the embedded points.",
                 f"largest difference of the two kernels {same:.1e}",
                 same < 1e-6,
+                at="Theorem 3",
             ),
             Claim.judge(
                 "The density of the embedded points is even.",

@@ -84,7 +84,7 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
 
 
 def _value(X: Any, labels: Any, sigma: float) -> float:
-    """Shi and Malik's normalised cut, which is eq. NC plus the number of clusters."""
+    """Shi and Malik's normalised cut, which is eq. 10 plus the number of clusters."""
     return 2 + energy(Gaussian(sigma).affinity(X), labels, "normalized_cut")
 
 

@@ -82,7 +82,7 @@ def _embed(X: NDArray) -> NDArray:
 
 
 def _replication_error(X: NDArray, copies: NDArray[np.int64]) -> float:
-    """Relative difference of eq. wAA and of eq. AA on the replicated points, for one split."""
+    """Relative difference of eq. 42 and of eq. 9 on the replicated points, for one split."""
     labels = (X[:, 0] > np.median(X)).astype(int)
     kernel = Gaussian(0.1)
     weighted = energy(kernel.affinity(X), labels, "average_association", copies)

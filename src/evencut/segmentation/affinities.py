@@ -67,7 +67,7 @@ def pose_term(affinity: AffinityLike, criterion: str, equalize: str | None, surc
     criterion : str
         `"entropy"`, or a name in :data:`evencut.criteria.CRITERIA`.
     equalize : {None, "weights", "exact"}
-        Adaptive weights (eq. wDensity) or exactly equal degrees.
+        Adaptive weights (eq. 43) or exactly equal degrees.
     surcharge : tuple of float
         What a pixel of each label pays in the entropy criterion.
 

@@ -99,7 +99,7 @@ class BilateralGaussian(Affinity):
 def bilateral_gaussian(
     features: NDArray[np.floating], bandwidth: float | str | ArrayLike = "scott"
 ) -> BilateralGaussian:
-    """The Gaussian kernel (eq. gauss_k) of many points of few features.
+    """The Gaussian kernel (eq. 1) of many points of few features.
 
     Parameters
     ----------

@@ -69,9 +69,9 @@ def segment(
         `"knn"` is :class:`~evencut.segmentation.SampledKNN`; `"gaussian"` has Scott's bandwidth and shows the density
         bias that the paper is about. Objects: `SampledKNN`, or a kernel of `evencut.kernels`.
     criterion : {"entropy", "average_association", "normalized_cut", "average_cut"}
-        The entropy criterion (eq. pkm_energy on kernel densities), eq. AA, eq. NC or the average cut.
+        The entropy criterion (eq. 16 on kernel densities), eq. 9, eq. 10 or the average cut.
     equalize : {None, "weights", "exact"}
-        Even out the density of the colours first: by weights (eq. wDensity), or exactly.
+        Even out the density of the colours first: by weights (eq. 43), or exactly.
     regularizer : {"contrast", "length", None}
         Boundary term: cheap along edges of the image, its plain length, or none.
     smoothness : "auto" or float

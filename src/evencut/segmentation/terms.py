@@ -1,7 +1,7 @@
 r"""The kernel criterion as costs of single pixels at the current labelling: the half of the energy fit for max-flow.
 
 Average association, normalised cut and average cut go through their `RatioProblem`; the entropy criterion is the
-probabilistic k-means of eq. pkm_energy on kernel densities.
+probabilistic k-means of eq. 16 on kernel densities.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class RatioTerm:
 
 
 class EntropyTerm:
-    r"""The entropy criterion on kernel densities (eqs pkm_energy, entropy_criterion).
+    r"""The entropy criterion on kernel densities (eqs 16, 17).
 
     .. math:: -\sum_k \sum_{p \in S_k} \log \frac{(A S_k)_p + \epsilon f_k}{|S_k|} + \sum_k b_k |S_k|,
         \qquad f_k = |S_k| / n

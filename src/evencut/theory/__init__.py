@@ -4,5 +4,7 @@ from .embedding import *  # noqa: F403
 from .embedding import __all__ as _of_embedding
 from .equations import *  # noqa: F403
 from .equations import __all__ as _of_equations
+from .isoperimetry import *  # noqa: F403
+from .isoperimetry import __all__ as _of_isoperimetry
 
-__all__ = [*_of_embedding, *_of_equations]
+__all__ = [*_of_embedding, *_of_equations, *_of_isoperimetry]

@@ -27,7 +27,7 @@ __all__ = [
 
 
 def euclidean_shift(squared_distances: ArrayLike) -> float:
-    r"""The smallest constant :math:`h^2` that makes distances Euclidean (eq. d tilde, Theorem 3).
+    r"""The smallest constant :math:`h^2` that makes distances Euclidean (eq. 50, Theorem 3).
 
     .. math:: \widetilde d^2_{pq} = d^2_{pq} + h^2 [p \ne q], \qquad
               h^2 = \max(0, -2\lambda_{\min}(-\tfrac12 J D J))
@@ -52,7 +52,7 @@ def euclidean_shift(squared_distances: ArrayLike) -> float:
 
 
 def euclidean_embedding(squared_distances: ArrayLike) -> tuple[NDArray[np.float64], float]:
-    r"""Points whose distances are :math:`\widetilde d_{pq}`, and the constant :math:`h^2` (Theorem 3).
+    r"""Points whose distances are :math:`\widetilde d_{pq}`, and the constant :math:`h^2` (eqs 50, 54, 55 and 64).
 
     Returns
     -------
@@ -76,7 +76,7 @@ def euclidean_embedding(squared_distances: ArrayLike) -> tuple[NDArray[np.float6
 
 
 def embedded_profile(profile: Callable[[NDArray], NDArray], shift: float) -> Callable[[ArrayLike], NDArray]:
-    r"""The radial function that makes the embedded kernel equal the geodesic one (eq. new_kernel).
+    r"""The radial function that makes the embedded kernel equal the geodesic one (eq. 51).
 
     .. math:: \psi'(t) = \psi\left(\sqrt{t^2 - h^2 [t \ge h]}\right)
 
@@ -176,7 +176,7 @@ def metric_mds(
 
 
 def kernel_pca(problem: RatioProblem, n_components: int, random_state: int = 0) -> NDArray[np.float64]:
-    r"""Low-rank coordinates in which a criterion is weighted k-means (Section "Discussion").
+    r"""Low-rank coordinates in which a criterion is weighted k-means (Section 6; eqs 3, 4, 5 and 7).
 
     .. math:: W^{-1/2} M W^{-1/2} \approx U \Lambda U^T, \qquad \phi_p = w_p^{-1/2}\, U_p \Lambda^{1/2}
 

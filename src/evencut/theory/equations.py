@@ -42,7 +42,7 @@ __all__ = [
 
 
 def gini_impurity(histogram: ArrayLike) -> float:
-    r"""Gini impurity of a histogram (eq. dGini_impurity).
+    r"""Gini impurity of a histogram (eq. 19).
 
     .. math:: G = 1 - \sum_l P(l)^2
 
@@ -55,7 +55,7 @@ def gini_impurity(histogram: ArrayLike) -> float:
 
 
 def gini_criterion(features: ArrayLike, labels: ArrayLike) -> float:
-    r"""Discrete Gini criterion of a clustering of discrete features (eq. gini_criterion); lower is better.
+    r"""Discrete Gini criterion of a clustering of discrete features (eq. 18); lower is better.
 
     .. math:: \sum_k |S^k| \cdot G(S^k)
 
@@ -74,7 +74,7 @@ def gini_criterion(features: ArrayLike, labels: ArrayLike) -> float:
 
 
 def entropy_criterion(features: ArrayLike, labels: ArrayLike) -> float:
-    r"""Entropy criterion of a clustering of discrete features (eq. entropy_criterion), in nats; lower is better.
+    r"""Entropy criterion of a clustering of discrete features (eq. 17), in nats; lower is better.
 
     .. math:: \sum_k |S^k| \cdot H(S^k), \qquad H = -\sum_l P(l) \log P(l)
 
@@ -114,11 +114,12 @@ def breiman_split(histogram: ArrayLike) -> NDArray[np.int64]:
 
 
 def continuous_gini_criterion(density: ArrayLike, labels: ArrayLike, cell: float = 1.0) -> float:
-    r"""Continuous Gini criterion of a density on a grid (eq. cont gini criterion); lower is better.
+    r"""Continuous Gini criterion of a density on a grid (eq. 20); lower is better.
 
     .. math:: \sum_k w_k \Big(1 - \int \rho_k(x)^2 dx\Big), \qquad \rho_k = \rho\,[s = k] / w_k
 
-    One minus its value is the objective L(s) of eq. gini:objective.
+    The inner difference is the impurity (eq. 21) of a conditional density (eq. 27). One minus its value is the
+    objective L(s) of eqs 26, 28 and 29.
 
     Parameters
     ----------
@@ -142,11 +143,11 @@ def continuous_gini_criterion(density: ArrayLike, labels: ArrayLike, cell: float
 
 
 def gini_supremum(density: ArrayLike, cell: float = 1.0) -> float:
-    r"""The least upper bound of one minus the Gini criterion over all two-cluster labellings (eq. gini:main).
+    r"""The least upper bound of one minus the Gini criterion over all two-cluster labellings (eq. 32).
 
     .. math:: \sup_s L(s) = E\rho + \sup_x \rho(x)
 
-    No labelling exceeds it, and that of :func:`mode_split` tends to it (Theorem 2).
+    No labelling exceeds it (eqs 30, 33 and 34), and that of :func:`mode_split` tends to it (eq. 38, Theorem 2).
 
     Examples
     --------
@@ -158,7 +159,9 @@ def gini_supremum(density: ArrayLike, cell: float = 1.0) -> float:
 
 
 def mode_split(density: ArrayLike, epsilon: float) -> NDArray[np.int64]:
-    r"""The labelling :math:`s_\varepsilon`: 1 within epsilon of the highest density, 2 elsewhere (eq. se).
+    r"""The labelling :math:`s_\varepsilon`: 1 within epsilon of the highest density, 2 elsewhere (eq. 31).
+
+    As epsilon falls, the mean density inside tends to the highest (eqs 36, 37), outside to that of all (eq. 35).
 
     Examples
     --------
@@ -172,11 +175,11 @@ def mode_split(density: ArrayLike, epsilon: float) -> NDArray[np.int64]:
 
 
 def sample_gini_criterion(X: ArrayLike, labels: ArrayLike, bandwidth: float | str | ArrayLike = "scott") -> float:
-    r"""Continuous Gini criterion estimated from a sample, each cluster's density by Parzen (eq. Parzen_estimate).
+    r"""Continuous Gini criterion estimated from a sample, each cluster's density by Parzen (eq. 11).
 
     .. math:: \sum_k w_k \Big(1 - \frac1{|S^k|} \sum_{p \in S^k} P_\Sigma(f_p | S^k)\Big), \qquad w_k = |S^k|/n
 
-    By Monte-Carlo (eq. Monte-Carlo) the inner mean estimates the integral of the squared density; so the
+    By Monte-Carlo (eq. 22) the inner mean estimates the integral of the squared density; so the
     criterion is one plus :func:`parzen_energy` over n.
 
     Examples
@@ -188,12 +191,13 @@ def sample_gini_criterion(X: ArrayLike, labels: ArrayLike, bandwidth: float | st
 
 
 def parzen_energy(X: ArrayLike, labels: ArrayLike, bandwidth: float | str | ArrayLike = "scott") -> float:
-    r"""Kernel k-means with a Gaussian kernel, written with kernel densities (eq. Parzen_energy).
+    r"""Kernel k-means with a Gaussian kernel, written with kernel densities (eq. 15).
 
     .. math:: F(S) = -\sum_k \sum_{p \in S^k} P_\Sigma(f_p | S^k)
 
-    It equals average association (eq. AA) of the Gaussian kernel normalised as a density. A rule for the
-    bandwidth is applied to all points, so every cluster has the same kernel.
+    It is about the sum of the clusters' mean densities (eqs 23, 40), and equals average association (eq. 9) of
+    the Gaussian kernel normalised as a density. A rule for the bandwidth is applied to all points, so every cluster
+    has the same kernel.
 
     Examples
     --------
@@ -211,7 +215,7 @@ def parzen_energy(X: ArrayLike, labels: ArrayLike, bandwidth: float | str | Arra
 
 
 def gini_approximation(density: ArrayLike, labels: ArrayLike, n_samples: int, cell: float = 1.0) -> float:
-    r"""What kernel k-means energy tends to for bandwidths good for density estimation (eq. gini approx).
+    r"""What kernel k-means energy tends to for bandwidths good for density estimation (eq. 25).
 
     .. math:: F(S) \approx -\sum_k |S^k| \int \rho_k(x)^2 dx = n\,(\text{Gini criterion} - 1)
 
@@ -229,11 +233,13 @@ def gini_approximation(density: ArrayLike, labels: ArrayLike, n_samples: int, ce
 
 
 def transformed_density(density: ArrayLike, metric: ArrayLike) -> NDArray[np.float64]:
-    r"""Density after the embedding implied by a metric tensor: the general density law (eq. density_transform).
+    r"""Density after the embedding implied by a metric tensor: the general density law (eq. 57).
+
+    Ellipsoids of the tensor (eqs 52, 53) become balls that hold as many points (eq. 56).
 
     .. math:: \rho'_p = \rho_p \, |\det g_p|^{-1/2}
 
-    For :math:`g_p = I/\sigma_p^2` in N dimensions it is :math:`\rho_p \sigma_p^N` (eq. density-from-bandwidth).
+    For :math:`g_p = I/\sigma_p^2` in N dimensions it is :math:`\rho_p \sigma_p^N` (eq. 58).
 
     Parameters
     ----------
@@ -261,7 +267,7 @@ def transformed_density(density: ArrayLike, metric: ArrayLike) -> NDArray[np.flo
 
 
 def normalized_affinity(affinity: AffinityLike) -> Any:
-    r"""The affinity that turns average association into normalised cut, with weights d (eq. modA).
+    r"""The affinity that turns average association into normalised cut, with weights d (eq. 62).
 
     .. math:: \hat A_{pq} = \frac{A_{pq}}{d_p d_q}
 
@@ -276,7 +282,7 @@ def normalized_affinity(affinity: AffinityLike) -> Any:
 
 
 def modified_distances(squared_distances: ArrayLike, sigma: float) -> NDArray[np.float64]:
-    r"""Squared distances that a Gaussian kernel would turn into the normalised affinity (eq. mod_dist).
+    r"""Squared distances that a Gaussian kernel would turn into the normalised affinity (eq. 63).
 
     .. math:: \hat d^2_{pq} = d^2_{pq} + 2\sigma^2 \log (d_p d_q), \qquad
               d_p = \sum_q \exp\left(-\frac{d^2_{pq}}{2\sigma^2}\right)
@@ -306,14 +312,14 @@ def density_inversion(
     .. math:: \bar\rho = \frac{\rho}{(\varepsilon^2 + h^2 + 4\sigma^2\log\rho)^{\bar N/2}}, \qquad
               \rho' = \rho\,\bar\rho
 
-    The first is eq. density_transform_Amod (kernel normalisation alone), the second, with point weights
-    :math:`w_p = d_p`, is eq. density_transform_Amod_weights: exactly what normalised cut does. A constant
+    The first is eq. 65 (kernel normalisation alone), the second, with point weights
+    :math:`w_p = d_p`, is eq. 66: exactly what normalised cut does. A constant
     factor :math:`\varepsilon^N` is left out. In sparse regions both fall where the density rises.
 
     Parameters
     ----------
     density : array
-        Node degrees :math:`d_p \propto \rho_p` (eq. degree=density), in units in which an isolated point has one.
+        Node degrees :math:`d_p \propto \rho_p` (eq. 67), in units in which an isolated point has one.
     embedding_dimension : float
         :math:`\bar N`, up to the number of points.
     offset : float, default=1.0

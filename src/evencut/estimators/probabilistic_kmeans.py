@@ -1,0 +1,249 @@
+"""Probabilistic k-means: each cluster a probability model, Gaussian or histogram, and the entropy that it bounds."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import kmeans_plusplus
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..solvers import heaviest_first
+from .cluster_models import COVARIANCES, ClusterModel, GaussianModel, HistogramModel
+from .fitting import whole_or_nothing
+from .inputs import check_choice, check_count
+
+__all__ = ["MODELS", "ProbabilisticKMeans"]
+
+#: The probability models by name.
+MODELS = ("gaussian", "histogram")
+
+# Least variance of a Gaussian, over the variance of the data.
+_FLOOR = 1e-6
+Labels = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """Where one start has ended."""
+
+    labels: Labels
+    energy: float
+    trace: tuple[float, ...]
+    converged: bool
+
+
+class ProbabilisticKMeans(ClusterMixin, BaseEstimator):
+    r"""Probabilistic k-means, also called model-based clustering with hard assignments (eq. 16).
+
+    .. math:: -\sum_k \sum_{p \in S^k} \log P(f_p | \theta_k)
+
+    is lowered by turns: the parameters of each cluster are fitted to its points by maximum likelihood, and each point
+    goes to the cluster under which it is likeliest. For a Gaussian of one given width that is k-means (eq. 2). At the
+    best parameters the energy is at least the entropy criterion (eq. 17) of the clusters' true distributions,
+
+    .. math:: \sum_k |S^k| \cdot H(S^k),
+
+    and near it for models that can describe them, such as histograms. So it leans to clusters of equal size where
+    kernel k-means, which lacks the logarithm (eq. 15), isolates modes of the density.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    model : {"gaussian", "histogram"}, default="gaussian"
+        The distribution of a cluster: a Gaussian, or a histogram of each feature, taken as independent in a cluster.
+    covariance : {"full", "diagonal", "spherical", "fixed"}, default="full"
+        Of Gaussians: of any shape, along the axes, of one width a cluster, or of the given `width` for all.
+    width : float, default=1.0
+        Standard deviation of `covariance="fixed"`; the clusters do not depend on it.
+    n_bins : int, default=16
+        Of each feature's histogram, over the range of the data.
+    smoothing : float, default=1.0
+        Points that every bin is taken to hold beside its own. At 0 the fit is maximum likelihood, but a cluster never
+        takes a point from a bin that it has nothing in, so that the start decides nearly all.
+    n_init : int, default=10
+        Number of starts (k-means++); the one of lowest energy is kept.
+    max_iter : int, default=300
+        Most turns a start.
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Clusters, numbered by falling size.
+    energy_ : float
+        The value of eq. 16 at the fitted parameters, in nats; lower is better.
+    entropy_ : float
+        The entropy criterion (eq. 17) of the fitted distributions. It equals `energy_` where these are of maximum
+        likelihood, save for `covariance="fixed"`.
+    energy_trace_ : ndarray
+        Energies of the start that won, before and after each turn; they never rise (with `smoothing`, the points that
+        the bins are taken to hold count too).
+    model_ : ClusterModel
+        The fitted distributions: `log_likelihood(X)` and `entropies()`.
+    n_iter_ : int
+        Turns of the start that won.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only where the columns have names.
+
+    Examples
+    --------
+    >>> from evencut import ProbabilisticKMeans
+    >>> X = [[0.0], [0.1], [0.2], [3.0], [4.0]]
+    >>> ProbabilisticKMeans(2, random_state=0).fit_predict(X)
+    array([0, 0, 0, 1, 1])
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        model: str = "gaussian",
+        covariance: str = "full",
+        width: float = 1.0,
+        n_bins: int = 16,
+        smoothing: float = 1.0,
+        n_init: int = 10,
+        max_iter: int = 300,
+        random_state: int | np.random.RandomState | None = None,
+    ):
+        self.n_clusters = n_clusters
+        self.model = model
+        self.covariance = covariance
+        self.width = width
+        self.n_bins = n_bins
+        self.smoothing = smoothing
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    @whole_or_nothing
+    def fit(self, X: ArrayLike, y: Any = None) -> ProbabilisticKMeans:
+        """Cluster the points.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        n_distinct = len(np.unique(points, axis=0))
+        if self.n_clusters > n_distinct:
+            raise ValueError(
+                f"n_clusters={self.n_clusters} is more than the {n_distinct} distinct points given; ask for fewer."
+            )
+        rng = check_random_state(self.random_state)
+        model = self._new_model(points)
+        best = min((self._descend(points, model, rng) for _ in range(self.n_init)), key=lambda run: run.energy)
+        if not best.converged:
+            warnings.warn(
+                f"points still moved after max_iter={self.max_iter} turns; raise max_iter.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self._record(points, model, best)
+        return self
+
+    def predict(self, X: ArrayLike) -> Labels:
+        """Clusters of new points: those under which they are likeliest.
+
+        Parameters
+        ----------
+        X : array of shape (n_queries, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+        """
+        check_is_fitted(self)
+        points = validate_data(self, X, dtype=np.float64, reset=False)
+        return self.model_.log_likelihood(points).argmax(axis=1)
+
+    def _new_model(self, points: NDArray[np.float64]) -> ClusterModel:
+        if self.model == "gaussian":
+            floor = _FLOOR * (float(points.var(axis=0).mean()) or 1.0)
+            return GaussianModel(self.covariance, float(self.width), floor)
+        lowest, highest = points.min(axis=0), points.max(axis=0)
+        # A constant feature has one value and tells nothing: any bins will do.
+        highest = np.where(highest > lowest, highest, lowest + 1.0)
+        edges = [np.linspace(a, b, self.n_bins + 1) for a, b in zip(lowest, highest)]
+        return HistogramModel(edges, float(self.smoothing))
+
+    def _descend(self, points: NDArray[np.float64], model: ClusterModel, rng: np.random.RandomState) -> _Run:
+        """Turns from one start until no point moves."""
+        labels = self._start(points, rng)
+        trace: list[float] = []
+        for _ in range(self.max_iter):
+            model.fit(points, labels, self.n_clusters)
+            likelihood = model.log_likelihood(points)
+            trace.append(self._value(model, likelihood, labels))
+            moved = _with_all_clusters(likelihood, labels)
+            if (moved == labels).all():
+                return _Run(labels, trace[-1], tuple(trace), True)
+            labels = moved
+        model.fit(points, labels, self.n_clusters)
+        trace.append(self._value(model, model.log_likelihood(points), labels))
+        return _Run(labels, trace[-1], tuple(trace), False)
+
+    def _start(self, points: NDArray[np.float64], rng: np.random.RandomState) -> Labels:
+        """Every point with the nearest of k-means++ centres, features in units of their deviations."""
+        fixed = self.model == "gaussian" and self.covariance in ("fixed", "spherical")
+        deviation = points.std(axis=0)
+        scaled = points if fixed else points / np.where(deviation > 0, deviation, 1.0)
+        centres, chosen = kmeans_plusplus(scaled, self.n_clusters, random_state=rng)
+        squared = ((scaled[:, None, :] - centres) ** 2).sum(axis=2)
+        labels = squared.argmin(axis=1)
+        labels[chosen] = np.arange(self.n_clusters)
+        return labels
+
+    def _value(self, model: ClusterModel, likelihood: NDArray[np.float64], labels: Labels) -> float:
+        """What the turns lower: eq. 16, and the likelihood of the points that the bins are taken to hold."""
+        value = -float(likelihood[np.arange(len(labels)), labels].sum())
+        if isinstance(model, HistogramModel) and model.smoothing > 0:
+            value -= model.smoothing * float(sum(np.log(density).sum() for density in model.densities_))
+        return value
+
+    def _record(self, points: NDArray[np.float64], model: ClusterModel, best: _Run) -> None:
+        self.labels_ = heaviest_first(best.labels, np.ones(len(points)))
+        model.fit(points, self.labels_, self.n_clusters)
+        likelihood = model.log_likelihood(points)
+        self.model_ = model
+        self.energy_ = -float(likelihood[np.arange(len(points)), self.labels_].sum())
+        self.entropy_ = float(np.bincount(self.labels_, minlength=self.n_clusters) @ model.entropies())
+        self.energy_trace_ = np.array(best.trace)
+        self.n_iter_ = len(best.trace)
+
+    def _check_parameters(self) -> None:
+        check_choice("model", self.model, MODELS)
+        check_choice("covariance", self.covariance, COVARIANCES)
+        for name in ("n_clusters", "n_bins", "n_init", "max_iter"):
+            check_count(name, getattr(self, name))
+        for name, least in (("width", "positive"), ("smoothing", "zero or more")):
+            value: Any = getattr(self, name)
+            wrong = not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < np.inf
+            if wrong or (least == "positive" and value == 0):
+                raise ValueError(f"{name}={value!r} must be a number, {least}.")
+
+
+def _with_all_clusters(likelihood: NDArray[np.float64], labels: Labels) -> Labels:
+    """Each point's likeliest cluster; ties and clusters that would lose their last point stay as they are."""
+    rows = np.arange(len(labels))
+    best = likelihood.argmax(axis=1)
+    moved = np.where(likelihood[rows, best] > likelihood[rows, labels], best, labels)
+    for k in np.flatnonzero(np.bincount(moved, minlength=likelihood.shape[1]) == 0):
+        own = np.flatnonzero(labels == k)
+        moved[own[likelihood[own, k].argmax()]] = k
+    return moved

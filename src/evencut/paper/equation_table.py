@@ -1,0 +1,142 @@
+"""The table of the paper's numbered equations: what each says, the functions that state it, and a check that it holds.
+
+Numbers are those of the printed paper; a check returns how far the two sides are apart and how far they may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..affinity import as_affinity
+from ..kernels import Kernel
+
+__all__ = ["N_EQUATIONS", "Checked", "Equation", "differ", "equation", "equations", "exceed", "matrix_of"]
+
+#: Numbered equations of the paper.
+N_EQUATIONS = 68
+
+_PARTS = ("equations_kernel", "equations_gini", "equations_adaptive", "equations_inversion")
+_EQUATIONS: dict[int, Equation] = {}
+#: What rounding may do to sums of a few thousand terms.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check has measured: `error`, which is what, and how much of it is allowed."""
+
+    error: float
+    limit: float
+    what: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether the error is within its limit."""
+        return bool(self.error <= self.limit)
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.error:.1e} (at most {self.limit:.0e})"
+
+
+@dataclass(frozen=True)
+class Equation:
+    """A numbered equation: what it says in our words, the public functions that state it, and its check."""
+
+    number: int
+    says: str
+    functions: tuple[str, ...]
+    check: Callable[[], Checked]
+
+    def resolve(self) -> list[Any]:
+        """The functions themselves."""
+        return [_find(name) for name in self.functions]
+
+
+def equation(number: int, says: str, *functions: str) -> Callable[[Callable[[], Checked]], Callable[[], Checked]]:
+    """Enter a check in the table.
+
+    Parameters
+    ----------
+    number : int
+        As printed.
+    says : str
+        The statement in our words.
+    *functions : str
+        Names below `evencut` of what states it, as in `"criteria.energy"`.
+    """
+
+    def enter(check: Callable[[], Checked]) -> Callable[[], Checked]:
+        if number in _EQUATIONS:
+            raise ValueError(f"equation {number} is in the table already.")
+        _EQUATIONS[number] = Equation(number, says, tuple(f"evencut.{name}" for name in functions), check)
+        return check
+
+    return enter
+
+
+def equations() -> list[Equation]:
+    """All numbered equations in their order.
+
+    Examples
+    --------
+    >>> equations()[8].says
+    'Average association takes any affinity in place of the kernel.'
+    """
+    for part in _PARTS:
+        import_module(f".{part}", __package__)
+    return [_EQUATIONS[number] for number in sorted(_EQUATIONS)]
+
+
+def differ(
+    left: ArrayLike, right: ArrayLike, limit: float = _ROUNDING, what: str = "relative difference of both sides"
+) -> Checked:
+    """Largest difference of the two sides, over the largest value of either.
+
+    Examples
+    --------
+    >>> differ([1.0, 2.0], [1.0, 2.0]).holds
+    True
+    """
+    left, right = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    unit = max(float(np.abs(left).max()), float(np.abs(right).max()), np.finfo(float).tiny)
+    return Checked(float(np.abs(left - right).max()) / unit, limit, what)
+
+
+def exceed(smaller: ArrayLike, larger: ArrayLike, what: str = "largest violation, relative") -> Checked:
+    """By how much what should be the smaller side exceeds the larger one, over the latter's size; 0 where it holds.
+
+    Examples
+    --------
+    >>> exceed([1.0, 2.0], 3.0).error
+    0.0
+    """
+    larger = np.asarray(larger, dtype=np.float64)
+    over = np.max(np.asarray(smaller, dtype=np.float64) - larger) / np.abs(larger).max()
+    return Checked(max(0.0, float(over)), _ROUNDING, what)
+
+
+def matrix_of(kernel: Kernel, X: NDArray[np.floating]) -> NDArray[np.float64]:
+    """All entries of a kernel's affinity.
+
+    Examples
+    --------
+    >>> from evencut.kernels import KNN
+    >>> matrix_of(KNN(1), np.array([[0.0], [1.0]]))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    return np.asarray(as_affinity(kernel.affinity(X)).part(slice(None)), dtype=np.float64)
+
+
+def _find(name: str) -> Any:
+    parts = name.split(".")
+    thing: Any = import_module(parts[0])
+    for part in parts[1:]:
+        thing = getattr(thing, part) if hasattr(thing, part) else import_module(f"{thing.__name__}.{part}")
+    return thing

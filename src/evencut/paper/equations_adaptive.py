@@ -1,0 +1,215 @@
+"""Equations 41 to 61: adaptive weights, adaptive kernels as embeddings, and the density laws of both."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gamma
+from sklearn.cluster import KMeans
+
+from ..affinity import density_law, knn_density, knn_radius, parzen_density, squared_distances
+from ..criteria import average_association, energy
+from ..datasets import make_growing_density
+from ..kernels import AdaptiveGaussian, Gaussian, Geodesic
+from ..theory import embedded_profile, euclidean_embedding, kernel_pca, transformed_density
+from .equation_table import Checked, differ, equation, matrix_of
+from .riemann import exact_distances, mahalanobis, map_of, points_of_square, tensor_at
+
+
+def _points(n_samples: int = 60) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """Points of the plane, labels and whole weights that have nothing to do with them."""
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n_samples, 2)), rng.integers(0, 3, n_samples), rng.integers(1, 5, n_samples)
+
+
+def _embedding() -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Geodesic distances that are not Euclidean, the points they are embedded as, and the square of h."""
+    X = np.random.default_rng(1).uniform(size=(80, 2))
+    distances = Geodesic(6, metric="euclidean").distances(X)
+    points, shift = euclidean_embedding(distances**2)
+    return distances, points, shift
+
+
+@equation(41, "Weights count the errors of kernel k-means.", "criteria.average_association")
+def _weighted_errors() -> Checked:
+    X, labels, weights = _points()
+    kernel = matrix_of(Gaussian(0.8), X)
+    phi = kernel_pca(average_association(kernel), len(X))
+    total = 0.0
+    for k in range(3):
+        own, w = phi[labels == k], weights[labels == k]
+        total += np.sum(w[:, None] * (own - np.average(own, axis=0, weights=w)) ** 2)
+    constant = np.sum(weights * np.diagonal(kernel))
+    return differ(total, constant + energy(kernel, labels, "average_association", weights))
+
+
+@equation(42, "Weighted average association is that of replicated points.", "criteria.average_association")
+def _weighted_association() -> Checked:
+    X, labels, weights = _points()
+    many = matrix_of(Gaussian(0.8), np.repeat(X, weights, axis=0))
+    repeated = energy(many, np.repeat(labels, weights), "average_association")
+    return differ(energy(matrix_of(Gaussian(0.8), X), labels, "average_association", weights), repeated)
+
+
+@equation(43, "Weights multiply the density.", "affinity.density_law", "criteria.pose")
+def _weighted_density() -> Checked:
+    X, rho = make_growing_density(2000, ratio=20, random_state=0)
+    copies = np.round(20 * density_law(rho, "constant", dimension=1)).astype(int)
+    inner = (X[:, 0] > 0.15) & (X[:, 0] < 0.85)
+    ratio = parzen_density(np.repeat(X, copies, axis=0), 0.03, at=X[inner]) / (copies * parzen_density(X, 0.03))[inner]
+    return Checked(float(ratio.std() / ratio.mean()), 0.1, "variation of new over weighted old density")
+
+
+@equation(44, "A large bandwidth makes k-means of kernel k-means.", "kernels.Gaussian", "KernelKMeans")
+def _large_bandwidth() -> Checked:
+    X, _, _ = _points(200)
+    labels = KMeans(3, n_init=1, random_state=0).fit_predict(X)
+    sigma, squared = 200.0, squared_distances(X)
+    errors = sum(((X[labels == k] - X[labels == k].mean(axis=0)) ** 2).sum() for k in range(3))
+    pairs = sum(squared[np.ix_(labels == k, labels == k)].sum() / (2 * np.sum(labels == k)) for k in range(3))
+    taylor = sigma**2 * (energy(matrix_of(Gaussian(sigma), X), labels, "average_association") + len(X))
+    return differ([pairs, taylor], [errors, errors], 1e-3)
+
+
+@equation(45, "A radial function sees distances alone.", "kernels.Gaussian")
+def _radial() -> Checked:
+    X, _, _ = _points()
+    turn = np.array([[np.cos(0.7), -np.sin(0.7)], [np.sin(0.7), np.cos(0.7)]])
+    return differ(matrix_of(Gaussian(0.8), X @ turn), matrix_of(Gaussian(0.8), X))
+
+
+@equation(46, "A geodesic kernel is a radial function of geodesic distances.", "kernels.Geodesic")
+def _geodesic() -> Checked:
+    X, _, _ = _points()
+    kernel = Geodesic(8, bandwidth=1.5)
+    return differ(matrix_of(kernel, X), np.exp(-kernel.distances(X) ** 2 / (2 * 1.5**2)))
+
+
+@equation(47, "Nearby, the geodesic distance is about the Mahalanobis one.", "kernels.Geodesic")
+def _nearby() -> Checked:
+    X = points_of_square(600)
+    exact, near = exact_distances(X), mahalanobis(X, tensor_at(X))
+    pairs = (exact > 0) & (exact < 0.1)
+    error = float(np.median(np.abs(near[pairs] / exact[pairs] - 1)))
+    return Checked(error, 0.05, "median relative error up to distance 0.1:")
+
+
+@equation(48, "The adaptive Gaussian kernel.", "kernels.AdaptiveGaussian")
+def _adaptive() -> Checked:
+    X, _, _ = _points()
+    matrices = np.linalg.inv(tensor_at(X**2 / (1 + X**2)))
+    one_way = np.exp(-0.5 * mahalanobis(X, np.linalg.inv(matrices)) ** 2)
+    return differ(matrix_of(AdaptiveGaussian(covariances=matrices), X), 0.5 * (one_way + one_way.T))
+
+
+@equation(49, "It is about the geodesic kernel where the tensor changes slowly.", "kernels.AdaptiveGaussian")
+def _about_geodesic() -> Checked:
+    X = points_of_square(1500)
+    # The narrower the kernel, the less the tensor changes within its reach.
+    exact, near = (d / 0.03 for d in (exact_distances(X), mahalanobis(X, tensor_at(X))))
+    error = float(np.abs(np.exp(-(near**2) / 2) - np.exp(-(exact**2) / 2)).max())
+    return Checked(error, 0.1, "largest difference of the kernels, of bandwidth 0.03,")
+
+
+@equation(50, "One constant makes any distances Euclidean.", "theory.euclidean_shift", "theory.euclidean_embedding")
+def _euclidean() -> Checked:
+    distances, points, shift = _embedding()
+    return differ(squared_distances(points), distances**2 + shift * (1 - np.eye(len(distances))))
+
+
+@equation(51, "The embedded kernel equals the geodesic one.", "theory.embedded_profile")
+def _same_kernel() -> Checked:
+    distances, points, shift = _embedding()
+
+    def psi(t: NDArray) -> NDArray:
+        return np.exp(-(t**2) / 0.1)
+
+    return differ(embedded_profile(psi, shift)(np.sqrt(squared_distances(points))), psi(distances), 1e-6)
+
+
+@equation(52, "A small ball of the tensor is an ellipsoid.", "theory.transformed_density")
+def _ellipsoid() -> Checked:
+    # Points of the ellipsoid are mapped to about one distance of the mapped centre.
+    centre, epsilon = np.array([[0.5, 0.5]]), 0.01
+    angle = np.linspace(0, 2 * np.pi, 60)
+    circle = epsilon * np.column_stack([np.cos(angle), np.sin(angle)])
+    shell = centre + np.linalg.solve(np.linalg.cholesky(tensor_at(centre)[0]).T, circle.T).T
+    radius = np.linalg.norm(map_of(shell) - map_of(centre), axis=1)
+    return differ(radius, np.full(60, epsilon), 0.05, "largest relative difference of radii")
+
+
+@equation(53, "It covers the points near by geodesic distance.", "theory.transformed_density")
+def _covered() -> Checked:
+    X = points_of_square(1500)
+    epsilon = 0.1
+    by_ellipsoid, by_distance = mahalanobis(X, tensor_at(X)) <= epsilon, exact_distances(X) <= epsilon
+    error = np.sum(by_ellipsoid != by_distance) / np.sum(by_distance)
+    return Checked(float(error), 0.1, "share of points in one set but not the other")
+
+
+@equation(54, "In the embedding these are balls of radius sqrt(epsilon^2 + h^2).", "theory.euclidean_embedding")
+def _ball() -> Checked:
+    distances, points, shift = _embedding()
+    off = ~np.eye(len(points), dtype=bool)
+    radius = np.sqrt(squared_distances(points)[off])
+    return differ(radius, np.sqrt(distances[off] ** 2 + shift))
+
+
+def _neighbourhoods() -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Who is within epsilon of whom in the data, and within the larger radius in the embedding."""
+    distances, points, shift = _embedding()
+    # Between two neighbouring values no rounding decides.
+    epsilon = float(np.mean(np.unique(distances.round(12))[300:302]))
+    return distances <= epsilon, squared_distances(points) <= epsilon**2 + shift
+
+
+@equation(55, "Which cover the same points.", "theory.euclidean_embedding")
+def _same_points() -> Checked:
+    before, after = _neighbourhoods()
+    return Checked(float(np.sum(before != after)), 0.0, "pairs that are near in one space only:")
+
+
+@equation(56, "So density times volume is the same number of points.", "theory.transformed_density")
+def _numbers() -> Checked:
+    before, after = _neighbourhoods()
+    return differ(before.sum(axis=1), after.sum(axis=1))
+
+
+@equation(57, "Density law: the new density is the old one over sqrt(det g).", "theory.transformed_density")
+def _law() -> Checked:
+    X = points_of_square(1500)
+    predicted = transformed_density(knn_density(X, 30), tensor_at(X))
+    found = knn_density(map_of(X), 30)
+    return Checked(
+        float(1 - np.corrcoef(np.log(predicted), np.log(found))[0, 1]), 0.1, "1 - correlation of log densities"
+    )
+
+
+@equation(58, "For isotropic tensors: times the N-th power of the bandwidth.", "theory.transformed_density")
+def _isotropic() -> Checked:
+    rho, sigma = np.random.default_rng(0).uniform(0.5, 2, size=(2, 50))
+    metric = sigma[:, None, None] ** -2 * np.eye(3)
+    return differ(transformed_density(rho, metric), rho * sigma**3)
+
+
+@equation(59, "The bandwidth for any wanted density.", "affinity.density_law", "kernels.AdaptiveGaussian")
+def _bandwidth_law() -> Checked:
+    rho = np.random.default_rng(0).uniform(0.5, 2, size=50)
+    sigma = density_law(rho, "log", dimension=3)
+    ratio = rho * sigma**3 / np.log1p(rho)
+    return differ(ratio, np.full(50, ratio.mean()))
+
+
+@equation(60, "The nearest-neighbour estimate of a density.", "affinity.knn_density")
+def _knn() -> Checked:
+    X, _, _ = _points()
+    volume = np.pi / gamma(2) * knn_radius(X, 5) ** 2
+    return differ(knn_density(X, 5), 5 / (len(X) * volume))
+
+
+@equation(61, "With it, the law for a constant density is the K-th neighbour's distance.", "kernels.AdaptiveGaussian")
+def _knn_bandwidth() -> Checked:
+    X, _, _ = _points()
+    by_law = density_law(knn_density(X, 7), "constant", dimension=2)
+    given = AdaptiveGaussian(7).bandwidths(X)
+    return differ(by_law / by_law.mean(), given / given.mean())

@@ -1,0 +1,76 @@
+"""Equations 62 to 68: normalised cut as an inversion of density, degrees as densities, and one criterion for all."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..affinity import degrees, equalize, parzen_density, squared_distances
+from ..criteria import energy
+from ..kernels import Gaussian
+from ..theory import density_inversion, euclidean_embedding, modified_distances, normalized_affinity
+from .equation_table import Checked, differ, equation, matrix_of
+
+_SIGMA = 0.5
+
+
+def _points() -> NDArray[np.float64]:
+    return np.random.default_rng(0).normal(size=(80, 2))
+
+
+@equation(62, "Normalised affinities are a Gaussian of modified distances.", "theory.normalized_affinity")
+def _normalized() -> Checked:
+    X = _points()
+    modified = modified_distances(squared_distances(X), _SIGMA)
+    return differ(normalized_affinity(matrix_of(Gaussian(_SIGMA), X)), np.exp(-modified / (2 * _SIGMA**2)))
+
+
+@equation(63, "The modified distances.", "theory.modified_distances")
+def _modified() -> Checked:
+    squared = squared_distances(_points())
+    degree = np.exp(-squared / (2 * _SIGMA**2)).sum(axis=1)
+    return differ(
+        modified_distances(squared, _SIGMA), squared + 2 * _SIGMA**2 * np.log(np.outer(degree, degree))
+    )
+
+
+@equation(64, "They too are Euclidean up to a constant.", "theory.euclidean_embedding")
+def _embedded() -> Checked:
+    hat = modified_distances(squared_distances(_points()), _SIGMA)
+    np.fill_diagonal(hat, 0)
+    points, shift = euclidean_embedding(hat)
+    return differ(squared_distances(points), hat + shift * (1 - np.eye(len(hat))))
+
+
+def _transformed(weighted: bool) -> Checked:
+    """The formula of the paper's figure, for a dimension of 20 and epsilon^2 + h^2 = 1 = 4 sigma^2."""
+    x = np.geomspace(1, 1e5, 50)
+    wanted = x ** (2 if weighted else 1) / (1 + np.log(x)) ** 10
+    return differ(density_inversion(x, embedding_dimension=20, weighted=weighted), wanted)
+
+
+@equation(65, "The density after kernel normalisation.", "theory.density_inversion")
+def _inverted() -> Checked:
+    return _transformed(weighted=False)
+
+
+@equation(66, "With the weights of normalised cut.", "theory.density_inversion")
+def _inverted_with_weights() -> Checked:
+    return _transformed(weighted=True)
+
+
+@equation(67, "Degrees of a Gaussian kernel are proportional to the density.", "affinity.degrees", "criteria.pose")
+def _degrees() -> Checked:
+    X = _points()
+    degree, density = degrees(matrix_of(Gaussian(_SIGMA), X)), parzen_density(X, _SIGMA)
+    return differ(degree / degree.mean(), density / density.mean())
+
+
+@equation(68, "On equal degrees NC, AA and AC are one criterion.", "affinity.equalize", "criteria.average_cut")
+def _one_criterion() -> Checked:
+    X = _points()
+    even = equalize(matrix_of(Gaussian(_SIGMA), X), tol=1e-12)
+    labels = (X[:, 0] > 0.3).astype(int)
+    names = ("normalized_cut", "average_association", "average_cut")
+    normalized, association, cut = (energy(even, labels, name) for name in names)
+    return differ([normalized, normalized], [association, cut - 2])

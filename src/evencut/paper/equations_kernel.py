@@ -1,0 +1,188 @@
+"""Equations 1 to 19: k-means and kernel k-means, graph criteria, kernel densities, entropy and Gini criteria."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import multivariate_normal, norm
+
+from ..affinity import parzen_density, scott_bandwidth, squared_distances
+from ..criteria import average_association, energy
+from ..estimators import ProbabilisticKMeans
+from ..kernels import Gaussian
+from ..theory import entropy_criterion, gini_criterion, gini_impurity, kernel_pca, parzen_energy
+from .equation_table import Checked, differ, equation, exceed, matrix_of
+
+_SIGMA = 0.8
+
+
+def _points(n_samples: int = 60) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Points of the plane and clusters that have nothing to do with them."""
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n_samples, 2)), rng.integers(0, 3, n_samples)
+
+
+def _embedded() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """A kernel matrix, points whose inner products it holds, and labels."""
+    X, labels = _points()
+    kernel = matrix_of(Gaussian(_SIGMA), X)
+    return kernel, kernel_pca(average_association(kernel), len(X)), labels
+
+
+def _means(phi: NDArray, labels: NDArray) -> NDArray[np.float64]:
+    return np.array([phi[labels == k].mean(axis=0) for k in range(3)])
+
+
+def _squared_errors(phi: NDArray, labels: NDArray, means: NDArray) -> float:
+    return float(np.sum((phi - means[labels]) ** 2))
+
+
+def _inside(matrix: NDArray, labels: NDArray) -> NDArray[np.float64]:
+    """The sum of each cluster's entries, the slow way."""
+    return np.array([matrix[np.ix_(labels == k, labels == k)].sum() for k in np.unique(labels)])
+
+
+@equation(1, "The Gaussian kernel of one bandwidth.", "kernels.Gaussian")
+def _gaussian() -> Checked:
+    X, _ = _points()
+    return differ(matrix_of(Gaussian(_SIGMA), X), np.exp(-squared_distances(X) / (2 * _SIGMA**2)))
+
+
+@equation(2, "The k-means criterion: squared distances to the means.", "ProbabilisticKMeans")
+def _k_means() -> Checked:
+    X, _ = _points()
+    model = ProbabilisticKMeans(3, covariance="fixed", width=0.7, random_state=0).fit(X)
+    constant = X.size * np.log(0.7 * np.sqrt(2 * np.pi))
+    own = _squared_errors(X, model.labels_, _means(X, model.labels_))
+    return differ(2 * 0.7**2 * (model.energy_ - constant), own)
+
+
+@equation(3, "Kernel k-means is k-means in the space of the kernel.", "theory.kernel_pca")
+def _mixed() -> Checked:
+    kernel, phi, labels = _embedded()
+    value = _squared_errors(phi, labels, _means(phi, labels))
+    return differ(value, np.trace(kernel) + energy(kernel, labels, "average_association"))
+
+
+@equation(4, "The best parameters of clusters are their means there.", "theory.kernel_pca")
+def _best_means() -> Checked:
+    _, phi, labels = _embedded()
+    means, rng = _means(phi, labels), np.random.default_rng(1)
+    lowest = _squared_errors(phi, labels, means)
+    others = [_squared_errors(phi, labels, means + 0.01 * rng.normal(size=means.shape)) for _ in range(50)]
+    return exceed(lowest, np.array(others))
+
+
+@equation(5, "With the means put in, the energy depends on the partition alone.", "theory.kernel_pca")
+def _partition_energy() -> Checked:
+    kernel, phi, labels = _embedded()
+    total = sum(((phi[labels == k] - phi[labels == k].mean(axis=0)) ** 2).sum() for k in range(3))
+    return differ(total, np.trace(kernel) + energy(kernel, labels, "average_association"))
+
+
+@equation(6, "It is a sum of inner products in clusters, up to a constant.", "criteria.average_association")
+def _inner_products() -> Checked:
+    _, phi, labels = _embedded()
+    gram = phi @ phi.T
+    pairs = -np.sum(_inside(gram, labels) / np.bincount(labels))
+    return differ(_squared_errors(phi, labels, _means(phi, labels)) - np.trace(gram), pairs)
+
+
+@equation(7, "A kernel is an inner product of embedded points.", "theory.kernel_pca")
+def _kernel_trick() -> Checked:
+    kernel, phi, _ = _embedded()
+    return differ(phi @ phi.T, kernel)
+
+
+@equation(8, "The kernel k-means criterion by kernel values alone.", "KernelKMeans", "criteria.average_association")
+def _kernel_k_means() -> Checked:
+    kernel, _, labels = _embedded()
+    return differ(energy(kernel, labels, "average_association"), -np.sum(_inside(kernel, labels) / np.bincount(labels)))
+
+
+@equation(
+    9, "Average association takes any affinity in place of the kernel.", "criteria.average_association", "KernelKMeans"
+)
+def _average_association() -> Checked:
+    X, labels = _points()
+    improper = 1 - squared_distances(X)
+    value = energy(improper, labels, "average_association")
+    return differ(value, -np.sum(_inside(improper, labels) / np.bincount(labels)))
+
+
+@equation(10, "Normalised cut divides by the degrees.", "criteria.normalized_cut", "NormalizedCut")
+def _normalized_cut() -> Checked:
+    kernel, _, labels = _embedded()
+    value = -np.sum(_inside(kernel, labels) / np.bincount(labels, kernel.sum(axis=1)))
+    return differ(energy(kernel, labels, "normalized_cut"), value)
+
+
+@equation(11, "Parzen's estimate of a density.", "affinity.parzen_density")
+def _parzen() -> Checked:
+    X, _ = _points()
+    direct = [np.mean(multivariate_normal(x, _SIGMA**2).pdf(X)) for x in X]
+    return differ(parzen_density(X, _SIGMA), direct)
+
+
+@equation(12, "A kernel of any bandwidth matrix that integrates to one.", "affinity.parzen_density", "affinity.whiten")
+def _density_kernel() -> Checked:
+    matrix = np.array([[0.5, 0.2], [0.2, 0.3]])
+    axis = np.linspace(-6, 6, 241)
+    grid = np.array(np.meshgrid(axis, axis)).reshape(2, -1).T
+    total = parzen_density([[0.0, 0.0]], matrix, at=grid).sum() * (axis[1] - axis[0]) ** 2
+    return differ(total, 1.0)
+
+
+@equation(13, "The Gaussian profile.", "kernels.Gaussian")
+def _profile() -> Checked:
+    t = np.linspace(0, 5, 40)[:, None]
+    return differ(matrix_of(Gaussian(1.0), t)[0], norm.pdf(t[:, 0]) / norm.pdf(0))
+
+
+@equation(14, "Scott's rule of thumb.", "affinity.scott_bandwidth")
+def _scott() -> Checked:
+    X, _ = _points()
+    return differ(scott_bandwidth(X), X.std(axis=0, ddof=1) / len(X) ** (1 / 6))
+
+
+@equation(15, "Kernel k-means is minus the sum of the clusters' densities at their points.", "theory.parzen_energy")
+def _parzen_energy() -> Checked:
+    X, labels = _points()
+    normalized = matrix_of(Gaussian(_SIGMA), X) / (2 * np.pi * _SIGMA**2)
+    return differ(parzen_energy(X, labels, _SIGMA), energy(normalized, labels, "average_association"))
+
+
+@equation(16, "Probabilistic k-means: minus the log-likelihood of the points in clusters.", "ProbabilisticKMeans")
+def _probabilistic() -> Checked:
+    X, _ = _points(200)
+    model = ProbabilisticKMeans(3, random_state=0).fit(X)
+    total = 0.0
+    for k in range(3):
+        own = X[model.labels_ == k]
+        total -= multivariate_normal(own.mean(axis=0), np.cov(own.T, bias=True)).logpdf(own).sum()
+    # The estimator adds a millionth of the data's variance to each cluster's.
+    return differ(model.energy_, total, 1e-4)
+
+
+@equation(17, "The entropy criterion.", "theory.entropy_criterion", "ProbabilisticKMeans")
+def _entropy() -> Checked:
+    values, labels = np.random.default_rng(0).integers(0, 8, 400), np.random.default_rng(1).integers(0, 3, 400)
+    total = 0.0
+    for k in range(3):
+        share = np.bincount(values[labels == k]) / np.sum(labels == k)
+        total -= np.sum(labels == k) * np.sum(share[share > 0] * np.log(share[share > 0]))
+    return differ(entropy_criterion(values, labels), total)
+
+
+@equation(18, "The discrete Gini criterion.", "theory.gini_criterion")
+def _gini() -> Checked:
+    values, labels = np.random.default_rng(0).integers(0, 8, 400), np.random.default_rng(1).integers(0, 3, 400)
+    total = sum(np.sum(labels == k) * gini_impurity(np.bincount(values[labels == k])) for k in range(3))
+    return differ(gini_criterion(values, labels), total)
+
+
+@equation(19, "The Gini impurity of a histogram.", "theory.gini_impurity")
+def _impurity() -> Checked:
+    # The chance that two draws, with replacement, differ.
+    values = np.random.default_rng(0).integers(0, 8, 300)
+    return differ(gini_impurity(np.bincount(values)), np.mean(values[:, None] != values))
