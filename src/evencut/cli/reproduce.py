@@ -57,6 +57,8 @@ def reproduce(
             continue
         figure.save(folder)
         made.append(figure)
+        # At once: what is made stays made, whatever becomes of the rest.
+        _renew_results(folder, results_of([figure]))
         _print(figure)
     if name == "all":
         _write_page(folder, made, skipped)
@@ -64,7 +66,6 @@ def reproduce(
         _print_summary(made, skipped)
         say(f"wrote {folder / 'index.html'} and results.json")
     else:
-        _renew_results(folder, results_of(made))
         say(f"wrote {folder / name}.png, .svg and .json")
     if any(figure.surprises for figure in made):
         raise typer.Exit(1)
