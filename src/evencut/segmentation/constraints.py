@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .grid import Labels
 from .images import halve
 
 __all__ = ["Box", "check_box", "check_mask", "check_scribbles", "halve_known", "outside_of"]
@@ -98,7 +99,7 @@ def check_mask(mask: ArrayLike, shape: tuple[int, int]) -> NDArray[np.bool_]:
     return guess
 
 
-def halve_known(known: NDArray[np.integer], n_labels: int, outside: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+def halve_known(known: Labels, n_labels: int, outside: NDArray[np.bool_] | None) -> Labels:
     """Known labels at half the size: strokes are kept however thin; the outside of a box where it fills half.
 
     Examples
@@ -107,9 +108,15 @@ def halve_known(known: NDArray[np.integer], n_labels: int, outside: NDArray[np.b
     >>> halve_known(np.array([[-1, 1], [-1, -1]]), 2, None)
     array([[1]])
     """
-    strokes = known if outside is None else np.where(outside & (known == 0), -1, known)
-    counts = np.stack([halve((strokes == label).astype(np.float32)) for label in range(n_labels)])
-    coarse = np.where(counts.max(axis=0) > 0, counts.argmax(axis=0), -1)
+    strokes = known if outside is None else np.where(outside & (known == 0), known.dtype.type(-1), known)
+    coarse = np.full([-(-length // 2) for length in known.shape], -1, dtype=known.dtype)
+    most = np.zeros(coarse.shape, dtype=np.float32)
+    for label in range(n_labels):
+        marked = strokes == label
+        if marked.any():
+            share = halve(marked)
+            wins = share > most
+            coarse[wins], most[wins] = label, share[wins]
     if outside is not None:
-        coarse = np.where((coarse < 0) & (halve(outside.astype(np.float32)) >= 0.5), 0, coarse)
-    return coarse.astype(np.int64)
+        coarse[(coarse < 0) & (halve(outside) >= 0.5)] = 0
+    return coarse

@@ -6,22 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import binary_dilation
+from scipy.ndimage import binary_dilation, maximum_filter
 from scipy.ndimage import label as connected_parts
 
 from .clicks import Click, click_evidence, seeds_of
 from .engine import Engine
 from .first_guess import follow_strokes
 from .geodesic import geodesic_distance
-from .grid import scaled, window_of
-from .images import enlarge, halve
+from .grid import Labels, Mask
 from .knowledge import Knowledge
 from .rounds import Round
 
-__all__ = ["Correction", "apply_correction", "correct", "evidence_of"]
+__all__ = ["Correction", "correct", "evidence_of"]
 
-Labels = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 _EIGHT = np.ones((3, 3))
 
@@ -34,8 +31,8 @@ class Correction:
     ----------
     end : Round
         The labels after the click, with the costs that led to them.
-    reached : ndarray of bool
-        The pixels in the reach of the click, where the contour may have moved.
+    touched : ndarray of bool
+        Pixels that changed, those under the click, and their surroundings: where the contour is drawn anew.
     smoothness : float
         Weight of the boundary term that was used.
     trace : tuple of float
@@ -44,7 +41,7 @@ class Correction:
     """
 
     end: Round
-    reached: Mask
+    touched: Mask
     smoothness: float
     trace: tuple[float, ...]
     converged: bool
@@ -88,43 +85,7 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
     accepted = np.where(touching & (found != labels), found, labels)
     accepted = np.where(known < 0, accepted, known)
     end = Round(accepted, rounds.step.energy, rounds.step.state)
-    return Correction(end, ~out_of_reach | under, smoothness, rounds.trace, rounds.converged)
+    size = 2 * (2 * settings.band_radius + 1) + 1
+    touched = maximum_filter((accepted != labels) | under, size)
+    return Correction(end, touched, smoothness, rounds.trace, rounds.converged)
 
-
-def apply_correction(
-    engine: Engine, known: list[Labels], fine: Labels, reached: Mask, correction: Correction
-) -> Labels:
-    """The labels at full size: the contour drawn anew in the reach of the clicks, as it was elsewhere.
-
-    Parameters
-    ----------
-    engine : Engine
-    known : list of ndarray
-        Known labels at every size.
-    fine : ndarray
-        The labels at full size before the clicks.
-    reached : ndarray of bool
-        The pixels of the working size in the reach of a click.
-    correction : Correction
-        The last of them.
-    """
-    window = window_of(reached, margin=engine.settings.band_radius + 1)
-    near, levels = reached[window], []
-    before = fine[scaled(window, engine.factor)]
-    for level in range(len(engine.images)):
-        factor = 2 ** (len(engine.images) - 1 - level)
-        shape = before.shape
-        around = _enlarged(near, factor, (shape[0], shape[1]))
-        inside = known[level][scaled(window, factor)]
-        levels.append(np.where(around | (inside >= 0), inside, before))
-        before = (halve(before.astype(np.float32)) >= 0.5).astype(np.int64)
-    labels = fine.copy()
-    labels[scaled(window, engine.factor)] = engine.sharpen(levels, correction.end, correction.smoothness, window)
-    return labels
-
-
-def _enlarged(region: Mask, factor: int, shape: tuple[int, int]) -> Mask:
-    while factor > 1:
-        factor //= 2
-        region = enlarge(region, (2 * region.shape[0], 2 * region.shape[1]))
-    return region[: shape[0], : shape[1]]

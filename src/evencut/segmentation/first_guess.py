@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy.ndimage import label as connected_parts
 
 from .barrier import barrier_distance, otsu_threshold
+from .grid import Labels
 
 __all__ = ["follow_strokes", "start_from_strokes", "starts_from_box"]
 
-Labels = NDArray[np.int64]
 
 _NEAR = 0.5
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .grid import boundary_energy, neighbor_pairs, window_of
+from .grid import Labels, boundary_energy, neighbor_pairs, window_of
 from .maxflow import GridCut
 
 __all__ = ["GridLabeler"]
 
-Labels = NDArray[np.int64]
 
 
 class GridLabeler:
