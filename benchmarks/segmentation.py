@@ -9,13 +9,8 @@ see what tuning on these very photos is worth, the constants are also chosen on 
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import os
 import platform
-import re
-import subprocess
-import sys
 import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor
@@ -24,9 +19,10 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
-from scipy.ndimage import binary_erosion, distance_transform_edt, label
+from scipy.ndimage import binary_erosion
 
-from evencut.paper.grabcut import error_rate, find_photos, grown_box, opencv_mask, read_photo, tight_box
+from benchmarks.photos import chosen_photos, cross_tuned, listed, peak_memory, photo_parser, worst_part, write_sections
+from evencut.paper.grabcut import error_rate, grown_box, opencv_mask, read_photo, tight_box
 from evencut.segmentation import segment
 from evencut.segmentation.clock import Clock
 from evencut.segmentation.images import as_image
@@ -91,16 +87,11 @@ def measure(data: Path, name: str) -> dict:
 
 def stroke_on_worst_part(mask: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """What a user would draw next: a short stroke in the middle of the largest wrong part (1 background, 2 object)."""
-    wrong = (mask != (truth == 255)) & (truth != 128)
-    parts, _ = label(wrong)
-    sizes = np.bincount(parts.ravel())
-    sizes[0] = 0
     stroke = np.zeros(mask.shape, dtype=int)
-    if sizes.max() < 20:
+    found = worst_part(mask, truth)
+    if found is None or found[0].sum() < 20:
         return stroke
-    worst = parts == sizes.argmax()
-    depth = distance_transform_edt(worst)
-    y, x = np.unravel_index(int(depth.argmax()), depth.shape)
+    worst, x, y = found
     near = np.zeros(mask.shape, dtype=bool)
     near[max(0, y - 2) : y + 3, max(0, x - 12) : x + 13] = True
     core = binary_erosion(worst) if binary_erosion(worst).any() else worst
@@ -124,37 +115,17 @@ def tune(data: Path, name: str) -> np.ndarray:
     return errors
 
 
-def peak_memory(data: Path, names: list[str]) -> float:
-    """Peak resident memory in MB of a fresh process that segments the largest photos."""
-    code = (
-        "import sys, resource, warnings\nfrom pathlib import Path\nwarnings.simplefilter('ignore')\n"
-        "from evencut.paper.grabcut import read_photo\nfrom evencut.segmentation import segment\n"
-        "for name in sys.argv[2:]:\n    photo = read_photo(Path(sys.argv[1]), name)\n"
-        "    segment(photo.image, box=photo.box)\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(data), *names], capture_output=True, text=True, check=True, env=os.environ
-    )
-    return int(done.stdout) / 1024
-
-
-def cross_tuned(errors: np.ndarray) -> list[tuple[str, str, float, float, float]]:
-    """For each half: the setting chosen on the other half, its error here, the default's, and the best possible here.
-
-    Parameters
-    ----------
-    errors : ndarray of shape (n_photos, n_settings, n_boxes)
-    """
-    mean = errors.mean(axis=2)
-    default = GRID.index(settings_of(DEFAULT.strictness, DEFAULT.surcharge, SMOOTHNESS))
-    rows = []
-    even, odd = slice(0, None, 2), slice(1, None, 2)
-    for where, test, train in (("even", even, odd), ("odd", odd, even)):
-        chosen = int(mean[train].mean(axis=0).argmin())
-        here = mean[test].mean(axis=0)
-        rows.append((where, describe(GRID[chosen]), here[chosen], here[default], here.min()))
-    return rows
+#: Segments the photos named on the command line, after the folder of the data.
+SEGMENT_ALL = """
+import sys, warnings
+from pathlib import Path
+from evencut.paper.grabcut import read_photo
+from evencut.segmentation import segment
+warnings.simplefilter("ignore")
+for name in sys.argv[2:]:
+    photo = read_photo(Path(sys.argv[1]), name)
+    segment(photo.image, box=photo.box)
+"""
 
 
 def describe(settings: Settings) -> str:
@@ -209,44 +180,25 @@ def tuning_section(tuned: np.ndarray) -> str:
         "| judged on | chosen on the other half | its error | the default's error | best in hindsight |",
         "|---|---|---|---|---|",
     ]
-    lines += [f"| {w} photos | {c} | {e:.2f} | {d:.2f} | {b:.2f} |" for w, c, e, d, b in cross_tuned(tuned)]
-    mean = tuned.mean(axis=(0, 2))
-    lines += ["", "All photos: " + "; ".join(f"{describe(s)}: {e:.2f}" for s, e in zip(GRID, mean)) + "."]
+    settings, mean = [describe(setting) for setting in GRID], tuned.mean(axis=2)
+    default = GRID.index(settings_of(DEFAULT.strictness, DEFAULT.surcharge, SMOOTHNESS))
+    lines += [*cross_tuned(mean, settings, default), "", listed(settings, mean)]
     return "\n".join(lines) + "\n"
 
 
-def write_sections(path: Path, sections: dict[str, str], title: str = "Interactive segmentation") -> str:
-    """The page with the given sections; those not given stay as they were."""
-    old = path.read_text(encoding="utf-8") if path.exists() else ""
-    kept = {part.splitlines()[0]: part.strip() + "\n" for part in re.split(r"^(?=## )", old, flags=re.M)[1:]}
-    for text in sections.values():
-        kept[text.splitlines()[0]] = text
-    text = f"# {title}\n\n" + "\n".join(kept[heading] for heading in sorted(kept))
-    path.write_text(text, encoding="utf-8")
-    return text
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", default=os.environ.get("EVENCUT_DATA"), help="folder that holds grabcut/")
-    parser.add_argument("--out", default=str(Path(__file__).with_name("SEGMENTATION.md")))
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--subset", type=int, help="only every n-th photo, for a quick look")
-    parser.add_argument("--part", choices=("all", "errors", "tuning"), default="all")
+    parser = photo_parser(__doc__.splitlines()[0], "SEGMENTATION.md", ("errors", "tuning"))
     options = parser.parse_args()
-    if not options.data:
-        parser.error("name the folder that holds grabcut/ with --data or EVENCUT_DATA")
-    data = Path(options.data)
-    names = find_photos(data)[:: options.subset or 1]
+    data, names = chosen_photos(parser, options)
     sections = {}
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
         if options.part != "tuning":
             found = list(pool.map(measure, itertools.repeat(data), names))
             largest = sorted(names, key=lambda name: -read_photo(data, name).truth.size)[:3]
-            sections["errors"] = errors_section(names, found, peak_memory(data, largest))
+            sections["errors"] = errors_section(names, found, peak_memory(SEGMENT_ALL, [str(data), *largest]))
         if options.part != "errors":
             sections["tuning"] = tuning_section(np.array(list(pool.map(tune, itertools.repeat(data), names))))
-    print(write_sections(Path(options.out), sections))
+    print(write_sections(Path(options.out), sections, "Interactive segmentation"))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.spatial import cKDTree
 from sklearn.base import BaseEstimator
 
-from ..affinity import Affinity, GraphAffinity
+from ..affinity import Affinity
 
 __all__ = ["CellGraph", "CellKNN", "median_cells"]
 

@@ -68,7 +68,7 @@ def footprint(click: Click, shape: tuple[int, ...]) -> tuple[Slices, Mask]:
     >>> footprint(Click(20, 20, True), (60, 60))
     ((slice(20, 21, None), slice(20, 21, None)), array([[ True]]))
     """
-    radius = min(_RADIUS, int(np.hypot(*shape) / 100))
+    radius = min(_RADIUS, int(np.hypot(shape[0], shape[1]) / 100))
     rows, columns = (
         np.arange(max(0, centre - radius), min(centre + radius + 1, length))
         for centre, length in zip((click.y, click.x), shape)

@@ -15,12 +15,14 @@ __all__ = ["Box", "check_box", "check_mask", "check_scribbles", "halve_known", "
 #: Left, top, right and bottom of a box in pixels; right and bottom are not inside.
 Box = tuple[int, int, int, int]
 
+_NEARLY_ALL = 0.98
+
 
 def check_box(box: ArrayLike, shape: tuple[int, int]) -> Box:
     """The box (x0, y0, x1, y1), half-open, clipped to the image.
 
-    A box that covers everything leaves no background to learn from; the outermost pixels are then taken for
-    background, with a warning.
+    A box that covers all, or all but a sliver, leaves no background to learn from; the outermost pixels are then
+    taken for background, with a warning if it is all.
 
     Examples
     --------
@@ -39,15 +41,17 @@ def check_box(box: ArrayLike, shape: tuple[int, int]) -> Box:
         raise ValueError(f"box=({x0}, {y0}, {x1}, {y1}) lies outside the image of {width} by {height} pixels.")
     if clipped != (x0, y0, x1, y1):
         warnings.warn(f"box=({x0}, {y0}, {x1}, {y1}) is clipped to the image: {clipped}.", stacklevel=3)
-    if clipped == (0, 0, width, height):
-        if min(height, width) < 3:
-            raise ValueError(f"box={clipped} covers the whole image of {width} by {height}: no background is left.")
-        warnings.warn(
-            "box covers the whole image: the outermost pixels are taken for background; draw a tighter box or give "
-            "scribbles.",
-            stacklevel=3,
-        )
-        clipped = (1, 1, width - 1, height - 1)
+    covered = (clipped[2] - clipped[0]) * (clipped[3] - clipped[1]) / (width * height)
+    if covered > _NEARLY_ALL and min(height, width) >= 3:
+        if covered == 1:
+            warnings.warn(
+                "box covers the whole image: the outermost pixels are taken for background; draw a tighter box or give "
+                "scribbles.",
+                stacklevel=3,
+            )
+        return max(1, clipped[0]), max(1, clipped[1]), min(width - 1, clipped[2]), min(height - 1, clipped[3])
+    if covered == 1:
+        raise ValueError(f"box={clipped} covers the whole image of {width} by {height}: no background is left.")
     return clipped
 
 

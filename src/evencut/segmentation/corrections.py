@@ -21,6 +21,7 @@ __all__ = ["Correction", "correct", "evidence_of"]
 
 
 _EIGHT = np.ones((3, 3))
+_MOST_REDRAWN = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,8 @@ class Correction:
     end : Round
         The labels after the click, with the costs that led to them.
     touched : ndarray of bool
-        Pixels that changed, those under the click, and their surroundings: where the contour is drawn anew.
+        Where the contour is drawn anew: in the reach of the click; in photos of many megapixels, where that would
+        take long, around what changed.
     smoothness : float
         Weight of the boundary term that was used.
     trace : tuple of float
@@ -85,7 +87,8 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
     accepted = np.where(touching & (found != labels), found, labels)
     accepted = np.where(known < 0, accepted, known)
     end = Round(accepted, rounds.step.energy, rounds.step.state)
-    size = 2 * (2 * settings.band_radius + 1) + 1
-    touched = maximum_filter((accepted != labels) | under, size)
+    touched = maximum_filter((accepted != labels) | under, 2 * (2 * settings.band_radius + 1) + 1)
+    if engine.factor <= _MOST_REDRAWN:
+        touched |= ~out_of_reach
     return Correction(end, touched, smoothness, rounds.trace, rounds.converged)
 

@@ -16,8 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 from ..solvers.lloyd import Descent
 from .affinities import pixel_affinity, pose_term
 from .band import sharpen_band
-from .cells import CellGraph
 from .boundary import boundary_weights, contrast_scale
+from .cells import CellGraph
 from .clock import Clock
 from .features import Features, lab_channels, pixel_features, shrink_features
 from .geodesic import terrain
@@ -193,7 +193,7 @@ class Engine:
                 stacklevel=4,
             )
         with clock("contour"):
-            end = replace(rounds.step, labels=finish(rounds.step.labels))
+            end = replace(rounds.step, labels=np.asarray(finish(rounds.step.labels), dtype=np.int64))
             levels = self.sharpen(known, end, smoothness)
         return Answer(levels, rounds, smoothness / self.term.unit)
 

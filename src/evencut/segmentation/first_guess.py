@@ -35,7 +35,7 @@ def starts_from_box(
     """
     distance = barrier_distance(channels, outside)
     threshold = otsu_threshold(distance[~outside])
-    starts = []
+    starts: list[Labels] = []
     for share in strictness:
         inside = (distance > share * threshold) & ~outside
         if not inside.any() or inside[~outside].all():

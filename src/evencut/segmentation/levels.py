@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from .clicks import Click, footprint
 from .constraints import halve_known
 from .grid import Labels, Mask, Slices, scaled

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.ndimage import label as connected_parts
 
 from .clicks import Click, check_clicks
@@ -104,7 +104,7 @@ def _starts(
     settings = engine.settings
     with clock("start"):
         if knowledge.guess is not None:
-            rough = [_shrunk(knowledge.guess, known.shape).astype(np.int64)]
+            rough: list[Labels] = [_shrunk(knowledge.guess, known.shape).astype(np.int64)]
         elif around is None:
             rough = [start_from_strokes(engine.channels, known, engine.n_labels)]
         elif settings.start == "box":
