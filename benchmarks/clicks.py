@@ -200,7 +200,15 @@ def ours_section(names: list[str], found: list[dict[str, Curve]]) -> str:
 
 
 def peers_section(found: list[dict[str, Curve]], same: list[dict[str, Curve]]) -> str:
-    lines = ["## Peers, same robot, same photos", "", *HEAD, row("evencut", [photo["clicks"] for photo in same])]
+    lines = [
+        "## Peers, same robot, same photos",
+        "Every method gets the same discs of radius 5, and the rim of the photo for background until one is clicked.",
+        "OpenCV's grabCut also needs a first guess of the object: a disc of a quarter of the photo's diagonal around",
+        "the first click, which the others are not given.",
+        "",
+        *HEAD,
+        row("evencut", [photo["clicks"] for photo in same]),
+    ]
     lines += [row(title, [photo[title] for photo in found]) for title in PEERS]
     return "\n".join(lines) + "\n"
 

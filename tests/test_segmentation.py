@@ -13,6 +13,7 @@ from evencut.segmentation.boundary import boundary_weights
 from evencut.segmentation.cells import median_cells
 from evencut.segmentation.clicks import Click
 from evencut.segmentation.constraints import check_box
+from evencut.segmentation.corrections import evidence_of
 from evencut.segmentation.grid import boundary_energy
 from evencut.segmentation.levels import KnownLevels
 
@@ -318,9 +319,17 @@ def test_cells_hold_equally_many_points_that_are_near_each_other(n_features):
 
 
 def test_a_box_that_leaves_a_sliver_outside_takes_the_rim_for_background():
-    image, truth, _ = disc_image(size=64, radius=16)
-    assert check_box((0, 0, 64, 63), (64, 64)) == (1, 1, 63, 63)
-    assert error(segment(image, box=(0, 0, 64, 63)).mask, truth) < 0.02
+    image, truth, _ = disc_image(size=256, radius=60)
+    assert check_box((0, 0, 256, 255), (256, 256)) == (1, 1, 255, 255)
+    assert error(segment(image, box=(0, 0, 256, 255)).mask, truth) < 0.02
+
+
+def test_a_box_speaks_for_its_middle():
+    image, _, _ = disc_image(size=80)
+    state = segment(image, box=(10, 10, 70, 70))._state
+    evidence = evidence_of(state.engine, state.knowledge)[:, 1].reshape(state.coarse.shape)
+    assert evidence[40, 40] < 0 < evidence[12, 12]
+    assert evidence.argmin() == np.ravel_multi_index((39, 39), evidence.shape)
 
 
 @pytest.mark.parametrize("boxed", [False, True])

@@ -15,7 +15,7 @@ __all__ = ["Box", "check_box", "check_mask", "check_scribbles", "halve_known", "
 #: Left, top, right and bottom of a box in pixels; right and bottom are not inside.
 Box = tuple[int, int, int, int]
 
-_NEARLY_ALL = 0.98
+_NEARLY_ALL = 0.995
 
 
 def check_box(box: ArrayLike, shape: tuple[int, int]) -> Box:

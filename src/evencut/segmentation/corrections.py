@@ -13,9 +13,10 @@ from .clicks import Click, click_evidence, seeds_of
 from .engine import Engine
 from .first_guess import follow_strokes
 from .geodesic import geodesic_distance
-from .grid import Labels, Mask
+from .grid import Labels, Mask, window_of
 from .knowledge import Knowledge
 from .rounds import Round
+from .tightness import off_centre
 
 __all__ = ["Correction", "correct", "evidence_of"]
 
@@ -50,18 +51,27 @@ class Correction:
 
 
 def evidence_of(engine: Engine, knowledge: Knowledge) -> NDArray[np.float64] | None:
-    """What the clicks say about every pixel of the working size; None without clicks."""
-    if not knowledge.clicks:
-        return None
-    settings = engine.settings
-    return click_evidence(
-        engine.ground,
-        knowledge.clicks,
-        engine.factor,
-        strength=settings.click_strength,
-        reach=settings.click_reach,
-        step=settings.click_step,
-    )
+    """What the clicks and the shape of the box say about every pixel of the working size; None without either."""
+    settings, shape = engine.settings, engine.channels.shape
+    evidence = None
+    if knowledge.clicks:
+        evidence = click_evidence(
+            engine.ground,
+            knowledge.clicks,
+            engine.factor,
+            strength=settings.click_strength,
+            reach=settings.click_reach,
+            step=settings.click_step,
+        )
+    if knowledge.around is not None and settings.criterion == "entropy":
+        rows, columns = window_of(~knowledge.around)
+        left, top, right, bottom = (
+            side / engine.factor for side in (columns.start, rows.start, columns.stop, rows.stop)
+        )
+        place = off_centre((left, top, right, bottom), (shape[0], shape[1])).ravel()
+        evidence = np.zeros((place.size, 2)) if evidence is None else evidence
+        evidence[:, 1] += settings.centrality * place
+    return evidence
 
 
 def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels, click: Click) -> Correction:

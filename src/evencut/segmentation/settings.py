@@ -32,6 +32,8 @@ class Settings:
         How much of the box may be empty along a side, as a share of its size.
     surcharge : float
         What an object pixel of a box pays in the entropy criterion: doubt goes to the background.
+    centrality : float
+        How that grows with the distance from the centre of the box: objects seldom fill its corners.
     auto_smoothness : dict
         Weight of the boundary term by criterion ("entropy" or "ratio") and regularizer; in ratio criteria it is
         multiplied by the mean affinity over the square root of the pixels.
@@ -69,7 +71,8 @@ class Settings:
     working_pixels: int = 100_000
     strictness: tuple[float, ...] = (0.5, 0.4, 0.25)
     slack: float = 0.2
-    surcharge: float = 0.3
+    surcharge: float = 0.4
+    centrality: float = 0.4
     auto_smoothness: dict[tuple[str, str | None], float] = field(
         default_factory=lambda: {
             ("entropy", "contrast"): 16.0,
