@@ -38,20 +38,11 @@ BOXES = {
 }
 
 
-def settings_of(strictness: tuple[float, ...], surcharge: float, smoothness: float) -> Settings:
-    return Settings(strictness=strictness, surcharge=surcharge, smoothness=smoothness)
-
-
-DEFAULT = Settings()
-SMOOTHNESS = DEFAULT.auto_smoothness["entropy", "contrast"]
-
-#: The three constants that matter most: all pairs of the first two, and the third around its default.
+#: The two constants that say how a box is read: what object pixels pay, and how that grows towards the corners.
 GRID = [
-    settings_of(strictness, surcharge, 16.0)
-    for strictness, surcharge in itertools.product(
-        [(0.6, 0.4, 0.25), (0.5, 0.4, 0.25), (0.4, 0.25)], [0.2, 0.3, 0.4]
-    )
-] + [settings_of((0.5, 0.4, 0.25), 0.3, smoothness) for smoothness in (8.0, 11.0, 23.0)]
+    Settings(surcharge=surcharge, centrality=centrality)
+    for surcharge, centrality in itertools.product((0.3, 0.4, 0.5), (0.0, 0.2, 0.4, 0.8))
+]
 TUNING_BOXES = ("given, grown 0-15 % a side", "tight, grown 0-15 % a side")
 
 
@@ -129,10 +120,7 @@ for name in sys.argv[2:]:
 
 
 def describe(settings: Settings) -> str:
-    return (
-        f"strictness {settings.strictness[0]:g}, surcharge {settings.surcharge:g}, "
-        f"smoothness {settings.smoothness:g}"
-    )
+    return f"surcharge {settings.surcharge:g}, centrality {settings.centrality:g}"
 
 
 def errors_section(names: list[str], found: list[dict], memory: float) -> str:
@@ -181,8 +169,7 @@ def tuning_section(tuned: np.ndarray) -> str:
         "|---|---|---|---|---|",
     ]
     settings, mean = [describe(setting) for setting in GRID], tuned.mean(axis=2)
-    default = GRID.index(settings_of(DEFAULT.strictness, DEFAULT.surcharge, SMOOTHNESS))
-    lines += [*cross_tuned(mean, settings, default), "", listed(settings, mean)]
+    lines += [*cross_tuned(mean, settings, GRID.index(Settings())), "", listed(settings, mean)]
     return "\n".join(lines) + "\n"
 
 

@@ -23,6 +23,8 @@ __all__ = ["Correction", "correct", "evidence_of"]
 
 _EIGHT = np.ones((3, 3))
 _MOST_REDRAWN = 4
+_CLICKS_OF_A_BOX = 3
+_HALVINGS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,27 +80,38 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
     """The labels at the working size after the last click of `knowledge`.
 
     Pixels that have the click's label keep it, and so do pixels out of its reach; of what then changes, only the
-    parts that touch the click are accepted.
+    parts that touch the click are accepted. An answer that many clicks made is trusted: where the click would change
+    too much of it, its reach is halved until it does not.
     """
     settings = engine.settings
     seeds = seeds_of([click], labels.shape, engine.factor)
-    distance = geodesic_distance(engine.ground, seeds, step=settings.click_step)
-    out_of_reach = distance > settings.click_limit * settings.click_reach
-    settled = np.where((known < 0) & (out_of_reach | (labels == click.code)), labels, known)
-    start = np.where(settled < 0, follow_strokes(engine.channels, labels, known, engine.n_labels), settled)
-    if not np.bincount(start.ravel(), minlength=engine.n_labels).all():
-        # The click is like all of a label: it speaks for its own place only.
-        start = np.where(known < 0, labels, known)
-    rounds, smoothness = engine.rounds(settled, start, evidence_of(engine, knowledge))
-    found = rounds.step.labels
     under = binary_dilation(seeds, _EIGHT) | ((known >= 0) & (labels != known))
-    parts, _ = connected_parts(found != labels, _EIGHT)
-    touching = np.isin(parts, np.unique(parts[binary_dilation(under, _EIGHT)]))
-    accepted = np.where(touching & (found != labels), found, labels)
-    accepted = np.where(known < 0, accepted, known)
-    end = Round(accepted, rounds.step.energy, rounds.step.state)
+    distance = geodesic_distance(engine.ground, seeds, step=settings.click_step)
+    evidence = evidence_of(engine, knowledge)
+    hints = len(knowledge.clicks) + (_CLICKS_OF_A_BOX if knowledge.around is not None else 0)
+    reach = settings.click_limit * settings.click_reach
+    for _ in range(_HALVINGS):
+        in_reach = distance <= reach
+        settled = np.where((known < 0) & (~in_reach | (labels == click.code)), labels, known)
+        start = np.where(settled < 0, follow_strokes(engine.channels, labels, known, engine.n_labels), settled)
+        if not np.bincount(start.ravel(), minlength=engine.n_labels).all():
+            # The click is like all of a label: it speaks for its own place only.
+            start = np.where(known < 0, labels, known)
+        rounds, smoothness = engine.rounds(settled, start, evidence)
+        accepted = np.where(known < 0, _parts_that_touch(under, rounds.step.labels, labels), known)
+        object_ = max(np.count_nonzero(labels), np.count_nonzero(accepted))
+        if np.count_nonzero(accepted != labels) <= settings.click_patience / hints * object_:
+            break
+        reach /= 2
     touched = maximum_filter((accepted != labels) | under, 2 * (2 * settings.band_radius + 1) + 1)
     if engine.factor <= _MOST_REDRAWN:
-        touched |= ~out_of_reach
+        touched |= in_reach
+    end = Round(accepted, rounds.step.energy, rounds.step.state)
     return Correction(end, touched, smoothness, rounds.trace, rounds.converged)
 
+
+def _parts_that_touch(place: Mask, found: Labels, labels: Labels) -> Labels:
+    """The labels, changed to those found in the parts that touch the place."""
+    parts, _ = connected_parts(found != labels, _EIGHT)
+    touching = np.isin(parts, np.unique(parts[binary_dilation(place, _EIGHT)])) & (found != labels)
+    return np.where(touching, found, labels)

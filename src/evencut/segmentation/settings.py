@@ -49,6 +49,8 @@ class Settings:
         What a pixel of distance adds to the geodesic distance.
     click_limit : float
         Where a later click can still change labels, in units of `click_reach`.
+    click_patience : float
+        How much a click may change, as a share of the object: this over the number of clicks, a box counting as three.
     place_weight : float
         Weight of the place beside the colours in the second graph, which makes colour models local.
 
@@ -87,6 +89,7 @@ class Settings:
     click_reach: float = 5.0
     click_step: float = 0.07
     click_limit: float = 3.5
+    click_patience: float = 2.5
     place_weight: float = 0.5
 
     def __post_init__(self) -> None:
