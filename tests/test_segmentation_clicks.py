@@ -78,6 +78,18 @@ def test_a_click_only_moves_labels_towards_its_own():
     assert (less <= coarse).all()
 
 
+def test_an_answer_made_by_many_clicks_is_not_thrown_away_by_one():
+    """On even ground a click reaches everything; the reach shrinks until little of the object changes."""
+    rng = np.random.default_rng(0)
+    image = np.clip(0.5 + rng.normal(0, 0.02, size=(80, 80, 3)), 0, 1)
+    result = segment(image, clicks=[(40, 40, "object")])
+    for x, y in ((30, 40), (50, 40), (40, 30), (40, 50), (30, 30), (50, 50), (30, 50), (50, 30)):
+        result = result.refine(clicks=[(x, y, "object")])
+    before = result._state.coarse
+    after = result.refine(clicks=[(45, 45, "background")])._state.coarse
+    assert 0 < (before != after).sum() <= 2.5 / 10 * before.sum()
+
+
 def test_clicks_after_a_box_and_strokes_after_clicks():
     image, discs = scene()
     boxed = segment(image, box=(4, 10, 80, 50))
