@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import pickle
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +31,7 @@ def photo_parser(purpose: str, page: str, parts: tuple[str, ...]) -> argparse.Ar
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--subset", type=int, help="only every n-th photo, for a quick look")
     parser.add_argument("--part", choices=("all", *parts), default="all")
+    parser.add_argument("--kept", help="folder of what was measured, so that a stopped run goes on")
     return parser
 
 
@@ -37,6 +40,20 @@ def chosen_photos(parser: argparse.ArgumentParser, options: argparse.Namespace) 
     if not options.data:
         parser.error("name the folder that holds grabcut/ with --data or EVENCUT_DATA")
     return Path(options.data), find_photos(Path(options.data))[:: options.subset or 1]
+
+
+def kept(measure: Callable, folder: str | None, data: Path, name: str):
+    """What an earlier run found for this photo, or a measurement that later runs will find."""
+    place = None if folder is None else Path(folder) / f"{measure.__name__}-{name}.pickle"
+    if place is not None and place.exists():
+        return pickle.loads(place.read_bytes())
+    found = measure(data, name)
+    if place is not None:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        draft = place.with_suffix(".part")
+        draft.write_bytes(pickle.dumps(found))
+        draft.replace(place)
+    return found
 
 
 def worst_part(mask: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, int, int] | None:
@@ -77,11 +94,17 @@ def listed(names: list[str], found: np.ndarray) -> str:
     return "All photos: " + "; ".join(f"{name}: {mean:.2f}" for name, mean in zip(names, found.mean(axis=0))) + "."
 
 
+#: The peak of this program alone: what `resource` tells includes the process that started it.
+PRINT_PEAK = """
+from pathlib import Path
+print(next(line.split()[1] for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")))
+"""
+
+
 def peak_memory(code: str, arguments: list[str]) -> float:
-    """Peak resident memory in MB of a fresh process that runs the code."""
-    code += "\nimport resource\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    """Peak resident memory in MB of a fresh process that runs the code; on Linux."""
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True, env=os.environ
+        [sys.executable, "-c", code + PRINT_PEAK, *arguments], capture_output=True, text=True, check=True
     )
     return int(done.stdout.split()[-1]) / 1024
 

@@ -1,6 +1,7 @@
 """Kernel cut beside OpenCV's grabCut on the GrabCut photos: errors, CPU time, memory, strokes, and honest tuning.
 
     python -m benchmarks.segmentation --data DIR [--jobs 2] [--subset N] [--part errors|tuning]
+                                      [--kept DIR]
 
 Writes SEGMENTATION.md; one part alone replaces its own section there. Boxes: those of the literature, the same grown by
 0 to 15 % a side at random, and the object's own tight box grown likewise. Every constant is the same for all photos; to
@@ -13,7 +14,9 @@ import itertools
 import platform
 import time
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
@@ -21,7 +24,16 @@ from pathlib import Path
 import numpy as np
 from scipy.ndimage import binary_erosion
 
-from benchmarks.photos import chosen_photos, cross_tuned, listed, peak_memory, photo_parser, worst_part, write_sections
+from benchmarks.photos import (
+    chosen_photos,
+    cross_tuned,
+    kept,
+    listed,
+    peak_memory,
+    photo_parser,
+    worst_part,
+    write_sections,
+)
 from evencut.paper.grabcut import error_rate, grown_box, opencv_mask, read_photo, tight_box
 from evencut.segmentation import segment
 from evencut.segmentation.clock import Clock
@@ -90,7 +102,7 @@ def stroke_on_worst_part(mask: np.ndarray, truth: np.ndarray) -> np.ndarray:
     return stroke
 
 
-def tune(data: Path, name: str) -> np.ndarray:
+def tune_boxes(data: Path, name: str) -> np.ndarray:
     """Errors of every setting of the grid on the tuning boxes; the graph is built once."""
     photo = read_photo(data, name)
     warnings.simplefilter("ignore")
@@ -179,12 +191,16 @@ def main() -> None:
     data, names = chosen_photos(parser, options)
     sections = {}
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
+
+        def measured(how: Callable) -> list:
+            return list(pool.map(partial(kept, how, options.kept, data), names))
+
         if options.part != "tuning":
-            found = list(pool.map(measure, itertools.repeat(data), names))
+            found = measured(measure)
             largest = sorted(names, key=lambda name: -read_photo(data, name).truth.size)[:3]
             sections["errors"] = errors_section(names, found, peak_memory(SEGMENT_ALL, [str(data), *largest]))
         if options.part != "errors":
-            sections["tuning"] = tuning_section(np.array(list(pool.map(tune, itertools.repeat(data), names))))
+            sections["tuning"] = tuning_section(np.array(measured(tune_boxes)))
     print(write_sections(Path(options.out), sections, "Interactive segmentation"))
 
 

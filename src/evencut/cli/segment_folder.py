@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_all_start_methods, get_context, parent_process
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -104,7 +104,7 @@ def _each(tasks: list[tuple[Any, ...]], jobs: int) -> Iterator[tuple[str, str | 
             yield task[0], _cut_out(*task)
         return
     with ProcessPoolExecutor(
-        min(jobs, len(tasks)), mp_context=get_context("spawn"), initializer=_leave_with_parent
+        min(jobs, len(tasks)), mp_context=_processes(), initializer=_leave_with_parent
     ) as pool:
         running = {pool.submit(_cut_out_undisturbed, *task): task[0] for task in tasks}
         try:
@@ -118,6 +118,15 @@ def _each(tasks: list[tuple[Any, ...]], jobs: int) -> Iterator[tuple[str, str | 
         finally:
             # On an interruption what has not begun is not begun.
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _processes() -> Any:
+    """How to start processes: where it can be, from one that has loaded the libraries once for all."""
+    if "forkserver" not in get_all_start_methods():
+        return get_context("spawn")
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["evencut.segmentation"])
+    return context
 
 
 #: Held while a photo is in hand.
