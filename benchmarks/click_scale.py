@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -75,14 +74,32 @@ def large_section(data: Path, names: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def session_seconds(session: int) -> dict[str, float]:
+    """CPU seconds so far of every process of a session, by its number; on Linux."""
+    seconds = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # It ended meanwhile.
+        if int(fields[3]) == session:
+            seconds[entry.parent.name] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return seconds
+
+
 def folder_run(data: Path, prompts: Path, out: Path, jobs: int) -> tuple[float, float]:
     """Wall and CPU seconds of `evencut segment-folder`, its processes included."""
     command = [sys.executable, "-m", "evencut", "segment-folder", str(prompts), "--jobs", str(jobs)]
     command += ["--photos", str(data / "grabcut" / "images"), "--out", str(out)]
-    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run(command, check=True, capture_output=True, env={**os.environ, "NUMBA_NUM_THREADS": "1"})
-    wall, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
-    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    begin, spent = time.perf_counter(), {}
+    # Its processes are not our children: they are watched while they live.
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as run:
+        while run.poll() is None:
+            spent.update(session_seconds(run.pid))
+            time.sleep(0.05)
+    if run.returncode:
+        raise RuntimeError(f"{' '.join(command)} left with {run.returncode}.")
+    return time.perf_counter() - begin, sum(spent.values())
 
 
 def folder_section(data: Path, names: list[str]) -> str:
