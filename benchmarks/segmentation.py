@@ -1,6 +1,6 @@
 """Kernel cut beside OpenCV's grabCut on the GrabCut photos: errors, CPU time, memory, strokes, and honest tuning.
 
-    python -m benchmarks.segmentation --data DIR [--jobs 2] [--subset N] [--part errors|tuning]
+    python -m benchmarks.segmentation --data DIR [--jobs 2] [--subset N] [--part errors|opencv|tuning]
                                       [--kept DIR]
 
 Writes SEGMENTATION.md; one part alone replaces its own section there. Boxes: those of the literature, the same grown by
@@ -25,6 +25,7 @@ import numpy as np
 from scipy.ndimage import binary_erosion
 
 from benchmarks.photos import (
+    HALVES,
     chosen_photos,
     cross_tuned,
     kept,
@@ -59,7 +60,7 @@ TUNING_BOXES = ("given, grown 0-15 % a side", "tight, grown 0-15 % a side")
 
 
 def measure(data: Path, name: str) -> dict:
-    """Errors and CPU seconds of both methods on every box of one photo, and of a corrected first answer."""
+    """Error and CPU seconds on every box of one photo, and of a corrected first answer."""
     photo = read_photo(data, name)
     warnings.simplefilter("ignore")
     found: dict = {}
@@ -67,24 +68,27 @@ def measure(data: Path, name: str) -> dict:
         box = choose(photo)
         start = time.process_time()
         result = segment(photo.image, box=box)
-        middle = time.process_time()
-        peer = opencv_mask(photo.image, box)
-        end = time.process_time()
-        found[kind] = {
-            "ours": error_rate(result.mask, photo.truth, box),
-            "opencv": error_rate(peer, photo.truth, box),
-            "ours_s": middle - start,
-            "opencv_s": end - middle,
-        }
+        found[kind] = (error_rate(result.mask, photo.truth, box), time.process_time() - start)
         if kind == "given":
             stroke = stroke_on_worst_part(result.mask, photo.truth)
             if stroke.any():
                 start = time.process_time()
                 refined = result.refine(stroke)
-                found["refine_s"] = time.process_time() - start
-                found["refined"] = error_rate(refined.mask, photo.truth, box)
+                found["refined"] = (error_rate(refined.mask, photo.truth, box), time.process_time() - start)
             else:
-                found["refine_s"], found["refined"] = 0.0, found[kind]["ours"]
+                found["refined"] = (found[kind][0], 0.0)
+    return found
+
+
+def measure_opencv(data: Path, name: str) -> dict:
+    """The same of OpenCV's grabCut, which has no strokes."""
+    photo = read_photo(data, name)
+    found = {}
+    for kind, choose in BOXES.items():
+        box = choose(photo)
+        start = time.process_time()
+        mask = opencv_mask(photo.image, box)
+        found[kind] = (error_rate(mask, photo.truth, box), time.process_time() - start)
     return found
 
 
@@ -135,38 +139,42 @@ def describe(settings: Settings) -> str:
     return f"surcharge {settings.surcharge:g}, centrality {settings.centrality:g}"
 
 
+def table(found: list[dict]) -> list[str]:
+    """Rows of errors and seconds, a kind of box each."""
+    lines = ["| boxes | mean error | median | mean, even photos | odd photos | CPU s |", "|---|---|---|---|---|---|"]
+    for kind in BOXES:
+        errors, seconds = np.array([row[kind] for row in found]).T
+        halves = " | ".join(f"{errors[some].mean():.2f}" for some in HALVES.values())
+        lines.append(f"| {kind} | {errors.mean():.2f} | {np.median(errors):.2f} | {halves} | {seconds.mean():.2f} |")
+    return lines
+
+
 def errors_section(names: list[str], found: list[dict], memory: float) -> str:
+    refined, seconds = np.array([row["refined"] for row in found]).T
+    given = np.array([row["given"][0] for row in found])
+    hardest = ", ".join(f"{names[i]} {given[i]:.1f}" for i in np.argsort(-given)[:8])
     lines = [
         "## Errors, time and memory",
         "Made by `python -m benchmarks.segmentation`: the GrabCut photos, error in percent of the pixels in the box,",
-        "one setting for all photos; CPU seconds on one thread.",
-        f"evencut beside OpenCV {version('opencv-python-headless')} grabCut (5 iterations), Python "
-        f"{platform.python_version()}, {len(names)} photos.",
+        f"one setting for all {len(names)} photos; CPU seconds on one thread, Python {platform.python_version()}.",
         "",
-        "| boxes | evencut mean | median | OpenCV mean | median | mean error ratio | evencut CPU s | OpenCV CPU s |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for kind in BOXES:
-        column = {key: np.array([row[kind][key] for row in found]) for key in found[0][kind]}
-        ours, peer = column["ours"], column["opencv"]
-        lines.append(
-            f"| {kind} | {ours.mean():.2f} | {np.median(ours):.2f} | {peer.mean():.2f} | {np.median(peer):.2f} | "
-            f"{ours.mean() / peer.mean():.2f} | {column['ours_s'].mean():.2f} | {column['opencv_s'].mean():.2f} |"
-        )
-    refine = np.array([row["refine_s"] for row in found])
-    refined = np.array([row["refined"] for row in found])
-    lines += [
+        *table(found),
         "",
         f"One stroke on the largest wrong part (`refine`, given boxes): mean error {refined.mean():.2f}, median "
-        f"{np.median(refined):.2f}; {refine.mean():.3f} CPU s, at most {refine.max():.3f}.",
+        f"{np.median(refined):.2f}; {seconds.mean():.3f} CPU s, at most {seconds.max():.3f}.",
         f"Peak memory of a process that segments the three largest photos: {memory:.0f} MB.",
         "",
-        "Hardest photos (given boxes): "
-        + ", ".join(
-            f"{names[i]} {found[i]['given']['ours']:.1f}"
-            for i in np.argsort([-row["given"]["ours"] for row in found])[:8]
-        )
-        + ".",
+        f"Hardest photos (given boxes): {hardest}.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def opencv_section(found: list[dict]) -> str:
+    lines = [
+        "## OpenCV's grabCut on the same photos and boxes",
+        f"OpenCV {version('opencv-python-headless')}, 5 iterations, one thread, {len(found)} photos.",
+        "",
+        *table(found),
     ]
     return "\n".join(lines) + "\n"
 
@@ -186,7 +194,7 @@ def tuning_section(tuned: np.ndarray) -> str:
 
 
 def main() -> None:
-    parser = photo_parser(__doc__.splitlines()[0], "SEGMENTATION.md", ("errors", "tuning"))
+    parser = photo_parser(__doc__.splitlines()[0], "SEGMENTATION.md", ("errors", "opencv", "tuning"))
     options = parser.parse_args()
     data, names = chosen_photos(parser, options)
     sections = {}
@@ -195,11 +203,13 @@ def main() -> None:
         def measured(how: Callable) -> list:
             return list(pool.map(partial(kept, how, options.kept, data), names))
 
-        if options.part != "tuning":
-            found = measured(measure)
+        if options.part in ("all", "errors"):
             largest = sorted(names, key=lambda name: -read_photo(data, name).truth.size)[:3]
-            sections["errors"] = errors_section(names, found, peak_memory(SEGMENT_ALL, [str(data), *largest]))
-        if options.part != "errors":
+            memory = peak_memory(SEGMENT_ALL, [str(data), *largest])
+            sections["errors"] = errors_section(names, measured(measure), memory)
+        if options.part in ("all", "opencv"):
+            sections["opencv"] = opencv_section(measured(measure_opencv))
+        if options.part in ("all", "tuning"):
             sections["tuning"] = tuning_section(np.array(measured(tune_boxes)))
     print(write_sections(Path(options.out), sections, "Interactive segmentation"))
 
