@@ -1,7 +1,26 @@
-"""What the examples in the docstrings need: those of tensors are left out where torch is not installed."""
+"""What the examples in the docstrings need: those of tensors are left out where torch is not installed.
 
+Examples run plain torch: Triton's interpreter, which the tests of the fused kernels ask for, would take minutes.
+"""
+
+import os
+from collections.abc import Iterator
 from importlib.util import find_spec
+from unittest import mock
 
-collect_ignore_glob = (
-    [] if find_spec("torch") else ["src/evencut/gpu/*.py", "src/evencut/*/on_device.py", "src/evencut/*/device_*.py"]
-)
+import pytest
+
+# Kernels have no examples, and must not be loaded before their tests have chosen between compiler and interpreter.
+collect_ignore_glob = ["src/evencut/gpu/_*_triton.py"]
+if not find_spec("torch"):
+    collect_ignore_glob += ["src/evencut/gpu/*.py", "src/evencut/*/on_device.py", "src/evencut/*/device_*.py"]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Take the interpreter away for as long as an example runs."""
+    if not isinstance(item, pytest.DoctestItem):
+        return (yield)
+    with mock.patch.dict(os.environ):
+        os.environ.pop("TRITON_INTERPRET", None)
+        return (yield)

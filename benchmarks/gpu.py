@@ -1,7 +1,7 @@
 """Speed and precision on a GPU: `PYTHONPATH=src python -m benchmarks.gpu --out DIR` writes GPU.md and gpu.json there.
 
 Every section stands alone, prints as it goes and has a time limit. Times are medians after a warm-up, with the device
-synchronised; whole fits run once, after a small one that compiles what they need.
+synchronised; fits of more than a few seconds run once, after a small one that compiles what they need.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from sklearn.metrics import adjusted_rand_score
 
+from benchmarks.gpu_fits import against_cpu_exact, ari, default_steps, starts_of_all_pairs, time_fit
+from benchmarks.gpu_peers import TILE, peer_neighbours, peer_sums
 from evencut import KernelClustering, KernelKMeans, LandmarkClustering
 from evencut.gpu import naive
 from evencut.gpu import nearest as search
 from evencut.gpu.density import knn_radius
 from evencut.gpu.nearest import nearest
 from evencut.gpu.sums import KernelSums
-from evencut.gpu.tensors import count_copies
 
 SECTIONS = {}
 RESULTS: dict[str, dict] = {}
@@ -85,11 +85,6 @@ class Bench:
         return torch.randn(n, n_features, generator=draw, device=self.device)
 
 
-def ari(truth, labels):
-    """Agreement of tensors or arrays of labels."""
-    return float(adjusted_rand_score(*(np.asarray(x.cpu()) if torch.is_tensor(x) else x for x in (truth, labels))))
-
-
 def sum_error(sums, V, precision, rows, tiles=None):
     """Largest relative error of K V at some rows, against float64."""
     part = sums.part(rows=rows)
@@ -106,6 +101,42 @@ def machine(bench):
     side = 8192 if bench.n > 10**5 else 128
     m = torch.randn(side, side, device=bench.device).half()
     bench.note("fp16 product", tflops=2 * side**3 / bench.seconds(lambda: m @ m, 5, 3) / 1e12)
+
+
+@section(110)
+def default(bench):
+    X, truth = bench.blobs(bench.n, 384, spread=1.6)
+    how = {"n_clusters": 20, "random_state": 0, "n_jobs": -1}
+    warm = KernelClustering(**how).fit(X)
+    fitted = time_fit(bench, "default", KernelClustering(**how), X, truth, repeats=3)
+    _, new_s = bench.once(lambda: fitted.predict(X[:10000]))
+    default_steps(bench, KernelClustering(**how), X)
+    array = X.cpu().numpy()
+    on_cpu, cpu_s = bench.once(lambda: KernelClustering(**how).fit(array))
+    seconds = RESULTS["fit: default"]["seconds"]
+    bench.note(
+        "default: against the CPU", n=len(X), device_s=seconds, cpu_s=cpu_s, times_faster=cpu_s / seconds,
+        cpu_ari=ari(truth, on_cpu.labels_), agreement=ari(on_cpu.labels_, fitted.labels_),
+        same_seed_same_labels=bool((warm.labels_ == fitted.labels_).all()), predict_10000_s=new_s,
+    )  # fmt: skip
+
+
+@section(130)
+def all_pairs(bench):
+    X, truth = bench.blobs(bench.n, 8, spread=1.6)
+    for equalize in (None, "exact"):
+        how = {"kernel": "adaptive_gaussian", "equalize": equalize, "random_state": 0}
+        KernelKMeans(20, **how).fit(X[:20000])
+        time_fit(bench, f"all pairs, equalize={equalize}", KernelKMeans(20, **how), X, truth)
+    n_few = min(bench.n, 10000)
+    few = X[:n_few]
+    on_device, again = (KernelKMeans(20, **how).fit(few).labels_ for _ in range(2))
+    on_cpu = KernelKMeans(20, **how, n_jobs=-1).fit(few.cpu().numpy()).labels_
+    bench.note(
+        "all pairs: labels", same_seed_same_labels=bool((on_device == again).all()), n_few=n_few,
+        ari_device=ari(truth[:n_few], on_device), ari_cpu=ari(truth[:n_few], on_cpu),
+    )  # fmt: skip
+    starts_of_all_pairs(bench, X[: max(bench.n // 4, n_few)])
 
 
 @section(90)
@@ -178,79 +209,34 @@ def time_one_search(bench, name, X):
     bench.note(f"neighbours: {name}", seconds=seconds, **counts, attempts=attempts, in_float64=sum(brute))
 
 
-def time_fit(bench, name, model, X, truth):
-    """Fit once, with what crossed the border to the CPU, and note it."""
-    with count_copies() as crossed:
-        fitted, seconds = bench.once(lambda: model.fit(X))
-    bench.note(
-        f"fit: {name}", seconds=seconds, ari=ari(truth, fitted.labels_), energy=float(fitted.energy_),
-        on_device=str(fitted.labels_.device), largest_copy_mb=max(crossed) / 1e6, copies_mb=sum(crossed) / 1e6,
-    )  # fmt: skip
-    return fitted
+@section(60)
+def peers(bench):
+    """The same sums and neighbours by what is at hand without fused kernels."""
+    name, search_nearest = peer_neighbours()
+    for n_features in (64, 384):
+        points = bench.noise(bench.n, n_features)
+        queries = points[: max(bench.n // 64, 1)]
+        torch.backends.cuda.matmul.allow_tf32 = True
+        seconds = bench.seconds(lambda: [search_nearest(points, 16, at) for at in queries.split(4096)], 1)  # noqa: B023
+        torch.backends.cuda.matmul.allow_tf32 = False
+        bench.note(f"peer: neighbours, {n_features} features", library=name, seconds=seconds * bench.n / len(queries))
+    # Whole tiles, so that nothing is compiled for a last one of another size.
+    n_rows, n_points = (max(n // TILE, 1) * TILE for n in (bench.n // 64, bench.n // 4))
+    X, V = bench.noise(n_points, 8), torch.rand(n_points, 32, device=bench.device)
+    for name, multiply in peer_sums(bench.device):
+        seconds = bench.seconds(lambda: multiply(X[:n_rows], X, V), 2)  # noqa: B023
+        bench.note(f"peer: sums, {name}", giga_pairs_per_s=len(X[:n_rows]) * n_points / seconds / 1e9)
 
 
-@section(150)
-def all_pairs(bench):
-    X, truth = bench.blobs(bench.n, 8, spread=1.6)
-    for equalize in (None, "exact"):
-        how = {"kernel": "adaptive_gaussian", "equalize": equalize, "random_state": 0}
-        KernelKMeans(20, **how).fit(X[:20000])
-        name = f"all pairs, equalize={equalize}"
-        fitted = time_fit(bench, name, KernelKMeans(20, **how), X, truth)
-        if equalize is None:
-            same = bool((KernelKMeans(20, **how).fit(X).labels_ == fitted.labels_).all())
-    n_few = min(bench.n, 10000)
-    few = X[:n_few]
-    on_device = KernelKMeans(20, **how).fit(few).labels_
-    on_cpu = KernelKMeans(20, **how, n_jobs=-1).fit(few.cpu().numpy()).labels_
-    bench.note(
-        "all pairs: labels", same_seed_same_labels=same, n_few=n_few,
-        ari_device=ari(truth[:n_few], on_device), ari_cpu=ari(truth[:n_few], on_cpu),
-    )  # fmt: skip
-
-
-@section(240)
-def default(bench):
-    X, truth = bench.blobs(bench.n, 384, spread=1.6)
-    how = {"n_clusters": 20, "random_state": 0, "n_jobs": -1}
-    KernelClustering(**how).fit(X[:6000])
-    fitted = time_fit(bench, "default", KernelClustering(**how), X, truth)
-    _, new_s = bench.once(lambda: fitted.predict(X[:10000]))
-    n_some = max(bench.n // 4, 6000)
-    some = X[:n_some]
-    first, seconds = bench.once(lambda: KernelClustering(**how).fit(some))
-    same = bool((KernelClustering(**how).fit(some).labels_ == first.labels_).all())
-    array = some.cpu().numpy()
-    on_cpu, cpu_s = bench.once(lambda: KernelClustering(**how).fit(array))
-    bench.note(
-        "default: against the CPU", n=len(some), device_s=seconds, cpu_s=cpu_s, times_faster=cpu_s / seconds,
-        cpu_ari=ari(truth[:n_some], on_cpu.labels_), agreement=ari(on_cpu.labels_, first.labels_),
-        same_seed_same_labels=same, predict_10000_s=new_s,
-    )  # fmt: skip
-
-
-@section(200)
+@section(110)
 def graph(bench):
     X, truth = bench.blobs(bench.n, 384, spread=1.6)
     how = {"n_clusters": 20, "kernel": "shared_neighbors", "random_state": 0, "n_jobs": -1}
     KernelClustering(**how).fit(X[:21000])
-    time_fit(bench, "shared neighbours of all points", KernelClustering(**how), X, truth)
     LandmarkClustering(20, random_state=0).fit(X[:21000])
     time_fit(bench, "landmarks", LandmarkClustering(20, random_state=0), X, truth)
-    # The CPU needs the square of the time for twice the points; it is asked for as many as a minute or so allows.
-    for n_some in (50_000, 100_000, 200_000):
-        if n_some > bench.n:
-            break
-        some = X[:n_some]
-        _, seconds = bench.once(lambda some=some: KernelClustering(**how).fit(some))
-        array = some.cpu().numpy()
-        on_cpu, cpu_s = bench.once(lambda array=array: KernelClustering(**how).fit(array))
-        bench.note(
-            "shared neighbours: against the CPU", n=n_some, device_s=seconds, cpu_s=cpu_s,
-            times_faster=cpu_s / seconds, cpu_ari=ari(truth[:n_some], on_cpu.labels_),
-        )  # fmt: skip
-        if cpu_s > 12:
-            break
+    against_cpu_exact(bench, X[: min(bench.n, 50_000)], truth)
+    time_fit(bench, "shared neighbours of all points", KernelClustering(**how), X, truth)
 
 
 def main(sections=None):

@@ -17,6 +17,8 @@ def page(results, n_points):
         _neighbours(results, n_points),
         _sums(results),
         _fits(results),
+        _steps(results),
+        _starts(results),
         _against_cpu(results),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -27,6 +29,10 @@ def _table(head, rows):
     return "\n".join(lines + [f"| {' | '.join(str(cell) for cell in row)} |" for row in rows])
 
 
+def _beside(peer, seconds):
+    return "-" if peer is None else f"{peer:.1f} ({peer / seconds:.1f}x)"
+
+
 def _named(results, start):
     return {name.removeprefix(start): values for name, values in results.items() if name.startswith(start)}
 
@@ -34,22 +40,25 @@ def _named(results, start):
 def _neighbours(results, n_points):
     found = _named(results, "neighbours: ")
     tflops = results.get("fp16 product", {}).get("tflops")
-    rows = []
+    rows, library = [], "a peer"
     for name, values in found.items():
         if "wrong" not in values:
             continue
         n_features = int(name.split()[0])
         plain = found.get(f"plain torch, {n_features} features", {}).get("seconds")
         least = None if tflops is None else 2 * n_points**2 * max(n_features, 64) / tflops / 1e12
+        peer = results.get(f"peer: neighbours, {n_features} features", {})
+        library = peer.get("library", library)
         seconds = values["seconds"]
         rows.append((
-            name, f"{seconds:.2f}", "-" if plain is None else f"{plain:.1f} ({plain / seconds:.1f}x)",
+            name, f"{seconds:.2f}", _beside(plain, seconds), _beside(peer.get("seconds"), seconds),
             "-" if least is None else f"{least:.2f} ({seconds / least:.1f}x)",
             values["wrong"], sum(values["attempts"][1:]), values["in_float64"],
         ))  # fmt: skip
     if not rows:
         return ""
-    head = ("data", "s", "plain torch, tf32, s", "products alone, s", "wrong of 16000", "looked at again", "in float64")
+    peers = ("plain torch, tf32, s", f"{library}, s", "products alone, s")
+    head = ("data", "s", *peers, "wrong of 16000", "looked at again", "in float64")
     text = (
         "Exact 16 nearest neighbours. Plain torch is a product and a top-k a block, without the second look that makes "
         "the indices exact. The limit is one fp16 product of all pairs at the speed that torch reaches on this device; "
@@ -76,6 +85,10 @@ def _sums(results):
         "kernel. The limit is that of the exponentials, one a pair (two for the adaptive kernel). The error is the "
         "largest relative one of 512 rows, against float64."
     )
+    others = _named(results, "peer: sums, ")
+    if others:
+        rates = "; ".join(f"{name} {values['giga_pairs_per_s']:.0f}" for name, values in others.items())
+        text += f" Peers that form no matrix, in G pairs/s: {rates}."
     head = ("sum", "s", "G pairs/s", "against plain torch", "of the limit", "error")
     return f"## Sums of kernels\n\n{text}\n\n{_table(head, rows)}"
 
@@ -102,22 +115,56 @@ def _fits(results):
     return f"## Whole fits\n\n{text}\n\n{_table(head, rows)}\n\n{'; '.join(same)}."
 
 
-def _against_cpu(results):
+def _steps(results):
+    steps = results.get("default: steps")
+    if not steps:
+        return ""
+    rows = [(name.removesuffix("_s").replace("_", " "), f"{seconds:.2f}") for name, seconds in steps.items()]
+    text = "The default fit, step by step. What says CPU is done there, on all cores; the rest is the device's."
+    return f"### Where the time goes\n\n{text}\n\n{_table(('step', 's'), rows)}"
+
+
+def _starts(results):
+    found = _named(results, "start: ")
+    if not found:
+        return ""
     rows = []
-    default = results.get("default: against the CPU")
-    if default:
-        rows.append((f"default, {default['n']:,} points", f"{default['device_s']:.1f}", f"{default['cpu_s']:.1f}",
-                     f"{default['times_faster']:.1f}x", f"{default['cpu_ari']:.4f}"))  # fmt: skip
-    graph = results.get("shared neighbours: against the CPU")
-    if graph:
-        rows.append((f"shared neighbours, {graph['n']:,} points", f"{graph['device_s']:.1f}", f"{graph['cpu_s']:.1f}",
-                     f"{graph['times_faster']:.1f}x", f"{graph['cpu_ari']:.4f}"))  # fmt: skip
+    for table in dict.fromkeys(name.split(", ", 1)[1] for name in found):
+        sample, whole = (found[f"{start}, {table}"] for start in ("sample_start", "spectral_start"))
+        gain = (sample["energy"] - whole["energy"]) / abs(sample["energy"])
+        rows.append((
+            f"{table}, {sample['n']:,} points", f"{sample['energy']:.4f}", f"{sample['seconds']:.1f}",
+            f"{whole['energy']:.4f}", f"{whole['seconds']:.1f}", f"{gain:.2%}",
+        ))  # fmt: skip
+    text = (
+        "Normalised cuts of all pairs of the adaptive Gaussian kernel, 20 clusters, Lloyd steps included: from the "
+        "spectrum of a sample of 4000, and from that of all points by block products. A fit runs both and keeps the "
+        "lower energy."
+    )
+    head = ("data", "energy, sample", "s", "energy, all points", "s", "lower by")
+    return f"### Starts of all pairs\n\n{text}\n\n{_table(head, rows)}"
+
+
+def _against_cpu(results):
+    names = {
+        "default: against the CPU": "default",
+        "exact neighbours: against the CPU": "16 exact neighbours",
+        "exact neighbours, fit: against the CPU": "fit to the graph of exact neighbours",
+    }
+    rows = []
+    for key, name in names.items():
+        values = results.get(key)
+        if values:
+            cpu_ari = f"{values['cpu_ari']:.4f}" if "cpu_ari" in values else "-"
+            rows.append((f"{name}, {values['n']:,} points", f"{values['device_s']:.2f}", f"{values['cpu_s']:.1f}",
+                         f"{values['times_faster']:.1f}x", cpu_ari))  # fmt: skip
     pairs = results.get("all pairs: labels")
     if not rows and not pairs:
         return ""
     text = (
-        "The same fits of the same values as arrays, on all cores of the same machine. The default condenses many "
-        "points to 5000 centres on both; what is left, comparing partitions of the centres, is the CPU's work on both."
+        "The same values as arrays, on all cores of the same machine. The default condenses many points to 5000 "
+        "centres on both; what is left, comparing partitions of the centres, is the CPU's work on both. Exact "
+        "neighbours are the same work on both: every pair of points is compared. The graph is cut by the CPU on both."
     )
     table = _table(("384 features", "device s", "CPU s", "faster", "ARI on the CPU"), rows) if rows else ""
     said = ""

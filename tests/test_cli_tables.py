@@ -19,7 +19,7 @@ import pyarrow.parquet
 import pytest
 
 import evencut
-from evencut import KernelClustering
+from evencut import KernelClustering, LandmarkClustering, diagnose
 from evencut.cli import console, main
 from evencut.cli.labels_out import cluster_sizes
 from evencut.datasets import make_clumped_moons
@@ -155,6 +155,38 @@ def test_an_index_that_pandas_saved_is_never_a_feature(run):
     # Asked for by name, it is a column like any other.
     chosen = evencut.io.read_table("indexed.parquet", columns=["__index_level_0__"])
     np.testing.assert_array_equal(chosen.values[:, 0], frame.index)
+
+
+@pytest.mark.parametrize("file", ["p.csv", "p.parquet"])
+def test_landmarks_read_one_table_with_all_its_options(run, file):
+    frame = pd.DataFrame({"x": X[:, 0], "y": X[:, 1]})
+    frame.loc[3, "x"] = np.nan
+    frame.to_csv("p.csv", index=False, sep=";", decimal=",")
+    frame.to_parquet("p.parquet")
+    done = run("cluster", file, "-k", 2, "--landmarks", 50, "--missing", "drop", "--append", "-o", "labels.csv")
+    assert done.code == 0, done.err
+    written = pd.read_csv("labels.csv")
+    assert list(written) == ["x", "y", "label"] and written["label"][3] == -1
+    kept = np.delete(X, 3, axis=0)
+    expected = LandmarkClustering(2, n_landmarks=50, random_state=0).fit(kept).labels_
+    np.testing.assert_array_equal(np.delete(written["label"].to_numpy(), 3), expected)
+
+
+def test_options_of_a_table_are_refused_for_files_read_in_blocks(run):
+    pd.DataFrame(X, columns=["x", "y"]).to_parquet("p.parquet")
+    done = run("cluster", "p.parquet", "-k", 2, "--landmarks", 50, "--missing", "drop", "-o", "labels")
+    assert done.code == 2
+    assert "--missing does not go with files that are read block by block" in done.err
+    assert not Path("labels").exists()
+
+
+def test_diagnose_standardizes_where_asked(run):
+    stretched = X * [1, 40]
+    pd.DataFrame({"x": stretched[:, 0], "y": stretched[:, 1], "label": Y}).to_csv("p.csv", index=False)
+    plain, scaled = (run("diagnose", "p.csv", "--json", *how) for how in ([], ["--standardize"]))
+    expected = diagnose(stretched, Y, scale="standard").to_dict()
+    assert json.loads(scaled.out)["confidence"] == pytest.approx(expected["confidence"])
+    assert json.loads(scaled.out)["preparation"] == expected["preparation"] != json.loads(plain.out)["preparation"]
 
 
 # Missing values

@@ -1,25 +1,22 @@
 """Anything finite or not, large or small, tied or constant: an answer of the right form, or an error that says why.
 
-`EVENCUT_FUZZ=20000 pytest tests/test_fuzz.py` looks at that many examples of each kind; a few hundred in all otherwise.
+`fuzzing.py` beside this file says how many examples are drawn.
 """
 
-import os
 import warnings
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from fuzzing import bounded, fuzz
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
 from evencut import KernelClustering, LandmarkClustering, diagnose
 from evencut.segmentation import segment
 
-MANY = settings(
-    max_examples=int(os.environ.get("EVENCUT_FUZZ", "0")) or 150,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
 MODELS = (
     KernelClustering(2),
     KernelClustering("auto"),
@@ -60,13 +57,13 @@ def tables(draw):
     return X[::-1] if look == "reversed" else X
 
 
-def check_fit(model, X, n_rows):
-    """Labels of all rows, or a ValueError that says something; the input stays as it is."""
+def check_fit(model, X, n_rows, refusals=ValueError):
+    """Labels of all rows, or an error that says something."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             model = model.set_params(random_state=0).fit(X)
-        except ValueError as error:
+        except refusals as error:
             assert len(str(error)) > 20
             return
         labels = np.asarray(model.labels_)
@@ -77,16 +74,18 @@ def check_fit(model, X, n_rows):
         assert again.shape == (n_rows,) and again.min() >= 0 and again.max() < model.n_clusters_
 
 
-@MANY
+@fuzz(150)
 @given(tables(), st.sampled_from(MODELS))
+@bounded
 def test_any_table_is_clustered_or_refused(X, model):
     before = X.copy()
     check_fit(model, X, len(X))
     np.testing.assert_array_equal(X, before)
 
 
-@MANY
+@fuzz(130)
 @given(tables(), st.integers(0, 2**32 - 1))
+@bounded
 def test_any_clustering_is_diagnosed_or_refused(X, seed):
     labels = np.random.default_rng(seed).integers(-1, 3, size=len(X))
     with warnings.catch_warnings():
@@ -100,8 +99,9 @@ def test_any_clustering_is_diagnosed_or_refused(X, seed):
     assert report.verdict in str(report)
 
 
-@MANY
+@fuzz(120)
 @given(tables(), st.floats(0.0, 0.9), st.sampled_from(["euclidean", "cosine"]))
+@bounded
 def test_any_sparse_matrix_is_clustered_or_refused(X, emptied, metric):
     rows = sparse.csr_array(np.where(np.random.default_rng(0).random(X.shape) < emptied, 0.0, X))
     before = rows.copy()
@@ -109,13 +109,39 @@ def test_any_sparse_matrix_is_clustered_or_refused(X, emptied, metric):
     assert (rows != before).nnz == 0 or not np.isfinite(before.data).all()
 
 
-@settings(parent=MANY, max_examples=max(MANY.max_examples // 6, 25))
+EXTRA_COLUMNS = {
+    "whole numbers": lambda n: pd.array(np.arange(n) % 5, dtype="Int64"),
+    "missing": lambda n: pd.array([None if i % 7 == 3 else i % 3 for i in range(n)], dtype="Int64"),
+    "words": lambda n: np.array(["low", "high"], dtype=object)[np.arange(n) % 2],
+    "numbers as words": lambda n: np.array([str(i % 4) for i in range(n)], dtype=object),
+    "categories": lambda n: pd.Categorical(np.array(["a", "b"])[np.arange(n) % 2]),
+    "truth": lambda n: np.arange(n) % 2 == 0,
+    "dates": lambda n: pd.date_range("2020-01-01", periods=n),
+}
+
+
+@fuzz(60)
+@given(tables(), st.sampled_from([None, *EXTRA_COLUMNS]), st.booleans(), st.sampled_from(MODELS))
+@bounded
+def test_any_frame_is_clustered_or_refused(X, extra, in_polars, model):
+    frame = pd.DataFrame(np.ascontiguousarray(X), columns=[f"c{i}" for i in range(X.shape[1])])
+    if extra is not None:
+        frame["extra"] = EXTRA_COLUMNS[extra](len(frame))
+    frame.index = frame.index * 10 + 3
+    given_frame = pl.from_pandas(frame) if in_polars else frame
+    before = frame.copy(deep=True)
+    check_fit(model, given_frame, len(X), (ValueError, TypeError))
+    pd.testing.assert_frame_equal(frame, before)
+
+
+@fuzz(25)
 @given(
     st.tuples(st.integers(1, 24), st.integers(1, 24)),
     st.sampled_from([np.uint8, np.float64, np.float32, np.uint16]),
     st.tuples(*[st.integers(-5, 30)] * 4),
     st.integers(0, 2**32 - 1),
 )
+@bounded
 def test_any_image_and_box_are_cut_or_refused(shape, dtype, box, seed):
     pytest.importorskip("skimage", reason="photos need scikit-image")
     pytest.importorskip("ortools", reason="photos need OR-Tools")

@@ -16,6 +16,7 @@ from evencut.affinity import equalizing_scale, knn_density, knn_radius, limits, 
 from evencut.estimators import devices
 from evencut.estimators.device_points import prepare_on_device
 from evencut.gpu import arrays
+from evencut.gpu.prediction import KernelRows
 from evencut.gpu.sums import KernelSums
 from evencut.gpu.tensors import count_copies
 from evencut.kernels import KNN, AdaptiveGaussian, Gaussian, LocalScaling, SharedNeighbors
@@ -153,7 +154,10 @@ def test_known_labels_are_kept(blobs):
         assert (model.fit(X, known).labels_[:40] == known[:40]).all()
 
 
-@pytest.mark.parametrize("name", ["gaussian", "knn", "shared neighbours", "landmarks", "default"])
+NEIGHBOURLY = ["knn", "shared neighbours", "landmarks", "default"]
+
+
+@pytest.mark.parametrize("name", ["gaussian", "adaptive", "adaptive, log", "local scaling", *NEIGHBOURLY])
 def test_points_seen_from_the_clusters(blobs, name):
     X, _ = blobs
     expected = MODELS[name].fit(X.cpu().numpy())
@@ -167,6 +171,22 @@ def test_points_seen_from_the_clusters(blobs, name):
         # Clusters of equal weight may be numbered otherwise.
         scale = np.abs(away).max()
         assert np.allclose(np.sort(found.cpu().numpy(), axis=1), np.sort(away, axis=1), rtol=1e-3, atol=1e-3 * scale)
+
+
+@pytest.mark.parametrize("form, kernel", [
+    ("mean", AdaptiveGaussian()), ("product", LocalScaling()), ("gaussian", Gaussian(2.0)),
+])  # fmt: skip
+def test_new_points_have_the_affinities_of_the_cpu_also_far_out(blobs, form, kernel):
+    X = blobs[0].double()
+    draw = torch.Generator().manual_seed(1)
+    new = torch.cat([X[:20] + torch.randn(20, 4, generator=draw).to(X), X[:20] * 4, X[:3] * 1e6])
+    table = torch.rand(N_ROWS, 3, generator=draw).to(X) + 0.1
+    points = X.cpu().numpy()
+    sigma = np.full(N_ROWS, 2.0) if form == "gaussian" else knn_radius(points, kernel.n_neighbors)
+    rows = KernelRows(X, torch.as_tensor(sigma).to(X), form, getattr(kernel, "n_neighbors", None))
+    expected = kernel.extend(points)(new.cpu().numpy()) @ table.cpu().numpy()
+    assert (expected[20:40].sum(axis=1) < 1e-6).any() or form == "product"
+    assert np.allclose(rows.links(new, table).cpu(), expected, rtol=1e-4, atol=1e-300)
 
 
 def test_margins_and_affinities_of_fits_on_a_device(blobs):

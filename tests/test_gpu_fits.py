@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: make test-g
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from evencut.gpu import arrays
+from evencut.gpu import arrays, naive
 from evencut.gpu.all_pairs import adaptive_sums, fit_all_pairs, solve_all_pairs
 from evencut.gpu.attachment import UNIT, attach, landmark_graph, vote
 from evencut.gpu.density import knn_density, knn_radius, parzen_density
@@ -21,7 +21,8 @@ from evencut.gpu.graph import shared_neighbor_graph
 from evencut.gpu.lloyd import improve_by_lloyd
 from evencut.gpu.nearest import nearest, nearest_to_points
 from evencut.gpu.problem import equalizing_scale, pose
-from evencut.gpu.starts import cut_embedding
+from evencut.gpu.spectrum import leading_vectors
+from evencut.gpu.starts import cut_embedding, sample_start, spectral_start
 from evencut.gpu.sums import KernelSums
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -85,6 +86,32 @@ def test_the_same_seed_gives_the_same_labels(blobs):
     assert (first == again).all()
 
 
+def test_leading_vectors_are_those_of_the_dense_matrix():
+    draw = torch.Generator().manual_seed(0)
+    X = torch.randn(300, 2, generator=draw, dtype=torch.float64).to(DEVICE)
+    matrix = KernelSums(X, 0.5).dense()
+    start = torch.randn(300, 9, generator=draw, dtype=torch.float64).to(DEVICE)
+    values, vectors = leading_vectors(lambda V: matrix @ V, start, 5, tol=1e-8, n_steps=200)
+    expected = torch.linalg.eigvalsh(matrix).flip(0)[:5]
+    assert torch.allclose(values, expected, rtol=1e-12)
+    assert torch.allclose(matrix @ vectors, vectors * values, atol=1e-7)
+
+
+@pytest.mark.parametrize("equalize", [None, "exact"])
+def test_the_spectrum_of_all_points_starts_better_than_that_of_a_thin_sample(monkeypatch, equalize):
+    # In the plane a sample of one point in eight is lonely at the bandwidths of all points.
+    monkeypatch.setattr("evencut.gpu.starts._SAMPLE", 100)
+    monkeypatch.setattr("evencut.gpu.starts._SAMPLE_PER_CLUSTER", 10)
+    X = torch.randn(800, 2, generator=torch.Generator().manual_seed(0)).to(DEVICE)
+    problem = pose(adaptive_sums(X), "normalized_cut", equalize)
+    by_sample, by_spectrum = (
+        improve_by_lloyd(problem, start(problem, 8, 2, torch.Generator().manual_seed(0)), 8).trace[-1]
+        for start in (sample_start, spectral_start)
+    )
+    assert by_spectrum < 0.99 * by_sample
+    assert solve_all_pairs(problem, 8).energy <= 0.99 * by_sample
+
+
 def test_no_more_clusters_than_points(blobs):
     with pytest.raises(ValueError, match="n_clusters=9 must be between 1 and the number of points, 5"):
         fit_all_pairs(blobs[0][:5], 9, n_neighbors=1)
@@ -106,6 +133,19 @@ def test_densities_are_those_of_the_cpu(blobs):
     squared = ((points[:, None] - points) ** 2).sum(axis=2)
     parzen = np.exp(-0.5 * squared / 0.25).mean(axis=1) / (2 * np.pi * 0.25) ** 1.5
     assert np.allclose(parzen_density(X, 0.5).cpu(), parzen, rtol=1e-4)
+
+
+@pytest.mark.parametrize("width", [1e-3, 1e-9, 1e-12])
+def test_neighbours_in_a_clump_too_tight_for_products(width):
+    # Squares of such distances are lost beside the squares of the coordinates.
+    draw = torch.Generator().manual_seed(0)
+    clump = 1 + width * torch.randn(300, 3, generator=draw, dtype=torch.float64)
+    X = torch.cat([torch.randn(100, 3, generator=draw, dtype=torch.float64), clump]).to(DEVICE)
+    distances, indices = naive.nearest(X, 5, X[90:200])
+    exact = (X[90:200, None] - X).square().sum(dim=2).sqrt()
+    expected, right = exact.sort(dim=1, stable=True)
+    assert torch.allclose(distances, expected[:, :5], rtol=1e-12, atol=0)
+    assert (exact.gather(1, indices) == exact.gather(1, right[:, :5])).all()
 
 
 def test_radius_of_copies_is_the_least_positive_one():

@@ -14,6 +14,7 @@ from evencut.gpu import naive
 from evencut.gpu import nearest as search
 from evencut.gpu.graph import common_counts
 from evencut.gpu.nearest import SearchTiles, nearest, nearest_to_points, pair_distances
+from evencut.gpu.prediction import KernelRows
 from evencut.gpu.sums import KernelSums, Tiles
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -62,6 +63,27 @@ def test_exact_sums_of_tables_with_many_scales(draw):
     V = draw(260, 4).abs() * torch.tensor([1e-6, 1.0, 1e3, 1e8], device=DEVICE)
     sums = KernelSums(X, 0.5)
     assert relative_error(sums(V), sums.dense() @ V.double()) < 1e-5
+
+
+# The interpreter's numpy warns of infinite fp16 numbers, which a GPU multiplies in silence; such rows are done again.
+@pytest.mark.filterwarnings("ignore:invalid value", "ignore:overflow")
+@pytest.mark.parametrize("n_features", [3, 40])
+def test_rows_far_out_keep_their_digits(draw, n_features):
+    X = draw(100, n_features)
+    rows = KernelRows(X, n_features**0.5 * (0.4 + 0.1 * draw(100).abs()), "mean")
+    new = torch.cat([X[:3], 6 * X[3:6], 1e7 * X[6:8]])
+    table = draw(100, 2).abs()
+    expected = torch.exp(-0.5 * naive.squared_distances(new, X) / rows.bandwidth.double() ** 2) @ table.double()
+    assert float(expected[3:6].min()) < 1e-6
+    assert torch.allclose(rows.links(new, table), expected, rtol=1e-4, atol=0)
+
+
+@pytest.mark.parametrize("precision, most", [("exact", 1e-5), ("fast", 5e-3)])
+def test_bandwidths_too_small_for_fp16_coordinates(draw, precision, most):
+    X = torch.cat([draw(60, 30), draw(60, 30) + 1000])
+    sums = KernelSums(X, 1e-2)
+    V = draw(120, 2).abs() + 0.01
+    assert relative_error(sums(V, precision), sums.dense() @ V.double()) < most
 
 
 @pytest.mark.parametrize("tiles", [Tiles(64, 64, 4, 2), Tiles(128, 32, 4, 2)])

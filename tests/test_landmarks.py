@@ -565,3 +565,9 @@ def test_wide_sparse_rows_stay_sparse():
     assert np.array_equal(fitted.predict(X[:50]), fitted.labels_[:50])
     # The landmarks alone would take 640 MB as an array.
     assert peak < 50e6
+
+
+def test_no_cluster_vanishes_where_every_row_is_a_landmark():
+    model = LandmarkClustering(2, random_state=0).fit([[0.1], [11.9], [6.6], [12.1]])
+    np.testing.assert_array_equal(np.bincount(model.labels_), [2, 2])
+    np.testing.assert_array_equal(model.predict([[0.0], [12.0]]), model.labels_[[0, 1]])

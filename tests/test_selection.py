@@ -12,6 +12,7 @@ from evencut.criteria import normalized_cut
 from evencut.datasets import make_rings
 from evencut.kernels import KNN, SharedNeighbors, shared_neighbor_affinity
 from evencut.selection import agreement, consensus, look_around, neighborhood_sizes, rank_numbers_of_points, select
+from evencut.selection.trees import join_pieces
 
 MOONS, MOONS_OF = make_moons(400, noise=0.06, random_state=0)
 
@@ -295,3 +296,15 @@ def test_plot_selection_shows_who_agrees(monkeypatch):
     ax = model.plot_selection(plt.figure().subplots())
     assert ax.lines[-1].get_xdata()[0] == model.selection_.numbers[0].n_clusters
     plt.close("all")
+
+
+def test_pieces_are_joined_by_their_nearest_points_in_any_dimension(rng):
+    places = 30 * rng.normal(size=(12, 2))
+    X = np.concatenate([rng.normal(size=(8, 2)) + place for place in places])
+    indices = kneighbors(X, 4)[1]
+    plane = join_pieces(X, indices)
+    # More columns than a tree of points is used for: the other way to search.
+    space = join_pieces(np.hstack([X, np.zeros((len(X), 30))]), indices)
+    assert len(plane.distance) >= 11
+    assert set(zip(*np.sort(plane[:2], axis=0))) == set(zip(*np.sort(space[:2], axis=0)))
+    np.testing.assert_allclose(np.sort(plane.distance), np.sort(space.distance))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .distinct import DistinctPoints
 from .neighbors import MAX_TREE_FEATURES, NeighborSearch
 
-__all__ = ["condense"]
+__all__ = ["condense", "sweeps_for"]
 
 # Sweeps of k-means that bring centres to the middle of their groups, on so many points a centre; without a tree to
 # find the nearest centre by, every sweep is a matrix product, and one will do.
@@ -47,8 +47,7 @@ def condense(table: DistinctPoints, n_centres: int, *, n_jobs: int | None = None
         return table
     pilot = _evenly(len(points), _POINTS_PER_CENTRE * n_centres)
     centres = points[pilot][_evenly(len(pilot), n_centres)].astype(points.dtype)
-    n_sweeps = _SWEEPS if points.shape[1] <= MAX_TREE_FEATURES else _SWEEPS_WITHOUT_TREE
-    for _ in range(n_sweeps):
+    for _ in range(sweeps_for(points.shape[1])):
         centres = _to_the_middle(centres, points[pilot], table.weights[pilot], n_jobs)
     nearest = NeighborSearch(centres, n_jobs=n_jobs).query(points, 1)[1][:, 0].astype(np.intp)
     weights = np.bincount(nearest, table.weights, len(centres)).astype(np.float64)
@@ -58,6 +57,17 @@ def condense(table: DistinctPoints, n_centres: int, *, n_jobs: int | None = None
     first = np.full(len(centres), np.iinfo(np.intp).max)
     np.minimum.at(first, nearest, table.first_row)
     return DistinctPoints(centres[used], weights[used], number[nearest][table.of_row], first[used])
+
+
+def sweeps_for(n_features: int) -> int:
+    """How many sweeps of k-means bring centres to the middle of their groups.
+
+    Examples
+    --------
+    >>> sweeps_for(2), sweeps_for(384)
+    (5, 1)
+    """
+    return _SWEEPS if n_features <= MAX_TREE_FEATURES else _SWEEPS_WITHOUT_TREE
 
 
 def _evenly(n_points: int, n_wanted: int) -> NDArray[np.intp]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from scipy.spatial.distance import pdist
 from .neighbors import NeighborSearch
 from .spaces import SparsePoints
 
-__all__ = ["DistinctPoints", "distinct_points"]
+__all__ = ["CopySearch", "DistinctPoints", "distinct_points", "near_copies"]
 
 # Distances between copies and between points must differ so many times; copies differ by rounding or small noise.
 _GAP = 1000.0
@@ -81,7 +81,7 @@ def distinct_points(X: Any, weights: NDArray[np.float64] | None = None) -> Disti
     """
     weights = np.ones(len(X)) if weights is None else weights
     found = _exact(X, weights)
-    group = None if isinstance(X, SparsePoints) else _near_copies(found.points)
+    group = None if isinstance(X, SparsePoints) else near_copies(len(found.points), _ArrayCopies(found.points))
     if group is None:
         return found
     n_groups = int(group.max()) + 1
@@ -134,28 +134,53 @@ def _hash(X: NDArray[np.floating]) -> NDArray[np.uint64]:
     return total
 
 
-def _near_copies(points: NDArray[np.floating]) -> NDArray[np.intp] | None:
+class CopySearch(Protocol):
+    """What is asked of points to find the near-copies among them, wherever they are kept."""
+
+    def around(self, rows: NDArray[np.intp], n_near: int) -> NDArray[np.float64]:
+        """Distances of some points to their nearest other ones."""
+
+    def between(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Distances between all pairs of some points."""
+
+    def within(self, reach: float, n_near: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+        """Pairs of points no farther apart than `reach`, among the nearest of each."""
+
+
+def near_copies(n_points: int, search: CopySearch) -> NDArray[np.intp] | None:
     """The group of each point, where some are copies of each other but for a last digit; None where there are none."""
-    n_points = len(points)
     if n_points < 4:
         return None
-    search = NeighborSearch(points, method="exact")
     rows = np.arange(0, n_points, max(1, n_points // _SAMPLE))
-    looked_at = min(_LOOKED_AT, n_points - 1)
-    near = search.query(points[rows], looked_at + 1)[0][:, 1:]
+    near = search.around(rows, min(_LOOKED_AT, n_points - 1))
     # Where a row has more copies than are looked at, these are met among a few random points.
-    some = points[rows[:: -(-len(rows) // _PAIRED)]]
-    reach = gap_below(np.concatenate([near.ravel(), pdist(some)]))
+    some = rows[:: -(-len(rows) // _PAIRED)]
+    reach = _gap_below(np.concatenate([near.ravel(), search.between(some)]))
     if reach is None:
         return None
-    distances, indices = NeighborSearch(points).query_self(min(_MERGED_AT_ONCE, n_points))
-    p, place = np.nonzero(distances[:, 1:] <= reach)
-    links = sparse.csr_array((np.ones(len(p)), (p, indices[p, place + 1])), shape=(n_points, n_points))
+    p, q = search.within(reach, min(_MERGED_AT_ONCE, n_points))
+    links = sparse.csr_array((np.ones(len(p)), (p, q)), shape=(n_points, n_points))
     n_groups, group = connected_components(links, directed=False)
     return group if 1 < n_groups < n_points else None
 
 
-def gap_below(distances: NDArray[np.float64]) -> float | None:
+@dataclass(frozen=True, eq=False)
+class _ArrayCopies:
+    points: NDArray[np.floating]
+
+    def around(self, rows: NDArray[np.intp], n_near: int) -> NDArray[np.float64]:
+        return NeighborSearch(self.points, method="exact").query(self.points[rows], n_near + 1)[0][:, 1:]
+
+    def between(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        return pdist(self.points[rows])
+
+    def within(self, reach: float, n_near: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+        distances, indices = NeighborSearch(self.points).query_self(n_near)
+        p, place = np.nonzero(distances[:, 1:] <= reach)
+        return p, indices[p, place + 1]
+
+
+def _gap_below(distances: NDArray[np.float64]) -> float | None:
     """A length between the distances of copies and those of points, where these are a thousand times larger."""
     found = np.sort(distances[distances > 0])
     if len(found) < 2:

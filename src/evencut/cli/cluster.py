@@ -8,7 +8,7 @@ import typer
 
 from evencut.affinity import METRICS
 from evencut.cli.choose_device import CPU, check_device, on_device
-from evencut.cli.cluster_files import cluster_blocks, is_pattern
+from evencut.cli.cluster_files import cluster_blocks, is_one_table, is_pattern
 from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
 from evencut.cli.labels_out import cluster_sizes, write_labels
@@ -16,7 +16,7 @@ from evencut.cli.model_files import Scaling, check_model_file, save_model
 from evencut.cli.options import Seed, names, number_or_name, whole_number, whole_number_or_auto
 from evencut.cli.outputs import check_distinct, check_writable
 from evencut.cli.pictures import check_picture, save_figure
-from evencut.cli.table_options import Columns, Decimal, Header, Key, Missing, column_list, tell
+from evencut.cli.table_options import Columns, Decimal, Header, Key, Missing, Standardize, column_list, tell
 from evencut.criteria import CRITERIA
 from evencut.estimators import KernelClustering, LandmarkClustering
 from evencut.gpu.tensors import to_array
@@ -69,7 +69,7 @@ def cluster(
     key: Key = None,
     missing: Missing = MISSING[0],
     decimal: Decimal = None,
-    standardize: Annotated[bool, typer.Option("--standardize", help="Give columns mean 0 and deviation 1.")] = False,
+    standardize: Standardize = False,
     metric: Annotated[
         str, typer.Option(help=f"How points are compared: {names(METRICS)} precomputed reads a table of distances.")
     ] = _DEFAULTS["metric"],
@@ -105,34 +105,36 @@ def cluster(
     ] = None,
 ) -> None:
     """Cluster the points in a file."""
-    estimator = _estimator(kernel, criterion, equalize, solver, n_jobs)
+    estimator: KernelClustering | LandmarkClustering = _estimator(kernel, criterion, equalize, solver, n_jobs)
     check_name("--metric", metric, METRICS)
     estimator.set_params(metric=metric)
     check_name("--missing", missing, MISSING)
     if landmarks is not None:
-        _check_unused(
-            kernel=kernel != _DEFAULTS["kernel"],
-            n_neighbors=n_neighbors,
-            bandwidth=bandwidth,
-            plot=plot,
-            key=key,
-            header=header is not None,
-            append=append,
-            decimal=decimal,
-            missing=missing != MISSING[0],
-            device=device != CPU,
-        )
-        model = _landmark_model(estimator, landmarks, n_clusters, seed)
-        model.set_params(scale="standard" if standardize else "auto")
-        labels = cluster_blocks(file, output, model, column_list(columns), scheduler, save)
-        if labels is not None:
-            write_labels(output, labels)
-            _say_done(labels, "rows", output, *([] if save is None else [save]))
-        return
-    if scheduler is not None or is_pattern(file):
+        _check_unused("--landmarks", kernel=kernel != _DEFAULTS["kernel"], n_neighbors=n_neighbors, bandwidth=bandwidth)
+        _check_unused("--landmarks", device=device != CPU)
+        # What only a table in memory allows.
+        as_table = {
+            "plot": plot,
+            "key": key,
+            "header": header is not None,
+            "append": append,
+            "decimal": decimal,
+            "missing": missing != MISSING[0],
+        }
+        estimator = _landmark_model(estimator, landmarks)
+        if scheduler is not None or not is_one_table(file, output, in_blocks=not any(as_table.values())):
+            _check_unused("files that are read block by block", **as_table)
+            estimator.set_params(n_clusters=n_clusters, random_state=seed, scale="standard" if standardize else "auto")
+            labels = cluster_blocks(file, output, estimator, column_list(columns), scheduler, save)
+            if labels is not None:
+                write_labels(output, labels)
+                _say_done(labels, "rows", output, *([] if save is None else [save]))
+            return
+    elif scheduler is not None or is_pattern(file):
         given = f"--scheduler {scheduler}" if scheduler is not None else f"{file} stands for several files and"
         raise UserError(f"{given} needs --landmarks; --landmarks auto chooses their number.")
-    _set_kernel_parameters(estimator, kernel, n_neighbors=n_neighbors, bandwidth=bandwidth)
+    else:
+        _set_kernel_parameters(estimator, kernel, n_neighbors=n_neighbors, bandwidth=bandwidth)
     estimator.set_params(n_clusters=n_clusters, random_state=seed)
     source = Source(file, keep=append)
     check_device(device)
@@ -179,25 +181,21 @@ def _estimator(kernel: str, criterion: str, equalize: str, solver: str, n_jobs: 
     )
 
 
-def _check_unused(**given: Any) -> None:
-    """Raise for options that mean nothing to landmarks."""
+def _check_unused(beside: str, **given: Any) -> None:
+    """Raise for options that mean nothing beside others."""
     for name, value in given.items():
         if value:
-            raise UserError(f"--{name.replace('_', '-')} does not go with --landmarks; leave one of them out.")
+            raise UserError(f"--{name.replace('_', '-')} does not go with {beside}; leave one of them out.")
 
 
-def _landmark_model(
-    estimator: KernelClustering, landmarks: str, n_clusters: int | str, seed: int
-) -> LandmarkClustering:
+def _landmark_model(like: KernelClustering, landmarks: str) -> LandmarkClustering:
     return LandmarkClustering(
-        n_clusters,
         n_landmarks=whole_number_or_auto("--landmarks", 1)(landmarks),
-        criterion=estimator.criterion,
-        equalize=estimator.equalize,
-        solver=estimator.solver,
-        random_state=seed,
-        n_jobs=estimator.n_jobs,
-        metric=estimator.metric,
+        criterion=like.criterion,
+        equalize=like.equalize,
+        solver=like.solver,
+        n_jobs=like.n_jobs,
+        metric=like.metric,
     )
 
 

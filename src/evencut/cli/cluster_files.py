@@ -24,7 +24,7 @@ from evencut.estimators import LandmarkClustering
 from evencut.io import Preparation, check_output_format, expand, open_file, read_table
 from evencut.landmarks import RowBlocks, open_files, row_blocks
 
-__all__ = ["cluster_blocks", "is_pattern"]
+__all__ = ["cluster_blocks", "is_one_table", "is_pattern"]
 
 _BLOCK_SUFFIXES = (".parquet", ".pq", ".npy")
 _CONNECT_SECONDS = 10
@@ -33,6 +33,11 @@ _CONNECT_SECONDS = 10
 def is_pattern(file: str) -> bool:
     """Whether the name stands for several files."""
     return has_magic(file) and not Path(file).exists()
+
+
+def is_one_table(file: str, output: str, in_blocks: bool) -> bool:
+    """Whether the file is read whole; one that can be read in blocks is not if `in_blocks`."""
+    return not (_is_folder(output) or is_pattern(file) or (in_blocks and Path(file).suffix.lower() in _BLOCK_SUFFIXES))
 
 
 def cluster_blocks(
@@ -47,7 +52,7 @@ def cluster_blocks(
 
     Returns the labels instead where `output` names a single file, which is left to the caller to write.
     """
-    one_file = output == "-" or Path(output).suffix != ""
+    one_file = not _is_folder(output)
     check_output_format(output if one_file else "labels.parquet")
     if file == "-" and not one_file:
         raise UserError("labels of standard input go to one file, such as -o labels.parquet, not to a folder.")
@@ -75,6 +80,10 @@ def cluster_blocks(
     written = output if save is None else f"{output} and {save}"
     say(f"{rows.n_rows} rows, {sizes_in_words(sizes)}; wrote {written}")
     return None
+
+
+def _is_folder(output: str) -> bool:
+    return output != "-" and Path(output).suffix == ""
 
 
 def _fitted(model: LandmarkClustering, rows: RowBlocks) -> LandmarkClustering:

@@ -15,7 +15,7 @@ from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
 from evencut.cli.options import names
 from evencut.cli.outputs import check_distinct, check_writable, whole_file
-from evencut.cli.table_options import Columns, Decimal, Header, Key, Missing, column_list, tell
+from evencut.cli.table_options import Columns, Decimal, Header, Key, Missing, Standardize, column_list, tell
 from evencut.diagnosis import diagnose as diagnose_labels
 from evencut.io import MISSING, Source, read_labels, read_table
 from evencut.landmarks import open_files, sample
@@ -48,6 +48,7 @@ def diagnose(
     key: Key = None,
     missing: Missing = MISSING[0],
     decimal: Decimal = None,
+    standardize: Standardize = False,
     metric: Annotated[str, typer.Option(help=f"How points are compared: {names(METRICS)}")] = "euclidean",
 ) -> int:
     """Say whether a clustering is biased by density, how, and what cures it."""
@@ -69,7 +70,7 @@ def diagnose(
             points, found = _read_both(data, labels, label_column, asked, options)
         step(f"diagnosing {len(found)} points in {points.shape[1]} dimensions")
         with library_errors_are_the_users():
-            report = diagnose_labels(points, found, metric=metric)
+            report = diagnose_labels(points, found, scale="standard" if standardize else "auto", metric=metric)
         if html is not None:
             from evencut.diagnosis.html import page
 

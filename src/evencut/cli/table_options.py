@@ -11,7 +11,7 @@ import typer
 from evencut.cli.console import say
 from evencut.io import MISSING, Table
 
-__all__ = ["Columns", "Decimal", "Header", "Key", "Missing", "column_list", "tell"]
+__all__ = ["Columns", "Decimal", "Header", "Key", "Missing", "Standardize", "column_list", "tell"]
 
 Columns = Annotated[
     str | None, typer.Option(help="Columns to use: names, numbers from 1, or ranges, like x,3,5-8 [all].")
@@ -28,6 +28,7 @@ Missing = Annotated[
     ),
 ]
 Decimal = Annotated[str | None, typer.Option(metavar=".|,", help="Decimal mark of a CSV [found out].")]
+Standardize = Annotated[bool, typer.Option("--standardize", help="Give columns mean 0 and deviation 1.")]
 
 
 def column_list(columns: str | None) -> Sequence[str] | None:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ..affinity import as_affinity
+from ..affinity.condensing import sweeps_for
 from ..affinity.on_device import whiten_tensor
 from ..criteria import pose
 from ..gpu.all_pairs import solve_all_pairs
@@ -92,7 +93,8 @@ def condensed(prepared: DevicePoints, n_centres: int) -> DevicePoints:
     """Many points as weighted centres, as :func:`evencut.affinity.condense` makes them of arrays."""
     if len(prepared.points) <= n_centres:
         return prepared
-    centres, own = condense(prepared.points, prepared.weights, n_centres)
+    n_sweeps = sweeps_for(prepared.points.shape[1])
+    centres, own = condense(prepared.points, prepared.weights, n_centres, n_sweeps)
     first = torch.full((len(centres),), len(prepared.of_row), dtype=torch.int64, device=own.device)
     first.scatter_reduce_(0, own, prepared.first_row, reduce="amin")
     of_row = torch.where(prepared.of_row >= 0, own[prepared.of_row], -1)
@@ -101,7 +103,7 @@ def condensed(prepared: DevicePoints, n_centres: int) -> DevicePoints:
 
 
 def fit_by_pairs(estimator: Any, prepared: DevicePoints, kernel: Kernel, n_clusters: int, seed: int) -> DeviceFit:
-    """Lloyd steps from the spectrum of a sample, for all pairs of a Gaussian kernel; nothing leaves the device."""
+    """Lloyd steps from spectral starts, for all pairs of a Gaussian kernel; nothing leaves the device."""
     step("bandwidths", 1, 3)
     sums, extension = _kernel_sums(prepared, kernel)
     problem = pose_all_pairs(sums, estimator.criterion, estimator.equalize, prepared.weights)

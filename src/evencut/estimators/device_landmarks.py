@@ -19,7 +19,7 @@ from ..gpu.nearest import nearest
 from ..gpu.tensors import to_array, to_tensor
 from ..landmarks.attaching import whole_graph
 from ..landmarks.choosing import RowSample
-from ..landmarks.solving import pilot_rows
+from ..landmarks.solving import landmarks_a_row, pilot_rows
 from .device_points import deviations, scaled
 
 __all__ = ["attach_to_landmarks", "labelled"]
@@ -57,7 +57,7 @@ def attach_to_landmarks(
     waiting = np.random.default_rng(seed).standard_exponential(len(pilot))
     landmarks = choose_landmarks(pilot, n_landmarks, weights, to_tensor(waiting, X))
     radius = knn_radius(landmarks, _DENSITY_NEIGHBORS)
-    n_nearest = 1 if len(landmarks) < n_landmarks else min(n_nearest, len(landmarks))
+    n_nearest = landmarks_a_row(len(landmarks), n_landmarks, len(X), n_nearest)
     attachment = DeviceAttachment(landmarks, radius, n_nearest, divisor)
     keys, sums = (to_array(part) for part in attachment.graph(X))
     shape = (len(landmarks), len(landmarks))

@@ -8,25 +8,16 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 from ..affinity import scale_of_deviations, spans_usual_range
-from ..affinity.distinct import gap_below
+from ..affinity.distinct import near_copies
 from ..gpu.arrays import same_device
 from ..gpu.distinct import column_moments, distinct_rows, group_sums
 from ..gpu.nearest import nearest, nearest_to_points
 from ..gpu.tensors import to_array, to_tensor
 
 __all__ = ["DevicePoints", "check_weights", "deviations", "prepare_on_device"]
-
-# As on the CPU: near-copies are looked for around so many points.
-_SAMPLE = 500
-_LOOKED_AT = 10
-_PAIRED = 200
-_MERGED_AT_ONCE = 32
-
 
 @dataclass(frozen=True, eq=False)
 class DevicePoints:
@@ -129,9 +120,10 @@ def prepare_on_device(
 
 def _without_near_copies(found: DevicePoints) -> DevicePoints:
     """Points nearer to each other than a thousandth of the distance to anyone else, merged."""
-    group = _near_copies(found.points)
-    if group is None:
+    groups = near_copies(len(found.points), _TensorCopies(found.points))
+    if groups is None:
         return found
+    group = to_tensor(groups.astype(np.int64), found.points)
     n_groups = int(group.max()) + 1
     total = group_sums(found.weights, group, n_groups)
     middle = group_sums(found.points.double() * found.weights[:, None], group, n_groups) / total[:, None]
@@ -144,19 +136,22 @@ def _without_near_copies(found: DevicePoints) -> DevicePoints:
     return DevicePoints(points, total[order], rank[group][found.of_row], first[order], found.feature_scale)
 
 
-def _near_copies(points: Tensor) -> Tensor | None:
-    n_points = len(points)
-    if n_points < 4:
-        return None
-    rows = torch.arange(0, n_points, max(1, n_points // _SAMPLE), device=points.device)
-    near = nearest(points, min(_LOOKED_AT, n_points - 1) + 1, points[rows])[0][:, 1:]
-    some = points[rows[:: -(-len(rows) // _PAIRED)]].double()
-    reach = gap_below(to_array(torch.cat([near.reshape(-1), torch.pdist(some)])))
-    if reach is None:
-        return None
-    distances, indices = nearest_to_points(points, min(_MERGED_AT_ONCE, n_points))
-    p, place = (distances[:, 1:] <= reach).nonzero(as_tuple=True)
-    pair = (to_array(p), to_array(indices[p, place + 1]))
-    links = sparse.csr_array((np.ones(len(p)), pair), shape=(n_points, n_points))
-    n_groups, group = connected_components(links, directed=False)
-    return to_tensor(group.astype(np.int64), points) if 1 < n_groups < n_points else None
+@dataclass(frozen=True, eq=False)
+class _TensorCopies:
+    """What :func:`evencut.affinity.distinct.near_copies` asks of points, answered by tensors."""
+
+    points: Tensor
+
+    def around(self, rows: NDArray[np.intp], n_near: int) -> NDArray[np.float64]:
+        return to_array(nearest(self.points, n_near + 1, self._some(rows))[0][:, 1:])
+
+    def between(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        return to_array(torch.pdist(self._some(rows).double()))
+
+    def within(self, reach: float, n_near: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+        distances, indices = nearest_to_points(self.points, n_near)
+        p, place = (distances[:, 1:] <= reach).nonzero(as_tuple=True)
+        return to_array(p), to_array(indices[p, place + 1])
+
+    def _some(self, rows: NDArray[np.intp]) -> Tensor:
+        return self.points[to_tensor(rows.astype(np.int64), self.points)]

@@ -188,7 +188,8 @@ def _bytes_needed(estimator: Any, X: Any, kernel: Kernel | None) -> int:
         a_row += 100 * int(kernel.n_neighbors)
     elif kernel is not None:
         n_clusters = 40 if isinstance(estimator.n_clusters, str) else estimator.n_clusters
-        a_row += 40 * n_clusters
+        # Blocks of eigenvectors, their images and what they are mixed from, in float64.
+        a_row += 160 * (n_clusters + 4)
     return int(n_rows * a_row)
 
 

@@ -30,13 +30,12 @@ class FittedClustering:
     kernel: Any
     n_clusters: Any
     metric: str
+    scale: str | None
     _ready: Any
 
-    def _check_points(self, X: Any, kernel: Any, *, reset: bool) -> Any:
-        raise NotImplementedError
-
     def _scale_with(self, kernel: Kernel | None) -> str | None:
-        raise NotImplementedError
+        """The scaling that was asked for, or that goes with the kernel: none with one that was chosen by name."""
+        return None if self.scale == "auto" and kernel is not None else self.scale
 
     @property
     def affinity_(self) -> Any:

@@ -244,10 +244,6 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
         """Cluster the points and return their labels; parameters as in :meth:`fit`."""
         return self.fit(X, y, sample_weight=sample_weight).labels_
 
-    def _scale_with(self, kernel: Kernel | None) -> str | None:
-        """The scaling that was asked for, or that goes with the kernel: none with one that was chosen by name."""
-        return None if self.scale == "auto" and kernel is not None else self.scale
-
     def _prepare(self, X: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> PreparedPoints:
         """The distinct points of positive weight, their columns scaled; of a given affinity, its rows as they are."""
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)

@@ -11,7 +11,7 @@ from .arrays import check_points
 from .density import knn_radius
 from .lloyd import improve_by_lloyd
 from .problem import AllPairs, cluster_totals, pose
-from .starts import sample_start
+from .starts import sample_start, spectral_start
 from .sums import KernelSums
 
 __all__ = ["AllPairsFit", "adaptive_sums", "fit_all_pairs", "solve_all_pairs"]
@@ -79,7 +79,7 @@ def fit_all_pairs(
     criterion : {"average_association", "normalized_cut", "average_cut"}
     equalize : {None, "weights", "exact"}
     n_init : int
-        Cuts of the sample's spectrum.
+        Cuts of each spectrum.
     max_iter : int
     seed : int
 
@@ -97,7 +97,7 @@ def fit_all_pairs(
 def solve_all_pairs(
     problem: AllPairs, n_clusters: int, *, n_init: int = 4, max_iter: int = 100, seed: int = 0
 ) -> AllPairsFit:
-    """The labelling found from the start of a sample by Lloyd steps.
+    """The better of the labellings found by Lloyd steps from the spectrum of a sample and from that of all points.
 
     Examples
     --------
@@ -109,8 +109,9 @@ def solve_all_pairs(
     if not 1 <= n_clusters <= problem.n_points:
         raise ValueError(f"n_clusters={n_clusters} must be between 1 and the number of points, {problem.n_points}.")
     generator = torch.Generator().manual_seed(seed)
-    start = sample_start(problem, n_clusters, n_init, generator)
-    found = improve_by_lloyd(problem, start, n_clusters, max_iter=max_iter)
+    starts = (start(problem, n_clusters, n_init, generator) for start in (sample_start, spectral_start))
+    ends = [improve_by_lloyd(problem, start, n_clusters, max_iter=max_iter) for start in starts if start is not None]
+    found = min(ends, key=lambda end: end.trace[-1])
     labels = _heaviest_first(found.labels, problem.weights, n_clusters)
     return AllPairsFit(labels, found.trace[-1], found.trace, found.converged, problem)
 

@@ -53,7 +53,7 @@ def choose_landmarks(pilot: Tensor, n_landmarks: int, weights: Tensor, waiting: 
     return centres[distinct_rows(centres)[0]]
 
 
-def condense(points: Tensor, weights: Tensor, n_centres: int) -> tuple[Tensor, Tensor]:
+def condense(points: Tensor, weights: Tensor, n_centres: int, n_sweeps: int = _SWEEPS) -> tuple[Tensor, Tensor]:
     """Middles of small groups of points, as dense where the points are dense, and the group of each point.
 
     The centres start from points drawn by a hash of their values, so that the order of the points does not matter.
@@ -69,7 +69,7 @@ def condense(points: Tensor, weights: Tensor, n_centres: int) -> tuple[Tensor, T
     order = row_hashes(points).argsort()
     pilot = order[_evenly(len(points), _POINTS_PER_CENTRE * n_centres, points.device)]
     centres = points[pilot[_evenly(len(pilot), n_centres, points.device)]]
-    centres = _to_the_middle(centres, points[pilot], weights[pilot].double())
+    centres = _to_the_middle(centres, points[pilot], weights[pilot].double(), n_sweeps)
     own = nearest(centres, 1, points)[1][:, 0]
     used, own = torch.unique(own, return_inverse=True)
     return centres[used], own
@@ -81,9 +81,9 @@ def _evenly(n_points: int, n_wanted: int, device: torch.device) -> Tensor:
     return torch.linspace(0, n_points - 1, n_wanted, dtype=torch.float64, device=device).long()
 
 
-def _to_the_middle(centres: Tensor, points: Tensor, mass: Tensor) -> Tensor:
+def _to_the_middle(centres: Tensor, points: Tensor, mass: Tensor, n_sweeps: int = _SWEEPS) -> Tensor:
     """Some sweeps of weighted k-means; a centre with no points stays."""
-    for _ in range(_SWEEPS):
+    for _ in range(n_sweeps):
         own = nearest(centres, 1, points)[1][:, 0]
         total = group_sums(mass, own, len(centres))[:, None]
         middle = group_sums(points.double() * mass[:, None], own, len(centres)) / total.clamp(min=torch.finfo().tiny)

@@ -6,6 +6,8 @@ They also serve tensors on the CPU, in blocks of bounded memory.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -70,24 +72,57 @@ def kernel_sums(X: Tensor, Y: Tensor, V: Tensor, form: str, x_bandwidth: Tensor,
 def nearest(X: Tensor, n_neighbors: int, queries: Tensor) -> tuple[Tensor, Tensor]:
     """Distances and indices of the nearest points in float64, ties by index.
 
+    Candidates come from products; rows where their rounding might hide a neighbour are searched again by differences.
+
     Examples
     --------
     >>> import torch
     >>> nearest(torch.tensor([[0.0], [1.0], [3.0]]), 2, torch.tensor([[0.9]]))[1]
     tensor([[1, 0]])
     """
+    X, queries = X.double(), queries.double()
+    norms = torch.linalg.vector_norm(queries - X.mean(dim=0), dim=1)
+    found = _ranked(X, n_neighbors, queries, squared_distances)
+    reach, beyond = found.distances[:, -1], found.beyond
+    # Whatever is within reach is no farther from the middle than this, so its product is off by no more than the doubt.
+    doubt = (X.shape[1] + 8) * torch.finfo(torch.float64).eps * (2 * norms + reach) ** 2
+    unsure = ((reach > 0) & ~(reach**2 <= beyond - doubt)).nonzero()[:, 0]
+    if len(unsure):
+        again = _ranked(X, n_neighbors, queries[unsure], _squared_differences)
+        found.distances[unsure], found.indices[unsure] = again.distances, again.indices
+    return found.distances, found.indices
+
+
+class _Ranked(NamedTuple):
+    """The nearest points, and the least rough squared distance of those that were not looked at."""
+
+    distances: Tensor
+    indices: Tensor
+    beyond: Tensor
+
+
+def _ranked(X: Tensor, n_neighbors: int, queries: Tensor, rough: Callable[[Tensor, Tensor], Tensor]) -> _Ranked:
+    """The nearest by rough squared distances and a few more, ranked by differences, a block of queries at a time."""
     spare = min(n_neighbors + 4, len(X))
     distances = torch.empty((len(queries), n_neighbors), dtype=torch.float64, device=X.device)
     indices = torch.empty((len(queries), n_neighbors), dtype=torch.int64, device=X.device)
+    beyond = torch.full((len(queries),), torch.inf, dtype=torch.float64, device=X.device)
     step = block_rows(len(queries), 32 * len(X), X.device, most=4096, what="a search for neighbours")
     for first in range(0, len(queries), step):
-        at = queries[first : first + step]
-        found = torch.topk(squared_distances(at, X), spare, largest=False).indices.sort(dim=1).values
-        offsets = at.double()[:, None] - X.double()[found]
+        rows = slice(first, first + step)
+        least = torch.topk(rough(queries[rows], X), min(spare + 1, len(X)), largest=False)
+        if least.values.shape[1] > spare:
+            beyond[rows] = least.values[:, spare]
+        found = least.indices[:, :spare].sort(dim=1).values
+        offsets = queries[rows][:, None] - X[found]
         squared, order = torch.sort((offsets * offsets).sum(dim=2), dim=1, stable=True)
-        distances[first : first + step] = squared[:, :n_neighbors].sqrt()
-        indices[first : first + step] = found.gather(1, order[:, :n_neighbors])
-    return distances, indices
+        distances[rows] = squared[:, :n_neighbors].sqrt()
+        indices[rows] = found.gather(1, order[:, :n_neighbors])
+    return _Ranked(distances, indices, beyond)
+
+
+def _squared_differences(X: Tensor, Y: Tensor) -> Tensor:
+    return torch.cdist(X, Y, compute_mode="donot_use_mm_for_euclid_dist").square_()
 
 
 def pair_distances(X: Tensor, Y: Tensor, left: Tensor, right: Tensor) -> Tensor:

@@ -45,6 +45,9 @@ class _Attempt(NamedTuple):
     most: float = 1.0
 
 
+# Among few points the products cost next to nothing and the ranking nearly all, so that little is ranked at first.
+_FEW_POINTS = 1 << 15
+_FIRST_AMONG_FEW = 2
 _NARROW_ATTEMPTS = (_Attempt(True, 8), _Attempt(True, 48))
 _WIDE_ATTEMPTS = (_Attempt(False, 8), _Attempt(False, 48, 0.25), _Attempt(True, 16), _Attempt(True, 64, 0.25))
 
@@ -172,7 +175,7 @@ def _search(X: Tensor, at: Tensor, n_neighbors: int, tiles: SearchTiles | None) 
     indices = torch.empty((len(at), n_neighbors), dtype=torch.int64, device=X.device)
     left: Tensor | None = None
     points: _Rough | None = None
-    for attempt in _NARROW_ATTEMPTS if X.shape[1] <= _MOST_SPLIT else _WIDE_ATTEMPTS:
+    for attempt in _attempts(*X.shape):
         n_left = len(at) if left is None else len(left)
         if n_left > attempt.most * len(at):
             continue
@@ -190,6 +193,11 @@ def _search(X: Tensor, at: Tensor, n_neighbors: int, tiles: SearchTiles | None) 
     assert left is not None
     distances[left], indices[left] = naive.nearest(X, n_neighbors, at[left])
     return distances, indices
+
+
+def _attempts(n_points: int, n_features: int) -> tuple[_Attempt, ...]:
+    usual = _NARROW_ATTEMPTS if n_features <= _MOST_SPLIT else _WIDE_ATTEMPTS
+    return (usual[0]._replace(spare=_FIRST_AMONG_FEW), *usual) if n_points <= _FEW_POINTS else usual
 
 
 def _attempt(

@@ -9,13 +9,18 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from .arrays import block_rows, same_device
+from .arrays import block_rows, is_fused, same_device
+from .density import knn_radius
 from .graph import common_counts, half_radius
 from .lloyd import bound_costs
 from .nearest import nearest
 from .sums import KernelSums
 
 __all__ = ["DevicePrediction", "Extension", "KernelRows", "NeighborRows", "margins"]
+
+
+# Of one full affinity: below it the fused kernel is short of digits.
+_WEAK = 1e-6
 
 
 class Extension(Protocol):
@@ -36,7 +41,7 @@ class KernelRows:
     bandwidth : Tensor of shape (n,)
     form : {"gaussian", "mean", "product"}
     n_neighbors : int, optional
-        A new point's bandwidth is its distance to that many fitted points; without it, that of the first point.
+        Of the bandwidth of a new point, for the product form.
     """
 
     points: Tensor
@@ -45,12 +50,25 @@ class KernelRows:
     n_neighbors: int | None = None
 
     def links(self, Y: Tensor, table: Tensor) -> Tensor:
-        """The product, at the bandwidths of both sides."""
-        if self.n_neighbors is None:
-            return KernelSums(Y, float(self.bandwidth[0]), Y=self.points)(table)
-        own = nearest(self.points, min(self.n_neighbors, len(self.points)), Y)[0][:, -1]
-        own = torch.where(own > 0, own, self.bandwidth.min())
-        return KernelSums(Y, own, Y=self.points, y_bandwidth=self.bandwidth, form=self.form)(table)
+        """The product; a row whose affinities are too small for the fused kernel is summed again in float64."""
+        form, own, theirs = self._bandwidths(Y)
+        sums = KernelSums(Y, own, Y=self.points, y_bandwidth=theirs, form=form)
+        found = sums(table)
+        weak = (found.sum(dim=1) < _WEAK * table.sum(dim=1).max()).nonzero()[:, 0]
+        if len(weak) and is_fused(Y):
+            found[weak] = sums.part(rows=weak).in_float64(table)
+        return found
+
+    def _bandwidths(self, Y: Tensor) -> tuple[str, float | Tensor, Tensor | None]:
+        """A form of sums with the bandwidths of new points and of fitted ones."""
+        if self.form == "gaussian":
+            return "gaussian", float(self.bandwidth[0]), None
+        if self.form == "product":
+            assert self.n_neighbors is not None
+            return "product", knn_radius(self.points, self.n_neighbors, Y), self.bandwidth
+        # A new point is seen from the fitted points alone, at their own bandwidths: a product with any constant.
+        middle = self.bandwidth.log().mean().exp()
+        return "product", middle.expand(len(Y)), self.bandwidth**2 / middle
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,6 +45,8 @@ class AllPairs:
 
     def links(self, members: Tensor, precision: str = "fast", columns: Tensor | None = None) -> Tensor:
         """M times a table of members, or times a table for some of the points only; the diagonal is not in it."""
+        if members.ndim == 1:
+            return self.links(members[:, None], precision, columns)[:, 0]
         if columns is None:
             return self.scale[:, None] * self.sums(members * self.scale[:, None], precision)
         part = self.sums.part(columns=columns)

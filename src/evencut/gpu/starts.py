@@ -1,4 +1,4 @@
-r"""Starts for all pairs of a kernel: the spectrum of a sample, cut by k-means, refined, and spread to all points.
+r"""Starts for all pairs of a kernel: cuts of a sample's spectrum, spread to all points, and of the spectrum of all.
 
 Everything stays on the device; random numbers are drawn on the CPU, so that a seed means the same everywhere.
 """
@@ -8,10 +8,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .lloyd import bound_costs
+from .lloyd import bound_costs, improve_by_lloyd
 from .problem import AllPairs, cluster_totals
+from .spectrum import normalized_spectrum
 
-__all__ = ["cut_embedding", "fill_empty", "sample_start", "spectral_embedding"]
+__all__ = ["cut_embedding", "fill_empty", "sample_start", "spectral_embedding", "spectral_start"]
 
 _SAMPLE = 4000
 _SAMPLE_PER_CLUSTER = 40
@@ -29,8 +30,7 @@ def spectral_embedding(matrix: Tensor, n_vectors: int) -> Tensor:
     tensor([1., 1.], dtype=torch.float64)
     """
     root = matrix.sum(dim=1).clamp(min=torch.finfo(matrix.dtype).tiny).rsqrt()
-    vectors = torch.linalg.eigh(matrix * root[:, None] * root).eigenvectors[:, -n_vectors:]
-    return vectors / torch.linalg.vector_norm(vectors, dim=1, keepdim=True).clamp(min=torch.finfo(matrix.dtype).tiny)
+    return _unit_rows(torch.linalg.eigh(matrix * root[:, None] * root).eigenvectors[:, -n_vectors:])
 
 
 def cut_embedding(points: Tensor, n_clusters: int, generator: torch.Generator) -> Tensor:
@@ -106,9 +106,7 @@ def sample_start(problem: AllPairs, n_clusters: int, n_init: int, generator: tor
     >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
     True
     """
-    n_sample = min(problem.n_points, max(_SAMPLE, _SAMPLE_PER_CLUSTER * n_clusters))
-    rows = torch.randperm(problem.n_points, generator=generator)[:n_sample].sort().values
-    rows = rows.to(problem.weights.device)
+    rows = _sample_rows(problem, n_clusters, generator)
     matrix, weights, diagonal = problem.sample(rows)
     embeddings = [spectral_embedding(matrix, n_clusters)]
     if diagonal is None:
@@ -124,12 +122,42 @@ def sample_start(problem: AllPairs, n_clusters: int, n_init: int, generator: tor
     return _spread(problem, rows, matrix, weights, diagonal, best[1], n_clusters)
 
 
+def spectral_start(problem: AllPairs, n_clusters: int, n_init: int, generator: torch.Generator) -> Tensor | None:
+    """Labels of all points from the best of several cuts of the spectrum of all points; None where a sample is all.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from evencut.gpu.problem import pose
+    >>> from evencut.gpu.sums import KernelSums
+    >>> problem = pose(KernelSums(torch.tensor([[0.0], [0.1], [5.0], [5.1]]), 1.0))
+    >>> spectral_start(problem, 2, 1, torch.Generator().manual_seed(0)) is None
+    True
+    """
+    rows = _sample_rows(problem, n_clusters, generator)
+    if len(rows) == problem.n_points:
+        return None
+    embedding = _unit_rows(normalized_spectrum(problem, n_clusters, rows))
+    cuts = [cut_embedding(embedding, n_clusters, generator) for _ in range(n_init)]
+    energies = [improve_by_lloyd(problem, labels, n_clusters, max_iter=0).trace[-1] for labels in cuts]
+    return cuts[energies.index(min(energies))]
+
+
+def _sample_rows(problem: AllPairs, n_clusters: int, generator: torch.Generator) -> Tensor:
+    n_sample = min(problem.n_points, max(_SAMPLE, _SAMPLE_PER_CLUSTER * n_clusters))
+    rows = torch.randperm(problem.n_points, generator=generator)[:n_sample].sort().values
+    return rows.to(problem.weights.device)
+
+
+def _unit_rows(vectors: Tensor) -> Tensor:
+    return vectors / torch.linalg.vector_norm(vectors, dim=1, keepdim=True).clamp(min=torch.finfo(vectors.dtype).tiny)
+
+
 def _own_spectrum(matrix: Tensor, weights: Tensor, n_vectors: int) -> Tensor:
     """Points in the space of the kernel M_pq / (w_p w_q), as well as few dimensions can; directions only."""
     root = weights.rsqrt()
     values, vectors = torch.linalg.eigh(matrix * root[:, None] * root)
-    vectors = vectors[:, -n_vectors:] * values[-n_vectors:].clamp(min=0).sqrt()
-    return vectors / torch.linalg.vector_norm(vectors, dim=1, keepdim=True).clamp(min=torch.finfo(matrix.dtype).tiny)
+    return _unit_rows(vectors[:, -n_vectors:] * values[-n_vectors:].clamp(min=0).sqrt())
 
 
 def _dense_state(

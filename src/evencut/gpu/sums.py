@@ -35,6 +35,8 @@ _PARTIAL_BYTES = 1 << 30
 _FEWEST_PROGRAMS = 1024
 # Values are fp16 numbers up to this; small ones keep their precision over 2^24 of range.
 _LARGEST_VALUE = 1024.0
+# Twice a coordinate must be an fp16 number.
+_LARGEST_COORDINATE = 3e4
 
 
 class Tiles(NamedTuple):
@@ -159,18 +161,44 @@ class KernelSums:
             raise ValueError(f"V has shape {tuple(V.shape)}; it needs one row for each of {self.shape[1]} points.")
         same_device(X=self._rows.points, V=V)
         table = V[:, None] if V.ndim == 1 else V
-        if not is_fused(V):
-            rows, columns = self._rows, self._columns
-            sums = naive.kernel_sums(
-                rows.points, columns.points, table, "product" if self.form == "gaussian" else self.form,
-                rows.bandwidth, columns.bandwidth,
-            )  # fmt: skip
-        elif table.shape[1] == 1:
+        sums = self._fused(table, precision, tiles) if is_fused(V) else self.in_float64(table)
+        return sums[:, 0] if V.ndim == 1 else sums
+
+    def _fused(self, table: Tensor, precision: str, tiles: Tiles | None) -> Tensor:
+        """The sums by the fused kernel; points beyond the range of fp16 numbers are left to float64."""
+        direct = precision == "exact" and self._rows.points.shape[1] <= _MOST_DIRECT
+        if not direct and len(self._far("columns", self._columns)):
+            return self.in_float64(table)
+        if table.shape[1] == 1:
             sums = self._fused_vector(table[:, 0], precision, tiles)[:, None]
         else:
             parts = table.split(_WIDEST_VALUES, dim=1)
             sums = torch.cat([self._fused_table(part, precision, tiles) for part in parts], dim=1)
-        return sums[:, 0] if V.ndim == 1 else sums
+        far = () if direct else self._far("rows", self._rows)
+        if len(far):
+            sums[far] = self.part(rows=far).in_float64(table)
+        return sums
+
+    def _far(self, name: str, side: _Side) -> Tensor:
+        """Points too far out for operands of fp16 numbers."""
+        if f"{name} far" not in self._prepared:
+            far = side.scaled.abs().amax(dim=1) > _LARGEST_COORDINATE
+            self._prepared[f"{name} far"] = (far.nonzero()[:, 0],)
+        return self._prepared[f"{name} far"][0]
+
+    def in_float64(self, table: Tensor) -> Tensor:
+        """K V in float64 throughout, by plain torch: for few rows whose affinities are tiny, and without a GPU.
+
+        Examples
+        --------
+        >>> import torch
+        >>> KernelSums(torch.tensor([[0.0], [2.0]]), 1.0).in_float64(torch.eye(2)).round(decimals=3)
+        tensor([[1.0000, 0.1350],
+                [0.1350, 1.0000]], dtype=torch.float64)
+        """
+        rows, columns = self._rows, self._columns
+        form = "product" if self.form == "gaussian" else self.form
+        return naive.kernel_sums(rows.points, columns.points, table, form, rows.bandwidth, columns.bandwidth)
 
     @property
     def device(self) -> torch.device:
@@ -181,6 +209,23 @@ class KernelSums:
     def like(self) -> Tensor:
         """A tensor on the device."""
         return self._rows.points
+
+    @property
+    def bandwidth(self) -> Tensor:
+        """The bandwidth of each row."""
+        return self._rows.bandwidth
+
+    def widened(self, factor: float) -> KernelSums:
+        """The same kernel of the points with themselves at larger bandwidths.
+
+        Examples
+        --------
+        >>> import torch
+        >>> KernelSums(torch.tensor([[0.0], [2.0]]), 1.0).widened(2.0)(torch.ones(2)).round(decimals=3)
+        tensor([1.6070, 1.6070], dtype=torch.float64)
+        """
+        sigma = self.bandwidth * factor
+        return KernelSums(self.like, float(sigma[0]) if self.form == "gaussian" else sigma, form=self.form)
 
     def part(self, rows: Tensor | slice = slice(None), columns: Tensor | slice = slice(None)) -> KernelSums:
         """The same for some rows and columns of the matrix.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -33,15 +32,17 @@ def read_array(
     """
     what = "NumPy file of labels" if as_labels else "NumPy file that can be read"
     try:
-        loaded = np.load(path, allow_pickle=False)
-        if not isinstance(loaded, np.ndarray):
-            with loaded:
-                loaded = loaded[_array_name(loaded.files, str(path), key, label_column, as_labels)]
+        # Opened here: numpy leaves a damaged archive open.
+        with open(path, "rb") as file:
+            loaded = np.load(file, allow_pickle=False)
+            if not isinstance(loaded, np.ndarray):
+                with loaded:
+                    loaded = loaded[_array_name(loaded.files, str(path), key, label_column, as_labels)]
     except TableError:
         raise
     except OSError as error:
         raise TableError(f"cannot read {path}: {error.strerror or one_line(error)}.") from error
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+    except Exception as error:  # numpy and zipfile answer a damaged file with whatever their parsers run into
         raise TableError(f"{path} is not a {what} ({one_line(error)}).") from error
     return _checked_labels(loaded, path) if as_labels else _checked_points(loaded, path)
 

@@ -47,7 +47,10 @@ def without_index(schema: Any) -> list[str]:
     An index that pandas did not name is a row number, or a name for each row: nothing to cluster by.
     """
     kept: Any = (schema.metadata or {}).get(b"pandas")
-    index = json.loads(kept).get("index_columns", []) if kept else []
+    try:
+        index = list(json.loads(kept).get("index_columns", [])) if kept else []
+    except (ValueError, TypeError, AttributeError) as error:
+        raise TableError(f"what pandas noted in the file is damaged ({one_line(error)}); save it again.") from error
     # A range of numbers is described there and not stored.
     stored = {name for name in index if isinstance(name, str)}
     return [name for name in schema.names if name not in stored]

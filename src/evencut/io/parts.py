@@ -149,8 +149,8 @@ def _open_npy(path: Path, columns: Sequence[str] | None) -> OpenedFile:
     if columns is not None:
         raise TableError(f"{path} is an NPY file, whose columns have no names; leave columns= out.")
     try:
-        rows = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
+        rows = np.lib.format.open_memmap(path, mode="r")
+    except Exception as error:  # numpy answers a damaged header with whatever its parser runs into
         raise TableError(f"{path} cannot be read ({one_line(error)}); repair it or leave it out.") from error
     if rows.ndim != 2 or rows.dtype.kind not in "biuf":
         raise TableError(f"{path} holds {rows.dtype} of shape {rows.shape}; it must hold rows and columns of numbers.")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -107,6 +108,8 @@ class Source:
             raise TableError(f"{self.name} is not text in UTF-8 ({one_line(error)}); save it as UTF-8.") from error
         except EOFError as error:
             raise TableError(f"{self.name} ends too early ({one_line(error)}); it was not saved whole.") from error
+        except zlib.error as error:
+            raise TableError(f"{self.name} is damaged ({one_line(error)}); compress it again.") from error
         except OSError as error:
             raise TableError(f"cannot read {self.name}: {error.strerror or one_line(error)}.") from error
 

@@ -19,7 +19,15 @@ from .attaching import Attachment, whole_graph
 from .blocks import RowBlocks, row_blocks
 from .choosing import RowSample, choose_landmarks
 
-__all__ = ["LandmarkGraph", "labels_by_landmarks", "landmark_graph", "pilot_rows", "solve_landmarks", "usual_landmarks"]
+__all__ = [
+    "LandmarkGraph",
+    "labels_by_landmarks",
+    "landmark_graph",
+    "landmarks_a_row",
+    "pilot_rows",
+    "solve_landmarks",
+    "usual_landmarks",
+]
 
 # The pilot sample has so many rows for each landmark, enough for a density at the landmarks' own scale, and no
 # fewer than so many in all: a cluster of one row in a thousand then shows up in it.
@@ -144,11 +152,21 @@ def landmark_graph(
     pilot = rows.gathered(_Counted(RowSample.of(n_pilot, rows.n_rows, seed), mass))
     prepared = prepare(_floats(pilot), scale=scale, merge=False, metric=metric)
     landmarks = choose_landmarks(prepared.points, n_landmarks, density, np.random.default_rng(seed), n_jobs)
-    # Where every distinct row is a landmark, a row hangs on its own.
-    n_nearest = 1 if len(landmarks) < n_landmarks else n_nearest
+    n_nearest = landmarks_a_row(len(landmarks), n_landmarks, rows.n_rows, n_nearest)
     attachment = Attachment.to(landmarks, n_nearest, prepared.feature_scale, metric)
     total = rows.total(attachment.graph if mass is None else partial(attachment.graph, mass=mass))
     return LandmarkGraph(attachment, whole_graph(total, mass_unit))
+
+
+def landmarks_a_row(n_found: int, n_asked: int, n_rows: int, n_nearest: int) -> int:
+    """How many landmarks a row hangs on: its own alone where every distinct row is one.
+
+    Examples
+    --------
+    >>> landmarks_a_row(100, 100, 5000, 5), landmarks_a_row(60, 100, 5000, 5), landmarks_a_row(100, 100, 100, 5)
+    (5, 1, 1)
+    """
+    return 1 if n_found < n_asked or n_found == n_rows else min(n_nearest, n_found)
 
 
 @dataclass(frozen=True, eq=False)

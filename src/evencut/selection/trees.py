@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from ..affinity import kneighbors
+from ..affinity import NeighborSearch, kneighbors
 
 __all__ = ["Joins", "SpanningTree", "join_pieces", "spanning_tree"]
 
@@ -105,9 +105,6 @@ def spanning_tree(
 def join_pieces(X: NDArray[np.floating], indices: NDArray[np.integer], *, n_jobs: int | None = None) -> Joins:
     """Edges between the nearest points of the pieces of a neighbour graph: the minimum spanning tree of the pieces.
 
-    By Boruvka's rounds. Any two pieces differ in some bit of their number, so one search from side to side for every
-    bit finds the nearest foreign point of all points.
-
     Examples
     --------
     >>> import numpy as np
@@ -119,11 +116,56 @@ def join_pieces(X: NDArray[np.floating], indices: NDArray[np.integer], *, n_jobs
     row_ends = np.arange(0, n * n_near + 1, n_near)
     pattern = sparse.csr_array((np.ones(n * n_near, dtype=np.int8), indices.ravel(), row_ends), shape=(n, n))
     n_pieces, piece = connected_components(pattern, directed=False)
+    if n_pieces == 1:
+        found = []
+    elif NeighborSearch(X).method == "tree":
+        found = _joins_by_rounds(X, piece, n_pieces, n_jobs)
+    else:
+        found = _joins_of_all_pairs(X, _largest_first(piece), n_pieces, n_jobs)
+    first, second, distance = zip(*found) if found else ((), (), ())
+    return Joins(np.array(first, dtype=np.int64), np.array(second, dtype=np.int64), np.array(distance, dtype=float))
+
+
+def _largest_first(piece: NDArray[np.integer]) -> NDArray[np.integer]:
+    """The pieces numbered by their size."""
+    return np.argsort(np.argsort(-np.bincount(piece), kind="stable"))[piece]
+
+
+def _joins_of_all_pairs(
+    X: NDArray[np.floating], piece: NDArray[np.integer], n_pieces: int, n_jobs: int | None
+) -> list[tuple[int, int, float]]:
+    """The nearest points of any two pieces, half of all pairs of points, of which the tree keeps the closest.
+
+    What a search without a tree costs, whoever asks; rounds would ask it again and again.
+    """
+    apart = np.zeros((n_pieces, n_pieces))
+    ends = np.zeros((2, n_pieces, n_pieces), dtype=np.int64)
+    for later in range(1, n_pieces):
+        there, asking = np.flatnonzero(piece == later), np.flatnonzero(piece < later)
+        away, near = kneighbors(X[there], 1, at=X[asking], n_jobs=n_jobs)
+        order = np.lexsort((away[:, 0], piece[asking]))
+        best = order[np.searchsorted(piece[asking[order]], np.arange(later))]
+        apart[later, :later] = away[best, 0]
+        ends[:, later, :later] = asking[best], there[near[best, 0]]
+    # Distinct points may be at distance zero by rounding; the tree would take that for no edge.
+    apart[apart < np.finfo(float).tiny] = np.finfo(float).tiny
+    later, earlier = minimum_spanning_tree(sparse.csr_array(np.tril(apart, -1))).nonzero()
+    chosen = zip(*ends[:, later, earlier].tolist(), apart[later, earlier].tolist())
+    return [(p, q, distance) for p, q, distance in chosen]
+
+
+def _joins_by_rounds(
+    X: NDArray[np.floating], piece: NDArray[np.integer], n_pieces: int, n_jobs: int | None
+) -> list[tuple[int, int, float]]:
+    """The same by Boruvka's rounds.
+
+    Any two pieces differ in some bit of their number, so one search from side to side for every bit finds the nearest
+    foreign point of all points.
+    """
     found: list[tuple[int, int, float]] = []
     while n_pieces > 1:
         # The largest piece is number 0 and is found by the others.
-        by_size = np.argsort(-np.bincount(piece), kind="stable")
-        piece = np.argsort(by_size)[piece]
+        piece = _largest_first(piece)
         nearest, partner = _nearest_foreign(X, piece, n_pieces, n_jobs)
         order = np.lexsort((nearest, piece))
         best = order[np.searchsorted(piece[order], np.arange(1, n_pieces))]
@@ -135,8 +177,7 @@ def join_pieces(X: NDArray[np.floating], indices: NDArray[np.integer], *, n_jobs
                 found.append((int(p), int(partner[p]), float(nearest[p])))
         names, merged = np.unique(merged, return_inverse=True)
         n_pieces, piece = len(names), merged[piece]
-    first, second, distance = zip(*found) if found else ((), (), ())
-    return Joins(np.array(first, dtype=np.int64), np.array(second, dtype=np.int64), np.array(distance, dtype=float))
+    return found
 
 
 def _nearest_foreign(
