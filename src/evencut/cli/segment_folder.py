@@ -27,6 +27,8 @@ __all__ = ["segment_folder"]
 
 _RECORD = "_evencut.json"
 _ALL = "coco.json"
+#: What every process needs: loaded once, before the processes part.
+_PRELOADED = ["evencut.cli.segment_folder", "evencut.cli.masks", "evencut.segmentation._maxflow_loops", "PIL.Image"]
 
 
 def segment_folder(
@@ -125,7 +127,7 @@ def _processes() -> Any:
     if "forkserver" not in get_all_start_methods():
         return get_context("spawn")
     context = get_context("forkserver")
-    context.set_forkserver_preload(["evencut.segmentation"])
+    context.set_forkserver_preload(_PRELOADED)
     return context
 
 
