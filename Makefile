@@ -9,7 +9,7 @@ BIN := $(VENV)/$(if $(ON_WINDOWS),Scripts,bin)
 VENV_PYTHON := $(BIN)/python$(if $(ON_WINDOWS),.exe)
 # What each kind of work installs. Its mark is made once, and again when pyproject.toml or this file changes.
 EXTRAS_run := cli,plot,studio
-EXTRAS_test := test
+EXTRAS_test := test,docs
 EXTRAS_bench := test,bench
 EXTRAS_docs := docs
 EXTRAS_gpu := gpu,test
@@ -31,7 +31,7 @@ run: $(READY)run ## cluster an embedded data set; writes out/demo.png and out/la
 	@echo 'Now look around in the browser: $(BIN)/evencut studio'
 
 test: $(READY)test ## all tests, and the examples in the docstrings
-	$(ONE_THREAD) MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS) --doctest-modules --doctest-ignore-import-errors src tests
+	$(ONE_THREAD) MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --doctest-modules --doctest-ignore-import-errors src tests
 
 test-gpu: $(READY)gpu ## the tests of torch tensors, on the CPU and on a GPU where there is one (installs torch)
 	$(BIN)/python -m pytest --doctest-modules src/evencut/gpu src/evencut/affinity/on_device.py src/evencut/estimators tests/test_gpu_*.py
@@ -46,7 +46,7 @@ bench: $(READY)bench ## time and score against peers, in one run
 leaderboard: $(READY)bench ## score on public data sets (EVENCUT_DATA names their folder)
 	$(BIN)/python -m benchmarks.leaderboard
 
-docs: $(READY)docs ## the documentation, in docs/_build/html
+docs: $(READY)docs ## the documentation, in docs/_build/html; a warning is an error
 	$(BIN)/sphinx-build -W docs docs/_build/html
 
 dist: $(READY)test ## sdist and wheel, in dist/
@@ -56,7 +56,7 @@ trydist: $(READY)test ## a wheel, installed in an empty environment and tried
 	$(BIN)/python -m pytest -rs tests/test_packaging.py
 
 clean: ## remove everything that make made
-	rm -rf $(VENV) out build dist docs/_build docs/gallery docs/api docs/results .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) out build dist docs/_build docs/gallery docs/api docs/results docs/made .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV_PYTHON):

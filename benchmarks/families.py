@@ -347,15 +347,71 @@ def heavy_tails(rng: Rng) -> Draw:
     return _stack([c + rng.standard_t(rng.uniform(2, 4), (n, dimension)) for c, n in zip(centres, sizes)])
 
 
+def sizes_unequal(rng: Rng) -> Draw:
+    """Two to four round or long Gaussians, the smallest with a tenth to a hundredth of the points of the largest."""
+    k, ratio = rng.integers(2, 5), np.exp(rng.uniform(np.log(10), np.log(100)))
+    sizes = np.geomspace(1.0, 1.0 / ratio, k)
+    sizes = np.maximum((rng.integers(800, 3000) * sizes / sizes.sum()).astype(int), 10)
+    length = rng.choice([1.0, 4.0])
+    centres = _centres(rng, k, 2, rng.uniform(5.5, 8.0)) * [1.0, length]
+    return _stack([c + rng.normal(size=(n, 2)) * [1.0, length] for c, n in zip(centres, sizes)])
+
+
+def integers(rng: Rng) -> Draw:
+    """Tables of small whole numbers, as of answers and counts, most of whose rows are repeated."""
+    k, columns = rng.integers(2, 5), rng.integers(2, 5)
+    centres = _centres(rng, k, columns, rng.uniform(2.5, 3.5))
+    sizes = _sizes(rng, k, rng.integers(200, 2000), 0.4)
+    X, y = _stack([c + 0.7 * rng.normal(size=(n, columns)) for c, n in zip(centres, sizes)])
+    return np.rint((X - X.min(axis=0)) / rng.uniform(0.6, 1.2)), y
+
+
+def discs_of_density(rng: Rng) -> Draw:
+    """Discs side by side that nearly touch, up to twenty times as dense as the next."""
+    k, gap, parts, left = rng.integers(2, 4), rng.uniform(0.02, 0.12), [], 0.0
+    for dense in np.exp(rng.permutation(np.linspace(0.0, rng.uniform(1.0, 3.0), k))):
+        radius = rng.uniform(0.7, 1.3)
+        n = int(rng.integers(60, 150) * dense * radius**2)
+        angle, away = rng.uniform(0, 2 * np.pi, n), radius * np.sqrt(rng.random(n))
+        parts.append(np.column_stack([left + radius + away * np.cos(angle), away * np.sin(angle)]))
+        left += 2 * radius + gap
+    return _stack(parts)
+
+
+def rings_of_density(rng: Rng) -> Draw:
+    """Filled rings around a disc, each with its own density, and narrow gaps between them."""
+    k, gap, parts, radius = rng.integers(2, 5), rng.uniform(0.1, 0.25), [], 0.0
+    for dense in np.exp(rng.uniform(0.0, 1.6, k)):
+        outer = radius + rng.uniform(0.4, 0.8)
+        n = int(rng.integers(50, 120) * dense * (outer**2 - radius**2))
+        angle, away = rng.uniform(0, 2 * np.pi, n), np.sqrt(rng.uniform(radius**2, outer**2, n))
+        parts.append(np.column_stack([away * np.cos(angle), away * np.sin(angle)]))
+        radius = outer + gap
+    return _stack(parts)
+
+
+def strands_in_noise(rng: Rng) -> Draw:
+    """Thin strands, some joined by a chain of points, under even background noise."""
+    X, y = strands(rng)
+    if rng.random() < 0.5:
+        ends = np.array([X[y == i][rng.integers((y == i).sum())] for i in (1, 2)])
+        chain = _along(rng, ends, rng.integers(5, 15), 0.02)
+        X, y = np.vstack([X, chain]), np.concatenate([y, np.zeros(len(chain), dtype=int)])
+    return _with_noise(rng, X, y, rng.uniform(0.02, 0.1))
+
+
 #: The families by name.
 FAMILIES: dict[str, Callable[[Rng], Draw]] = {
     maker.__name__: maker
     for maker in (
         blobs_apart, blobs_overlapping, blobs_stretched, blobs_many, blobs_unequal, uniform_shapes, density_steps,
         arcs, rings, spirals, linked, strands, zigzags, frames, nested, bridges, noisy_shapes, noisy_blobs, outliers,
-        strokes, mixed, high_dimension, tables, heavy_tails,
+        strokes, mixed, high_dimension, tables, heavy_tails, sizes_unequal, integers, discs_of_density,
+        rings_of_density, strands_in_noise,
     )
 }  # fmt: skip
+#: Thinning would leave a point or two of a small cluster of these.
+NEVER_THINNED = ("sizes_unequal",)
 
 
 def draws(per_family: int = 10, *, first: int = 0) -> Iterator[tuple[str, int, np.ndarray, np.ndarray]]:
@@ -368,7 +424,7 @@ def draws(per_family: int = 10, *, first: int = 0) -> Iterator[tuple[str, int, n
             X, y = maker(np.random.default_rng([20_240, position, number]))
             rng = np.random.default_rng([7, position, number])
             order = rng.permutation(len(X))
-            if number % 2:
+            if number % 2 and name not in NEVER_THINNED:
                 order = order[: max(100, int(y.max() * rng.uniform(35, 120)))]
             X, y = X[order], y[order]
             scored = y > 0

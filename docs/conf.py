@@ -6,9 +6,12 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
-sys.path.insert(0, str(HERE.parent / "src"))
+sys.path[:0] = [str(HERE.parent / "src"), str(HERE.parent)]
 # Examples must look the same whoever builds them.
 os.environ.setdefault("MPLBACKEND", "agg")
+# Times that the pages tell are those of one thread.
+for library in ("OMP", "OPENBLAS", "NUMBA"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 import evencut
 
@@ -23,14 +26,19 @@ extensions = [
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
-    "built_in_math",
+    # MathJax, with its fonts, is copied into the site: formulas need no network.
+    "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",
+    "gallery_thumbnails",
+    "drawn_pages",
+    "command_page",
     "public_names",
     "measured_pages",
     "inner_links",
 ]
 
-exclude_patterns = ["_build", "examples", "gallery/*.md5", "gallery/**/*.ipynb"]
-myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
+exclude_patterns = ["_build", "_static", "examples", "gallery/*.md5", "gallery/**/*.ipynb"]
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 default_role = "literal"
 autosummary_generate = True
@@ -39,10 +47,14 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
-html_math_renderer = "mathml"
+# Two hyphens are an option of the command, not a dash.
+smartquotes_action = "qe"
 html_theme = "furo"
 html_title = f"evencut {release}"
-html_static_path = []
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sphinx = False
+html_copy_source = False
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0072B2", "color-brand-content": "#0072B2"},
     "dark_css_variables": {"color-brand-primary": "#56B4E9", "color-brand-content": "#56B4E9"},
@@ -58,4 +70,18 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "write_computation_times": False,
     "abort_on_example_error": True,
+    # What an expression returns is no part of an example; what it prints or draws is.
+    "capture_repr": (),
+    "reset_modules": ("picture_style.reset",),
+    "image_srcset": ["2x"],
+    "thumbnail_size": (720, 400),
+    "min_reported_time": 3600,
 }
+
+
+def setup(app):
+    """Forget gallery pages of examples that are gone: nothing would lead to them."""
+    kept = {path.stem for path in (HERE / "examples").glob("plot_*.py")}
+    for page in (HERE / "gallery").glob("plot_*"):
+        if page.is_file() and page.name.split(".")[0] not in kept:
+            page.unlink()

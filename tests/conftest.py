@@ -1,13 +1,28 @@
-"""Shared fixtures: random numbers of its own for every test, and the folder of real data, where it is to be had."""
+"""Shared fixtures: random numbers of its own for every test; real data and a browser, where they are to be had."""
 
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 # Lets scikit-learn's suite run its array API check instead of skipping it; read when scipy is imported.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import numpy as np
 import pytest
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# Headless, without graphics hardware, and silent towards the network.
+BROWSER_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -29,3 +44,16 @@ def data_folder() -> Path:
     if not folder or not Path(folder).is_dir():
         pytest.skip("real data sets are absent; set EVENCUT_DATA to their folder")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """The system's Chromium, driven by Playwright."""
+    api = pytest.importorskip("playwright.sync_api", reason="browser tests need playwright: make test installs it")
+    program = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
+    if program is None:
+        pytest.skip("browser tests need Chromium: apt-get install chromium")
+    with api.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=program, args=BROWSER_FLAGS)
+        yield started
+        started.close()

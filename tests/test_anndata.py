@@ -39,6 +39,31 @@ def test_labels_are_categories_and_components_are_not_scaled(cells, n_clusters):
     assert np.array_equal(labels.cat.codes, unscaled.labels_)
 
 
+def test_what_noise_adds_to_every_component_is_taken_off(cells):
+    rng = np.random.default_rng(1)
+    signal = np.hstack([cells.obsm["X_pca"], np.zeros((300, 30))])
+    signal[:, 12:] += 2 * rng.normal(size=(300, 30))
+    spread = np.sort(signal.std(axis=0))[::-1]
+    cells.obsm["X_pca"] = (signal / signal.std(axis=0) * spread).astype(np.float32)
+    cluster(cells, 3)
+    assert cells.uns["evencut"]["params"]["denoise"]
+    values = cells.obsm["X_pca"]
+    variance = values.var(axis=0, dtype=np.float64)
+    less = values[:, :-1] * np.sqrt(1 - variance[-1] / variance[:-1]).astype(np.float32)
+    np.testing.assert_allclose(less.var(axis=0), variance[:-1] - variance[-1], rtol=1e-4)
+    by_hand = KernelClustering(3, scale=None, random_state=0).fit(less)
+    assert np.array_equal(cells.obs["evencut"].cat.codes, by_hand.labels_)
+    cluster(cells, 3, denoise=False, key_added="as_is")
+    as_is = KernelClustering(3, scale=None, random_state=0).fit(values)
+    assert np.array_equal(cells.obs["as_is"].cat.codes, as_is.labels_)
+
+
+def test_components_that_are_all_alike_stay(cells):
+    cells.obsm["X_pca"] = np.tile(cells.obsm["X_pca"][:, :1], 25)
+    cluster(cells, 2)
+    assert set(cells.obs["evencut"]) == {"0", "1"}
+
+
 def test_the_graph_that_is_there_is_clustered(cells):
     cluster(cells, 3, neighbors_key="neighbors", key_added="on_graph")
     assert adjusted_rand_score(cells.obs["on_graph"], cells.obs["type"]) > 0.95

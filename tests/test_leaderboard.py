@@ -30,11 +30,12 @@ def test_families_give_the_same_sets_twice_and_different_ones_each_time(benchmar
 
 
 def test_labels_run_from_one_and_zero_is_noise(benchmarks):
-    for name, number, X, y in benchmarks("families").draws(4):
+    families = benchmarks("families")
+    for name, number, X, y in families.draws(4):
         assert set(np.unique(y)) - {0} == set(range(1, y.max() + 1)), name
         assert y.max() >= 2, name
         assert len(X) == len(y), name
-        if number % 2:
+        if number % 2 and name not in families.NEVER_THINNED:
             assert len(X) <= max(100, 120 * y.max()), name
 
 
@@ -70,3 +71,37 @@ def test_intervals_hold_the_mean(benchmarks):
     low, high = benchmarks("leaderboard").interval(values)
     assert low < values.mean() < high
     assert high - low == pytest.approx(2 * 1.96 * values.std() / np.sqrt(50), rel=0.1)
+
+
+def test_collections_of_batteries_are_read_one_after_the_other(benchmarks, tmp_path):
+    for part, battery in (("clustering", "one"), ("clustering2", "two")):
+        folder = tmp_path / part / battery
+        folder.mkdir(parents=True)
+        np.savetxt(folder / "set.data.gz", np.random.default_rng(0).normal(size=(30, 2)))
+        np.savetxt(folder / "set.labels0.gz", np.repeat([1, 2, 3], 10), fmt="%d")
+    found = benchmarks("leaderboard").reference_sets(tmp_path)
+    assert [battery for battery, *_ in found] == ["one", "two"]
+
+
+def test_shapes_without_structure_are_as_large_as_they_are_said_to_be(benchmarks):
+    structureless = benchmarks("structureless")
+    for (name, X), (_, again) in zip(structureless.draws(3), structureless.draws(3)):
+        assert 200 <= len(X) <= 5000, name
+        assert 2 <= X.shape[1] <= 16, name
+        assert (X == again).all(), name
+
+
+def test_a_pair_is_told_apart_by_its_densities(benchmarks):
+    pairs = benchmarks("pairs")
+    X, truth, best = pairs.pair(9, 8.0, 4.0, 0)
+    assert np.bincount(truth).tolist() == [900, 100]
+    assert (truth == best).mean() > 0.99
+    for name, labels in pairs.answers(X):
+        assert labels.shape == (1000,), name
+
+
+def test_a_jump_stands_out_from_the_trend(benchmarks):
+    sizes = (10, 20, 40, 80, 160)
+    even = benchmarks("sizes").over_trend(sizes, [1.0, 2.0, 4.0, 8.0, 16.0])
+    assert even == pytest.approx([1.0] * 5)
+    assert benchmarks("sizes").over_trend(sizes, [1.0, 2.0, 12.0, 8.0, 16.0])[2] == pytest.approx(3.0)

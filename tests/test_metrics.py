@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from sklearn.preprocessing import normalize
 
@@ -33,8 +34,6 @@ ESTIMATORS = [
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: str(estimator)[:60])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_cosine_is_euclidean_on_unit_rows_exactly(estimator, dtype):
-    from sklearn.base import clone
-
     X, y = directions(dtype=dtype)
     cosine = clone(estimator).set_params(metric="cosine").fit(X)
     plain = clone(estimator)
@@ -135,8 +134,18 @@ def test_sparse_copies_are_one_point():
 
 def test_single_precision_stays():
     X, _ = directions(dtype=np.float32)
-    assert prepare(X, metric="cosine").points.dtype == np.float32
+    for metric in ("euclidean", "cosine", "manhattan"):
+        assert prepare(X, metric=metric).points.dtype == np.float32
     assert points_in(documents(dtype=np.float32)[0], "cosine").dtype == np.float32
+    assert prepare(pairwise_distances(X).astype(np.float32), metric="precomputed").points.dtype == np.float32
+
+
+@pytest.mark.parametrize("kernel", ["auto", "knn", "shared_neighbors", "local_scaling", Gaussian(1.0)], ids=str)
+def test_fits_of_single_precision_stay_single(kernel):
+    X, _ = directions(dtype=np.float32)
+    model = KernelClustering(3, kernel=kernel, metric="cosine", random_state=0).fit(X)
+    assert model.affinity_.dtype == np.float32
+    assert model._prepared.points.dtype == np.float32
 
 
 def test_coordinates_keep_distances():
@@ -165,7 +174,7 @@ def with_zero_row(X):
         (lambda X: np.exp(-pairwise_distances(X)), {"metric": "precomputed"}, "X looks like an affinity"),
         (lambda X: X, {"metric": "angle"}, "metric='angle' is not known; choose one of"),
         (lambda X: np.eye(240), {"metric": "cosine", "kernel": "precomputed"}, "leave one of them out"),
-        (lambda X: sparse.csr_array(X * np.nan), {"metric": "cosine"}, "contains NaN"),
+        (lambda X: sparse.csr_array(X * np.nan), {"metric": "cosine"}, r"NaN in row 0, column 0 \(4800 values"),
         (lambda X: sparse.csr_array(X), {"scale": "standard"}, "does not take sparse rows"),
         (lambda X: sparse.csr_array(X), {"kernel": "geodesic"}, "needs the coordinates of the points"),
         (lambda X: X, {"metric": "manhattan", "kernel": "gaussian"}, "needs the coordinates of the points"),
@@ -177,6 +186,60 @@ def test_wrong_data_are_named(data, options, message):
     X, _ = directions()
     with pytest.raises((ValueError, TypeError), match=message):
         KernelClustering(3, random_state=0, **options).fit(data(X))
+
+
+def with_value(value, row=3, column=4):
+    def change(X):
+        X = X.copy()
+        X[row, column] = value
+        return X
+
+    return change
+
+
+def distances_with(value, row=3, column=4, both=True):
+    def change(X):
+        table = pairwise_distances(X)
+        table[row, column] = value
+        table[column, row] = value if both else table[column, row]
+        return table
+
+    return change
+
+
+def as_csr(change):
+    return lambda X: sparse.csr_array(change(X))
+
+
+# What is wrong, how it is compared, and what is said: the value, the place and the cure.
+WRONG = {
+    "zero row": (with_zero_row, "cosine", r"row 5 is zero throughout .* leave such rows out"),
+    "sparse zero row": (as_csr(with_zero_row), "cosine", r"row 5 is zero throughout .* leave such rows out"),
+    "NaN, sparse": (as_csr(with_value(np.nan)), "cosine", r"NaN.*row 3, column 4 \(1 .*; fill them in or leave"),
+    "infinity, sparse": (as_csr(with_value(np.inf)), "euclidean", r"infinity.*row 3, column 4 \(1 .*; fill them in"),
+    "unequal lists": (lambda X: [*X[:-1].tolist(), [1.0, 2.0]], "cosine", "row 239 of 'X' has 2 numbers, but row 0"),
+    "negative": (distances_with(-1.0), "precomputed", r"X\[3, 4\] = -1 is negative"),
+    "not square": (lambda X: X, "precomputed", r"a square matrix, but X has shape \(240, 20\)"),
+    "asymmetric": (distances_with(99.0, both=False), "precomputed", r"X\[3, 4\] = 99 and X\[4, 3\] = "),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_every_estimator_and_the_diagnosis_name_what_is_wrong(what):
+    X, y = directions()
+    change, metric, message = WRONG[what]
+    given = change(X)
+    for estimator in ESTIMATORS:
+        if isinstance(estimator, LandmarkClustering) and metric == "precomputed":
+            message_here = r"metric='precomputed' is not known; choose one of \['euclidean', 'cosine'\]"
+        elif isinstance(estimator, LandmarkClustering) and "sparse" in what and "row" not in what:
+            message_here = r"contains NaN or infinity: its row 3, column 4 \(1 such values\); fill them in"
+        else:
+            message_here = message
+        with pytest.raises(ValueError, match=message_here):
+            clone(estimator).set_params(metric=metric).fit(given)
+    with pytest.raises(ValueError, match=message):
+        diagnose(given, y, metric=metric)
 
 
 def test_new_rows_are_checked_too():

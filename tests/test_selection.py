@@ -1,8 +1,10 @@
 """The default chooses scale, start and number of clusters by a score that can be read, drawn and switched off."""
 
+import sys
+
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, make_blobs, make_moons
+from sklearn.datasets import load_breast_cancer, load_iris, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
 import evencut.affinity.limits
@@ -11,8 +13,20 @@ from evencut.affinity import feature_scale, kneighbors
 from evencut.criteria import normalized_cut
 from evencut.datasets import make_rings
 from evencut.kernels import KNN, SharedNeighbors, shared_neighbor_affinity
-from evencut.selection import agreement, consensus, look_around, neighborhood_sizes, rank_numbers_of_points, select
+from evencut.selection import (
+    NumberCandidate,
+    agree,
+    agreement,
+    choose_number,
+    consensus,
+    look_around,
+    neighborhood_sizes,
+    rank_numbers_of_points,
+    select,
+)
+from evencut.selection.candidates import affinity_at, log_density
 from evencut.selection.trees import join_pieces
+from evencut.selection.valleys import densities_of_parts, valley
 
 MOONS, MOONS_OF = make_moons(400, noise=0.06, random_state=0)
 
@@ -232,6 +246,23 @@ def test_clusters_of_any_size_are_found(small, apart):
     assert adjusted_rand_score(y, KernelClustering(2, random_state=0).fit_predict(X)) > 0.8
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_single_flower_is_no_kind(seed):
+    X, y = load_iris(return_X_y=True)
+    labels = KernelClustering(3, random_state=seed).fit_predict(X)
+    assert adjusted_rand_score(y, labels) > 0.7
+
+
+@pytest.mark.parametrize("core", [1, 5, 10])
+def test_parts_of_a_tree_hold_a_neighbourhood_as_long_as_there_are_such_parts(core):
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + [12, 0], [[40.0, 0.0], [-30.0, 5.0]]])
+    tree = look_around(X).trees[core]
+    assert np.bincount(tree.cut(2, 0.001)).min() > 50
+    # There are no hundred parts of that size: smaller ones will do for the rest.
+    assert len(np.unique(tree.cut(100, 0.001))) == 100
+
+
 def test_a_solver_without_starts_is_not_compared():
     model = KernelClustering(2, solver="multilevel", random_state=0).fit(MOONS)
     assert [(c.family, c.kind, c.scale) for c in model.selection_.candidates] == [("cut", "solver", 25)]
@@ -272,17 +303,43 @@ def test_numbers_are_ranked_by_gap_and_agreement():
     scores = [number.score for number in ranked]
     assert scores == sorted(scores)
     for number in ranked:
-        assert number.score == pytest.approx(number.gap - 0.5 * np.log(number.agreement + 0.05))
-        assert number.clearest_gap <= number.gap
+        assert number.score == pytest.approx(number.gap - 0.75 * np.log(number.agreement + 0.05))
     assert {number.n_clusters for number in ranked} == set(range(2, 41))
 
 
-def test_a_single_blob_is_one_cluster():
+@pytest.mark.parametrize("shape", ["gaussian", "square", "strand"])
+def test_one_shape_is_one_cluster(shape):
     answers = []
     for seed in range(8):
-        X = np.random.default_rng(seed).normal(size=(500, 2 + seed % 3))
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(500, 2 + seed % 3)) if shape == "gaussian" else rng.uniform(size=(500, 2 + seed % 3))
+        if shape == "strand":
+            turn = 4 * X[:, 0]
+            X = np.column_stack([np.cos(turn), np.sin(turn)]) + 0.1 * rng.normal(size=(500, 2))
         answers.append(KernelClustering("auto", random_state=0).fit(X).n_clusters_)
     assert answers.count(1) >= 6, answers
+    assert max(answers) <= 3, answers
+
+
+def test_valleys_lie_between_clusters_and_not_inside(rng):
+    apart = np.concatenate([rng.normal(size=(200, 2)), rng.normal(size=(200, 2)) + [5, 0]])
+    for X, between in ((apart, True), (rng.normal(size=(400, 2)), False)):
+        around = look_around(X)
+        labels = (X[:, 0] > (2.5 if between else 0)).astype(int)
+        parts = densities_of_parts(affinity_at(around, 25), log_density(around, 25, around.dimension), labels)
+        assert (valley(parts, np.arange(2)) > 0.5) == between
+    # Parts and the clusters made of them tell the same.
+    quarters = 2 * labels + (X[:, 1] > 0)
+    finer = densities_of_parts(affinity_at(around, 25), log_density(around, 25, around.dimension), quarters)
+    assert valley(finer, np.array([0, 0, 1, 1])) == pytest.approx(valley(parts, np.arange(2)))
+
+
+@pytest.mark.parametrize(
+    ("gap", "valley_depth", "agreed", "n_clusters"),
+    [(-2.0, 0.0, 0.1, 4), (-0.2, 0.0, 0.7, 4), (-0.2, 0.5, 0.5, 4), (-0.2, 0.0, 0.5, 1), (-0.2, 0.5, 0.3, 1)],
+)
+def test_structure_is_a_gap_or_agreement_or_some_agreement_on_valleys(gap, valley_depth, agreed, n_clusters):
+    assert choose_number([NumberCandidate(4, gap, valley_depth, agreed, 0.0)]) == n_clusters
 
 
 def test_plot_selection_shows_who_agrees(monkeypatch):
@@ -296,6 +353,43 @@ def test_plot_selection_shows_who_agrees(monkeypatch):
     ax = model.plot_selection(plt.figure().subplots())
     assert ax.lines[-1].get_xdata()[0] == model.selection_.numbers[0].n_clusters
     plt.close("all")
+
+
+def made_up_cells(seed, n_cells=800, n_genes=300):
+    """Principal components of counts: types from two in five cells to one in fifty, read to different depths."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(6, n_cells, p=[0.4, 0.25, 0.2, 0.1, 0.03, 0.02])
+    common = rng.gamma(0.5, 1, n_genes)
+    own = rng.normal(0, 0.8, (6, n_genes)) * (rng.random((6, n_genes)) < 0.12)
+    level = common * np.exp(own)
+    depth = rng.lognormal(np.log(1000), 0.45, n_cells)
+    rate = (level / level.sum(axis=1, keepdims=True))[y] * depth[:, None] * rng.gamma(8, 1 / 8, (n_cells, n_genes))
+    counts = rng.poisson(rate)
+    X = np.log1p(1e3 * counts / counts.sum(axis=1, keepdims=True))
+    X = np.clip((X - X.mean(axis=0)) / (X.std(axis=0) + 1e-9), -10, 10)
+    vectors, values, _ = np.linalg.svd(X, full_matrices=False)
+    return vectors[:, :50] * values[:50], y
+
+
+def found_share(y, labels, kind):
+    """What a type and the cluster that holds most of it have in common, as a share of the larger one."""
+    inside = np.bincount(labels[y == kind])
+    return inside.max() / max((labels == inside.argmax()).sum(), (y == kind).sum())
+
+
+def test_small_groups_are_found_in_many_dimensions(monkeypatch):
+    """The full power of the dimension would cut off stragglers instead."""
+
+    def shares():
+        for seed in range(3):
+            X, y = made_up_cells(seed)
+            labels = agree(look_around(X), 6, random_state=0).best.labels
+            yield from (found_share(y, labels, kind) for kind in (4, 5))
+
+    found = list(shares())
+    assert min(found) > 0.65
+    monkeypatch.setattr(sys.modules["evencut.selection.candidates"], "_LOCAL_DIMENSION", np.inf)
+    assert np.mean(list(shares())) < np.mean(found) - 0.3
 
 
 def test_pieces_are_joined_by_their_nearest_points_in_any_dimension(rng):

@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from evencut.cli import COMMANDS, main
@@ -17,8 +18,8 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted({*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "how_to").glob("*.md")})
 # The real data they want are not part of the project; all figures take minutes, so each is tested in test_paper.py.
 # Lines that want data the project does not have, or that serve until they are stopped, are only checked to exist; the
-# studio has browser tests of its own. So has a GPU.
-ONLY_CHECKED = re.compile(r"--data\b|reproduce all|^evencut studio|--device cuda")
+# studio has browser tests of its own. So has a GPU, and a scheduler.
+ONLY_CHECKED = re.compile(r"--data\b|reproduce all|^evencut studio|--device cuda|--scheduler")
 
 
 def shell_blocks(page):
@@ -69,6 +70,8 @@ def folder(tmp_path, monkeypatch):
     Path("data").mkdir()
     for part in range(2):
         np.save(f"data/{part}.npy", X[part::2])
+        pd.DataFrame(X[part::2], columns=["x", "y"]).to_parquet(f"data/{part}.parquet")
+    pd.DataFrame({"embedding": list(X)}).to_parquet("vectors.parquet")
     return tmp_path
 
 

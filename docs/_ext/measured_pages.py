@@ -1,14 +1,19 @@
-"""Brings the measured results (LEADERBOARD.md, benchmarks/*.md) into the documentation, as they stand."""
+"""Brings the measured results (benchmarks/*.md) into the documentation: words and numbers as they are, with charts."""
 
 import re
 from pathlib import Path
 
+from measured_charts import draw_table
+
 _HEAD = """# Leaderboard and benchmarks
 
 Measured by the programs in `benchmarks/`; `make leaderboard` and `make bench` measure again. Ratios compare with a peer
-timed in the same run.
+timed in the same run. Charts are drawn from the tables below them.
 
 """
+# A longer table is folded: its chart, or the text around it, tells the essence.
+_LONG = 24
+_TABLE = re.compile(r"^\|.*\n\|[-| :]+\|\n(?:\|.*(?:\n|\Z))+", re.M)
 
 
 def setup(app):
@@ -24,11 +29,11 @@ def copy_pages(app, config):
     folder = Path(app.srcdir) / "results"
     folder.mkdir(exist_ok=True)
     names = []
-    for source in [root / "LEADERBOARD.md", *sorted((root / "benchmarks").glob("*.md"))]:
-        if source.exists():
-            name = source.stem.lower()
-            write(folder / f"{name}.md", without_outer_links(source.read_text(encoding="utf-8")))
-            names.append(name)
+    for source in sorted((root / "benchmarks").glob("*.md")):
+        name = source.stem.lower()
+        text = without_outer_links(source.read_text(encoding="utf-8"))
+        write(folder / f"{name}.md", with_charts(text, name, folder))
+        names.append(name)
     for stale in set(folder.glob("*.md")) - {folder / f"{name}.md" for name in [*names, "index"]}:
         stale.unlink()
     listing = "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```\n"
@@ -44,6 +49,30 @@ def lead_to_copies(app, docname, source):
         return f"[{match[1]}](/results/{name}.md)" if found else match[1]
 
     source[0] = re.sub(r"\[([^\]]+)\]\((?:\.\./)+benchmarks/(\w+)\.md\)", page, source[0])
+
+
+def with_charts(text, page, folder):
+    """Every table in a box that scrolls on small screens, with its chart above it; long ones folded."""
+    places = iter(range(1000))
+
+    def boxed(match):
+        lines = match[0].strip().splitlines()
+        header, rows = cells(lines[0]), [cells(line) for line in lines[2:]]
+        name = f"{page}_{next(places)}.svg"
+        told = draw_table(header, [row for row in rows if len(row) == len(header)], folder / name)
+        chart = f"```{{image}} {name}\n:class: chart\n:alt: {told}\n```\n\n" if told else ""
+        table = f"::::{{container}} measured\n\n{match[0].strip()}\n\n::::\n"
+        if len(rows) > _LONG:
+            summary = f"<details><summary>The table: {len(rows)} rows</summary>"
+            table = f"```{{raw}} html\n{summary}\n```\n\n{table}\n```{{raw}} html\n</details>\n```\n"
+        return chart + table
+
+    return _TABLE.sub(boxed, text)
+
+
+def cells(line):
+    """The cells of a line of a table."""
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
 
 
 def without_outer_links(text):

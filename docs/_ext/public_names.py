@@ -1,26 +1,105 @@
-"""Writes the API reference: every module with an `__all__`, and the names in it; nothing is listed by hand."""
+"""Writes the API reference by task: every name of an `__all__` is in it, once, where a reader would look for it.
+
+A task lists modules, or names of them; what a module has and no task has listed goes where the whole module stands.
+"""
 
 import inspect
+import pkgutil
 from importlib import import_module
 from pathlib import Path
 
 from sphinx.ext import autosummary
+from sphinx.pycode import ModuleAnalyzer
 
-#: The documented modules, in the order of the page; what is not in one of them is private.
-MODULES = (
-    ("evencut", "Estimators and diagnosis"),
-    ("evencut.kernels", "Kernels"),
-    ("evencut.criteria", "Criteria"),
-    ("evencut.solvers", "Solvers"),
-    ("evencut.affinity", "Affinities: neighbours, densities, equalisation"),
-    ("evencut.selection", "What auto chooses"),
-    ("evencut.landmarks", "Landmarks"),
-    ("evencut.diagnosis", "Diagnosis"),
-    ("evencut.theory", "Theory and embeddings"),
-    ("evencut.segmentation", "Segmentation"),
-    ("evencut.datasets", "Data sets"),
-    ("evencut.plotting", "Displays"),
+#: The tasks in the order of the page: title, what it is about, modules with the names taken (None: all that is left).
+TASKS = (
+    (
+        "Cluster points",
+        "Estimators in the manner of scikit-learn; `KernelClustering` is the one to begin with.",
+        (
+            ("evencut", ("KernelClustering", "KernelKMeans", "NormalizedCut", "LandmarkClustering", "DominantSets")),
+            ("evencut.estimators", None),
+        ),
+    ),
+    (
+        "Judge a clustering",
+        "Is a clustering, made by any tool, an artefact of density? What cures it?",
+        (("evencut", None), ("evencut.diagnosis", None)),
+    ),
+    (
+        "Choose a kernel",
+        "From points to affinities. Estimators take a name or one of these objects.",
+        (("evencut.kernels", None),),
+    ),
+    (
+        "See what was chosen",
+        'What `"auto"` stands for: candidates, their consensus, and the number of clusters.',
+        (("evencut.selection", None),),
+    ),
+    (
+        "Even the density out",
+        "Weights, scaling to equal degrees, the density law, and the densities they start from.",
+        (
+            (
+                "evencut.affinity",
+                (
+                    "equalize",
+                    "equalizing_scale",
+                    "density_law",
+                    "degrees",
+                    "knn_density",
+                    "knn_radius",
+                    "parzen_density",
+                    "scott_bandwidth",
+                    "silverman_bandwidth",
+                ),
+            ),
+        ),
+    ),
+    ("Cut out an object", "Photos: a box, clicks or strokes to a mask.", (("evencut.segmentation", None),)),
+    (
+        "Go beyond memory",
+        "Landmarks of arrays, files and Dask collections, block by block.",
+        (("evencut.landmarks", None),),
+    ),
+    ("Draw", "Displays that draw on axes you give them, or make a figure.", (("evencut.plotting", None),)),
+    ("Find data", "Data sets that show the biases.", (("evencut.datasets", None),)),
+    ("Describe documents", "What tells a cluster of texts from the others.", (("evencut.text", None),)),
+    ("Cluster single cells", "For AnnData objects.", (("evencut.anndata", None),)),
+    ("Read and write tables", "Every format of the command line, from Python.", (("evencut.io", None),)),
+    (
+        "Search neighbours, build affinities",
+        "The parts that kernels are made of, for kernels of your own.",
+        (("evencut.affinity", None),),
+    ),
+    (
+        "Pose and solve a problem",
+        "Criteria pose it, solvers know nothing else.",
+        (("evencut.criteria", None), ("evencut.solvers", None)),
+    ),
+    (
+        "Check the theory",
+        "The paper's equations and theorems as functions, and its embeddings.",
+        (("evencut.theory", None),),
+    ),
+    (
+        "Run the programs",
+        "The command, the studio and the figures of the paper, for those who build on them.",
+        (("evencut.cli", None), ("evencut.studio", None), ("evencut.paper", None)),
+    ),
 )
+HEAD = """API reference
+=============
+
+By task. Whatever is not here is private. :doc:`The command line <command_line>` has a page of its own.
+
+.. toctree::
+   :hidden:
+
+   command_line
+
+"""
+_LONGEST_VALUE = 110
 
 
 def setup(app):
@@ -33,17 +112,13 @@ def setup(app):
 
 
 def write_reference(app, config):
-    """Write api/index.rst."""
+    """Write api/index.rst, and forget pages of names that are gone: they would be built again and lead nowhere."""
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
-    shown = []
-    text = "API reference\n=============\n\n" + "\n".join(
-        section(name, title, shown) for name, title in MODULES
-    )
-    # Pages of names that are gone would be built again and lead nowhere.
-    known = {f"{name}.{one}" for name, _ in MODULES for one in import_module(name).__all__}
+    shown = Shown()
+    text = HEAD + "\n".join(task(*one, shown) for one in TASKS)
     for page in folder.glob("evencut*.rst"):
-        if page.stem not in known:
+        if page.stem not in shown.pages:
             page.unlink()
     target = folder / "index.rst"
     if not target.exists() or target.read_text(encoding="utf-8") != text:
@@ -55,17 +130,58 @@ def quote_trailing_underscores(app, what, name, obj, options, lines):
     lines[:] = [line.replace("(n_features_in_,)", "(`n_features_in_`,)") for line in lines]
 
 
-def section(name, title, shown):
-    """The section of one module: its docstring, and a table of its functions and classes not shown before."""
-    module = import_module(name)
-    names = []
-    for one in module.__all__:
-        thing = getattr(module, one)
-        if (inspect.isclass(thing) or inspect.isfunction(thing)) and thing not in shown:
-            shown.append(thing)
-            names.append(one)
-    lines = [title, "-" * len(title), "", f".. automodule:: {name}", "   :no-members:", ""]
-    if names:
-        lines += [f".. currentmodule:: {name}", "", ".. autosummary::", "   :toctree: .", ""]
-        lines += [*(f"   {one}" for one in names), ""]
+class Shown:
+    """What the page has already: a thing that two modules export is shown once."""
+
+    def __init__(self):
+        self.things, self.pages = [], set()
+        self.listed = {(module, name) for *_, parts in TASKS for module, names in parts for name in names or ()}
+
+    def take(self, module, name, thing):
+        """Whether the thing is new; from now on it is not."""
+        if any(thing is other for other in self.things):
+            return False
+        self.things.append(thing)
+        self.pages.add(f"{module}.{name}")
+        return True
+
+
+def task(title, about, parts, shown):
+    """One section: tables of functions and classes, then the constants."""
+    lines = [title, "-" * len(title), "", about.replace("`", "``"), ""]
+    for name, wanted in parts:
+        module = import_module(name)
+        left = [one for one in module.__all__ if (name, one) not in shown.listed and not one.startswith("__")]
+        called, constants = [], []
+        for one in wanted or left:
+            thing = getattr(module, one)
+            if not (inspect.isclass(thing) or inspect.isfunction(thing)):
+                constants.append(one)
+            elif shown.take(name, one, thing):
+                called.append(one)
+        lines += [f".. currentmodule:: {name}", ""]
+        if called:
+            lines += [".. autosummary::", "   :toctree: .", "   :nosignatures:", ""]
+            lines += [*(f"   {one}" for one in called), ""]
+        lines += [line for one in constants for line in constant(module, one)]
     return "\n".join(lines)
+
+
+def constant(module, name):
+    """A constant with what the comment above it says, and its value where that is short."""
+    value = repr(getattr(module, name))
+    lines = [f".. py:data:: {name}", f"   :module: {module.__name__}"]
+    if len(value) <= _LONGEST_VALUE and " at 0x" not in value:
+        lines.append(f"   :value: {value}")
+    return [*lines, "", *(f"   {line}" for line in comment(module, name)), ""]
+
+
+def comment(module, name):
+    """The lines of the `#:` comment of a constant, wherever in the module's folder it is defined."""
+    inside = getattr(module, "__path__", None)
+    names = [module.__name__, *(f"{module.__name__}.{one.name}" for one in pkgutil.iter_modules(inside or []))]
+    for one in names:
+        found = ModuleAnalyzer.for_module(one).find_attr_docs().get(("", name))
+        if found:
+            return found
+    return []

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["cluster", "diagnose"]
 
+# With fewer components than this the last one may still tell types apart.
+_FEWEST_WITH_NOISE = 20
+
 
 def cluster(
     adata: AnnData,
@@ -27,6 +30,7 @@ def cluster(
     use_rep: str | None = None,
     neighbors_key: str | None = None,
     metric: str = "euclidean",
+    denoise: bool = True,
     key_added: str = "evencut",
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -49,6 +53,10 @@ def cluster(
         Cluster the neighbour graph that `scanpy.pp.neighbors` left instead: `"neighbors"`, or its `key_added`.
     metric : str, default="euclidean"
         As in :class:`evencut.KernelClustering`.
+    denoise : bool, default=True
+        Take the noise off principal components: noise adds the same variance to each of them, about that of the last,
+        so that much is taken off the variance of every one. Does nothing to other spaces than `"X_pca"`, nor where
+        there are fewer than 20 components. Small types, which few components tell apart, gain most.
     key_added : str, default="evencut"
     random_state : int, default=0
     n_jobs : int or None, default=None
@@ -82,7 +90,8 @@ def cluster(
     model.set_params(**options)
     place = None if neighbors_key is not None else _representation(adata, use_rep)
     data = _connectivities(adata, neighbors_key) if neighbors_key is not None else _values(adata, place)
-    model.fit(data)
+    denoised = denoise and place == "X_pca" and data.shape[1] >= _FEWEST_WITH_NOISE
+    model.fit(_less_noise(data) if denoised else data)
     names = [str(k) for k in range(model.n_clusters_)]
     adata.obs[key_added] = pd.Categorical.from_codes(model.labels_, categories=names)
     adata.uns[key_added] = {
@@ -91,6 +100,7 @@ def cluster(
             "use_rep": str(place),
             "neighbors_key": str(neighbors_key),
             "metric": metric,
+            "denoise": bool(denoised),
             "random_state": random_state,
         },
         "n_clusters": int(model.n_clusters_),
@@ -152,6 +162,16 @@ def _values(adata: Any, place: str | None) -> Any:
     if sparse.issparse(values):
         return sparse.csr_array(values)
     return np.asarray(values)
+
+
+def _less_noise(components: Any) -> Any:
+    """Principal components with the variance of the last taken off each: what noise adds to all of them alike."""
+    variance = components.var(axis=0, dtype=np.float64)
+    kept = variance > variance[-1]
+    if not kept.any():
+        return components
+    share = np.sqrt(1 - variance[-1] / variance[kept])
+    return components[:, kept] * share.astype(components.dtype)
 
 
 def _connectivities(adata: Any, neighbors_key: str) -> sparse.csr_array:

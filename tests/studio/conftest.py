@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -16,17 +15,6 @@ pytest.importorskip("fastapi", reason="the studio needs fastapi and uvicorn: mak
 httpx = pytest.importorskip("httpx", reason="the studio's tests need httpx: make test installs it")
 
 START_S = 400
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-# Headless, without graphics hardware, and silent towards the network.
-BROWSER_FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 class RunningStudio:
@@ -167,16 +155,3 @@ def tab(studio):
     yield opened
     opened.client.delete(opened.base)
     opened.client.close()
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """The system's Chromium, driven by Playwright."""
-    api = pytest.importorskip("playwright.sync_api", reason="browser tests need playwright: make test installs it")
-    program = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
-    if program is None:
-        pytest.skip("browser tests need Chromium: apt-get install chromium")
-    with api.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=program, args=BROWSER_FLAGS)
-        yield started
-        started.close()

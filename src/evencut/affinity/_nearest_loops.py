@@ -9,7 +9,7 @@ from numba import njit
 
 from .compiled import compiled
 
-__all__ = ["keep_nearest", "pair_distances", "sort_pairs"]
+__all__ = ["keep_nearest", "pair_distances", "sort_pairs", "subtract_products"]
 
 
 @compiled
@@ -34,6 +34,22 @@ def keep_nearest(scores, offsets, first, rows, best, indices):
                 best[row, place] = score
                 indices[row, place] = first + j
                 worst = best[row, n_kept - 1]
+
+
+@compiled
+def subtract_products(rows, columns, scores):
+    """Take the products of sparse rows with all points off the scores; `columns` holds the points by feature.
+
+    Both come as (indptr, indices, data). Every score is a sum over the features in the order of the row.
+    """
+    indptr, features, values = rows
+    starts, points, weights = columns
+    for row in range(len(indptr) - 1):
+        mine = scores[row]
+        for entry in range(indptr[row], indptr[row + 1]):
+            feature, value = features[entry], values[entry]
+            for place in range(starts[feature], starts[feature + 1]):
+                mine[points[place]] -= value * weights[place]
 
 
 # Sums may be taken in any order, so that several terms are added at a time; it is the same order for every pair.

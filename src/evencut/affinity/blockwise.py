@@ -25,8 +25,8 @@ __all__ = ["BlockwiseAffinity", "GaussianBlocks", "fits_in_memory", "free_memory
 # One block of rows is to stay near the cache: larger ones are slower, smaller ones pay for their calls.
 _BLOCK_BYTES = 1 << 23
 _FREE_SHARE = 0.25
-# Every step over all pairs of more points takes several seconds a core.
-_MOST_POINTS = 30_000
+# A fit with all pairs of more points takes more than a minute on one core.
+_MOST_POINTS = 25_000
 
 
 class BlockwiseAffinity(Affinity):

@@ -33,19 +33,12 @@ def exact_scale(X: NDArray[np.floating], names: Sequence[Any] | None = None) -> 
     True
     """
     size = X.dtype.itemsize
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
-        span = float((high / 4 - low / 4).max() * 4) if np.isfinite(high / 4 - low / 4).all() else np.inf
-        largest = float(max(abs(low).max(), abs(high).max()))
-    wide = span if np.isfinite(span) else largest
-    if wide == 0 or (wide <= _LARGEST[size] and largest <= _LARGEST[size] and wide >= 1 / _LARGEST[size]):
-        typical = wide
-    else:
-        typical = _typical_length(X)
-    if wide > 0 and typical / wide < _SMALLEST[size] / 1e-10:
-        _refuse(X, names, typical)
-    if wide == 0 or (wide <= _LARGEST[size] and largest <= _LARGEST[size] and typical >= _SMALLEST[size]):
+    wide, largest = _extent(X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64))
+    if _is_usual(wide, largest, size):
         return 1.0
+    typical = _typical_length(X)
+    if typical / wide < _SMALLEST[size] / 1e-10:
+        _refuse(X, names, typical)
     scale = float(2.0 ** np.clip(np.round(np.log2(wide) - np.log2(_SPAN[size])), -1000, 1000))
     if largest > _LARGEST[size] * scale:
         column = int(np.abs(X).max(axis=0).argmax())
@@ -65,8 +58,9 @@ def spans_usual_range(low: NDArray[np.float64], high: NDArray[np.float64], size:
     >>> spans_usual_range(np.zeros(1), np.ones(1), 4), spans_usual_range(np.zeros(1), np.full(1, 1e30), 4)
     (True, False)
     """
-    wide, largest = float((high - low).max()), float(max(np.abs(low).max(), np.abs(high).max()))
-    return largest <= _LARGEST[size] and (wide == 0 or 1 / _LARGEST[size] <= wide)
+    wide, largest = _extent(low, high)
+    # Points that are all the same are as they should be only where they can be squared.
+    return largest <= _LARGEST[size] and _is_usual(wide, largest, size)
 
 
 def check_magnitude(X: NDArray[np.floating], names: Sequence[Any] | None = None) -> None:
@@ -104,6 +98,17 @@ def shrink_far(X: NDArray[np.floating], centre: NDArray[np.floating], radius: fl
     length = np.abs(offset).max(axis=1, keepdims=True)
     near[far] = centre + offset / length * limit
     return near
+
+
+def _extent(low: NDArray[np.float64], high: NDArray[np.float64]) -> tuple[float, float]:
+    """The widest span of a column and the largest value; spans by halves, since a whole one may be no float."""
+    span = 2 * float((high / 2 - low / 2).max())
+    return min(span, float(np.finfo(float).max)), float(max(np.abs(low).max(), np.abs(high).max()))
+
+
+def _is_usual(wide: float, largest: float, size: int) -> bool:
+    """Whether squared distances can be computed in floats of `size` bytes as the values are."""
+    return wide == 0 or (_SMALLEST[size] <= wide and max(wide, largest) <= _LARGEST[size])
 
 
 def _typical_length(X: NDArray[np.floating]) -> float:

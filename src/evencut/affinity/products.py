@@ -187,9 +187,14 @@ class SparseProducts:
         return np.concatenate([part[0] for part in found]), np.concatenate([part[1] for part in found])
 
     def _block(self, queries: sparse.csr_array, n_neighbors: int) -> _Found:
-        from ._nearest_loops import keep_nearest
+        from ._nearest_loops import keep_nearest, subtract_products
 
-        scores = -(queries.astype(np.float64) @ self._columns).toarray()
+        # By hand: most scores are not zero, and a sparse product would first gather them as a sparse matrix.
+        scores = np.zeros((queries.shape[0], self.X.shape[0]))
+        mine, columns = queries.astype(np.float64), self._columns
+        subtract_products(
+            (mine.indptr, mine.indices, mine.data), (columns.indptr, columns.indices, columns.data), scores
+        )
         best = np.full((queries.shape[0], n_neighbors), np.inf)
         indices = np.full(best.shape, -1, dtype=np.int64)
         keep_nearest(scores, self._halves, 0, np.arange(len(best)), best, indices)

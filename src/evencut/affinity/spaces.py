@@ -17,6 +17,7 @@ __all__ = [
     "MetricPoints",
     "SparsePoints",
     "check_distances",
+    "check_finite",
     "check_not_negative",
     "coordinates",
     "is_dense",
@@ -239,6 +240,29 @@ def unit_rows(X: Any) -> Any:
             "metric='cosine'; leave such rows out, or use metric='euclidean'."
         )
     return normalize(X)
+
+
+def check_finite(X: Any) -> Any:
+    """A sparse matrix as it is, once it is seen to hold no NaN and no infinity; anything else is left to others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> check_finite(sparse.csr_array(np.eye(2))).nnz
+    2
+    """
+    if sparse.issparse(X) and X.dtype.kind == "f":
+        entries = X.tocoo()
+        bad = np.flatnonzero(~np.isfinite(entries.data))
+        if bad.size:
+            first = bad[np.lexsort((entries.col[bad], entries.row[bad]))[0]]
+            what = "NaN" if np.isnan(entries.data[first]) else "infinity"
+            raise ValueError(
+                f"X contains {what} in row {entries.row[first]}, column {entries.col[first]} ({bad.size} values that "
+                "are no numbers); fill them in or leave those rows out."
+            )
+    return X
 
 
 def check_distances(table: NDArray[np.floating]) -> NDArray[np.floating]:

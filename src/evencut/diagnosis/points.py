@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from ..affinity import METRICS, SCALES, PreparedPoints, check_distances, coordinates, is_dense, prepare
+from ..affinity import METRICS, SCALES, PreparedPoints, check_distances, check_finite, coordinates, is_dense, prepare
 
 __all__ = ["LabelledPoints", "fitted_points", "labelled_points"]
 
@@ -135,7 +135,7 @@ def _checked_points(X: Any, metric: str) -> Any:
         return coordinates(X)
     sparse = "csr" if metric in ("euclidean", "cosine") else False
     kinds = [np.float64, np.float32]
-    rows = check_array(X, accept_sparse=sparse, dtype=kinds, ensure_min_samples=_FEWEST, input_name="X")
+    rows = check_array(check_finite(X), accept_sparse=sparse, dtype=kinds, ensure_min_samples=_FEWEST, input_name="X")
     return check_distances(rows) if metric == "precomputed" else rows
 
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import validate_data
 
-from ..affinity import METRICS, SparsePoints, check_distances, is_dense
+from ..affinity import METRICS, SparsePoints, check_distances, check_finite, is_dense
 from ..io import as_rows
 from ..kernels import KERNELS, Kernel
 
@@ -80,7 +80,7 @@ def check_points(
     refuse_dask(X, type(estimator).__name__)
     X = validate_data(
         estimator,
-        as_rows(X),
+        check_finite(as_rows(X)),
         reset=reset,
         accept_sparse=_accepted_sparse(pairwise, metric),
         dtype=list(dtype) if isinstance(dtype, tuple) else dtype,

@@ -1,4 +1,7 @@
-"""Parquet and Feather through pyarrow: columns of numbers and of words, never the index that pandas saved along."""
+"""Parquet, Feather and Arrow files through pyarrow: columns of numbers and of words, never the index of pandas.
+
+Arrow tables come as files (Feather is one) and as streams, which Hugging Face's `datasets` saves; both are read.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,24 @@ from numpy.typing import NDArray
 from .cells import Column, is_missing
 from .errors import TableError, one_line, require_pyarrow
 
+# How a stream of Arrow begins; a file begins with its name.
+_STREAM_MARK = b"\xff\xff\xff\xff"
+
 __all__ = ["arrow_column", "damage_is_told", "is_numeric", "read_arrow", "without_index"]
 
 
 def read_arrow(path: str | Path, kind: str) -> Any:
-    """The whole table of a Parquet or Feather file."""
+    """The whole table of a Parquet, Feather or Arrow file."""
     with damage_is_told(path, kind):
         if kind == "parquet":
             with require_pyarrow("pyarrow.parquet").ParquetFile(path) as file:
                 return file.read()
+        with open(path, "rb") as start:
+            is_stream = start.read(len(_STREAM_MARK)) == _STREAM_MARK
+        if is_stream:
+            pyarrow = require_pyarrow("pyarrow", "Arrow files")
+            with pyarrow.OSFile(str(path)) as file, pyarrow.ipc.open_stream(file) as stream:
+                return stream.read_all()
         return require_pyarrow("pyarrow.feather", "Feather files").read_table(path, memory_map=False)
 
 

@@ -20,6 +20,7 @@ from .arrow import damage_is_told, is_numeric, without_index
 from .columns import choose_columns
 from .errors import TableError, one_line, require_pyarrow
 from .sources import kind_and_compression
+from .vectors import is_list_type, list_names, list_values
 
 __all__ = ["NpyRows", "OpenedFile", "RowGroups", "expand", "open_file"]
 
@@ -33,7 +34,7 @@ class OpenedFile:
     Parameters
     ----------
     names : list of str
-        Its columns, those that were asked for.
+        Its columns, those that were asked for; a column of vectors is one for each of their numbers.
     parts : list of (RowGroups or NpyRows, int)
         What reads each part, and how many rows it has.
     """
@@ -60,11 +61,14 @@ class RowGroups:
         parquet = require_pyarrow("pyarrow.parquet")
         with damage_is_told(f"{self.path} ({self.words()})"), parquet.ParquetFile(self.path) as file:
             table = file.read_row_groups(self.groups, columns=list(self.columns), use_threads=False)
-        arrays = [column.to_numpy() for column in table.select(self.columns).columns]
+        arrays = [_numbers(name, table.column(name)) for name in self.columns]
+        if len(arrays) == 1 and arrays[0].ndim == 2:
+            return arrays[0]
         dtype = np.result_type(*{array.dtype for array in arrays})
-        rows = np.empty((table.num_rows, len(arrays)), dtype=dtype if dtype.kind in "biuf" else np.float64)
-        for place, array in enumerate(arrays):
-            rows[:, place] = array
+        widths = [1 if array.ndim == 1 else array.shape[1] for array in arrays]
+        rows = np.empty((table.num_rows, sum(widths)), dtype=dtype if dtype.kind in "biuf" else np.float64)
+        for end, width, array in zip(np.cumsum(widths), widths, arrays):
+            rows[:, end - width : end] = array.reshape(len(array), -1)
         return rows
 
 
@@ -122,15 +126,12 @@ def expand(pattern: str | Path | Sequence[str | Path]) -> list[Path]:
 def _open_parquet(path: Path, columns: Sequence[str] | None) -> OpenedFile:
     with damage_is_told(path), require_pyarrow("pyarrow.parquet").ParquetFile(path) as file:
         meta, schema = file.metadata, file.schema_arrow
-    named = [name for name in columns or () if name in schema.names]
-    features = without_index(schema)
-    features = [name for name in schema.names if name in features or name in named]
-    names = [features[place] for place in choose_columns(columns, features, str(path))]
-    for name in names:
-        kind = schema.field(name).type
-        if not is_numeric(kind) or require_pyarrow().types.is_decimal(kind):
-            raise TableError(f"{path}: column {name!r} holds {kind}, not numbers; choose others with columns=.")
-    _check_rows(path, meta.num_rows)
+        named = [name for name in columns or () if name in schema.names]
+        features = without_index(schema)
+        features = [name for name in schema.names if name in features or name in named]
+        names = [features[place] for place in choose_columns(columns, features, str(path))]
+        _check_rows(path, meta.num_rows)
+        shown = [one for name in names for one in _columns_shown(file, path, name, schema.field(name).type)]
     parts: list[tuple[Any, int]] = []
     groups: list[int] = []
     n_rows = 0
@@ -142,7 +143,22 @@ def _open_parquet(path: Path, columns: Sequence[str] | None) -> OpenedFile:
         groups.append(group)
         n_rows += size
     parts.append((RowGroups(os.path.abspath(path), tuple(groups), tuple(names)), n_rows))
-    return OpenedFile(names, parts)
+    return OpenedFile(shown, parts)
+
+
+def _columns_shown(file: Any, path: Path, name: str, kind: Any) -> list[str]:
+    """A column of numbers itself; of vectors, as many as the first one has numbers."""
+    if is_list_type(kind):
+        first = next(file.iter_batches(batch_size=1, columns=[name])).column(0)
+        return list_names(name, list_values(name, first).shape[1])
+    if not is_numeric(kind) or require_pyarrow().types.is_decimal(kind):
+        raise TableError(f"{path}: column {name!r} holds {kind}, not numbers; choose others with columns=.")
+    return [name]
+
+
+def _numbers(name: str, column: Any) -> NDArray[Any]:
+    """The numbers of a column, or the vectors in it as rows."""
+    return list_values(name, column) if is_list_type(column.type) else column.to_numpy()
 
 
 def _open_npy(path: Path, columns: Sequence[str] | None) -> OpenedFile:

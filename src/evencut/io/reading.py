@@ -19,7 +19,7 @@ from .errors import TableError, some
 from .preparation import Frame, Preparation, Table, prepare
 from .rows import Rows, open_rows
 from .sources import Source
-from .vectors import is_list_type, list_values
+from .vectors import is_list_type, list_names, list_values
 
 __all__ = ["read_labels", "read_table"]
 
@@ -42,7 +42,8 @@ def read_table(
     Parameters
     ----------
     source : str, Path or Source
-        CSV (with any separator, `.gz` or `.zst` too), JSON lines, Parquet, Feather, NPY or NPZ.
+        CSV (with any separator, `.gz` or `.zst` too), JSON lines, Parquet, Feather, Arrow (as file or stream), NPY
+        or NPZ.
     columns : sequence of str, optional
         Names of the columns to keep, their numbers counted from 1, or ranges of numbers; all of them otherwise.
     without : str, optional
@@ -192,18 +193,31 @@ def _arrow_frame(source: Source, wanted: _Wanted) -> Frame:
     # A column that is asked for by name is taken, also if it is the index; numbers count what is left.
     named = [name for name in wanted.columns or () if name in table.column_names and name not in features]
     features = [name for name in table.column_names if name in features or name in named]
-    places = wanted.places(features)
-    columns = [part for place in places for part in _arrow_columns(features[place], table.column(features[place]))]
+    if wanted.like is None:
+        features = [features[place] for place in wanted.places(features)]
+    else:
+        features = _as_the_model_calls_them(table, features, wanted.like.columns)
+    columns = [part for name in features for part in _arrow_columns(name, table.column(name))]
+    if wanted.like is not None:
+        columns = [columns[place] for place in wanted.places([column.name for column in columns])]
     if not columns:
         raise TableError(f"{source.name} has no columns.")
     return Frame(source.name, columns)
+
+
+def _as_the_model_calls_them(table: Any, features: list[str], wanted: Sequence[str]) -> list[str]:
+    """The columns a model was made from; it knows the numbers of vectors by name. All columns if there are none."""
+    first = {one.rpartition("[")[0] for one in wanted}
+    vectors = {name for name in features if name in first and is_list_type(table.schema.field(name).type)}
+    return [name for name in features if name in vectors or name in wanted] or features
 
 
 def _arrow_columns(name: str, values: Any) -> list[Column]:
     """A column of the table, or those of the vectors in it."""
     if not is_list_type(values.type):
         return [arrow_column(name, values)]
-    return [Column(f"{name}[{i}]", numbers) for i, numbers in enumerate(list_values(name, values).T)]
+    rows = list_values(name, values)
+    return [Column(one, numbers) for one, numbers in zip(list_names(name, rows.shape[1]), rows.T)]
 
 
 def _array_frame(source: Source, wanted: _Wanted, key: str | None) -> Frame:

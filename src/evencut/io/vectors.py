@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from .errors import TableError
 
-__all__ = ["as_rows", "is_list_type", "list_values"]
+__all__ = ["as_rows", "is_list_type", "list_names", "list_values"]
 
 
 def as_rows(X: Any) -> Any:
-    """A table whose columns hold vectors as one array of numbers; anything else as it is.
+    """A table whose columns hold vectors as one array of numbers; anything else as it is, save lists of unequal length.
 
     Taken are Arrow tables and columns, pandas and polars frames, and series of lists. Columns of numbers beside the
     vectors become columns of the array too, in the order of the table.
@@ -39,6 +39,8 @@ def as_rows(X: Any) -> Any:
         return _from_polars(X)
     if module == "pandas":
         return _from_pandas(X)
+    if isinstance(X, list | tuple) and X and all(isinstance(row, list | tuple | np.ndarray) for row in X):
+        _check_even("X", np.array([np.size(row) for row in X]))
     return X
 
 
@@ -49,6 +51,17 @@ def is_list_type(kind: Any) -> bool:
     types = pyarrow.types
     is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
     return is_list and (types.is_integer(kind.value_type) or types.is_floating(kind.value_type))
+
+
+def list_names(name: str, n_numbers: int) -> list[str]:
+    """What the columns are called that a column of vectors becomes.
+
+    Examples
+    --------
+    >>> list_names("embedding", 2)
+    ['embedding[0]', 'embedding[1]']
+    """
+    return [f"{name}[{i}]" for i in range(n_numbers)]
 
 
 def list_values(name: str, column: Any) -> NDArray[np.floating]:
@@ -81,7 +94,8 @@ def _stacked(columns: dict[str, Any]) -> NDArray[np.floating]:
         if is_list_type(kind):
             parts.append(list_values(name, column))
         elif pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind) or pyarrow.types.is_boolean(kind):
-            parts.append(np.asarray(column.cast(pyarrow.float64(), safe=False))[:, None])
+            exact = pyarrow.float32() if kind in (pyarrow.float16(), pyarrow.float32()) else pyarrow.float64()
+            parts.append(np.asarray(column.cast(exact, safe=False))[:, None])
         else:
             raise TableError(f"column {name!r} is {kind}, not numbers or vectors; leave it out: table.select([...]).")
     if not parts:
@@ -102,7 +116,12 @@ def _from_pandas(X: Any) -> Any:
     parts = []
     for name, column in columns.items():
         if not _holds_lists(column):
-            parts.append(column.to_numpy(dtype=np.float64, na_value=np.nan)[:, None])
+            stored = getattr(column.dtype, "numpy_dtype", column.dtype)
+            exact = np.float32 if stored == np.float32 else np.float64
+            parts.append(column.to_numpy(dtype=exact, na_value=np.nan)[:, None])
+            continue
+        if hasattr(column.array, "__arrow_array__"):
+            parts.append(list_values(name, column.array.__arrow_array__()))
             continue
         vectors = list(column)
         missing = [row for row, vector in enumerate(vectors) if not hasattr(vector, "__len__")]

@@ -251,7 +251,8 @@ def plot_selection(selection: Any, ax: Any = None) -> Any:
         ax.plot([t.n_clusters for t in tried], [t.score for t in tried], "o-", color=PALETTE[0])
         best = selection.numbers[0]
         ax.set(xlabel="number of clusters", ylabel="leak against one cluster more, and agreement (lower is better)")
-        ax.plot([best.n_clusters], [best.score], "o", markersize=14, fillstyle="none", color=PALETTE[7])
+        ink = ax.xaxis.label.get_color()  # seen on a dark ground, too
+        ax.plot([best.n_clusters], [best.score], "o", markersize=14, fillstyle="none", color=ink)
         return ax
     names = [f"{c.family}, {c.kind}" + (f", {c.scale}" if c.scale else "") for c in selection.candidates]
     image = ax.imshow(selection.agreements, vmin=0, vmax=1, cmap="cividis")

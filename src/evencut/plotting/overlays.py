@@ -65,9 +65,16 @@ class DensityDisplay:
             raise ValueError("a density in the plane needs at least 3 points that do not lie on a line.")
         x, y = _grid(ax)
         density = gaussian_kde(points.T)(np.vstack([x.ravel(), y.ravel()])).reshape(x.shape)
-        self.contours_ = ax.contourf(x, y, density, levels=12, cmap="Greys", alpha=0.6, zorder=0)
+        self.contours_ = ax.contourf(x, y, density, levels=12, cmap=_shades(), antialiased=False, zorder=0)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def _shades() -> Any:
+    """From nothing to grey: dense is dark on a white ground and light on a dark one."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("shades", [(0.5, 0.5, 0.5, 0.0), (0.4, 0.4, 0.4, 0.75)])
 
 
 class BorderDisplay:

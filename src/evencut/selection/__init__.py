@@ -5,7 +5,7 @@ none of these: partitions found by cuts, by spanning trees and by a mixture err 
 in common is in the data. :mod:`evencut.selection.consensus` has the formula.
 """
 
-from .candidates import Partition, Surroundings, candidates, look_around, neighborhood_sizes
+from .candidates import Neighborhoods, Partition, candidates, look_around, neighborhood_sizes
 from .choose import VOTES, Selected, Selection, agree, select, select_number
 from .consensus import agreement, consensus
 from .number import MAX_CLUSTERS, NumberCandidate, choose_number, rank_numbers, rank_numbers_of_points
@@ -13,11 +13,11 @@ from .number import MAX_CLUSTERS, NumberCandidate, choose_number, rank_numbers, 
 __all__ = [
     "MAX_CLUSTERS",
     "VOTES",
+    "Neighborhoods",
     "NumberCandidate",
     "Partition",
     "Selected",
     "Selection",
-    "Surroundings",
     "agree",
     "agreement",
     "candidates",

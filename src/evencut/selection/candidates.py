@@ -6,7 +6,9 @@ too. Trees: the longest edges of spanning trees. A step multiplies the affinity 
 .. math:: \exp\left(-c K (\log\rho_p - \log\rho_q)^2\right)
 
 with :math:`\rho` the density seen by K neighbours, smoothed over neighbourhoods: differences count in units of the
-standard error :math:`1/\sqrt K` of such a density, so that chance is no border.
+standard error :math:`1/\sqrt K` of such a density, so that chance is no border. The density goes with the radius of the
+neighbourhood to the power of the dimension d, but of :math:`16/d` above four dimensions: there a neighbourhood reaches
+as far as its cluster, and the full power would cut stragglers off and leave no cluster to spare for small ones.
 """
 
 from __future__ import annotations
@@ -26,11 +28,12 @@ from .mixtures import mixture_labels
 from .trees import SpanningTree, join_pieces, spanning_tree
 
 __all__ = [
+    "Neighborhoods",
     "Partition",
-    "Surroundings",
     "affinity_at",
     "candidates",
     "intrinsic_dimension",
+    "log_density",
     "look_around",
     "neighborhood_sizes",
     "stepped",
@@ -47,6 +50,8 @@ _SHARES = (0.25, 0.05, 0.02)
 # Sharpness c of a step in density, and how often the density is averaged over neighbours.
 _STEP = 2.0
 _SMOOTHINGS = 2
+# Dimension up to which a neighbourhood is a small part of a cluster, and the density in it that of a place.
+_LOCAL_DIMENSION = 4.0
 # Mixtures of more components take longer than all the rest, and say little.
 _MOST_COMPONENTS = 100
 _MOST_FEATURES = 1000
@@ -61,7 +66,7 @@ class Partition(NamedTuple):
     labels: NDArray[np.int64]
 
 
-class Surroundings(NamedTuple):
+class Neighborhoods(NamedTuple):
     """The neighbours of points and what hangs on them but not on the number of clusters."""
 
     search: NeighborSearch
@@ -91,7 +96,7 @@ def neighborhood_sizes(n_points: int, n_clusters: int) -> list[int]:
 
 def look_around(
     X: NDArray[np.floating], weights: NDArray[np.floating] | None = None, *, n_jobs: int | None = None
-) -> Surroundings:
+) -> Neighborhoods:
     """Neighbours and trees of the points, for any number of clusters.
 
     Examples
@@ -108,7 +113,7 @@ def look_around(
     table = np.ascontiguousarray(distances[:, near]), np.ascontiguousarray(indices[:, near])
     joins = join_pieces(X, table[1], n_jobs=n_jobs)
     trees = {core: spanning_tree(*table, joins, core, counts) for core in _CORES}
-    return Surroundings(search, counts, distances, indices, intrinsic_dimension(table[0]), trees, {})
+    return Neighborhoods(search, counts, distances, indices, intrinsic_dimension(table[0]), trees, {})
 
 
 def intrinsic_dimension(distances: NDArray[np.float64]) -> float:
@@ -120,7 +125,7 @@ def intrinsic_dimension(distances: NDArray[np.float64]) -> float:
 
 
 def candidates(
-    around: Surroundings, n_clusters: int, *, n_init: int = 2, random_state: int | None = None
+    around: Neighborhoods, n_clusters: int, *, n_init: int = 2, random_state: int | None = None
 ) -> Iterator[Partition]:
     """The partitions of all families into `n_clusters`.
 
@@ -150,7 +155,7 @@ def candidates(
         yield Partition("mixture", "Gaussians", 0, mixture_labels(around.X, around.weights, n_clusters, rng))
 
 
-def affinity_at(around: Surroundings, size: int) -> sparse.csr_array:
+def affinity_at(around: Neighborhoods, size: int) -> sparse.csr_array:
     """The shared-neighbour affinity with `size` neighbours."""
     if size not in around.affinities:
         away, near = around.distances[:, : size + 1], around.indices[:, : size + 1]
@@ -158,14 +163,20 @@ def affinity_at(around: Surroundings, size: int) -> sparse.csr_array:
     return around.affinities[size]
 
 
-def stepped(affinity: sparse.csr_array, around: Surroundings, size: int, sharpness: float = _STEP) -> sparse.csr_array:
+def log_density(around: Neighborhoods, size: int, dimension: float) -> NDArray[np.float64]:
+    """Logarithm, up to a constant, of the density that `size` neighbours show in a space of that dimension."""
+    radius = around.distances[:, size]
+    smallest = radius[radius > 0].min() if (radius > 0).any() else 1.0
+    mass = around.weights[around.indices[:, : size + 1]].sum(axis=1)
+    return np.log(mass) - dimension * np.log(np.maximum(radius, smallest))
+
+
+def stepped(affinity: sparse.csr_array, around: Neighborhoods, size: int, sharpness: float = _STEP) -> sparse.csr_array:
     """The affinity with steps in density taken for borders."""
     from ._consensus_loops import step_down
 
     near = around.indices[:, : size + 1]
-    radius = around.distances[:, size]
-    smallest = radius[radius > 0].min() if (radius > 0).any() else 1.0
-    density = np.log(around.weights[near].sum(axis=1)) - around.dimension * np.log(np.maximum(radius, smallest))
+    density = log_density(around, size, min(around.dimension, _LOCAL_DIMENSION**2 / around.dimension))
     for _ in range(_SMOOTHINGS):
         density = density[near].mean(axis=1)
     data = step_down(affinity.indptr, affinity.indices, affinity.data, density, sharpness * size)

@@ -13,7 +13,7 @@ from ..affinity import AffinityLike
 from ..criteria import normalized_cut
 from ..kernels import Extension, Points, SharedNeighbors
 from ..solvers import SOLVERS, Solution, solve
-from .candidates import Partition, Surroundings, affinity_at, candidates, look_around, neighborhood_sizes
+from .candidates import Neighborhoods, Partition, affinity_at, candidates, look_around, neighborhood_sizes
 from .consensus import agreement, consensus
 from .number import NumberCandidate, choose_number, rank_numbers, rank_numbers_of_points
 
@@ -137,7 +137,7 @@ def select(
 
 
 def agree(
-    around: Surroundings,
+    around: Neighborhoods,
     n_clusters: int,
     *,
     n_init: int = 2,
@@ -179,7 +179,7 @@ def select_number(affinity: AffinityLike, weights: NDArray[np.float64], random_s
 
 
 def _uncompared(
-    around: Surroundings, n_clusters: int, numbers: tuple[NumberCandidate, ...], **how: Any
+    around: Neighborhoods, n_clusters: int, numbers: tuple[NumberCandidate, ...], **how: Any
 ) -> Selected:
     """The kernel's own scale, solved by the solver asked for."""
     kernel, affinity, extension = _kernel_at(around, min(SharedNeighbors().n_neighbors, max(around.n_points - 1, 1)))
@@ -189,7 +189,7 @@ def _uncompared(
     return Selected(kernel, affinity, extension, n_clusters, solution, selection)
 
 
-def _kernel_at(around: Surroundings, size: int) -> tuple[SharedNeighbors, sparse.csr_array, Extension]:
+def _kernel_at(around: Neighborhoods, size: int) -> tuple[SharedNeighbors, sparse.csr_array, Extension]:
     kernel, near = SharedNeighbors(n_neighbors=size), slice(size + 1)
     extension = kernel.extend_from(around.search, around.distances[:, near], around.indices[:, near])
     return kernel, affinity_at(around, size), extension

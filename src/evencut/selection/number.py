@@ -4,16 +4,18 @@ At every scale the graph is cut into many parts, which are merged one by one: on
 :math:`\ell_k` the leak :math:`\max_i cut(S_i)/d(S_i)` of the worst cluster, meant over the scales, and :math:`a_k` the
 consensus of these cuts and of spanning trees (:mod:`evencut.selection.consensus`), the number k is judged by
 
-.. math:: \operatorname{mean}_s \log\frac{\ell_k + \delta}{\ell_{k+1} + \delta} - \tfrac12 \log(a_k + \varepsilon)
+.. math:: \operatorname{mean}_s \log\frac{\ell_k + \delta}{\ell_{k+1} + \delta} - \tfrac34 \log(a_k + \varepsilon)
 
 Too few clusters leave a gap to cut, which costs little more; too many must cut where there is no gap. The answer is 1
-where at the best k neither is clear: nobody agrees and no scale shows a gap.
+where the best k shows no structure: no clear gap, and few agree with it, or not many and its borders are no valleys
+(:mod:`evencut.selection.valleys`). A strand of even density has borders that many agree on, where chance made it thin,
+but they are hardly less dense than the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +24,9 @@ from ..criteria import RatioProblem, normalized_cut
 from ..solvers.merging import merge_levels
 from ..solvers.multilevel import multilevel
 from ..solvers.spectral import cut_embedding, spectral_embedding, unit_rows
-from .candidates import Surroundings, affinity_at
+from .candidates import Neighborhoods, affinity_at, log_density
 from .consensus import agreement, consensus
+from .valleys import densities_of_parts, valley
 
 __all__ = ["MAX_CLUSTERS", "NumberCandidate", "choose_number", "rank_numbers", "rank_numbers_of_points"]
 
@@ -37,10 +40,13 @@ _POINTS_PER_CLUSTER = 8
 _PARTS_PER_CLUSTER = 2.5
 _SMALL_LEAK = 3e-3
 _LITTLE_AGREEMENT = 0.05
-_AGREEMENT = 0.5
-# Less agreement than this together with no clearer gap than that, at the best number, is no structure.
-_AGREED = 0.65
-_CLEAR_GAP = -1.15
+_AGREEMENT = 0.75
+# So clear a gap is structure, and so much agreement; or so much where borders are less dense than the inside by this
+# much, in logarithms. Of single Gaussians, boxes, balls and even strands one in twenty shows as much.
+_CLEAR_GAP = -1.1
+_AGREED = 0.6
+_AGREED_ON_VALLEYS = 0.4
+_VALLEY = 0.2
 
 
 @dataclass(frozen=True)
@@ -52,8 +58,8 @@ class NumberCandidate:
     n_clusters : int
     gap : float
         Logarithm of the leak over that of one cluster more, meant over the scales; negative where there are gaps.
-    clearest_gap : float
-        The lowest over the scales.
+    valley : float
+        How much less dense borders are than the inside, in logarithms; not a number where there are no points.
     agreement : float
         Consensus of cuts and trees, from 0 to 1.
     score : float
@@ -62,14 +68,15 @@ class NumberCandidate:
 
     n_clusters: int
     gap: float
-    clearest_gap: float
+    valley: float
     agreement: float
     score: float
 
     @property
     def is_clear(self) -> bool:
-        """Whether there is structure: partitions agree, or some scale shows a gap."""
-        return self.agreement >= _AGREED or self.clearest_gap <= _CLEAR_GAP
+        """Whether there is structure: a gap, or agreement, of which less will do where there are valleys."""
+        enough = _AGREED_ON_VALLEYS if self.valley >= _VALLEY else _AGREED
+        return self.gap <= _CLEAR_GAP or self.agreement >= enough
 
 
 def choose_number(ranked: Sequence[NumberCandidate]) -> int:
@@ -77,13 +84,15 @@ def choose_number(ranked: Sequence[NumberCandidate]) -> int:
 
     Examples
     --------
-    >>> choose_number([NumberCandidate(4, -0.1, -0.2, 0.2, 0.5)])
+    >>> choose_number([NumberCandidate(4, gap=-0.1, valley=0.0, agreement=0.5, score=0.4)])
     1
+    >>> choose_number([NumberCandidate(4, gap=-0.1, valley=0.7, agreement=0.5, score=0.4)])
+    4
     """
     return ranked[0].n_clusters if ranked and ranked[0].is_clear else 1
 
 
-def rank_numbers_of_points(around: Surroundings, random_state: int | None = None) -> tuple[NumberCandidate, ...]:
+def rank_numbers_of_points(around: Neighborhoods, random_state: int | None = None) -> tuple[NumberCandidate, ...]:
     """The numbers of clusters from 2 to 40, best first, by cuts at three scales and by trees.
 
     Examples
@@ -95,15 +104,16 @@ def rank_numbers_of_points(around: Surroundings, random_state: int | None = None
     3
     """
     sizes = sorted({min(scale, around.n_points - 1) for scale in _SCALES})
-    problems = (normalized_cut(affinity_at(around, size), around.weights) for size in sizes)
-    merged = _merge_down(problems, around.n_points, random_state)
+    graphs = (
+        (normalized_cut(affinity_at(around, size), around.weights), log_density(around, size, around.dimension))
+        for size in sizes
+    )
     found = []
-    for k, (leaks, cuts) in merged.items():
+    for k, merged in _merge_down(graphs, around.n_points, random_state).items():
         trees = [tree.cut(k, share) for tree in around.trees.values() for share in _SHARES]
-        families = ["cut"] * len(cuts) + ["tree"] * len(trees)
-        alike = agreement(np.array(cuts + trees), around.weights)
-        agreed = float(consensus(alike, families, {"cut": 1.0, "tree": 1.0}).max())
-        found.append(_judged(k, leaks, agreed))
+        families = ["cut"] * len(merged.cuts) + ["tree"] * len(trees)
+        alike = agreement(np.array(merged.cuts + trees), around.weights)
+        found.append(merged.judged(k, float(consensus(alike, families, {"cut": 1.0, "tree": 1.0}).max())))
     return _best_first(found)
 
 
@@ -125,32 +135,50 @@ def rank_numbers(problems: Iterable[RatioProblem], random_state: int | None = No
     3
     """
     problems = list(problems)
-    merged = _merge_down(problems, problems[0].n_points, random_state)
+    found = _merge_down(((problem, None) for problem in problems), problems[0].n_points, random_state)
     # With nobody to agree or disagree, the gap alone ranks them, and the best of them is taken.
-    return _best_first([_judged(k, leaks, 1.0) for k, (leaks, _) in merged.items()])
+    return _best_first([merged.judged(k, 1.0) for k, merged in found.items()])
+
+
+@dataclass(frozen=True, eq=False)
+class _Merged:
+    """What was met with one number of clusters, on each graph: leaks of the worst cluster, valleys, partitions."""
+
+    gaps: list[float] = field(default_factory=list)
+    valleys: list[float] = field(default_factory=list)
+    cuts: list[NDArray[np.int64]] = field(default_factory=list)
+
+    def judged(self, k: int, agreed: float) -> NumberCandidate:
+        gap = float(np.mean(self.gaps))
+        score = gap - _AGREEMENT * float(np.log(agreed + _LITTLE_AGREEMENT))
+        return NumberCandidate(k, gap, float(np.mean(self.valleys)) if self.valleys else float("nan"), agreed, score)
 
 
 def _merge_down(
-    problems: Iterable[RatioProblem], n_points: int, random_state: int | None
-) -> dict[int, tuple[list[tuple[float, float]], list[NDArray[np.int64]]]]:
-    """For every k, the leak of its worst cluster and that of k + 1, and its partition, on each graph."""
+    graphs: Iterable[tuple[RatioProblem, NDArray[np.float64] | None]], n_points: int, random_state: int | None
+) -> dict[int, _Merged]:
+    """For every k what merging meets on each graph; valleys where densities come with it."""
     most = min(MAX_CLUSTERS, n_points // _POINTS_PER_CLUSTER)
-    found: dict[int, tuple[list[tuple[float, float]], list[NDArray[np.int64]]]] = {
-        k: ([], []) for k in range(2, most + 1)
-    }
     if most < 2:
         return {}
+    found = {k: _Merged() for k in range(2, most + 1)}
     n_parts = max(min(int(_PARTS_PER_CLUSTER * most), n_points // 3), most + 1)
-    for problem in problems:
-        finer = np.inf
-        for level in merge_levels(problem, _parts(problem, n_parts, random_state), 2):
+    for problem, density in graphs:
+        parts = np.unique(_parts(problem, n_parts, random_state), return_inverse=True)[1].astype(np.int64)
+        graph = problem.matrix.graph
+        ground = None if density is None or graph is None else densities_of_parts(graph, density, parts)
+        finer = 1.0
+        for level in merge_levels(problem, parts, 2):
             n_clusters = len(level.weight)
             leak = float(np.max(1.0 - level.inside / level.weight))
             if n_clusters <= most:
-                found[n_clusters][0].append((leak, finer))
-                found[n_clusters][1].append(level.labels())
+                here = found[n_clusters]
+                here.gaps.append(float(np.log((leak + _SMALL_LEAK) / (min(finer, 1.0) + _SMALL_LEAK))))
+                here.cuts.append(level.labels())
+                if ground is not None:
+                    here.valleys.append(valley(ground, level.owner))
             finer = leak
-    return {k: both for k, both in found.items() if both[0]}
+    return {k: merged for k, merged in found.items() if merged.gaps}
 
 
 def _parts(problem: RatioProblem, n_parts: int, random_state: int | None) -> NDArray[np.int64]:
@@ -159,13 +187,6 @@ def _parts(problem: RatioProblem, n_parts: int, random_state: int | None) -> NDA
         return multilevel(problem, n_parts, n_init=2, n_runs=1, random_state=random_state)[0]
     rng = np.random.default_rng(random_state)
     return cut_embedding(unit_rows(spectral_embedding(problem.matrix, n_parts // 2, rng)[1]), n_parts, rng)
-
-
-def _judged(k: int, leaks: list[tuple[float, float]], agreed: float) -> NumberCandidate:
-    gaps = [float(np.log((leak + _SMALL_LEAK) / (min(finer, 1.0) + _SMALL_LEAK))) for leak, finer in leaks]
-    gap = float(np.mean(gaps))
-    score = gap - _AGREEMENT * float(np.log(agreed + _LITTLE_AGREEMENT))
-    return NumberCandidate(k, gap, min(gaps), agreed, score)
 
 
 def _best_first(found: list[NumberCandidate]) -> tuple[NumberCandidate, ...]:

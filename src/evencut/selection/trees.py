@@ -1,7 +1,8 @@
 """Clusters of a spanning tree: cut its longest edges, as long as enough points are left on both sides.
 
 Lengths are mutual-reachability distances, so that a lone point between two clusters is no bridge; the tree is that of
-a table of neighbours, its pieces joined by their nearest points.
+a table of neighbours, its pieces joined by their nearest points. A part must hold a neighbourhood, the point and those
+its core distance reaches to: fewer points are as far from each other as from the rest, and no cluster of that density.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ class SpanningTree(NamedTuple):
         Weight of the points that hang on each place, its own included.
     longest_first : ndarray of shape (n,)
         The places by falling length of the edge above.
+    core : int
+        Neighbour that core distances reach to.
     """
 
     place: NDArray[np.int64]
@@ -45,9 +48,11 @@ class SpanningTree(NamedTuple):
     end: NDArray[np.int64]
     branch: NDArray[np.float64]
     longest_first: NDArray[np.int64]
+    core: int
 
     def cut(self, n_clusters: int, share: float) -> NDArray[np.int64]:
-        """Labels of k parts: the longest edges are cut that leave `share` of an average cluster on both sides.
+        """Labels of k parts: the longest edges are cut that leave `share` of an average cluster on both sides, and no
+        less than a neighbourhood.
 
         Where these are too few, half the share will do for the rest of the cuts, and so on.
         """
@@ -55,7 +60,8 @@ class SpanningTree(NamedTuple):
 
         if not 1 <= n_clusters <= len(self.place):
             raise ValueError(f"n_clusters={n_clusters} must be between 1 and the number of points, {len(self.place)}.")
-        fewest = share * self.branch[0] / n_clusters
+        neighborhood = (self.core + 1) * self.branch[0] / len(self.place)
+        fewest = max(share * self.branch[0] / n_clusters, neighborhood)
         part = cut_longest(self.parent, self.end, self.longest_first, self.branch.copy(), n_clusters, fewest)
         return part[self.place]
 
@@ -99,7 +105,7 @@ def spanning_tree(
     order, parent, end, above, branch = depth_first(edges, length, weights)
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
-    return SpanningTree(place, parent, end, branch, np.argsort(-above, kind="stable"))
+    return SpanningTree(place, parent, end, branch, np.argsort(-above, kind="stable"), core)
 
 
 def join_pieces(X: NDArray[np.floating], indices: NDArray[np.integer], *, n_jobs: int | None = None) -> Joins:

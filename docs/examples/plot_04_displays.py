@@ -2,8 +2,8 @@
 Density, borders, energy: three displays
 ========================================
 
-Is a cluster merely the densest spot? Where would a new point go? Did the solver settle? Each display makes its own
-figure in a notebook, or draws on axes you give it.
+Is a cluster merely the densest spot? Where would a new point go? Did the solver settle?
+Each display makes its own figure in a notebook, or draws on axes you give it.
 """
 
 import matplotlib.pyplot as plt
@@ -17,8 +17,11 @@ X, _ = make_clumped_moons(600, clump=0.5, random_state=0)
 biased = KernelKMeans(2, kernel=Gaussian(0.1), random_state=0).fit(X)
 even = KernelKMeans(2, kernel=KNN(10), random_state=0).fit(X)
 
-figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
-DensityDisplay.from_estimator(biased, X, ax=axes[0], title="a cluster that is the mode", legend=False, s=8)
-BorderDisplay.from_estimator(even, X, ax=axes[1], title="borders of an even clustering", legend=False, s=8)
+figure, axes = plt.subplots(1, 3, figsize=(8.8, 2.6), layout="constrained")
+style = dict(legend=False, s=5)
+DensityDisplay.from_estimator(biased, X, ax=axes[0], title="the mode", **style)
+BorderDisplay.from_estimator(even, X, ax=axes[1], title="even borders", **style)
 EnergyDisplay.from_estimator(biased, ax=axes[2])
-axes[2].set_title("energy of the solver")
+axes[2].set_title("energy")
+for ax in axes[:2]:
+    ax.set(xticks=[], yticks=[])

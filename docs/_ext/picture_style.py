@@ -1,0 +1,40 @@
+"""How pictures look on a page: no ground of their own, and lines of a grey that light and dark pages both show."""
+
+#: Tells apart from white and from the dark theme's ground alike (contrast 4 or more with both).
+INK = "#7a7a7a"
+
+STYLE = {
+    "savefig.transparent": True,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "legend.framealpha": 0.0,
+    "legend.labelcolor": INK,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "axes.edgecolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "grid.color": INK,
+    "font.size": 10.5,
+    "axes.titlesize": 11,
+    "svg.hashsalt": "evencut",
+}
+
+
+def apply():
+    """Draw in this style from now on, without a window."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    matplotlib.rcdefaults()
+    matplotlib.use("agg")
+    matplotlib.rcParams.update(STYLE)
+
+
+def reset(gallery_conf, name):
+    """Begin an example of the gallery in this style, with no figure open."""
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+    apply()

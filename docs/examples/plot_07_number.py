@@ -1,0 +1,25 @@
+"""
+How many clusters?
+==================
+
+``n_clusters="auto"`` compares numbers of clusters: how much leaks between clusters
+compared with one cluster more, and how well different principles agree. The lowest score
+is taken.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import make_blobs
+
+from evencut import KernelClustering
+from evencut.plotting import ClusterDisplay, plot_selection
+
+X, _ = make_blobs([300, 150, 80, 40, 20], cluster_std=0.7, random_state=4)
+model = KernelClustering("auto", random_state=0).fit(X)
+print(f"{model.n_clusters_} clusters of {np.bincount(model.labels_)} points")
+
+figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.8), layout="constrained")
+ClusterDisplay.from_estimator(model, X, ax=axes[0], legend=False, s=10)
+axes[0].set(title=f"{model.n_clusters_} clusters found", xticks=[], yticks=[])
+plot_selection(model.selection_, ax=axes[1])
+axes[1].set(title="what was compared", ylabel="score (lower is better)")
