@@ -1,19 +1,16 @@
 """How many clicks does a cut-out take? The field's measure, NoC@85 and NoC@90, for evencut and its peers.
 
-    python -m benchmarks.clicks --data DIR [--jobs 2] [--subset N] [--part ours|peers|tuning] [--pictures DIR]
-                                [--kept DIR]
+    python -m benchmarks.clicks --data DIR [--jobs 2] [--subset N] [--part ours|peers|tuning|large|folder]
+                                [--pictures DIR] [--kept DIR]
 
 A robot clicks on the deepest point of the largest wrong region, at most 20 times; a click is a disc of radius 5. Noted
 are the intersection over union (IoU) after each click and the number of clicks to .85 and .90; a failure counts 20.
-Writes CLICKS.md; one part alone replaces its own section there. Pictures of photos stay out of the project: they go
-to the folder named. With --kept, photos that an earlier run has measured are not measured again.
+Writes CLICKS.md and the curves clicks.svg; one part alone replaces its own section. Pictures of photos stay out of the
+project: they go to the folder named. With --kept, photos that an earlier run has measured are not measured again.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import pickle
 import time
 import warnings
 from collections.abc import Callable
@@ -24,11 +21,20 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
-from scipy.ndimage import distance_transform_edt, label
 
 from benchmarks.click_methods import PEERS, Evencut
-from benchmarks.segmentation import write_sections
-from evencut.paper.grabcut import find_photos, read_photo
+from benchmarks.click_scale import folder_section, large_section
+from benchmarks.photos import (
+    HALVES,
+    chosen_photos,
+    cross_tuned,
+    kept,
+    listed,
+    photo_parser,
+    worst_part,
+    write_sections,
+)
+from evencut.paper.grabcut import read_photo
 from evencut.segmentation.clock import Clock
 from evencut.segmentation.images import as_image
 from evencut.segmentation.interactive import build_engine
@@ -46,11 +52,13 @@ PUBLISHED = {
     "Euclidean star convexity": 9.2,
     "DIOS, the first deep network, trained": 6.04,
 }
-#: Settings to choose among: how strongly and how far a click speaks.
-GRID = [
-    Settings(click_strength=strength, click_reach=reach)
-    for strength, reach in ((4.0, 5.0), (6.0, 5.0), (4.0, 3.5), (4.0, 7.0))
-]
+#: Settings to choose among, the default first: how strongly and how far a click speaks, how much it may change.
+GRID = {
+    "default": Settings(),
+    "strength 6": Settings(click_strength=6.0),
+    "reach 3.5": Settings(click_reach=3.5),
+    "no patience": Settings(click_patience=1e9),
+}
 
 
 @dataclass
@@ -84,23 +92,16 @@ def intersection_over_union(mask: np.ndarray, truth: np.ndarray) -> float:
 
 def next_click(mask: np.ndarray, truth: np.ndarray) -> tuple[int, int, bool] | None:
     """The deepest point of the largest wrong region, and whether it is object."""
-    wrong = (mask != (truth == 255)) & (truth != 128)
-    parts, n_parts = label(wrong)
-    if not n_parts:
-        return None
-    sizes = np.bincount(parts.ravel())
-    sizes[0] = 0
-    depth = distance_transform_edt(np.pad(parts == sizes.argmax(), 1))[1:-1, 1:-1]
-    y, x = np.unravel_index(int(depth.argmax()), depth.shape)
-    return int(x), int(y), bool(truth[y, x] == 255)
+    found = worst_part(mask, truth)
+    return None if found is None else (found[1], found[2], bool(truth[found[2], found[1]] == 255))
 
 
-def simulate(method, truth: np.ndarray, goal: float = GOALS[-1]) -> Curve:
-    """Click until the goal is reached."""
+def simulate(method, truth: np.ndarray, goal: float = GOALS[-1], most: int = MOST_CLICKS) -> Curve:
+    """Click until the goal is reached, or `most` times."""
     mask = np.zeros(truth.shape, dtype=bool) if method.mask is None else method.mask
     curve = Curve(0.0 if method.mask is None else intersection_over_union(mask, truth), [], [], mask)
     iou = curve.before
-    while iou < goal and len(curve.ious) < MOST_CLICKS:
+    while iou < goal and len(curve.ious) < most:
         click = next_click(mask, truth)
         if click is None:
             break
@@ -141,25 +142,12 @@ def peers(data: Path, name: str) -> dict[str, Curve]:
     return {title: simulate(make(photo.image), photo.truth) for title, make in PEERS.items()}
 
 
-def tune(data: Path, name: str) -> np.ndarray:
-    """NoC@90 of every setting of the grid."""
+def tune(data: Path, name: str) -> list[int]:
+    """NoC@90 of every setting of the grid but the default."""
     warnings.simplefilter("ignore")
     photo = read_photo(data, name)
-    return np.array([simulate(Tuned(photo.image, s), photo.truth).clicks_to(GOALS[-1]) for s in GRID])
-
-
-def kept(measure: Callable, folder: str | None, data: Path, name: str):
-    """What an earlier run found for this photo, or a measurement that later runs will find."""
-    place = None if folder is None else Path(folder) / f"{measure.__name__}-{name}.pickle"
-    if place is not None and place.exists():
-        return pickle.loads(place.read_bytes())
-    found = measure(data, name)
-    if place is not None:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        draft = place.with_suffix(".part")
-        draft.write_bytes(pickle.dumps(found))
-        draft.replace(place)
-    return found
+    others = list(GRID.values())[1:]
+    return [simulate(Tuned(photo.image, setting), photo.truth).clicks_to(GOALS[-1]) for setting in others]
 
 
 def row(title: str, curves: list[Curve]) -> str:
@@ -191,10 +179,16 @@ def ours_section(names: list[str], found: list[dict[str, Curve]]) -> str:
         "",
         *HEAD,
         row("from clicks alone", clicks),
-        *(row(f"from clicks alone, {half} photos", clicks[i::2]) for i, half in enumerate(("even", "odd"))),
+        *(row(f"from clicks alone, {half} photos", clicks[some]) for half, some in HALVES.items()),
         row("after a box", boxes),
         "",
-        f"The first click, which builds the graphs: {np.median(first):.2f} CPU s, at most {first.max():.2f}.",
+        f"The first click, which builds the graphs: {np.median(first):.2f} CPU s, at most {first.max():.2f}: a new",
+        "process first loads its compiled code.",
+        "",
+        "![IoU by number of clicks: the median photo, and the best and worst tenths](clicks.svg)",
+        "",
+        "Sheets of the ten best, median and worst photos with their last masks are written by `--pictures DIR`; the",
+        "photos are not ours to show, so the project holds the curves alone.",
         "",
         "Hardest photos, clicks to .90: " + ", ".join(f"{name} {counts[name]}" for name in hardest) + ".",
         "",
@@ -204,34 +198,59 @@ def ours_section(names: list[str], found: list[dict[str, Curve]]) -> str:
 
 
 def peers_section(found: list[dict[str, Curve]], same: list[dict[str, Curve]]) -> str:
-    lines = ["## Peers, same robot, same photos", "", *HEAD, row("evencut", [photo["clicks"] for photo in same])]
+    lines = [
+        "## Peers, same robot, same photos",
+        "Every method gets the same discs of radius 5, and the rim of the photo for background until one is clicked.",
+        "OpenCV's grabCut also needs a first guess of the object: a disc of a quarter of the photo's diagonal around",
+        "the first click, which the others are not given.",
+        "",
+        *HEAD,
+        row("evencut", [photo["clicks"] for photo in same]),
+    ]
     lines += [row(title, [photo[title] for photo in found]) for title in PEERS]
     return "\n".join(lines) + "\n"
 
 
-def describe(settings: Settings) -> str:
-    return f"strength {settings.click_strength:g}, reach {settings.click_reach:g}"
-
-
-def tuning_section(found: np.ndarray) -> str:
+def tuning_section(found: list[list[int]], default: list[dict[str, Curve]]) -> str:
+    clicks = np.array([[photo["clicks"].clicks_to(GOALS[-1]), *others] for photo, others in zip(default, found)])
+    settings = list(GRID)
     lines = [
         "## Tuning on one half, judging on the other",
-        f"NoC@90 of {len(GRID)} settings on {len(found)} photos; the first is the default.",
+        f"NoC@90 of {len(GRID)} settings on {len(found)} photos.",
         "",
         "| judged on | chosen on the other half | its NoC@90 | the default's | best in hindsight |",
         "|---|---|---|---|---|",
+        *cross_tuned(clicks, settings, default=0),
+        "",
+        listed(settings, clicks),
     ]
-    halves = {"even": slice(0, None, 2), "odd": slice(1, None, 2)}
-    for judged, other in (("even", "odd"), ("odd", "even")):
-        chosen = int(found[halves[other]].mean(axis=0).argmin())
-        here = found[halves[judged]].mean(axis=0)
-        chosen_by = describe(GRID[chosen])
-        lines.append(f"| {judged} photos | {chosen_by} | {here[chosen]:.2f} | {here[0]:.2f} | {here.min():.2f} |")
-    lines += ["", "All photos: " + "; ".join(f"{describe(s)}: {n:.2f}" for s, n in zip(GRID, found.mean(axis=0))) + "."]
     return "\n".join(lines) + "\n"
 
 
-def draw(data: Path, names: list[str], curves: list[Curve], folder: Path) -> None:
+def draw_curves(curves: list[Curve], path: Path) -> None:
+    """IoU by number of clicks: mean, median, and the worst and best tenth of the photos."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    counts = np.arange(1, MOST_CLICKS + 1)
+    table = np.array([[curve.after(n) for n in counts] for curve in curves])
+    low, middle, high = np.quantile(table, (0.1, 0.5, 0.9), axis=0)
+    figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
+    axes.fill_between(counts, low, high, alpha=0.2, label="all but the best and worst tenths")
+    axes.plot(counts, middle, label="median photo")
+    axes.plot(counts, table.mean(axis=0), "--", label="mean")
+    axes.axhline(GOALS[-1], color="grey", linewidth=0.8)
+    axes.set(xlabel="clicks", ylabel="IoU", xlim=(1, MOST_CLICKS), ylim=(0.3, 1), xticks=[1, 3, 5, 10, 15, 20])
+    axes.legend(loc="lower right", frameon=False)
+    # The same numbers give the same file.
+    with plt.rc_context({"svg.hashsalt": "clicks", "svg.fonttype": "none"}):
+        figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+
+
+def draw_masks(data: Path, names: list[str], curves: list[Curve], folder: Path) -> None:
     """Sheets of the ten hardest, ten middling and ten easiest photos with their last masks."""
     from evencut.paper.contact_sheet import save_sheet, save_strip
 
@@ -248,35 +267,31 @@ def draw(data: Path, names: list[str], curves: list[Curve], folder: Path) -> Non
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", default=os.environ.get("EVENCUT_DATA"), help="folder that holds grabcut/")
-    parser.add_argument("--out", default=str(Path(__file__).with_name("CLICKS.md")))
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--subset", type=int, help="only every n-th photo, for a quick look")
-    parser.add_argument("--part", choices=("all", "ours", "peers", "tuning"), default="all")
+    parser = photo_parser(__doc__.splitlines()[0], "CLICKS.md", ("ours", "peers", "tuning", "large", "folder"))
     parser.add_argument("--pictures", help="folder for pictures of the worst, median and best ten")
-    parser.add_argument("--kept", help="folder of what was measured, so that a stopped run goes on")
     options = parser.parse_args()
-    if not options.data:
-        parser.error("name the folder that holds grabcut/ with --data or EVENCUT_DATA")
-    data = Path(options.data)
-    names = find_photos(data)[:: options.subset or 1]
+    data, names = chosen_photos(parser, options)
     sections = {}
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
 
         def measured(measure: Callable) -> list:
             return list(pool.map(partial(kept, measure, options.kept, data), names))
 
-        if options.part != "tuning":
+        if options.part not in ("large", "folder"):
             mine = measured(ours)
-            if options.part != "peers":
-                sections["ours"] = ours_section(names, mine)
+        if options.part in ("all", "ours"):
+            sections["ours"] = ours_section(names, mine)
+            draw_curves([photo["clicks"] for photo in mine], Path(options.out).with_name("clicks.svg"))
             if options.pictures:
-                draw(data, names, [photo["clicks"] for photo in mine], Path(options.pictures))
+                draw_masks(data, names, [photo["clicks"] for photo in mine], Path(options.pictures))
         if options.part in ("all", "peers"):
             sections["peers"] = peers_section(measured(peers), mine)
         if options.part in ("all", "tuning"):
-            sections["tuning"] = tuning_section(np.array(measured(tune)))
+            sections["tuning"] = tuning_section(measured(tune), mine)
+    if options.part in ("all", "large"):
+        sections["large"] = large_section(data, names)
+    if options.part in ("all", "folder"):
+        sections["folder"] = folder_section(data, names)
     print(write_sections(Path(options.out), sections, "Clicks to a cut-out"))
 
 

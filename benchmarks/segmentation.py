@@ -1,6 +1,7 @@
 """Kernel cut beside OpenCV's grabCut on the GrabCut photos: errors, CPU time, memory, strokes, and honest tuning.
 
-    python -m benchmarks.segmentation --data DIR [--jobs 2] [--subset N] [--part errors|tuning]
+    python -m benchmarks.segmentation --data DIR [--jobs 2] [--subset N] [--part errors|opencv|tuning]
+                                      [--kept DIR]
 
 Writes SEGMENTATION.md; one part alone replaces its own section there. Boxes: those of the literature, the same grown by
 0 to 15 % a side at random, and the object's own tight box grown likewise. Every constant is the same for all photos; to
@@ -9,24 +10,32 @@ see what tuning on these very photos is worth, the constants are also chosen on 
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import os
 import platform
-import re
-import subprocess
-import sys
 import time
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
-from scipy.ndimage import binary_erosion, distance_transform_edt, label
+from scipy.ndimage import binary_erosion
 
-from evencut.paper.grabcut import error_rate, find_photos, grown_box, opencv_mask, read_photo, tight_box
+from benchmarks.photos import (
+    HALVES,
+    chosen_photos,
+    cross_tuned,
+    kept,
+    listed,
+    peak_memory,
+    photo_parser,
+    worst_part,
+    write_sections,
+)
+from evencut.paper.grabcut import error_rate, grown_box, opencv_mask, read_photo, tight_box
 from evencut.segmentation import segment
 from evencut.segmentation.clock import Clock
 from evencut.segmentation.images import as_image
@@ -42,25 +51,16 @@ BOXES = {
 }
 
 
-def settings_of(strictness: tuple[float, ...], surcharge: float, smoothness: float) -> Settings:
-    return Settings(strictness=strictness, surcharge=surcharge, smoothness=smoothness)
-
-
-DEFAULT = Settings()
-SMOOTHNESS = DEFAULT.auto_smoothness["entropy", "contrast"]
-
-#: The three constants that matter most: all pairs of the first two, and the third around its default.
+#: The two constants that say how a box is read: what object pixels pay, and how that grows towards the corners.
 GRID = [
-    settings_of(strictness, surcharge, 16.0)
-    for strictness, surcharge in itertools.product(
-        [(0.6, 0.4, 0.25), (0.5, 0.4, 0.25), (0.4, 0.25)], [0.2, 0.3, 0.4]
-    )
-] + [settings_of((0.5, 0.4, 0.25), 0.3, smoothness) for smoothness in (8.0, 11.0, 23.0)]
+    Settings(surcharge=surcharge, centrality=centrality)
+    for surcharge, centrality in itertools.product((0.3, 0.4, 0.5), (0.0, 0.2, 0.4, 0.8))
+]
 TUNING_BOXES = ("given, grown 0-15 % a side", "tight, grown 0-15 % a side")
 
 
 def measure(data: Path, name: str) -> dict:
-    """Errors and CPU seconds of both methods on every box of one photo, and of a corrected first answer."""
+    """Error and CPU seconds on every box of one photo, and of a corrected first answer."""
     photo = read_photo(data, name)
     warnings.simplefilter("ignore")
     found: dict = {}
@@ -68,39 +68,37 @@ def measure(data: Path, name: str) -> dict:
         box = choose(photo)
         start = time.process_time()
         result = segment(photo.image, box=box)
-        middle = time.process_time()
-        peer = opencv_mask(photo.image, box)
-        end = time.process_time()
-        found[kind] = {
-            "ours": error_rate(result.mask, photo.truth, box),
-            "opencv": error_rate(peer, photo.truth, box),
-            "ours_s": middle - start,
-            "opencv_s": end - middle,
-        }
+        found[kind] = (error_rate(result.mask, photo.truth, box), time.process_time() - start)
         if kind == "given":
             stroke = stroke_on_worst_part(result.mask, photo.truth)
             if stroke.any():
                 start = time.process_time()
                 refined = result.refine(stroke)
-                found["refine_s"] = time.process_time() - start
-                found["refined"] = error_rate(refined.mask, photo.truth, box)
+                found["refined"] = (error_rate(refined.mask, photo.truth, box), time.process_time() - start)
             else:
-                found["refine_s"], found["refined"] = 0.0, found[kind]["ours"]
+                found["refined"] = (found[kind][0], 0.0)
+    return found
+
+
+def measure_opencv(data: Path, name: str) -> dict:
+    """The same of OpenCV's grabCut, which has no strokes."""
+    photo = read_photo(data, name)
+    found = {}
+    for kind, choose in BOXES.items():
+        box = choose(photo)
+        start = time.process_time()
+        mask = opencv_mask(photo.image, box)
+        found[kind] = (error_rate(mask, photo.truth, box), time.process_time() - start)
     return found
 
 
 def stroke_on_worst_part(mask: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """What a user would draw next: a short stroke in the middle of the largest wrong part (1 background, 2 object)."""
-    wrong = (mask != (truth == 255)) & (truth != 128)
-    parts, _ = label(wrong)
-    sizes = np.bincount(parts.ravel())
-    sizes[0] = 0
     stroke = np.zeros(mask.shape, dtype=int)
-    if sizes.max() < 20:
+    found = worst_part(mask, truth)
+    if found is None or found[0].sum() < 20:
         return stroke
-    worst = parts == sizes.argmax()
-    depth = distance_transform_edt(worst)
-    y, x = np.unravel_index(int(depth.argmax()), depth.shape)
+    worst, x, y = found
     near = np.zeros(mask.shape, dtype=bool)
     near[max(0, y - 2) : y + 3, max(0, x - 12) : x + 13] = True
     core = binary_erosion(worst) if binary_erosion(worst).any() else worst
@@ -108,7 +106,7 @@ def stroke_on_worst_part(mask: np.ndarray, truth: np.ndarray) -> np.ndarray:
     return stroke
 
 
-def tune(data: Path, name: str) -> np.ndarray:
+def tune_boxes(data: Path, name: str) -> np.ndarray:
     """Errors of every setting of the grid on the tuning boxes; the graph is built once."""
     photo = read_photo(data, name)
     warnings.simplefilter("ignore")
@@ -124,78 +122,59 @@ def tune(data: Path, name: str) -> np.ndarray:
     return errors
 
 
-def peak_memory(data: Path, names: list[str]) -> float:
-    """Peak resident memory in MB of a fresh process that segments the largest photos."""
-    code = (
-        "import sys, resource, warnings\nfrom pathlib import Path\nwarnings.simplefilter('ignore')\n"
-        "from evencut.paper.grabcut import read_photo\nfrom evencut.segmentation import segment\n"
-        "for name in sys.argv[2:]:\n    photo = read_photo(Path(sys.argv[1]), name)\n"
-        "    segment(photo.image, box=photo.box)\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(data), *names], capture_output=True, text=True, check=True, env=os.environ
-    )
-    return int(done.stdout) / 1024
-
-
-def cross_tuned(errors: np.ndarray) -> list[tuple[str, str, float, float, float]]:
-    """For each half: the setting chosen on the other half, its error here, the default's, and the best possible here.
-
-    Parameters
-    ----------
-    errors : ndarray of shape (n_photos, n_settings, n_boxes)
-    """
-    mean = errors.mean(axis=2)
-    default = GRID.index(settings_of(DEFAULT.strictness, DEFAULT.surcharge, SMOOTHNESS))
-    rows = []
-    even, odd = slice(0, None, 2), slice(1, None, 2)
-    for where, test, train in (("even", even, odd), ("odd", odd, even)):
-        chosen = int(mean[train].mean(axis=0).argmin())
-        here = mean[test].mean(axis=0)
-        rows.append((where, describe(GRID[chosen]), here[chosen], here[default], here.min()))
-    return rows
+#: Segments the photos named on the command line, after the folder of the data.
+SEGMENT_ALL = """
+import sys, warnings
+from pathlib import Path
+from evencut.paper.grabcut import read_photo
+from evencut.segmentation import segment
+warnings.simplefilter("ignore")
+for name in sys.argv[2:]:
+    photo = read_photo(Path(sys.argv[1]), name)
+    segment(photo.image, box=photo.box)
+"""
 
 
 def describe(settings: Settings) -> str:
-    return (
-        f"strictness {settings.strictness[0]:g}, surcharge {settings.surcharge:g}, "
-        f"smoothness {settings.smoothness:g}"
-    )
+    return f"surcharge {settings.surcharge:g}, centrality {settings.centrality:g}"
+
+
+def table(found: list[dict]) -> list[str]:
+    """Rows of errors and seconds, a kind of box each."""
+    lines = ["| boxes | mean error | median | mean, even photos | odd photos | CPU s |", "|---|---|---|---|---|---|"]
+    for kind in BOXES:
+        errors, seconds = np.array([row[kind] for row in found]).T
+        halves = " | ".join(f"{errors[some].mean():.2f}" for some in HALVES.values())
+        lines.append(f"| {kind} | {errors.mean():.2f} | {np.median(errors):.2f} | {halves} | {seconds.mean():.2f} |")
+    return lines
 
 
 def errors_section(names: list[str], found: list[dict], memory: float) -> str:
+    refined, seconds = np.array([row["refined"] for row in found]).T
+    given = np.array([row["given"][0] for row in found])
+    hardest = ", ".join(f"{names[i]} {given[i]:.1f}" for i in np.argsort(-given)[:8])
     lines = [
         "## Errors, time and memory",
         "Made by `python -m benchmarks.segmentation`: the GrabCut photos, error in percent of the pixels in the box,",
-        "one setting for all photos; CPU seconds on one thread.",
-        f"evencut beside OpenCV {version('opencv-python-headless')} grabCut (5 iterations), Python "
-        f"{platform.python_version()}, {len(names)} photos.",
+        f"one setting for all {len(names)} photos; CPU seconds on one thread, Python {platform.python_version()}.",
         "",
-        "| boxes | evencut mean | median | OpenCV mean | median | mean error ratio | evencut CPU s | OpenCV CPU s |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for kind in BOXES:
-        column = {key: np.array([row[kind][key] for row in found]) for key in found[0][kind]}
-        ours, peer = column["ours"], column["opencv"]
-        lines.append(
-            f"| {kind} | {ours.mean():.2f} | {np.median(ours):.2f} | {peer.mean():.2f} | {np.median(peer):.2f} | "
-            f"{ours.mean() / peer.mean():.2f} | {column['ours_s'].mean():.2f} | {column['opencv_s'].mean():.2f} |"
-        )
-    refine = np.array([row["refine_s"] for row in found])
-    refined = np.array([row["refined"] for row in found])
-    lines += [
+        *table(found),
         "",
         f"One stroke on the largest wrong part (`refine`, given boxes): mean error {refined.mean():.2f}, median "
-        f"{np.median(refined):.2f}; {refine.mean():.3f} CPU s, at most {refine.max():.3f}.",
+        f"{np.median(refined):.2f}; {seconds.mean():.3f} CPU s, at most {seconds.max():.3f}.",
         f"Peak memory of a process that segments the three largest photos: {memory:.0f} MB.",
         "",
-        "Hardest photos (given boxes): "
-        + ", ".join(
-            f"{names[i]} {found[i]['given']['ours']:.1f}"
-            for i in np.argsort([-row["given"]["ours"] for row in found])[:8]
-        )
-        + ".",
+        f"Hardest photos (given boxes): {hardest}.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def opencv_section(found: list[dict]) -> str:
+    lines = [
+        "## OpenCV's grabCut on the same photos and boxes",
+        f"OpenCV {version('opencv-python-headless')}, 5 iterations, one thread, {len(found)} photos.",
+        "",
+        *table(found),
     ]
     return "\n".join(lines) + "\n"
 
@@ -209,44 +188,30 @@ def tuning_section(tuned: np.ndarray) -> str:
         "| judged on | chosen on the other half | its error | the default's error | best in hindsight |",
         "|---|---|---|---|---|",
     ]
-    lines += [f"| {w} photos | {c} | {e:.2f} | {d:.2f} | {b:.2f} |" for w, c, e, d, b in cross_tuned(tuned)]
-    mean = tuned.mean(axis=(0, 2))
-    lines += ["", "All photos: " + "; ".join(f"{describe(s)}: {e:.2f}" for s, e in zip(GRID, mean)) + "."]
+    settings, mean = [describe(setting) for setting in GRID], tuned.mean(axis=2)
+    lines += [*cross_tuned(mean, settings, GRID.index(Settings())), "", listed(settings, mean)]
     return "\n".join(lines) + "\n"
 
 
-def write_sections(path: Path, sections: dict[str, str], title: str = "Interactive segmentation") -> str:
-    """The page with the given sections; those not given stay as they were."""
-    old = path.read_text(encoding="utf-8") if path.exists() else ""
-    kept = {part.splitlines()[0]: part.strip() + "\n" for part in re.split(r"^(?=## )", old, flags=re.M)[1:]}
-    for text in sections.values():
-        kept[text.splitlines()[0]] = text
-    text = f"# {title}\n\n" + "\n".join(kept[heading] for heading in sorted(kept))
-    path.write_text(text, encoding="utf-8")
-    return text
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", default=os.environ.get("EVENCUT_DATA"), help="folder that holds grabcut/")
-    parser.add_argument("--out", default=str(Path(__file__).with_name("SEGMENTATION.md")))
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--subset", type=int, help="only every n-th photo, for a quick look")
-    parser.add_argument("--part", choices=("all", "errors", "tuning"), default="all")
+    parser = photo_parser(__doc__.splitlines()[0], "SEGMENTATION.md", ("errors", "opencv", "tuning"))
     options = parser.parse_args()
-    if not options.data:
-        parser.error("name the folder that holds grabcut/ with --data or EVENCUT_DATA")
-    data = Path(options.data)
-    names = find_photos(data)[:: options.subset or 1]
+    data, names = chosen_photos(parser, options)
     sections = {}
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
-        if options.part != "tuning":
-            found = list(pool.map(measure, itertools.repeat(data), names))
+
+        def measured(how: Callable) -> list:
+            return list(pool.map(partial(kept, how, options.kept, data), names))
+
+        if options.part in ("all", "errors"):
             largest = sorted(names, key=lambda name: -read_photo(data, name).truth.size)[:3]
-            sections["errors"] = errors_section(names, found, peak_memory(data, largest))
-        if options.part != "errors":
-            sections["tuning"] = tuning_section(np.array(list(pool.map(tune, itertools.repeat(data), names))))
-    print(write_sections(Path(options.out), sections))
+            memory = peak_memory(SEGMENT_ALL, [str(data), *largest])
+            sections["errors"] = errors_section(names, measured(measure), memory)
+        if options.part in ("all", "opencv"):
+            sections["opencv"] = opencv_section(measured(measure_opencv))
+        if options.part in ("all", "tuning"):
+            sections["tuning"] = tuning_section(np.array(measured(tune_boxes)))
+    print(write_sections(Path(options.out), sections, "Interactive segmentation"))
 
 
 if __name__ == "__main__":

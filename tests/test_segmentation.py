@@ -7,10 +7,15 @@ import pytest
 
 from evencut.criteria import CRITERIA, Criterion, RatioProblem
 from evencut.kernels import KNN, Gaussian
-from evencut.segmentation import SampledKNN, Segmentation, partition, segment
+from evencut.segmentation import CellKNN, SampledKNN, Segmentation, partition, segment
 from evencut.segmentation.bilateral import bilateral_gaussian
 from evencut.segmentation.boundary import boundary_weights
+from evencut.segmentation.cells import median_cells
+from evencut.segmentation.clicks import Click
+from evencut.segmentation.constraints import check_box
+from evencut.segmentation.corrections import evidence_of
 from evencut.segmentation.grid import boundary_energy
+from evencut.segmentation.levels import KnownLevels
 
 RATIO_CRITERIA = sorted(CRITERIA)
 
@@ -267,19 +272,27 @@ def test_users_features_tell_apart_what_color_cannot():
         assert error(segment(grey, **kwargs).mask, truth) > 0.1
 
 
-@pytest.mark.parametrize("kernel", [SampledKNN(share=0.05, keep=10), KNN(n_neighbors=20), Gaussian(0.5), "gaussian"])
+@pytest.mark.parametrize(
+    "kernel",
+    [CellKNN(share=0.05), SampledKNN(share=0.05, keep=10), KNN(n_neighbors=20), Gaussian(0.5), "gaussian"],
+    ids=["cells", "sampled", "neighbours", "gaussian", "scott"],
+)
 def test_kernels(kernel):
     image, truth, box = disc_image()
     assert error(segment(image, box=box, kernel=kernel, criterion="normalized_cut").mask, truth) < 0.02
 
 
 @pytest.mark.parametrize("scale", [None, np.linspace(0.5, 2, 60)])
-@pytest.mark.parametrize("kind", ["neighbours", "grid"])
+@pytest.mark.parametrize("kind", ["neighbours", "grid", "cells"])
 def test_lazy_affinities_are_the_matrices_they_stand_for(kind, scale):
     rng = np.random.default_rng(0)
     points = rng.normal(size=(60, 2))
     knn = SampledKNN(share=0.5, keep=9)
-    affinity = knn.affinity(points, rng) if kind == "neighbours" else bilateral_gaussian(points)
+    if kind == "cells":
+        some_cells, others = (CellKNN(share=0.7, fineness=fineness).affinity(points, rng) for fineness in (5, 30))
+        affinity = some_cells.joined(others)
+    else:
+        affinity = knn.affinity(points, rng) if kind == "neighbours" else bilateral_gaussian(points)
     if scale is not None:
         affinity = affinity.rescaled(scale)
     matrix = affinity @ np.eye(60)
@@ -291,6 +304,50 @@ def test_lazy_affinities_are_the_matrices_they_stand_for(kind, scale):
     assert affinity.among(some) @ np.eye(3) == pytest.approx(matrix[np.ix_(some, some)])
     labels = rng.integers(0, 3, size=60)
     assert affinity.links(labels, 3) == pytest.approx(matrix @ np.eye(3)[labels])
+
+
+@pytest.mark.parametrize("n_features", [1, 3])
+def test_cells_hold_equally_many_points_that_are_near_each_other(n_features):
+    points = np.random.default_rng(0).normal(size=(1000, n_features))
+    cells, n_cells = median_cells(points, 16)
+    counts = np.bincount(cells, minlength=n_cells)
+    assert counts.max() - counts.min() <= 1
+    within = sum(points[cells == cell].var(axis=0).sum() * count for cell, count in enumerate(counts)) / len(points)
+    assert within < 0.35 * points.var(axis=0).sum()
+    equal, _ = median_cells(np.zeros((1000, n_features)), 16)
+    assert np.bincount(equal).max() - np.bincount(equal).min() <= 1
+
+
+def test_a_box_that_leaves_a_sliver_outside_takes_the_rim_for_background():
+    image, truth, _ = disc_image(size=256, radius=60)
+    assert check_box((0, 0, 256, 255), (256, 256)) == (1, 1, 255, 255)
+    assert error(segment(image, box=(0, 0, 256, 255)).mask, truth) < 0.02
+
+
+def test_a_box_speaks_for_its_middle():
+    image, _, _ = disc_image(size=80)
+    state = segment(image, box=(10, 10, 70, 70))._state
+    evidence = evidence_of(state.engine, state.knowledge)[:, 1].reshape(state.coarse.shape)
+    assert evidence[40, 40] < 0 < evidence[12, 12]
+    assert evidence.argmin() == np.ravel_multi_index((39, 39), evidence.shape)
+
+
+@pytest.mark.parametrize("boxed", [False, True])
+def test_what_is_known_after_clicks_is_the_same_as_made_anew(boxed):
+    rng = np.random.default_rng(0)
+    shape = (203, 301)
+    outside = np.ones(shape, dtype=bool)
+    outside[31:150, 44:207] = False
+    known = np.where(outside & boxed, 0, -1).astype(np.int16)
+    hidden = outside if boxed else None
+    levels = KnownLevels((known,), (hidden,), 2).deepened(4)
+    for _ in range(12):
+        click = Click(int(rng.integers(shape[1])), int(rng.integers(shape[0])), bool(rng.integers(2)))
+        levels = levels.with_click(click)
+    again = KnownLevels((levels.known[0],), (hidden,), 2).deepened(4)
+    for quick, slow in zip(levels.known, again.known):
+        assert (quick == slow).all()
+    assert (levels.known[0] != known).any()
 
 
 def test_partition_numbers_regions_by_size():
@@ -352,6 +409,8 @@ IMAGE, TRUTH, BOX = disc_image()
     ({"max_iter": 0}, "max_iter=0"),
     ({"kernel": SampledKNN(share=2.0)}, "share=2.0"),
     ({"kernel": SampledKNN(keep=0)}, "keep=0"),
+    ({"kernel": CellKNN(share=0.0)}, "share=0.0"),
+    ({"kernel": CellKNN(fineness=0)}, "fineness=0"),
 ])
 def test_bad_arguments_are_named(change, message):
     with pytest.raises(ValueError, match=message):

@@ -2,6 +2,12 @@
 
 import json
 import pickle
+import subprocess
+import sys
+import time
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -70,6 +76,22 @@ def test_a_click_only_moves_labels_towards_its_own():
     assert (more >= coarse).all()
     less = first.refine(clicks=[(22, 30, "background")])._state.coarse
     assert (less <= coarse).all()
+
+
+def test_an_answer_made_by_many_clicks_is_not_thrown_away_by_one():
+    """A click alone would take all of the blue half; after a box and six clicks it may take a quarter of the object."""
+    image = np.full((80, 80, 3), 0.2)
+    image[20:60, 10:40], image[20:60, 40:70] = (0.8, 0.3, 0.3), (0.3, 0.3, 0.8)
+    image = np.clip(image + np.random.default_rng(0).normal(0, 0.02, size=image.shape), 0, 1)
+    first = result = segment(image, box=(6, 16, 74, 64))
+    for x, y in ((25, 40), (15, 25), (35, 25), (15, 55), (35, 55), (25, 25)):
+        result = result.refine(clicks=[(x, y, "object")])
+    removed = []
+    for answer in (first, result):
+        assert answer.mask.sum() == 2400
+        removed.append(2400 - answer.refine(clicks=[(60, 40, "background")]).mask.sum())
+    assert removed[0] == 1200
+    assert 0 < removed[1] <= 2400 / 4
 
 
 def test_clicks_after_a_box_and_strokes_after_clicks():
@@ -225,6 +247,71 @@ def test_a_folder_of_photos_stopped_and_resumed(run, photos, tmp_path, monkeypat
     assert run("segment-folder", "prompts.csv", "--photos", "photos", "-o", "out").code == 0
     assert made == ["photos/p1.png"]
     assert json.loads((tmp_path / "out" / "coco.json").read_text()) == whole
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_folder_killed_and_resumed_loses_nothing(run, tmp_path, jobs):
+    """What was finished stays, and at most the photo that each process had in hand is made again."""
+    folder, rows = tmp_path / "photos", ["photo,x0,y0,x1,y1"]
+    folder.mkdir()
+    for i in range(8):
+        Image.fromarray((255 * np.kron(scene(i)[0], np.ones((3, 3, 1)))).astype(np.uint8)).save(folder / f"p{i}.png")
+        rows.append(f"p{i}.png,126,30,240,150")
+    (tmp_path / "prompts.csv").write_text("\n".join(rows))
+    asked = ["segment-folder", "prompts.csv", "--photos", "photos", "--jobs", str(jobs)]
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    with subprocess.Popen([sys.executable, "-m", "evencut", *asked, "-o", "killed"], cwd=tmp_path) as process:
+        while process.poll() is None and not list(killed.glob("p*.json")):
+            time.sleep(0.005)
+        process.kill()
+    _wait_until_quiet(killed)
+    finished = {path.name: path.stat().st_mtime_ns for path in killed.glob("p*.json")}
+    masks = {path.stem for path in killed.glob("p*.png")}
+    assert finished
+    assert {Path(name).stem for name in finished} <= masks
+    assert len(masks) - len(finished) <= jobs
+    resumed = run(*asked, "-o", "killed")
+    assert resumed.code == 0, resumed.err
+    assert f"{8 - len(finished)} of them now" in resumed.err + resumed.out
+    assert all((killed / name).stat().st_mtime_ns == moment for name, moment in finished.items())
+    assert run(*asked, "-o", "whole").code == 0
+    for path in sorted(whole.iterdir()):
+        assert path.read_bytes() == (killed / path.name).read_bytes(), path.name
+
+
+def _wait_until_quiet(folder):
+    """Until the workers, left alone, have put down what they had in hand."""
+    before = None
+    while (now := sorted((path.name, path.stat().st_mtime_ns) for path in folder.iterdir())) != before:
+        before = now
+        time.sleep(1.0)
+
+
+def test_a_worker_ended_from_outside_costs_one_line(run, photos, monkeypatch):
+    import evencut.cli.segment_folder as command
+
+    class Broken:
+        def __init__(self, *args, **kwargs):
+            pass
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            return False
+
+        def submit(self, *task):
+            future = Future()
+            future.set_exception(BrokenProcessPool("gone"))
+            return future
+
+        def shutdown(self, **kwargs):
+            pass
+
+    monkeypatch.setattr(command, "ProcessPoolExecutor", Broken)
+    done = run("segment-folder", "prompts.csv", "--photos", "photos", "-o", "out", "--jobs", "2")
+    assert done.code == 2
+    assert "run again, with fewer jobs" in done.err
 
 
 def test_a_folder_from_coco_on_two_processes(run, photos, tmp_path):

@@ -6,9 +6,12 @@ Each photo is finished when its run lengths are written; a run that was stopped 
 from __future__ import annotations
 
 import json
+import os
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_all_start_methods, get_context, parent_process
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +27,8 @@ __all__ = ["segment_folder"]
 
 _RECORD = "_evencut.json"
 _ALL = "coco.json"
+#: What every process needs: loaded once, before the processes part.
+_PRELOADED = ["evencut.cli.segment_folder", "evencut.cli.masks", "evencut.segmentation._maxflow_loops", "PIL.Image"]
 
 
 def segment_folder(
@@ -100,14 +105,52 @@ def _each(tasks: list[tuple[Any, ...]], jobs: int) -> Iterator[tuple[str, str | 
         for task in tasks:
             yield task[0], _cut_out(*task)
         return
-    with ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=get_context("spawn")) as pool:
-        running = {pool.submit(_cut_out, *task): task[0] for task in tasks}
+    with ProcessPoolExecutor(
+        min(jobs, len(tasks)), mp_context=_processes(), initializer=_leave_with_parent
+    ) as pool:
+        running = {pool.submit(_cut_out_undisturbed, *task): task[0] for task in tasks}
         try:
             for done in as_completed(running):
                 yield running[done], done.result()
+        except BrokenProcessPool as error:
+            raise UserError(
+                f"a process of --jobs {jobs} was ended from outside, perhaps for want of memory; what is finished is "
+                "kept: run again, with fewer jobs."
+            ) from error
         finally:
             # On an interruption what has not begun is not begun.
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _processes() -> Any:
+    """How to start processes: where it can be, from one that has loaded the libraries once for all."""
+    if "forkserver" not in get_all_start_methods():
+        return get_context("spawn")
+    context = get_context("forkserver")
+    context.set_forkserver_preload(_PRELOADED)
+    return context
+
+
+#: Held while a photo is in hand.
+_BUSY = threading.Lock()
+
+
+def _leave_with_parent() -> None:
+    """Watch over the process that gives out the photos: without it, finish the one in hand and leave."""
+
+    def watch() -> None:
+        parent = parent_process()
+        if parent is not None:
+            parent.join()
+            with _BUSY:
+                os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _cut_out_undisturbed(*task: Any) -> str | None:
+    with _BUSY:
+        return _cut_out(*task)
 
 
 def _cut_out(photo: str, prompts: list[dict[str, Any]], target: str, seed: int) -> str | None:

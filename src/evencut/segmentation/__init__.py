@@ -1,5 +1,6 @@
 """Kernel cut: segmentation of images with kernel criteria and a boundary term, from boxes, clicks and strokes."""
 
+from .cells import CellKNN
 from .graph import SampledKNN
 from .images import read_image
 from .interactive import segment
@@ -9,6 +10,7 @@ from .result import Segmentation
 from .rle import decode_mask, encode_mask
 
 __all__ = [
+    "CellKNN",
     "ObjectMasks",
     "SampledKNN",
     "Segmentation",

@@ -12,6 +12,7 @@ from ..affinity import equalize as even_out
 from ..criteria import CRITERIA, EQUALIZATIONS, pose
 from ..kernels import KNN, Gaussian
 from .bilateral import bilateral_gaussian
+from .cells import CellKNN
 from .graph import SampledKNN
 from .terms import EntropyTerm, RatioTerm, Term
 
@@ -27,9 +28,10 @@ def pixel_affinity(features: NDArray[np.floating], kernel: Any, random_state: np
     Parameters
     ----------
     features : ndarray of shape (n_pixels, n_features)
-    kernel : {"knn", "gaussian"}, SampledKNN or a kernel of `evencut.kernels`
-        `"knn"` keeps a random part of the nearest colours (:class:`SampledKNN`); `"gaussian"` goes through a grid
-        over feature space, at Scott's rule. A `Gaussian` object does the same at its own bandwidth.
+    kernel : {"knn", "gaussian"}, CellKNN, SampledKNN or a kernel of `evencut.kernels`
+        `"knn"` links cells of pixels of like colour (:class:`CellKNN`); :class:`SampledKNN` a random part of the
+        nearest colours of each pixel. `"gaussian"` goes through a grid over feature space, at Scott's rule; a
+        `Gaussian` object does the same at its own bandwidth.
     random_state : numpy.random.Generator
 
     Examples
@@ -40,11 +42,11 @@ def pixel_affinity(features: NDArray[np.floating], kernel: Any, random_state: np
     (30, 30)
     """
     if isinstance(kernel, str):
-        named = {"knn": SampledKNN(), "gaussian": Gaussian()}
+        named = {"knn": CellKNN(), "gaussian": Gaussian()}
         if kernel not in named:
             raise ValueError(f"kernel={kernel!r} is not known; choose one of {sorted(named)} or give an object.")
         kernel = named[kernel]
-    if isinstance(kernel, SampledKNN):
+    if isinstance(kernel, (SampledKNN, CellKNN)):
         return kernel.affinity(features, random_state)
     if isinstance(kernel, Gaussian):
         return bilateral_gaussian(features, kernel.bandwidth)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .geodesic import geodesic_distance
+from .grid import Mask, Slices
 
 __all__ = ["Click", "check_clicks", "click_evidence", "footprint", "seeds_of"]
 
@@ -59,17 +60,22 @@ def check_clicks(clicks: Iterable[Any], shape: tuple[int, int]) -> tuple[Click, 
     return tuple(checked)
 
 
-def footprint(click: Click, shape: tuple[int, int]) -> NDArray[np.bool_]:
-    """The disc that a click fixes: of radius 5, smaller on small images.
+def footprint(click: Click, shape: tuple[int, ...]) -> tuple[Slices, Mask]:
+    """The disc that a click fixes, as a window of the image and a region of it: radius 5, smaller on small images.
 
     Examples
     --------
-    >>> int(footprint(Click(20, 20, True), (60, 60)).sum())
-    1
+    >>> footprint(Click(20, 20, True), (60, 60))
+    ((slice(20, 21, None), slice(20, 21, None)), array([[ True]]))
     """
-    radius = min(_RADIUS, int(np.hypot(*shape) / 100))
-    y, x = np.ogrid[: shape[0], : shape[1]]
-    return (y - click.y) ** 2 + (x - click.x) ** 2 <= radius**2
+    radius = min(_RADIUS, int(np.hypot(shape[0], shape[1]) / 100))
+    rows, columns = (
+        np.arange(max(0, centre - radius), min(centre + radius + 1, length))
+        for centre, length in zip((click.y, click.x), shape)
+    )
+    disc = (rows[:, None] - click.y) ** 2 + (columns - click.x) ** 2 <= radius**2
+    window = (slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1))
+    return window, disc
 
 
 def seeds_of(clicks: Iterable[Click], shape: tuple[int, ...], factor: int) -> NDArray[np.bool_]:

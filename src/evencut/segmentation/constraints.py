@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .grid import Labels
 from .images import halve
 
 __all__ = ["Box", "check_box", "check_mask", "check_scribbles", "halve_known", "outside_of"]
@@ -14,12 +15,14 @@ __all__ = ["Box", "check_box", "check_mask", "check_scribbles", "halve_known", "
 #: Left, top, right and bottom of a box in pixels; right and bottom are not inside.
 Box = tuple[int, int, int, int]
 
+_NEARLY_ALL = 0.995
+
 
 def check_box(box: ArrayLike, shape: tuple[int, int]) -> Box:
     """The box (x0, y0, x1, y1), half-open, clipped to the image.
 
-    A box that covers everything leaves no background to learn from; the outermost pixels are then taken for
-    background, with a warning.
+    A box that covers all, or all but a sliver, leaves no background to learn from; the outermost pixels are then
+    taken for background, with a warning if it is all.
 
     Examples
     --------
@@ -38,15 +41,17 @@ def check_box(box: ArrayLike, shape: tuple[int, int]) -> Box:
         raise ValueError(f"box=({x0}, {y0}, {x1}, {y1}) lies outside the image of {width} by {height} pixels.")
     if clipped != (x0, y0, x1, y1):
         warnings.warn(f"box=({x0}, {y0}, {x1}, {y1}) is clipped to the image: {clipped}.", stacklevel=3)
-    if clipped == (0, 0, width, height):
-        if min(height, width) < 3:
-            raise ValueError(f"box={clipped} covers the whole image of {width} by {height}: no background is left.")
-        warnings.warn(
-            "box covers the whole image: the outermost pixels are taken for background; draw a tighter box or give "
-            "scribbles.",
-            stacklevel=3,
-        )
-        clipped = (1, 1, width - 1, height - 1)
+    covered = (clipped[2] - clipped[0]) * (clipped[3] - clipped[1]) / (width * height)
+    if covered > _NEARLY_ALL and min(height, width) >= 3:
+        if covered == 1:
+            warnings.warn(
+                "box covers the whole image: the outermost pixels are taken for background; draw a tighter box or give "
+                "scribbles.",
+                stacklevel=3,
+            )
+        return max(1, clipped[0]), max(1, clipped[1]), min(width - 1, clipped[2]), min(height - 1, clipped[3])
+    if covered == 1:
+        raise ValueError(f"box={clipped} covers the whole image of {width} by {height}: no background is left.")
     return clipped
 
 
@@ -98,7 +103,7 @@ def check_mask(mask: ArrayLike, shape: tuple[int, int]) -> NDArray[np.bool_]:
     return guess
 
 
-def halve_known(known: NDArray[np.integer], n_labels: int, outside: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+def halve_known(known: Labels, n_labels: int, outside: NDArray[np.bool_] | None) -> Labels:
     """Known labels at half the size: strokes are kept however thin; the outside of a box where it fills half.
 
     Examples
@@ -107,9 +112,15 @@ def halve_known(known: NDArray[np.integer], n_labels: int, outside: NDArray[np.b
     >>> halve_known(np.array([[-1, 1], [-1, -1]]), 2, None)
     array([[1]])
     """
-    strokes = known if outside is None else np.where(outside & (known == 0), -1, known)
-    counts = np.stack([halve((strokes == label).astype(np.float32)) for label in range(n_labels)])
-    coarse = np.where(counts.max(axis=0) > 0, counts.argmax(axis=0), -1)
+    strokes = known if outside is None else np.where(outside & (known == 0), known.dtype.type(-1), known)
+    coarse = np.full([-(-length // 2) for length in known.shape], -1, dtype=known.dtype)
+    most = np.zeros(coarse.shape, dtype=np.float32)
+    for label in range(n_labels):
+        marked = strokes == label
+        if marked.any():
+            share = halve(marked)
+            wins = share > most
+            coarse[wins], most[wins] = label, share[wins]
     if outside is not None:
-        coarse = np.where((coarse < 0) & (halve(outside.astype(np.float32)) >= 0.5), 0, coarse)
-    return coarse.astype(np.int64)
+        coarse[(coarse < 0) & (halve(outside) >= 0.5)] = 0
+    return coarse

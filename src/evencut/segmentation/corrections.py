@@ -6,24 +6,25 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import binary_dilation
+from scipy.ndimage import binary_dilation, maximum_filter
 from scipy.ndimage import label as connected_parts
 
 from .clicks import Click, click_evidence, seeds_of
 from .engine import Engine
 from .first_guess import follow_strokes
 from .geodesic import geodesic_distance
-from .grid import scaled, window_of
-from .images import enlarge, halve
+from .grid import Labels, Mask, window_of
 from .knowledge import Knowledge
 from .rounds import Round
+from .tightness import off_centre
 
-__all__ = ["Correction", "apply_correction", "correct", "evidence_of"]
+__all__ = ["Correction", "correct", "evidence_of"]
 
-Labels = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 _EIGHT = np.ones((3, 3))
+_MOST_REDRAWN = 4
+_CLICKS_OF_A_BOX = 3
+_HALVINGS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +35,9 @@ class Correction:
     ----------
     end : Round
         The labels after the click, with the costs that led to them.
-    reached : ndarray of bool
-        The pixels in the reach of the click, where the contour may have moved.
+    touched : ndarray of bool
+        Where the contour is drawn anew: in the reach of the click; in photos of many megapixels, where that would
+        take long, around what changed.
     smoothness : float
         Weight of the boundary term that was used.
     trace : tuple of float
@@ -44,87 +46,72 @@ class Correction:
     """
 
     end: Round
-    reached: Mask
+    touched: Mask
     smoothness: float
     trace: tuple[float, ...]
     converged: bool
 
 
 def evidence_of(engine: Engine, knowledge: Knowledge) -> NDArray[np.float64] | None:
-    """What the clicks say about every pixel of the working size; None without clicks."""
-    if not knowledge.clicks:
-        return None
-    settings = engine.settings
-    return click_evidence(
-        engine.ground,
-        knowledge.clicks,
-        engine.factor,
-        strength=settings.click_strength,
-        reach=settings.click_reach,
-        step=settings.click_step,
-    )
+    """What the clicks and the shape of the box say about every pixel of the working size; None without either."""
+    settings, shape = engine.settings, engine.channels.shape
+    evidence = None
+    if knowledge.clicks:
+        evidence = click_evidence(
+            engine.ground,
+            knowledge.clicks,
+            engine.factor,
+            strength=settings.click_strength,
+            reach=settings.click_reach,
+            step=settings.click_step,
+        )
+    if knowledge.around is not None and settings.criterion == "entropy":
+        rows, columns = window_of(~knowledge.around)
+        left, top, right, bottom = (
+            side / engine.factor for side in (columns.start, rows.start, columns.stop, rows.stop)
+        )
+        place = off_centre((left, top, right, bottom), (shape[0], shape[1])).ravel()
+        evidence = np.zeros((place.size, 2)) if evidence is None else evidence
+        evidence[:, 1] += settings.centrality * place
+    return evidence
 
 
 def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels, click: Click) -> Correction:
     """The labels at the working size after the last click of `knowledge`.
 
     Pixels that have the click's label keep it, and so do pixels out of its reach; of what then changes, only the
-    parts that touch the click are accepted.
+    parts that touch the click are accepted. An answer that many clicks made is trusted: where the click would change
+    too much of it, its reach is halved until it does not.
     """
     settings = engine.settings
     seeds = seeds_of([click], labels.shape, engine.factor)
-    distance = geodesic_distance(engine.ground, seeds, step=settings.click_step)
-    out_of_reach = distance > settings.click_limit * settings.click_reach
-    settled = np.where((known < 0) & (out_of_reach | (labels == click.code)), labels, known)
-    start = np.where(settled < 0, follow_strokes(engine.channels, labels, known, engine.n_labels), settled)
-    if not np.bincount(start.ravel(), minlength=engine.n_labels).all():
-        # The click is like all of a label: it speaks for its own place only.
-        start = np.where(known < 0, labels, known)
-    rounds, smoothness = engine.rounds(settled, start, evidence_of(engine, knowledge))
-    found = rounds.step.labels
     under = binary_dilation(seeds, _EIGHT) | ((known >= 0) & (labels != known))
-    parts, _ = connected_parts(found != labels, _EIGHT)
-    touching = np.isin(parts, np.unique(parts[binary_dilation(under, _EIGHT)]))
-    accepted = np.where(touching & (found != labels), found, labels)
-    accepted = np.where(known < 0, accepted, known)
+    distance = geodesic_distance(engine.ground, seeds, step=settings.click_step)
+    evidence = evidence_of(engine, knowledge)
+    hints = len(knowledge.clicks) + (_CLICKS_OF_A_BOX if knowledge.around is not None else 0)
+    reach = settings.click_limit * settings.click_reach
+    for _ in range(_HALVINGS):
+        in_reach = distance <= reach
+        settled = np.where((known < 0) & (~in_reach | (labels == click.code)), labels, known)
+        start = np.where(settled < 0, follow_strokes(engine.channels, labels, known, engine.n_labels), settled)
+        if not np.bincount(start.ravel(), minlength=engine.n_labels).all():
+            # The click is like all of a label: it speaks for its own place only.
+            start = np.where(known < 0, labels, known)
+        rounds, smoothness = engine.rounds(settled, start, evidence)
+        accepted = np.where(known < 0, _parts_that_touch(under, rounds.step.labels, labels), known)
+        object_ = max(np.count_nonzero(labels), np.count_nonzero(accepted))
+        if np.count_nonzero(accepted != labels) <= settings.click_patience / hints * object_:
+            break
+        reach /= 2
+    touched = maximum_filter((accepted != labels) | under, 2 * (2 * settings.band_radius + 1) + 1)
+    if engine.factor <= _MOST_REDRAWN:
+        touched |= in_reach
     end = Round(accepted, rounds.step.energy, rounds.step.state)
-    return Correction(end, ~out_of_reach | under, smoothness, rounds.trace, rounds.converged)
+    return Correction(end, touched, smoothness, rounds.trace, rounds.converged)
 
 
-def apply_correction(
-    engine: Engine, known: list[Labels], fine: Labels, reached: Mask, correction: Correction
-) -> Labels:
-    """The labels at full size: the contour drawn anew in the reach of the clicks, as it was elsewhere.
-
-    Parameters
-    ----------
-    engine : Engine
-    known : list of ndarray
-        Known labels at every size.
-    fine : ndarray
-        The labels at full size before the clicks.
-    reached : ndarray of bool
-        The pixels of the working size in the reach of a click.
-    correction : Correction
-        The last of them.
-    """
-    window = window_of(reached, margin=engine.settings.band_radius + 1)
-    near, levels = reached[window], []
-    before = fine[scaled(window, engine.factor)]
-    for level in range(len(engine.images)):
-        factor = 2 ** (len(engine.images) - 1 - level)
-        shape = before.shape
-        around = _enlarged(near, factor, (shape[0], shape[1]))
-        inside = known[level][scaled(window, factor)]
-        levels.append(np.where(around | (inside >= 0), inside, before))
-        before = (halve(before.astype(np.float32)) >= 0.5).astype(np.int64)
-    labels = fine.copy()
-    labels[scaled(window, engine.factor)] = engine.sharpen(levels, correction.end, correction.smoothness, window)
-    return labels
-
-
-def _enlarged(region: Mask, factor: int, shape: tuple[int, int]) -> Mask:
-    while factor > 1:
-        factor //= 2
-        region = enlarge(region, (2 * region.shape[0], 2 * region.shape[1]))
-    return region[: shape[0], : shape[1]]
+def _parts_that_touch(place: Mask, found: Labels, labels: Labels) -> Labels:
+    """The labels, changed to those found in the parts that touch the place."""
+    parts, _ = connected_parts(found != labels, _EIGHT)
+    touching = np.isin(parts, np.unique(parts[binary_dilation(place, _EIGHT)])) & (found != labels)
+    return np.where(touching, found, labels)

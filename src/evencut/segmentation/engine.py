@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -17,11 +17,12 @@ from ..solvers.lloyd import Descent
 from .affinities import pixel_affinity, pose_term
 from .band import sharpen_band
 from .boundary import boundary_weights, contrast_scale
+from .cells import CellGraph
 from .clock import Clock
 from .features import Features, lab_channels, pixel_features, shrink_features
 from .geodesic import terrain
 from .graph import PixelGraph
-from .grid import Slices, scaled
+from .grid import Labels, Mask
 from .images import halve
 from .moves import GridLabeler
 from .rounds import Round, minimize_energy
@@ -30,23 +31,22 @@ from .terms import EvidenceTerm, Term
 
 __all__ = ["Answer", "Engine"]
 
-Labels = NDArray[np.int64]
 
 _ATTEMPTS = 4
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Labels at full size, the rounds that led to them, and the weight of the boundary term used."""
+    """Labels at every size from full size on, the rounds that led to them, the weight of the boundary term used."""
 
-    labels: Labels
+    levels: tuple[Labels, ...]
     rounds: Descent[Round]
     smoothness: float
 
     @property
-    def coarse(self) -> Labels:
-        """The labels at the working size."""
-        return self.rounds.step.labels
+    def labels(self) -> Labels:
+        """The labels at full size."""
+        return self.levels[0]
 
 
 class Engine:
@@ -136,7 +136,7 @@ class Engine:
         other = copy.copy(self)
         other.is_local = True
         with clock("affinity"):
-            if isinstance(self.affinity, PixelGraph):
+            if isinstance(self.affinity, (PixelGraph, CellGraph)):
                 place = pixel_features(self.images[-1], "xy", self._random_state)
                 near = np.concatenate([self.points, self.settings.place_weight * place], axis=1)
                 graph: Any = pixel_affinity(near, self.settings.kernel, copy.deepcopy(self._random_state))
@@ -146,19 +146,20 @@ class Engine:
 
     def solve(
         self,
-        known: list[Labels],
+        known: Sequence[Labels],
         starts: Iterable[Labels],
         clock: Clock,
         *,
         evidence: NDArray[np.float64] | None = None,
         trivial: Callable[[Labels], bool] = lambda labels: False,
         flaw: Callable[[Labels], float] = lambda labels: 0.0,
+        finish: Callable[[Labels], Labels] = lambda labels: labels,
     ) -> Answer:
         """Rounds at the working size, then the contour at every larger size.
 
         Parameters
         ----------
-        known : list of ndarray
+        known : sequence of ndarray
             Known labels at every size.
         starts : iterable of ndarray
             First labels at the working size; the next is tried while the result has a flaw.
@@ -170,6 +171,8 @@ class Engine:
             repeated.
         flaw : callable
             What is wrong with labels at the working size: the least decides, zero at once.
+        finish : callable
+            What is left to do to the labels at the working size before the contour is drawn.
         """
         best: tuple[float, Descent[Round], float] | None = None
         for start in starts:
@@ -190,8 +193,9 @@ class Engine:
                 stacklevel=4,
             )
         with clock("contour"):
-            labels = self.sharpen(known, rounds.step, smoothness)
-        return Answer(labels, rounds, smoothness / self.term.unit)
+            end = replace(rounds.step, labels=np.asarray(finish(rounds.step.labels), dtype=np.int64))
+            levels = self.sharpen(known, end, smoothness)
+        return Answer(levels, rounds, smoothness / self.term.unit)
 
     def rounds(
         self,
@@ -212,34 +216,46 @@ class Engine:
                 smoothness /= 2
         return rounds, smoothness
 
-    def sharpen(self, known: list[Labels], end: Round, smoothness: float, window: Slices | None = None) -> Labels:
-        """The labels at full size, of the whole image or of a window of the working size.
+    def sharpen(
+        self,
+        known: Sequence[Labels],
+        end: Round,
+        smoothness: float,
+        drawn: Sequence[Labels] | None = None,
+        redraw: Mask | None = None,
+    ) -> tuple[Labels, ...]:
+        """The labels at every size, from full size on.
 
         Parameters
         ----------
-        known : list of ndarray
-            Known labels at every size; of the window where there is one.
+        known : sequence of ndarray
+            Known labels at every size.
         end : Round
             Labels and costs at the working size.
         smoothness : float
-        window : tuple of slice, optional
+        drawn : sequence of ndarray, optional
+            An earlier answer at every size, kept outside `redraw`.
+        redraw : ndarray of bool, optional
+            In pixels of the working size.
         """
-        window = window or (slice(0, end.labels.shape[0]), slice(0, end.labels.shape[1]))
-        costs: NDArray[np.floating] = end.state.costs.reshape(*end.labels.shape, self.n_labels)[window]
-        labels, costs = end.labels[window], costs.astype(np.float32)
+        costs = end.state.costs.reshape(*end.labels.shape, self.n_labels).astype(np.float32)
+        levels: list[Labels] = [end.labels.astype(known[-1].dtype)]
         weight = smoothness
         for level in range(len(self.images) - 2, -1, -1):
             weight *= self.settings.band_weight
-            labels, costs = sharpen_band(
-                self.images[level][scaled(window, 2 ** (len(self.images) - 1 - level))],
-                labels,
+            larger = sharpen_band(
+                self.images[level],
+                levels[0],
                 costs,
                 known[level],
                 radius=self.settings.band_radius,
                 weigh=partial(self._weigh, level=level, weight=weight),
                 maxflow=self.settings.maxflow,
+                drawn=None if drawn is None else drawn[level],
+                redraw=redraw,
             )
-        return labels
+            levels.insert(0, larger)
+        return tuple(levels)
 
     def _weigh(self, part: NDArray[np.floating], *, level: int, weight: float) -> NDArray[np.float64]:
         weights = boundary_weights(part, self.settings.regularizer, scale=self.scales[level])

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy.ndimage import label as connected_parts
 
 from .barrier import barrier_distance, otsu_threshold
+from .grid import Labels
 
 __all__ = ["follow_strokes", "start_from_strokes", "starts_from_box"]
 
-Labels = NDArray[np.int64]
 
 _NEAR = 0.5
 
@@ -35,7 +35,7 @@ def starts_from_box(
     """
     distance = barrier_distance(channels, outside)
     threshold = otsu_threshold(distance[~outside])
-    starts = []
+    starts: list[Labels] = []
     for share in strictness:
         inside = (distance > share * threshold) & ~outside
         if not inside.any() or inside[~outside].all():

@@ -10,7 +10,24 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DIRECTIONS", "LENGTHS", "Slices", "boundary_energy", "neighbor_pairs", "scaled", "window_of"]
+__all__ = [
+    "DIRECTIONS",
+    "LENGTHS",
+    "Labels",
+    "Mask",
+    "Slices",
+    "boundary_energy",
+    "grown",
+    "neighbor_pairs",
+    "scaled",
+    "window_of",
+]
+
+#: The label of each pixel, -1 where none is known; 16 bits at full size, where memory counts.
+Labels = NDArray[np.integer]
+
+#: A region of an image.
+Mask = NDArray[np.bool_]
 
 #: A window of the grid: rows and columns.
 Slices = tuple[slice, slice]
@@ -73,10 +90,7 @@ def window_of(region: NDArray[np.bool_], margin: int = 0) -> Slices:
     (slice(0, 2, None), slice(1, 2, None))
     """
     rows, columns = (np.flatnonzero(region.any(axis=axis)) for axis in (1, 0))
-    return (
-        slice(max(0, int(rows[0]) - margin), int(rows[-1]) + 1 + margin),
-        slice(max(0, int(columns[0]) - margin), int(columns[-1]) + 1 + margin),
-    )
+    return grown((slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1)), margin)
 
 
 def scaled(window: Slices, factor: int) -> Slices:
@@ -88,4 +102,16 @@ def scaled(window: Slices, factor: int) -> Slices:
     (slice(4, 12, None), slice(0, 8, None))
     """
     rows, columns = (slice(factor * part.start, factor * part.stop) for part in window)
+    return rows, columns
+
+
+def grown(window: Slices, margin: int) -> Slices:
+    """The window with a margin on every side, begun inside the image; slicing cuts it off at the image's end.
+
+    Examples
+    --------
+    >>> grown((slice(1, 3), slice(4, 6)), 2)
+    (slice(0, 5, None), slice(2, 8, None))
+    """
+    rows, columns = (slice(max(0, part.start - margin), part.stop + margin) for part in window)
     return rows, columns

@@ -66,8 +66,8 @@ def segment(
     mask : array of shape (M, N), optional
         First guess of the object, in place of the one that is found inside the box.
     kernel : {"knn", "gaussian"} or object
-        `"knn"` is :class:`~evencut.segmentation.SampledKNN`; `"gaussian"` has Scott's bandwidth and shows the density
-        bias that the paper is about. Objects: `SampledKNN`, or a kernel of `evencut.kernels`.
+        `"knn"` is :class:`~evencut.segmentation.CellKNN`; `"gaussian"` has Scott's bandwidth and shows the density
+        bias that the paper is about. Objects: `CellKNN`, `SampledKNN`, or a kernel of `evencut.kernels`.
     criterion : {"entropy", "average_association", "normalized_cut", "average_cut"}
         The entropy criterion (eq. 16 on kernel densities), eq. 9, eq. 10 or the average cut.
     equalize : {None, "weights", "exact"}
@@ -139,7 +139,7 @@ def build_engine(
 ) -> Engine:
     """The machine for the part of an image that the hints ask for."""
     part = pixels[knowledge.frame]
-    if np.ptp(part.reshape(-1, part.shape[2]), axis=0).max() == 0:
+    if not (part != part[0, 0]).any():
         raise ValueError("image has the same colour everywhere; there is nothing to tell an object by.")
     features = shrink_features(features, partial(_crop, frame=knowledge.frame, shape=knowledge.shape))
     rng = np.random.default_rng(0 if random_state is None else random_state)

@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .clicks import Click, check_clicks, footprint
-from .constraints import check_box, check_mask, check_scribbles, halve_known, outside_of
-from .grid import Slices, window_of
-from .images import halve
+from .clicks import Click, check_clicks
+from .constraints import check_box, check_mask, check_scribbles, outside_of
+from .grid import Labels, Mask, Slices, window_of
+from .levels import KnownLevels
 
 __all__ = ["Knowledge", "gather"]
 
-Labels = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 _SURROUNDINGS = 2
 
@@ -34,8 +32,8 @@ class Knowledge:
         Height and width of the whole image.
     frame : tuple of slice
         The part of the image that is looked at; what follows has its size.
-    known : ndarray of int
-        Codes of known labels, -1 elsewhere.
+    levels : KnownLevels
+        Codes of known labels at full size, and at smaller sizes once they are asked for.
     around : ndarray of bool or None
         The outside of the box.
     hard : bool
@@ -48,10 +46,10 @@ class Knowledge:
         Clicks that correct the first answer, one after the other; also in pixels of the frame.
     """
 
-    names: Labels
+    names: NDArray[np.int64]
     shape: tuple[int, int]
     frame: Slices
-    known: Labels
+    levels: KnownLevels
     around: Mask | None
     hard: bool
     guess: Mask | None
@@ -59,31 +57,29 @@ class Knowledge:
     waiting: tuple[Click, ...] = ()
 
     @property
+    def known(self) -> Labels:
+        """Codes of known labels at full size, -1 elsewhere."""
+        return self.levels.known[0]
+
+    @property
     def outside(self) -> Mask | None:
         """The outside of the box where that cannot be object."""
         return self.around if self.hard else None
 
-    def pyramid(self, n_levels: int) -> list[Labels]:
-        """Known labels at every size, from full size on."""
-        levels, outside = [self._known_or_rim()], self.outside
-        for _ in range(n_levels - 1):
-            levels.append(halve_known(levels[-1], len(self.names), outside))
-            outside = None if outside is None else halve(outside.astype(np.float32)) >= 0.5
-        return levels
+    def for_sizes(self, n_levels: int) -> Knowledge:
+        """The same, with what is known at so many sizes."""
+        return replace(self, levels=self.levels.deepened(n_levels))
 
-    def _known_or_rim(self) -> Labels:
-        """Where nothing else is known of it, the outermost pixels stand for the background."""
+    @property
+    def known_levels(self) -> tuple[Labels, ...]:
+        """Known labels at every size; where nothing else is known of the background, the rim stands for it."""
         if self.around is not None or self.guess is not None or (self.known == 0).any():
-            return self.known
-        known = self.known.copy()
-        for rim in (known[0], known[-1], known[:, 0], known[:, -1]):
-            rim[rim < 0] = 0
-        return known
+            return self.levels.known
+        return self.levels.with_rim()
 
     def with_click(self, click: Click) -> Knowledge:
         """The same with one more click (in pixels of the frame), which overrules what was known under it."""
-        known = np.where(footprint(click, self._frame_shape), click.code, self.known)
-        return replace(self, known=known, clicks=(*self.clicks, click))
+        return replace(self, levels=self.levels.with_click(click), clicks=(*self.clicks, click))
 
     def in_frame(self, clicks: tuple[Click, ...]) -> list[Click]:
         """Clicks on the whole image in pixels of the frame; background beyond it is known already."""
@@ -113,7 +109,9 @@ class Knowledge:
         if (codes > 0).sum() > (codes[self.frame] > 0).sum():
             raise ValueError("scribbles mark object far outside the box; draw a larger box and begin anew.")
         codes = codes[self.frame]
-        return replace(self, known=np.where(codes < 0, self.known, codes))
+        known = np.where(codes < 0, self.known, codes)
+        fresh = KnownLevels((known,), (self.outside,), len(self.names))
+        return replace(self, levels=fresh.deepened(len(self.levels.known)))
 
 
 def gather(
@@ -130,9 +128,9 @@ def gather(
     Examples
     --------
     >>> gather((1, 4), box=(1, 0, 3, 1)).known
-    array([[ 0, -1, -1,  0]])
+    array([[ 0, -1, -1,  0]], dtype=int16)
     """
-    known = np.full(shape, -1, dtype=np.int64)
+    known = np.full(shape, -1, dtype=np.int16)
     around = None if box is None else outside_of(check_box(box, shape), shape)
     strokes = None if scribbles is None else check_scribbles(scribbles, shape)
     points = () if clicks is None else check_clicks(clicks, shape)
@@ -158,7 +156,8 @@ def gather(
             clicked[click.y, click.x] = 1
     frame = _frame(clicked, around if hard else None, guess)
     around, guess = (None if part is None else part[frame] for part in (around, guess))
-    knowledge = Knowledge(names, shape, frame, known[frame], around, hard, guess)
+    levels = KnownLevels((known[frame],), (around if hard else None,), len(names))
+    knowledge = Knowledge(names, shape, frame, levels, around, hard, guess)
     waiting = list(knowledge.in_frame(points))
     if around is None and guess is None and points and not (known == 1).any():
         first = next((click for click in waiting if click.is_object), None)
@@ -184,7 +183,7 @@ def _frame(known: Labels, outside: Mask | None, guess: Mask | None) -> Slices:
     return frame if known[frame].size < known.size / 4 else everything
 
 
-def _codes(strokes: Labels, names: Labels) -> Labels:
+def _codes(strokes: Labels, names: NDArray[np.int64]) -> NDArray[np.int16]:
     """Strokes as positions in `names`, -1 where nothing is drawn."""
     drawn = np.unique(strokes[strokes > 0])
     strange = np.setdiff1d(drawn, names)
@@ -193,4 +192,4 @@ def _codes(strokes: Labels, names: Labels) -> Labels:
             f"scribbles contain the label {strange[0]}; the labels in use are {', '.join(map(str, names))}"
             f"{' (1 background, 2 object)' if list(names) == [1, 2] else ''}."
         )
-    return np.where(strokes > 0, np.searchsorted(names, strokes), -1)
+    return np.where(strokes > 0, np.searchsorted(names, strokes), -1).astype(np.int16)

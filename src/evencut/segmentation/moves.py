@@ -5,15 +5,16 @@ Minimises :math:`\sum_p c_{p, l_p} + \sum_{pq} w_{pq} [l_p \ne l_q]`; pixels who
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
-from .grid import boundary_energy, neighbor_pairs, window_of
+from .grid import Labels, boundary_energy, neighbor_pairs, window_of
 from .maxflow import GridCut
 
 __all__ = ["GridLabeler"]
 
-Labels = NDArray[np.int64]
 
 
 class GridLabeler:
@@ -73,7 +74,7 @@ class GridLabeler:
         return improved
 
     def _best_of_two(self, costs: NDArray[np.floating]) -> Labels:
-        unary = costs[..., 1] - costs[..., 0] + self._pull_of_rim()
+        unary = costs[..., 1] - costs[..., 0] + self._pull_of_rim
         if self._cut is None:
             self._cut = GridCut(self._inner, self._maxflow)
         known = self._inner_known
@@ -81,6 +82,7 @@ class GridLabeler:
         unary = np.where(known < 0, unary, np.where(known == 1, -force, force))
         return self._cut.minimize(unary).astype(known.dtype)
 
+    @cached_property
     def _pull_of_rim(self) -> NDArray[np.float64]:
         """What the known labels around the window add to the cost of label 1 at its rim."""
         rows, columns = self._window  # type: ignore[misc]

@@ -48,7 +48,7 @@ def minimize_energy(
         return Round(labels, state.energy + labeler.boundary(labels), state)
 
     def propose(step: Round, shift: float) -> NDArray[np.int64]:
-        return labeler.improve(step.state.shifted(shift), step.labels)
+        return np.asarray(labeler.improve(step.state.shifted(shift), step.labels), dtype=np.int64)
 
     first = at(np.asarray(start, dtype=np.int64))
     if first.state.shift is not None:

@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.ndimage import label as connected_parts
 
 from .clicks import Click, check_clicks
 from .clock import Clock
-from .corrections import apply_correction, correct, evidence_of
+from .corrections import correct, evidence_of
 from .engine import Engine
 from .first_guess import follow_strokes, start_from_strokes, starts_from_box
-from .grid import window_of
+from .grid import Labels, Mask, window_of
 from .images import halve
 from .knowledge import Knowledge
 from .result import Segmentation
@@ -27,32 +27,34 @@ from .tightness import largest_gap
 
 __all__ = ["State", "first_answer"]
 
-Labels = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 _FULL, _EMPTY = 0.98, 0.002
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The machine of an image, what its user said, and the last labels at working and full size."""
+    """The machine of an image, what its user said, and the last labels at every size from full size on."""
 
     engine: Engine
     knowledge: Knowledge
-    coarse: Labels
-    fine: Labels
+    levels: tuple[Labels, ...]
+
+    @property
+    def coarse(self) -> Labels:
+        """The labels at the working size."""
+        return self.levels[-1]
 
     def with_strokes(self, scribbles: ArrayLike) -> Segmentation:
         """The answer after more strokes, from the last labels."""
         engine, clock = self.engine, Clock()
         knowledge = self.knowledge.with_strokes(scribbles)
-        known = knowledge.pyramid(len(engine.images))
+        known = knowledge.known_levels
         with clock("start"):
             labels = follow_strokes(engine.channels, self.coarse, known[-1], engine.n_labels)
             if not np.bincount(labels.ravel(), minlength=engine.n_labels).all():
                 # The stroke is like all of a label: it speaks for itself only.
                 labels = np.where(known[-1] < 0, self.coarse, known[-1])
-        return _Round(engine, knowledge, known, clock).solve([labels])
+        return _Round(engine, knowledge, clock).solve([labels])
 
     def with_clicks(self, clicks: Iterable[Any]) -> Segmentation:
         """The answer after more clicks, one after the other; the contour is drawn anew where labels changed."""
@@ -66,16 +68,15 @@ class State:
     def after(self, clicks: Iterable[Click], clock: Clock) -> Segmentation:
         """The answer after clicks in pixels of the frame, at least one."""
         engine, knowledge, coarse = self.engine.localized(clock), self.knowledge, self.coarse
-        reached = np.zeros(coarse.shape, dtype=bool)
+        touched = np.zeros(coarse.shape, dtype=bool)
         for click in clicks:
-            knowledge = knowledge.with_click(click)
-            known = knowledge.pyramid(len(engine.images))
             with clock("rounds"):
-                last = correct(engine, knowledge, known[-1], coarse, click)
-            coarse, reached = last.end.labels, reached | last.reached
+                knowledge = knowledge.with_click(click)
+                last = correct(engine, knowledge, knowledge.known_levels[-1], coarse, click)
+            coarse, touched = last.end.labels, touched | last.touched
         with clock("contour"):
-            fine = apply_correction(engine, known, self.fine, reached, last)
-        return _result(State(engine, knowledge, coarse, fine), last.trace, last.converged, last.smoothness, clock)
+            levels = engine.sharpen(knowledge.known_levels, last.end, last.smoothness, self.levels, touched)
+        return _result(State(engine, knowledge, levels), last.trace, last.converged, last.smoothness, clock)
 
 
 def first_answer(engine: Engine, knowledge: Knowledge, clock: Clock) -> Segmentation:
@@ -86,13 +87,14 @@ def first_answer(engine: Engine, knowledge: Knowledge, clock: Clock) -> Segmenta
     waiting, knowledge = knowledge.waiting, replace(knowledge, waiting=())
     if knowledge.clicks:
         engine = engine.localized(clock)
-    known = knowledge.pyramid(len(engine.images))
+    knowledge = knowledge.for_sizes(len(engine.images))
+    known = knowledge.known_levels
     around = None if knowledge.around is None else _shrunk(knowledge.around, known[-1].shape)
     if around is not None and around.all():
         raise ValueError("the box is too small to be seen at the working size; use hard=True or more working_pixels.")
     starts = _starts(engine, knowledge, known[-1], around, clock)
     fills_its_box = None if knowledge.guess is not None else around
-    first = _Round(engine, knowledge, known, clock, fills_its_box).solve(starts)
+    first = _Round(engine, knowledge, clock, fills_its_box).solve(starts)
     return first._state.after(waiting, clock) if waiting and first._state is not None else first
 
 
@@ -102,7 +104,7 @@ def _starts(
     settings = engine.settings
     with clock("start"):
         if knowledge.guess is not None:
-            rough = [_shrunk(knowledge.guess, known.shape).astype(np.int64)]
+            rough: list[Labels] = [_shrunk(knowledge.guess, known.shape).astype(np.int64)]
         elif around is None:
             rough = [start_from_strokes(engine.channels, known, engine.n_labels)]
         elif settings.start == "box":
@@ -117,14 +119,12 @@ def _starts(
 class _Round:
     """One call of the engine, with what this user's hints say about a good answer."""
 
-    def __init__(
-        self, engine: Engine, knowledge: Knowledge, known: list[Labels], clock: Clock, around: Mask | None = None
-    ) -> None:
+    def __init__(self, engine: Engine, knowledge: Knowledge, clock: Clock, around: Mask | None = None) -> None:
         self.engine = engine
         self.knowledge = knowledge
-        self.known = known
+        self.known = knowledge.known_levels
         self.clock = clock
-        self.free = known[-1] < 0
+        self.free = self.known[-1] < 0
         self.box = None if around is None else window_of(~around)
 
     def solve(self, starts: Iterable[Labels]) -> Segmentation:
@@ -136,13 +136,21 @@ class _Round:
             evidence=evidence_of(self.engine, self.knowledge),
             trivial=self._is_trivial,
             flaw=self._emptiness,
+            finish=self._only_what_was_clicked,
         )
-        if answer.rounds.lost_label or self._is_trivial(answer.coarse):
-            _warn_of_trivial(float((answer.coarse[self.free] == 1).mean()))
-        state = State(self.engine, self.knowledge, answer.coarse, answer.labels)
-        if self.knowledge.clicks and self.knowledge.around is None and self.knowledge.guess is None:
-            state = _only_what_was_clicked(state, self.known)
+        coarse = answer.rounds.step.labels
+        if answer.rounds.lost_label or self._is_trivial(coarse):
+            _warn_of_trivial(float((coarse[self.free] == 1).mean()))
+        state = State(self.engine, self.knowledge, answer.levels)
         return _result(state, answer.rounds.trace, answer.rounds.converged, answer.smoothness, self.clock)
+
+    def _only_what_was_clicked(self, labels: Labels) -> Labels:
+        """Without parts that only share the object's colours: an object begun by clicks is where the clicks are."""
+        if not self.knowledge.clicks or self.knowledge.around is not None or self.knowledge.guess is not None:
+            return labels
+        parts, _ = connected_parts(labels == 1, np.ones((3, 3)))
+        clicked = np.isin(parts, np.unique(parts[(self.known[-1] == 1) & (labels == 1)]))
+        return np.where(clicked, labels, 0)
 
     def _checked(self, labels: Labels) -> Labels:
         missing = np.flatnonzero(np.bincount(labels.ravel(), minlength=self.engine.n_labels) == 0)
@@ -169,10 +177,12 @@ def _result(
     state: State, trace: tuple[float, ...], converged: bool, smoothness: float, clock: Clock
 ) -> Segmentation:
     knowledge = state.knowledge
-    labels = np.zeros(knowledge.shape, dtype=np.int64)
-    labels[knowledge.frame] = state.fine
+    labels = np.take(knowledge.names, state.levels[0])
+    if labels.shape != knowledge.shape:
+        part, labels = labels, np.full(knowledge.shape, knowledge.names[0])
+        labels[knowledge.frame] = part
     return Segmentation(
-        labels=knowledge.names[labels],
+        labels=labels,
         energy=min(trace),
         trace=trace,
         n_iter=len(trace) - 1,
@@ -182,16 +192,6 @@ def _result(
         label_names=knowledge.names,
         _state=state,
     )
-
-
-def _only_what_was_clicked(state: State, known: list[Labels]) -> State:
-    """Without the parts that only share the object's colours: an object begun by clicks is where the clicks are."""
-    kept = []
-    for labels, seeds in ((state.coarse, known[-1] == 1), (state.fine, known[0] == 1)):
-        parts, _ = connected_parts(labels == 1, np.ones((3, 3)))
-        clicked = np.isin(parts, np.unique(parts[seeds & (labels == 1)]))
-        kept.append(np.where(clicked, labels, 0))
-    return replace(state, coarse=kept[0], fine=kept[1])
 
 
 def _shrunk(region: Mask, shape: tuple[int, ...]) -> Mask:

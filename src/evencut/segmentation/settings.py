@@ -32,6 +32,8 @@ class Settings:
         How much of the box may be empty along a side, as a share of its size.
     surcharge : float
         What an object pixel of a box pays in the entropy criterion: doubt goes to the background.
+    centrality : float
+        How that grows with the distance from the centre of the box: objects seldom fill its corners.
     auto_smoothness : dict
         Weight of the boundary term by criterion ("entropy" or "ratio") and regularizer; in ratio criteria it is
         multiplied by the mean affinity over the square root of the pixels.
@@ -47,6 +49,8 @@ class Settings:
         What a pixel of distance adds to the geodesic distance.
     click_limit : float
         Where a later click can still change labels, in units of `click_reach`.
+    click_patience : float
+        How much a click may change, as a share of the object: this over the number of clicks, a box counting as three.
     place_weight : float
         Weight of the place beside the colours in the second graph, which makes colour models local.
 
@@ -69,7 +73,8 @@ class Settings:
     working_pixels: int = 100_000
     strictness: tuple[float, ...] = (0.5, 0.4, 0.25)
     slack: float = 0.2
-    surcharge: float = 0.3
+    surcharge: float = 0.4
+    centrality: float = 0.4
     auto_smoothness: dict[tuple[str, str | None], float] = field(
         default_factory=lambda: {
             ("entropy", "contrast"): 16.0,
@@ -84,6 +89,7 @@ class Settings:
     click_reach: float = 5.0
     click_step: float = 0.07
     click_limit: float = 3.5
+    click_patience: float = 2.5
     place_weight: float = 0.5
 
     def __post_init__(self) -> None:
