@@ -110,11 +110,11 @@ def peak_memory(code: str, arguments: list[str]) -> float:
 
 
 def write_sections(path: Path, sections: dict[str, str], title: str) -> str:
-    """The page with the given sections; those not given stay as they were."""
+    """The page with the given sections in their places, new ones at its end; those not given stay as they were."""
     old = path.read_text(encoding="utf-8") if path.exists() else ""
     kept = {part.splitlines()[0]: part.strip() + "\n" for part in re.split(r"^(?=## )", old, flags=re.M)[1:]}
     for text in sections.values():
         kept[text.splitlines()[0]] = text
-    text = f"# {title}\n\n" + "\n".join(kept[heading] for heading in sorted(kept))
+    text = f"# {title}\n\n" + "\n".join(kept.values())
     path.write_text(text, encoding="utf-8")
     return text
