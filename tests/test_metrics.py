@@ -264,7 +264,7 @@ def test_integers_are_numbers_in_sparse_rows_too():
 
 def test_kernels_say_what_they_need():
     needy = {name for name, kernel in KERNELS.items() if kernel().needs_coordinates}
-    assert needy == {"gaussian", "geodesic"}
+    assert needy == {"gaussian", "disc", "geodesic"}
     assert AdaptiveGaussian(transform="log").needs_coordinates
     assert not Gaussian("median").needs_coordinates
     assert Geodesic().needs_coordinates

@@ -71,7 +71,12 @@ def folder(tmp_path, monkeypatch):
     for part in range(2):
         np.save(f"data/{part}.npy", X[part::2])
         pd.DataFrame(X[part::2], columns=["x", "y"]).to_parquet(f"data/{part}.parquet")
-    pd.DataFrame({"embedding": list(X)}).to_parquet("vectors.parquet")
+    vectors = pd.DataFrame({"embedding": list(X)})
+    vectors.to_parquet("vectors.parquet")
+    Path("store").mkdir()
+    vectors.to_parquet("store/0.parquet")
+    Path("saved").mkdir()
+    vectors.to_feather("saved/data-00000-of-00001.arrow")
     return tmp_path
 
 

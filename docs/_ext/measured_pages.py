@@ -1,6 +1,7 @@
 """Brings the measured results (benchmarks/*.md) into the documentation: words and numbers as they are, with charts."""
 
 import re
+import shutil
 from pathlib import Path
 
 from measured_charts import draw_table
@@ -34,6 +35,8 @@ def copy_pages(app, config):
         text = without_outer_links(source.read_text(encoding="utf-8"))
         write(folder / f"{name}.md", with_charts(text, name, folder))
         names.append(name)
+    for drawing in (root / "benchmarks").glob("*.svg"):
+        shutil.copyfile(drawing, folder / drawing.name)
     for stale in set(folder.glob("*.md")) - {folder / f"{name}.md" for name in [*names, "index"]}:
         stale.unlink()
     listing = "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```\n"

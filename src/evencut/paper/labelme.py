@@ -42,6 +42,7 @@ def make(data: Path | None = None, small: bool = False) -> Figure:
             f"smaller cluster {_spread(seen['smaller_of_two'])} of the points, {_spread(seen['its_density'])} times as "
             f"dense as the rest, {where}",
             seen["smaller_of_two"].max() < 0.25 and seen["its_density"].min() > 2,
+            "it is on every choice a quarter of the points at most, but not twice as dense on all, as is asked here",
         ),
         Claim.judge(
             "Gaussian kernel k-means with Scott's bandwidth fails: NMI 0.38.",
