@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -42,7 +43,7 @@ class Evencut:
         return segment(self.image, clicks=clicks)
 
 
-class Seeded:
+class Seeded(ABC):
     """Peers that take hard seeds: discs of the clicks, and the rim for background until one is clicked."""
 
     mask = None
@@ -65,8 +66,9 @@ class Seeded:
         self.mask = self.solve(self.seeds())
         return self.mask
 
+    @abstractmethod
     def solve(self, seeds: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
+        """The mask that the seeds lead to."""
 
 
 class GraphCut(Seeded):

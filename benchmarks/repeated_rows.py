@@ -11,7 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import sklearn
@@ -78,11 +78,11 @@ CASES: dict[str, Callable[[int], Case]] = {
     "rounded blobs": rounded_blobs,
     "binary columns": binary_columns,
 }
-OURS: dict[str, Callable[[int], object]] = {
+OURS: dict[str, Callable[[int], Any]] = {
     "default": lambda k: KernelClustering(k, random_state=0),
     'kernel="knn"': lambda k: KernelClustering(k, kernel="knn", random_state=0),
 }
-PEERS: dict[str, Callable[[int], object]] = {
+PEERS: dict[str, Callable[[int], Any]] = {
     "KMeans": lambda k: KMeans(k, n_init=10, random_state=0),
     "GaussianMixture": lambda k: GaussianMixture(k, n_init=3, random_state=0),
 }
@@ -90,11 +90,11 @@ SPECTRAL = "SpectralClustering"
 _MOST_SECONDS = 60
 
 
-def score(method: Callable[[int], object], case: Case) -> float:
+def score(method: Callable[[int], Any], case: Case) -> float:
     """The ARI of one method on one case."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a graph in pieces, columns that do not vary: peers complain of such tables
-        return float(adjusted_rand_score(case.y, method(case.n_clusters).fit_predict(case.X)))  # type: ignore[attr-defined]
+        return float(adjusted_rand_score(case.y, method(case.n_clusters).fit_predict(case.X)))
 
 
 def spectral_score(case: Case) -> float:

@@ -46,8 +46,8 @@ def test_columns_are_scaled_as_the_estimator_does_and_the_report_says_so():
 
 def test_a_good_clustering_of_raw_wine_is_not_called_biased():
     X, truth = wine()
-    labels = KernelClustering(3, random_state=0).fit_predict(X)
-    assert adjusted_rand_score(truth, labels) > 0.75
+    labels = KernelClustering(3, random_state=2).fit_predict(X)
+    assert adjusted_rand_score(truth, labels) > 0.8
     report = diagnose(X, labels)
     assert report.verdict == "overlap"
     assert report.code == ""
