@@ -209,7 +209,9 @@ class Engine:
         smoothness = self.smoothness
         for attempt in range(_ATTEMPTS):
             labeler = GridLabeler(self.weights * smoothness, known, self.n_labels, self.settings.maxflow)
-            rounds = minimize_energy(term, labeler, start, max_iter=self.settings.max_iter)
+            rounds = minimize_energy(
+                term, labeler, start, max_iter=self.settings.max_iter, rest=self.settings.rest
+            )
             if not (rounds.lost_label or trivial(rounds.step.labels)) or smoothness == 0:
                 break
             if attempt < _ATTEMPTS - 1:

@@ -24,13 +24,13 @@ class Round:
 
 
 def minimize_energy(
-    term: Term, labeler: GridLabeler, start: NDArray[np.integer], *, max_iter: int = 15
+    term: Term, labeler: GridLabeler, start: NDArray[np.integer], *, max_iter: int = 15, rest: float = 0.0
 ) -> Descent[Round]:
     """Lower criterion plus boundary from a start in which every label occurs.
 
     The energy of a ratio criterion never rises: a step that would raise it is repeated with a diagonal shift, doubled
     until it does not. The entropy criterion has no such bound; it keeps the best labelling it saw and stops when one
-    comes back.
+    comes back, or when a round would change no more than a share `rest` of the pixels.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def minimize_energy(
         if not np.bincount(labels.ravel(), minlength=labeler.n_labels).all():
             return Descent(best, tuple(trace), True, lost_label=True)
         key = labels.tobytes()
-        if key in seen:
+        if key in seen or np.count_nonzero(labels != step.labels) <= rest * labels.size:
             return Descent(best, tuple(trace), True)
         seen.add(key)
         step = at(labels)
