@@ -28,7 +28,7 @@ def squared_differences(image, dy, dx):
 @compiled
 def sum_of_squared_differences(image, dy, dx):
     """Their sum, in eight parts that are added side by side."""
-    height, width, n_channels = image.shape
+    height, width = image.shape[:2]
     left, right = max(0, -dx), width - max(0, dx)
     parts = np.zeros(8)
     for y in range(height - dy):

@@ -8,12 +8,12 @@ so that they hold equally many pixels and are small where pixels are dense.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
 
 from ..affinity import Affinity
 
@@ -89,7 +89,8 @@ class CellGraph(Affinity):
         return CellGraph([*self.layers, *other.layers])
 
 
-class CellKNN(BaseEstimator):
+@dataclass
+class CellKNN:
     """Kernel of the nearest `share` of all pixels, symmetrised by the mean, by cells of pixels.
 
     Parameters
@@ -107,9 +108,8 @@ class CellKNN(BaseEstimator):
     np.float64(51.0)
     """
 
-    def __init__(self, share: float = 0.01, fineness: int = 20):
-        self.share = share
-        self.fineness = fineness
+    share: float = 0.01
+    fineness: int = 20
 
     def affinity(self, X: NDArray[np.floating], random_state: np.random.Generator) -> CellGraph:
         """The graph of the points `X` of shape (n_pixels, n_features); nothing in it is left to chance."""

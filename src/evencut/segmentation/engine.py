@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from ..solvers.lloyd import Descent
 from .affinities import pixel_affinity, pose_term
@@ -187,6 +186,8 @@ class Engine:
             raise ValueError("there is no start to begin from.")
         _, rounds, smoothness = best
         if not rounds.converged:
+            from sklearn.exceptions import ConvergenceWarning
+
             warnings.warn(
                 f"the rounds stopped after max_iter={self.settings.max_iter} before they came to rest.",
                 ConvergenceWarning,
