@@ -10,7 +10,7 @@ import contextlib
 import functools
 
 import numpy as np
-import scipy.linalg
+import scipy
 from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
