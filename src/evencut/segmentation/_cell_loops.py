@@ -13,7 +13,7 @@ from ..affinity.compiled import compiled
 def split_cells(points, n_levels):
     """The cell of each point: the widest side of every block is split at its median, `n_levels` times."""
     n_points, n_features = points.shape
-    order = np.arange(n_points)
+    order = np.arange(n_points).astype(np.int32)
     keys = np.empty(n_points, points.dtype)
     for level in range(n_levels):
         n_blocks = 1 << level
@@ -40,26 +40,32 @@ def split_cells(points, n_levels):
 
 @compiled
 def _select(keys, order, first, last, place):
-    """Bring the key that belongs at `place` there, smaller ones before it and larger ones behind (Hoare)."""
+    """Bring the key that belongs at `place` there, smaller ones before it and larger ones behind."""
     while first < last:
-        pivot = keys[(first + last) // 2]
-        i, j = first, last
-        while i <= j:
-            while keys[i] < pivot:
-                i += 1
-            while keys[j] > pivot:
-                j -= 1
-            if i <= j:
-                keys[i], keys[j] = keys[j], keys[i]
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if place <= j:
-            last = j
-        elif place >= i:
-            first = i
-        else:
+        begin, middle, end = keys[first], keys[(first + last) // 2], keys[last]
+        pivot = max(min(begin, middle), min(max(begin, middle), end))
+        larger = first + _bring_forward(keys[first : last + 1], order[first : last + 1], pivot, False)
+        if place < larger:
+            last = larger - 1
+            continue
+        first = larger + _bring_forward(keys[larger : last + 1], order[larger : last + 1], pivot, True)
+        if place < first:
             return
+
+
+@compiled
+def _bring_forward(keys, order, pivot, equal):
+    """Put keys below the pivot first, or those equal to it; returns how many they are.
+
+    Every key is exchanged, with itself if need be: a branch that cannot be foretold would cost more.
+    """
+    place = 0
+    for i in range(keys.size):
+        key, item = keys[i], order[i]
+        keys[i], order[i] = keys[place], order[place]
+        keys[place], order[place] = key, item
+        place += key <= pivot if equal else key < pivot
+    return place
 
 
 @compiled
