@@ -296,7 +296,8 @@ def test_a_folder_killed_and_resumed_repeats_at_most_one_photo(tmp_path, jobs, k
     (tmp_path / "prompts.csv").write_text("\n".join(rows))
     asked = [sys.executable, "-c", NOTED, "segment-folder", "prompts.csv", "--photos", "photos", "--jobs", str(jobs)]
     killed, whole = tmp_path / "killed", tmp_path / "whole"
-    with subprocess.Popen([*asked, "-o", "killed"], cwd=tmp_path, start_new_session=True, stderr=subprocess.DEVNULL) as process:
+    quiet = {"cwd": tmp_path, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([*asked, "-o", "killed"], start_new_session=True, **quiet) as process:
         while process.poll() is None and len(list(killed.glob("p*.json"))) < 2:
             time.sleep(0.005)
         kill(process)
@@ -308,7 +309,7 @@ def test_a_folder_killed_and_resumed_repeats_at_most_one_photo(tmp_path, jobs, k
     assert sorted(set(begun)) == [f"photos/p{i}.png" for i in range(n_photos)]
     assert len(begun) <= n_photos + 1
     assert all((killed / name).stat().st_mtime_ns == moment for name, moment in finished.items())
-    assert subprocess.run([*asked, "-o", "whole"], cwd=tmp_path, stderr=subprocess.DEVNULL).returncode == 0
+    assert subprocess.run([*asked, "-o", "whole"], **quiet).returncode == 0
     assert sorted(path.name for path in whole.iterdir()) == sorted(path.name for path in killed.iterdir())
     for path in sorted(whole.iterdir()):
         assert path.read_bytes() == (killed / path.name).read_bytes(), path.name
