@@ -53,12 +53,12 @@ def minimize_energy(
     first = at(np.asarray(start, dtype=np.int64))
     if first.state.shift is not None:
         return descend(first, propose, at, labeler.n_labels, max_iter=max_iter)
-    best, step, trace, seen = first, first, [first.energy], {first.labels.tobytes()}
+    best, step, trace, seen = first, first, [first.energy], {_key(first.labels)}
     for _ in range(max_iter):
         labels = propose(step, 0.0)
         if not np.bincount(labels.ravel(), minlength=labeler.n_labels).all():
             return Descent(best, tuple(trace), True, lost_label=True)
-        key = labels.tobytes()
+        key = _key(labels)
         if key in seen or np.count_nonzero(labels != step.labels) <= rest * labels.size:
             return Descent(best, tuple(trace), True)
         seen.add(key)
@@ -67,3 +67,8 @@ def minimize_energy(
         if step.energy < best.energy:
             best = step
     return Descent(best, tuple(trace), False)
+
+
+def _key(labels: NDArray[np.int64]) -> bytes:
+    """The labels in few bytes, to know them again."""
+    return labels.astype(np.int16).tobytes()
