@@ -134,7 +134,7 @@ def folder_section(data: Path, names: list[str]) -> str:
         f"By it two processes are {path_1 / path_2:.2f} times as quick, by the clock {wall_1 / wall_2:.2f} times "
         f"({os.cpu_count()} cores, load {os.getloadavg()[0]:.0f} while measured).",
         "",
-        "A run that is killed, in whole or one process of it, and taken up again repeats at most one photo: processes",
-        "finish what they have in hand, and the next run waits for them.",
+        "Where the run, or one of its processes, is killed, the others finish the photo they have in hand and the next",
+        "run waits for them: it repeats at most one photo. Processes killed one by one cost a photo each.",
     ]
     return "\n".join(lines) + "\n"
