@@ -48,7 +48,9 @@ class PhotoPool:
             # Threads of libraries at rest do no harm to a copy of the process.
             warnings.simplefilter("ignore", DeprecationWarning)
             self._pool = ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=_processes(), initializer=_begin)
-            self._running = {self._pool.submit(_undisturbed, cut_out, task): task[0] for task in tasks}
+            # Large photos first, so that no process is left with one at the end.
+            order = sorted(tasks, key=lambda task: -os.path.getsize(task[0]))
+            self._running = {self._pool.submit(_undisturbed, cut_out, task): task[0] for task in order}
 
     def finished(self) -> Iterator[tuple[str, str | None]]:
         """Names of photos as they are finished, with what went wrong or None."""
