@@ -17,6 +17,7 @@ from evencut.paper.grabcut import read_photo
 #: Photos are enlarged to so many pixels, then clicked on where the last answer is wrong.
 LARGE_PIXELS = 12_000_000
 LARGE_CLICKS = 6
+FOLDER_TURNS = 3
 
 #: The largest photo of the set from one click and corrected five times, for its memory.
 CLICK_ON_ONE = """
@@ -117,13 +118,17 @@ def folder_section(data: Path, names: list[str]) -> str:
         prompts.write_text("\n".join(rows), encoding="utf-8")
         single.write_text("\n".join(rows[:2]), encoding="utf-8")
         _, start, _ = folder_run(data, single, Path(folder) / "masks0", 1)
-        (wall_1, cpu_1, path_1), (wall_2, cpu_2, path_2) = (
-            folder_run(data, prompts, Path(folder) / f"masks{jobs}", jobs) for jobs in (1, 2)
-        )
+        runs = [
+            [folder_run(data, prompts, Path(folder) / f"masks{jobs}-{turn}", jobs) for jobs in (1, 2)]
+            for turn in range(FOLDER_TURNS)
+        ]
+    # Others who share the cores only ever add to a time: the least is the nearest to the truth.
+    (wall_1, cpu_1, path_1), (wall_2, cpu_2, path_2) = np.min(runs, axis=0)
     lines = [
         "## A folder of photos",
         f"`evencut segment-folder` over {len(names)} photos with a box each; a run of one photo, nearly all of it the",
-        f"loading of libraries, takes {start:.1f} CPU s, and that part is not shared out.",
+        f"loading of libraries, takes {start:.1f} CPU s, and that part is not shared out. The least of "
+        f"{FOLDER_TURNS} runs:",
         "",
         "| processes | wall s | CPU s | CPU s one after the other |",
         "|---|---|---|---|",
