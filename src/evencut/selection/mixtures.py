@@ -9,7 +9,6 @@ import warnings
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 __all__ = ["mixture_labels"]
 
@@ -71,29 +70,24 @@ def _fitted(
     X: NDArray[np.floating], share: NDArray[np.float64], floor: float, diagonal_only: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Weights, means and Cholesky factors of the covariances, or standard deviations where these are all."""
+    from ._mixture_loops import covariance_factors
+
     size = share.sum(axis=0) + 1e-12
     means = share.T @ X / size[:, None]
     if diagonal_only:
         variance = share.T @ X**2 / size[:, None] - means**2
         return size, means, np.sqrt(np.maximum(variance, 0) + floor)
-    factors = np.empty((len(size), X.shape[1], X.shape[1]))
-    for k, mean in enumerate(means):
-        apart = X - mean
-        covariance = (share[:, k, None] * apart).T @ apart / size[k]
-        factors[k] = np.linalg.cholesky(covariance + floor * np.eye(X.shape[1]))
-    return size, means, factors
+    return size, means, covariance_factors(X, share, size, means, floor)
 
 
 def _log_joint(
     X: NDArray[np.floating], size: NDArray[np.float64], means: NDArray[np.float64], factors: NDArray[np.float64]
 ) -> NDArray[np.float64]:
+    from ._mixture_loops import log_joint_of_factors
+
     if factors.ndim == 2:
         # Two products for all components: in high dimension the cost is theirs.
         precision = factors**-2
         squared = X**2 @ precision.T - 2 * (X @ (means * precision).T) + np.sum(means**2 * precision, axis=1)
         return np.log(size) - np.log(factors).sum(axis=1) - 0.5 * squared
-    joint = np.empty((len(X), len(size)))
-    for k, (mean, factor) in enumerate(zip(means, factors)):
-        whitened = solve_triangular(factor, (X - mean).T, lower=True, check_finite=False)
-        joint[:, k] = np.log(size[k]) - np.log(np.diag(factor)).sum() - 0.5 * np.einsum("ij,ij->j", whitened, whitened)
-    return joint
+    return log_joint_of_factors(X, size, means, factors)
