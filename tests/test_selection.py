@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_iris, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
@@ -25,6 +26,8 @@ from evencut.selection import (
     select,
 )
 from evencut.selection.candidates import affinity_at, log_density
+from evencut.selection.gaussians import explain_by_gaussians
+from evencut.selection.steps import count_steps
 from evencut.selection.trees import join_pieces
 from evencut.selection.valleys import densities_of_parts, valley
 
@@ -304,7 +307,7 @@ def test_numbers_are_ranked_by_gap_and_agreement():
     assert scores == sorted(scores)
     for number in ranked:
         assert number.score == pytest.approx(number.gap - 0.75 * np.log(number.agreement + 0.05))
-    assert {number.n_clusters for number in ranked} == set(range(2, 41))
+    assert {number.n_clusters for number in ranked} == set(range(2, min(64, len(MOONS) // 8) + 1))
 
 
 @pytest.mark.parametrize("shape", ["gaussian", "square", "strand"])
@@ -342,6 +345,43 @@ def test_structure_is_a_gap_or_agreement_or_some_agreement_on_valleys(gap, valle
     assert choose_number([NumberCandidate(4, gap, valley_depth, agreed, 0.0)]) == n_clusters
 
 
+def test_overlapping_gaussians_are_counted_by_what_explains_the_points(rng):
+    corners = 3.0 * np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
+    overlapping = np.concatenate([corner + rng.normal(size=(400, 2)) for corner in corners])
+    model = KernelClustering("auto", random_state=0).fit(overlapping)
+    assert (model.n_clusters_, model.selection_.numbers[0].evidence) == (4, "Gaussians")
+    one = KernelClustering("auto", random_state=0).fit(rng.normal(size=(1500, 2)) * [1, 4])
+    assert (one.n_clusters_, one.selection_.numbers[0].evidence) == (1, "Gaussians")
+
+
+def test_curved_and_even_shapes_are_not_explained_by_few_gaussians(rng):
+    turn = rng.uniform(0, 2 * np.pi, 1500)
+    ring = np.column_stack([np.cos(turn), np.sin(turn)]) + 0.05 * rng.normal(size=(1500, 2))
+    for X in (ring, rng.uniform(size=(1500, 2))):
+        around = look_around(X)
+        starts = {k: KMeans(k, n_init=1, random_state=0).fit_predict(X) for k in range(2, 25)}
+        explanation = explain_by_gaussians(around, starts, rng)
+        assert explanation is None or not explanation.holds, explanation
+
+
+def test_a_dense_disc_in_a_sparse_one_is_two_clusters(rng):
+    def disc(n, radius):
+        turn, away = rng.uniform(0, 2 * np.pi, n), radius * np.sqrt(rng.random(n))
+        return np.column_stack([away * np.cos(turn), away * np.sin(turn)])
+
+    outer, inner = disc(3000, 2.0), disc(2000, 0.8)
+    model = KernelClustering("auto", random_state=0).fit(np.concatenate([outer, inner]))
+    assert (model.n_clusters_, model.selection_.numbers[0].evidence) == (2, "steps")
+    assert count_steps(look_around(outer), 0) == 1
+    assert count_steps(look_around(rng.normal(size=(3000, 2))), 0) == 1
+
+
+def test_more_than_forty_clusters_are_found(rng):
+    centers = 6.0 * np.array([(i, j) for i in range(10) for j in range(5)])
+    X = np.concatenate([center + rng.normal(size=(40, 2)) for center in centers])
+    assert KernelClustering("auto", random_state=0).fit(X).n_clusters_ == 50
+
+
 def test_plot_selection_shows_who_agrees(monkeypatch):
     plt = pytest.importorskip("matplotlib.pyplot")
     monkeypatch.setattr(plt, "show", lambda: None)
@@ -352,6 +392,7 @@ def test_plot_selection_shows_who_agrees(monkeypatch):
     model = KernelClustering("auto", random_state=0).fit(MOONS)
     ax = model.plot_selection(plt.figure().subplots())
     assert ax.lines[-1].get_xdata()[0] == model.selection_.numbers[0].n_clusters
+    assert ax.get_title() == "2, by gap"
     plt.close("all")
 
 

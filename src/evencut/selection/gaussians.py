@@ -1,6 +1,7 @@
 r"""How many Gaussians explain the points, if any number of them does.
 
-Of mixtures of 1, 2, 3, ... Gaussians the one with the highest Bayesian information criterion is taken. What it misses is
+Of mixtures of 1, 2, 3, ... Gaussians the one with the highest Bayesian information criterion is taken. What it misses
+is
 
 .. math:: D = \operatorname{mean}_p \log\frac{\hat\rho(p)}{m(p)}
 

@@ -8,10 +8,10 @@ consensus of these cuts and of spanning trees (:mod:`evencut.selection.consensus
 
 Too few clusters leave a gap to cut, which costs little more; too many must cut where there is no gap. Where the trees
 do not agree, others are asked: whether so many Gaussians explain the points (:mod:`evencut.selection.gaussians`), and
-where the best k is not clear, whether a mixture finds the same clusters and whether there are steps in density
-(:mod:`evencut.selection.steps`). The answer is 1 where nothing shows structure: no clear gap, and few agree with it, or
-not many and its borders are no valleys (:mod:`evencut.selection.valleys`). A strand of even density has borders that
-many agree on, where chance made it thin, but they are hardly less dense than the rest.
+where the best k is not clear, whether there are steps in density (:mod:`evencut.selection.steps`). The answer is 1
+where nothing shows structure: no clear gap, and few agree with it, or not many and its borders are no valleys
+(:mod:`evencut.selection.valleys`). A strand of even density has borders that many agree on, where chance made it thin,
+but they are hardly less dense than the rest.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity import is_dense
 from ..criteria import RatioProblem, normalized_cut
 from ..solvers.merging import merge_levels
 from ..solvers.multilevel import multilevel
@@ -30,7 +29,6 @@ from ..solvers.spectral import cut_embedding, spectral_embedding, unit_rows
 from .candidates import Neighborhoods, affinity_at, log_density
 from .consensus import agreement, consensus
 from .gaussians import explain_by_gaussians
-from .mixtures import mixture_labels
 from .steps import count_steps
 from .valleys import densities_of_parts, valley
 
@@ -53,10 +51,8 @@ _CLEAR_GAP = -1.1
 _AGREED = 0.6
 _AGREED_ON_VALLEYS = 0.4
 _VALLEY = 0.2
-# Where cuts and trees agree so much, nobody else is asked; a mixture must agree with the cuts as they do with each other.
+# Where cuts and trees agree so much, nobody else is asked.
 _UNDISPUTED = 0.75
-_SAME_BY_MIXTURE = 0.85
-_MOST_FEATURES_OF_MIXTURE = 60
 
 
 @dataclass(frozen=True)
@@ -74,9 +70,9 @@ class NumberCandidate:
         Consensus of cuts and trees, from 0 to 1.
     score : float
         Lower is better.
-    evidence : {"gap", "Gaussians", "mixture", "steps"}
-        What speaks for it beside the score: so many Gaussians explain the points, a mixture finds the same clusters, or
-        the density has steps. Gap, valley and agreement of the number 1 are not numbers.
+    evidence : {"gap", "Gaussians", "steps"}
+        What speaks for it: the score, or so many Gaussians that explain the points, or steps in density. Gap, valley,
+        agreement and score of the number 1 are not numbers.
     """
 
     n_clusters: int
@@ -109,7 +105,7 @@ def choose_number(ranked: Sequence[NumberCandidate]) -> int:
 
 
 def rank_numbers_of_points(around: Neighborhoods, random_state: int | None = None) -> tuple[NumberCandidate, ...]:
-    """The numbers of clusters from 2 to 40, best first, by cuts at three scales and by trees.
+    """The numbers of clusters from 2 to 64, best first, by cuts at three scales and by trees.
 
     Examples
     --------
@@ -143,26 +139,19 @@ def _other_evidence(
     cuts: dict[int, list[NDArray[np.int64]]],
     random_state: int | None,
 ) -> NumberCandidate:
-    """The best candidate, or the one that Gaussians, a mixture or steps speak for."""
-    best, rng = ranked[0], np.random.default_rng(random_state)
+    """The best candidate, or the one that Gaussians or steps speak for."""
     by_number = {candidate.n_clusters: candidate for candidate in ranked}
+    rng = np.random.default_rng(random_state)
     explanation = explain_by_gaussians(around, {k: found[len(found) // 2] for k, found in cuts.items()}, rng)
     if explanation is not None and explanation.holds:
-        unknown = NumberCandidate(explanation.n_clusters, *[float("nan")] * 4)
+        unknown = NumberCandidate(explanation.n_clusters, np.nan, np.nan, np.nan, np.nan)
         return replace(by_number.get(explanation.n_clusters, unknown), evidence="Gaussians")
-    if best.is_clear:
-        return best
-    if is_dense(around.X) and around.X.shape[1] <= _MOST_FEATURES_OF_MIXTURE:
-        mixture = mixture_labels(around.X, around.weights, best.n_clusters, rng)
-        alike = agreement(np.array([mixture, *cuts[best.n_clusters]]), around.weights)
-        if alike.mean() >= _SAME_BY_MIXTURE:
-            return replace(best, evidence="mixture")
-    steps = count_steps(around, random_state)
-    return replace(by_number[steps], evidence="steps") if steps > 1 else best
+    steps = 1 if ranked[0].is_clear else count_steps(around, random_state)
+    return replace(by_number[steps], evidence="steps") if steps > 1 else ranked[0]
 
 
 def rank_numbers(problems: Iterable[RatioProblem], random_state: int | None = None) -> tuple[NumberCandidate, ...]:
-    """The numbers of clusters from 2 to 40, best first, where only affinities are known.
+    """The numbers of clusters from 2 to 64, best first, where only affinities are known.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 r"""Steps: areas of even density that differ from their neighbours by a sharp step, with no gap between them.
 
-With :math:`\rho` the smoothed density that K neighbours show, a partition along its steps is evidence of structure where
+With :math:`\rho` the smoothed density that K neighbours show, a partition along its steps is evidence of structure
+where
 
 .. math:: \frac{\operatorname{mean}_{pq\ \mathrm{across}} (\log\rho_p - \log\rho_q)^2}
                {\operatorname{mean}_{pq\ \mathrm{inside}} (\log\rho_p - \log\rho_q)^2} \ge 20
