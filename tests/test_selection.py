@@ -380,7 +380,7 @@ def test_structure_is_a_gap_or_agreement_or_some_agreement_on_valleys(gap, valle
 
 
 def test_overlapping_gaussians_are_counted_by_what_explains_the_points(rng):
-    corners = 3.0 * np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
+    corners = 3.5 * np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
     overlapping = np.concatenate([corner + rng.normal(size=(400, 2)) for corner in corners])
     model = KernelClustering("auto", random_state=0).fit(overlapping)
     assert (model.n_clusters_, model.selection_.numbers[0].evidence) == (4, "Gaussians")
