@@ -30,7 +30,7 @@ def split_cells(points, n_levels):
             for i in range(first, last):
                 keys[i] = points[order[i], axis]
             _select(keys, order, first, last - 1, (2 * block + 1) * n_points // (2 * n_blocks))
-    cells = np.empty(n_points, np.int32)
+    cells = np.empty(n_points, np.int64)
     n_cells = 1 << n_levels
     for cell in range(n_cells):
         for i in range(cell * n_points // n_cells, (cell + 1) * n_points // n_cells):

@@ -57,7 +57,15 @@ def maximum_flow(residual, excess, offsets, tree):
             tree[node] = _SOURCE if excess[node] > 0.0 else _SINK
             parent[node] = _TERMINAL
             trees.depth[node] = 1
-            _enqueue(node, active)
+    reach = offsets[7]
+    for node in range(reach, n_nodes - reach):
+        # A node among its like has nothing to grow into, until a neighbour is set free or taken: that wakes it.
+        if tree[node] != _FREE:
+            side = tree[node]
+            for d in range(8):
+                if tree[node + offsets[d]] != side:
+                    _enqueue(node, active)
+                    break
     clock = 0
     flow = 0.0
     current = -1
@@ -88,6 +96,9 @@ def _grow(node, network, trees, active):
     side = tree[node]
     for d in range(8):
         other = node + offsets[d]
+        # Most neighbours are of the same tree and as near to its root: their capacities need not be looked at.
+        if tree[other] == side and (depth[other] <= depth[node] + 1 or stamp[other] > stamp[node]):
+            continue
         capacity = residual[node, d] if side == _SOURCE else residual[other, 7 - d]
         if capacity <= 0.0:
             continue
@@ -101,7 +112,7 @@ def _grow(node, network, trees, active):
             if side == _SOURCE:
                 return node, d
             return other, 7 - d
-        elif stamp[other] <= stamp[node] and depth[other] > depth[node] + 1:
+        else:
             # A shorter way to the root keeps later paths short.
             parent[other] = 7 - d
             stamp[other] = stamp[node]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .grid import LENGTHS, Slices, neighbor_pairs
+from .grid import DIRECTIONS, LENGTHS, neighbor_pairs
 
 __all__ = ["REGULARIZERS", "boundary_weights", "contrast_scale"]
 
@@ -54,13 +54,15 @@ def boundary_weights(
     weights = np.zeros((*shape, 8))
     if regularizer is None:
         return weights
+    from ._grid_loops import squared_differences
+
     if regularizer == "contrast" and scale is None:
         scale = contrast_scale(image)
     for d, here, there in neighbor_pairs(shape, forward=True):
         if regularizer == "length" or not scale:
             weight = 1 / LENGTHS[d]
         else:
-            fall = np.exp(-sharpness / (2 * scale) * _squared_difference(image, here, there))
+            fall = np.exp(-sharpness / (2 * scale) * squared_differences(image, *DIRECTIONS[d]))
             weight = (floor + (1 - floor) * fall) / LENGTHS[d]
         weights[(*here, d)] = weight
         weights[(*there, 7 - d)] = weight
@@ -76,21 +78,17 @@ def contrast_scale(image: NDArray[np.floating]) -> float:
     >>> contrast_scale(np.array([[[0.0], [2.0]]]))
     4.0
     """
+    from ._grid_loops import sum_of_squared_differences
+
     total, n_pairs = 0.0, 0
     height, width = image.shape[:2]
     # A million pixels in stripes over the whole height say as much as all of them.
     step = max(1, height * width // _ENOUGH)
     for top in range(0, height, _STRIPE * step):
         stripe = image[top : top + _STRIPE] if step > 1 else image
-        for _, here, there in neighbor_pairs(stripe.shape[:2], forward=True):
-            squared = _squared_difference(stripe, here, there)
-            total += float(squared.sum(dtype=np.float64))
-            n_pairs += squared.size
+        for d, here, _ in neighbor_pairs(stripe.shape[:2], forward=True):
+            total += sum_of_squared_differences(stripe, *DIRECTIONS[d])
+            n_pairs += stripe[here][..., 0].size
         if step == 1:
             break
     return total / max(n_pairs, 1)
-
-
-def _squared_difference(image: NDArray[np.floating], here: Slices, there: Slices) -> NDArray[np.floating]:
-    difference = image[here] - image[there]
-    return np.einsum("yxc,yxc->yx", difference, difference)

@@ -46,7 +46,7 @@ class CellGraph(Affinity):
 
     def __init__(
         self,
-        layers: list[tuple[NDArray[np.int32], sparse.csr_array]],
+        layers: list[tuple[NDArray[np.int64], sparse.csr_array]],
         scale: NDArray[np.floating] | None = None,
     ):
         self.layers = layers
@@ -124,20 +124,20 @@ class CellKNN(BaseEstimator):
         sums = [np.bincount(cells, X[:, c], n_cells) for c in range(X.shape[1])]
         centres = np.stack(sums, axis=1) / counts[:, None]
         n_near = int(np.clip(round(n_neighbors * n_cells / n_pixels), 1, n_cells))
-        _, near = cKDTree(centres, compact_nodes=False, balanced_tree=False).query(centres, n_near)
+        _, near = cKDTree(centres).query(centres, n_near)
         starts = np.arange(0, near.size + 1, n_near)
         one_way = sparse.csr_array((np.full(near.size, 0.5), near.ravel(), starts), (n_cells, n_cells))
         return CellGraph([(cells, sparse.csr_array(one_way + one_way.T))])
 
 
-def median_cells(X: NDArray[np.floating], size: float) -> tuple[NDArray[np.int32], int]:
+def median_cells(X: NDArray[np.floating], size: float) -> tuple[NDArray[np.int64], int]:
     """The cell of each point, and how many cells there are: the power of two that brings cells nearest to `size`.
 
     Examples
     --------
     >>> import numpy as np
     >>> median_cells(np.array([[0.0], [9.0], [1.0], [8.0]]), 2)
-    (array([0, 1, 0, 1], dtype=int32), 2)
+    (array([0, 1, 0, 1]), 2)
     """
     from ._cell_loops import split_cells
 

@@ -10,11 +10,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .grid import Labels, boundary_energy, neighbor_pairs, window_of
+from .grid import DIRECTIONS, Labels, boundary_energy, neighbor_pairs, window_of
 from .maxflow import GridCut
 
 __all__ = ["GridLabeler"]
 
+_STEPS = np.array(DIRECTIONS)
 
 
 class GridLabeler:
@@ -85,17 +86,13 @@ class GridLabeler:
     @cached_property
     def _pull_of_rim(self) -> NDArray[np.float64]:
         """What the known labels around the window add to the cost of label 1 at its rim."""
+        from ._grid_loops import add_pull
+
         rows, columns = self._window  # type: ignore[misc]
-        inside = np.zeros(self.known.shape, dtype=bool)
-        inside[self._window] = True
-        grown = window_of(inside, margin=1)
-        pull = np.zeros(self.known[grown].shape)
-        inside, known, weights = inside[grown], self.known[grown], self.weights[grown]
-        for d, here, there in neighbor_pairs(known.shape):
-            leaves = inside[here] & ~inside[there]
-            pull[here] += np.where(leaves, weights[(*here, d)] * np.where(known[there] == 1, -1.0, 1.0), 0.0)
-        top, left = rows.start - grown[0].start, columns.start - grown[1].start
-        return pull[top : top + rows.stop - rows.start, left : left + columns.stop - columns.start]
+        pull = np.zeros((rows.stop - rows.start, columns.stop - columns.start))
+        window = (rows.start, rows.stop, columns.start, columns.stop)
+        add_pull(self.weights, self.known, window, _STEPS, pull)
+        return pull
 
     def _expand(self, label: int, costs: NDArray[np.floating], labels: Labels) -> None:
         """Let `label` take any pixels of the window it pays to take; changes `labels`."""
@@ -129,4 +126,8 @@ class GridLabeler:
 
     def _force(self, unary: NDArray[np.floating]) -> float:
         """A cost that no boundary can outweigh."""
-        return 1.0 + float(np.abs(unary).max(initial=0)) + 32.0 * float(self.weights.max(initial=0))
+        return 1.0 + float(np.abs(unary).max(initial=0)) + 32.0 * self._heaviest
+
+    @cached_property
+    def _heaviest(self) -> float:
+        return float(self.weights.max(initial=0))

@@ -127,12 +127,18 @@ class EntropyTerm:
         sizes = np.bincount(labels, minlength=n_labels).astype(float)
         if n_labels == 2:
             object_links = self.affinity @ (labels == 1).astype(np.float64)
-            links = np.column_stack([self.degrees - object_links, object_links])
+            links = [self.degrees - object_links, object_links]
         else:
-            links = self.affinity.links(labels, n_labels)
-        density = (np.maximum(links, 0) + self._prior * sizes / len(labels)) / sizes
-        costs = self.surcharge - np.log(density)
-        return TermState(float(costs[np.arange(len(labels)), labels].sum()), costs)
+            links = list(self.affinity.links(labels, n_labels).T)
+        costs = np.empty((len(labels), n_labels))
+        for k, density in enumerate(links):
+            # One array all the way: memory traffic is what this costs.
+            np.maximum(density, 0, out=density)
+            density += self._prior * sizes[k] / len(labels)
+            density /= sizes[k]
+            np.log(density, out=density)
+            np.subtract(self.surcharge[k], density, out=costs[:, k])
+        return TermState(_sum_of_own(costs, labels), costs)
 
 
 class EvidenceTerm:
@@ -161,5 +167,12 @@ class EvidenceTerm:
     def at(self, labels: NDArray[np.integer], n_labels: int) -> TermState:
         """The criterion with the evidence added to energy and costs."""
         state = self.term.at(labels, n_labels)
-        own = float(self.evidence[np.arange(len(labels)), labels].sum())
+        own = _sum_of_own(self.evidence, labels)
         return TermState(state.energy + own, state.costs + self.evidence, state.shift)
+
+
+def _sum_of_own(costs: NDArray[np.float64], labels: NDArray[np.integer]) -> float:
+    """What the pixels pay for the labels they have."""
+    if costs.shape[1] == 2:
+        return float(np.where(labels == 1, costs[:, 1], costs[:, 0]).sum())
+    return float(costs[np.arange(len(labels)), labels].sum())
