@@ -1,6 +1,6 @@
 """How many clicks does a cut-out take? The field's measure, NoC@85 and NoC@90, for evencut and its peers.
 
-    python -m benchmarks.clicks --data DIR [--jobs 2] [--subset N] [--part ours|peers|tuning|large|folder]
+    python -m benchmarks.clicks --data DIR [--jobs 2] [--subset N] [--part ours|peers|tuning|hard|large|folder]
                                 [--pictures DIR] [--kept DIR]
 
 A robot clicks on the deepest point of the largest wrong region, at most 20 times; a click is a disc of radius 5. Noted
@@ -24,6 +24,7 @@ import numpy as np
 
 from benchmarks.click_methods import PEERS, Evencut
 from benchmarks.click_scale import folder_section, large_section
+from benchmarks.hard_photos import HARDENED, KINDS, PER_KIND, hardened, scene
 from benchmarks.photos import (
     HALVES,
     chosen_photos,
@@ -34,7 +35,7 @@ from benchmarks.photos import (
     worst_part,
     write_sections,
 )
-from evencut.paper.grabcut import read_photo
+from evencut.paper.grabcut import Photo, read_photo
 from evencut.segmentation.clock import Clock
 from evencut.segmentation.images import as_image
 from evencut.segmentation.interactive import build_engine
@@ -123,17 +124,33 @@ class Tuned(Evencut):
     def answer(self, clicks):
         pixels, clock = as_image(self.image), Clock()
         knowledge = gather(pixels.shape[:2], clicks=clicks)
-        return first_answer(build_engine(pixels, "lab", knowledge, self.settings, 0, clock), knowledge, clock)
+        return first_answer(build_engine(pixels, "auto", knowledge, self.settings, 0, clock), knowledge, clock)
 
 
-def ours(data: Path, name: str) -> dict[str, Curve]:
-    """From clicks alone, and after the box of the literature."""
+def both_ways(photo: Photo) -> dict[str, Curve]:
+    """From clicks alone, and after a box."""
     warnings.simplefilter("ignore")
-    photo = read_photo(data, name)
     return {
         "clicks": simulate(Evencut(photo.image), photo.truth),
         "box": simulate(Evencut(photo.image, photo.box), photo.truth),
     }
+
+
+def ours(data: Path, name: str) -> dict[str, Curve]:
+    """A photo with the box of the literature."""
+    return both_ways(read_photo(data, name))
+
+
+def made_up(data: Path, name: str) -> dict[str, Curve]:
+    """A scene by its kind and number."""
+    kind, number = name.rsplit(maxsplit=1)
+    return both_ways(scene(kind, int(number)))
+
+
+def made_harder(data: Path, name: str) -> dict[str, dict[str, Curve]]:
+    """A photo in every way that makes it harder."""
+    photo = read_photo(data, name)
+    return {kind: both_ways(hardened(photo, kind)) for kind in HARDENED}
 
 
 def peers(data: Path, name: str) -> dict[str, Curve]:
@@ -195,6 +212,34 @@ def ours_section(names: list[str], found: list[dict[str, Curve]]) -> str:
         "Published NoC@90 on these photos: " + ", ".join(f"{name} {noc:g}" for name, noc in PUBLISHED.items()) + ".",
     ]
     return "\n".join(lines) + "\n"
+
+
+def hard_section(scenes: list[dict[str, Curve]], photos: list[dict[str, dict[str, Curve]]]) -> str:
+    lines = [
+        "## Hard photos",
+        "Scenes of 320 x 240 pixels drawn by `benchmarks/hard_photos.py`, in which colour says little, and the GrabCut",
+        f"photos at half their size, made harder. {PER_KIND} scenes of each kind; boxes of scenes are a little loose.",
+        "",
+        "| photos | number | NoC@85 | NoC@90 | never .90 | after a box: NoC@90 | never .90 | IoU of the box alone |",
+        "|---|---|---|---|---|---|---|---|",
+        *(hard_row(kind, scenes[i * PER_KIND : (i + 1) * PER_KIND]) for i, kind in enumerate(KINDS)),
+        hard_row("**all scenes**", scenes),
+        *(hard_row(kind, [photo[kind] for photo in photos]) for kind in HARDENED),
+        *(
+            hard_row(f"**all {half} photos made harder**", [ways for photo in photos[some] for ways in photo.values()])
+            for half, some in HALVES.items()
+        ),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def hard_row(title: str, found: list[dict[str, Curve]]) -> str:
+    clicks, boxes = ([curves[way] for curves in found] for way in ("clicks", "box"))
+    noc = [f"{np.mean([curve.clicks_to(goal) for curve in clicks]):.2f}" for goal in GOALS]
+    after_box = f"{np.mean([curve.clicks_to(GOALS[-1]) for curve in boxes]):.2f}"
+    fails = [f"{np.mean([curve.fails for curve in curves]):.0%}" for curves in (clicks, boxes)]
+    alone = f"{np.mean([curve.before for curve in boxes]):.3f}"
+    return f"| {title} | {len(found)} | " + " | ".join([*noc, fails[0], after_box, fails[1], alone]) + " |"
 
 
 def peers_section(found: list[dict[str, Curve]], same: list[dict[str, Curve]]) -> str:
@@ -267,17 +312,17 @@ def draw_masks(data: Path, names: list[str], curves: list[Curve], folder: Path) 
 
 
 def main() -> None:
-    parser = photo_parser(__doc__.splitlines()[0], "CLICKS.md", ("ours", "peers", "tuning", "large", "folder"))
+    parser = photo_parser(__doc__.splitlines()[0], "CLICKS.md", ("ours", "peers", "tuning", "hard", "large", "folder"))
     parser.add_argument("--pictures", help="folder for pictures of the worst, median and best ten")
     options = parser.parse_args()
     data, names = chosen_photos(parser, options)
     sections = {}
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
 
-        def measured(measure: Callable) -> list:
-            return list(pool.map(partial(kept, measure, options.kept, data), names))
+        def measured(measure: Callable, some: list[str] = names) -> list:
+            return list(pool.map(partial(kept, measure, options.kept, data), some))
 
-        if options.part not in ("large", "folder"):
+        if options.part in ("all", "ours", "peers", "tuning"):
             mine = measured(ours)
         if options.part in ("all", "ours"):
             sections["ours"] = ours_section(names, mine)
@@ -288,6 +333,9 @@ def main() -> None:
             sections["peers"] = peers_section(measured(peers), mine)
         if options.part in ("all", "tuning"):
             sections["tuning"] = tuning_section(measured(tune), mine)
+        if options.part in ("all", "hard"):
+            numbered = [f"{kind} {number}" for kind in KINDS for number in range(PER_KIND)]
+            sections["hard"] = hard_section(measured(made_up, numbered), measured(made_harder))
     if options.part in ("all", "large"):
         sections["large"] = large_section(data, names)
     if options.part in ("all", "folder"):

@@ -118,7 +118,8 @@ def grain(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 def thin(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """An animal whose colours the ground also has in places."""
     mask = animal(rng)
-    fur, rock = palette(rng, 4) * np.array([1.12, 0.97, 0.85]), palette(rng, 6)
+    rock = palette(rng, 6)
+    fur = rock * np.array([1.04, 1.0, 0.96])
     ground = painted(texture(rng, (14, 8), rng.uniform(0, np.pi)) + 0.4 * texture(rng, (1.5, 1.5)), rock)
     coat = painted(0.8 * texture(rng, (6, 4)) + 0.4 * texture(rng, (1.5, 1.5)) + rng.uniform(-0.6, 0.9), fur)
     image = np.where(mask[..., None], coat, ground)

@@ -80,16 +80,21 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
     """The labels at the working size after the last click of `knowledge`.
 
     Pixels that have the click's label keep it, and so do pixels out of its reach; of what then changes, only the
-    parts that touch the click are accepted. An answer that many clicks made is trusted: where the click would change
-    too much of it, its reach is halved until it does not.
+    parts that touch the click are accepted. An answer that a box or many clicks made is trusted: the farther from the
+    click, the more it costs to change what a box has found; and where the click would change too much, its reach is
+    halved until it does not.
     """
     settings = engine.settings
     seeds = seeds_of([click], labels.shape, engine.factor)
     under = binary_dilation(seeds, _EIGHT) | ((known >= 0) & (labels != known))
     distance = geodesic_distance(engine.ground, seeds, step=settings.click_step)
+    limit = settings.click_limit * settings.click_reach
     evidence = evidence_of(engine, knowledge)
+    if evidence is not None and knowledge.around is not None:
+        kept = np.where(labels == click.code, 0.0, np.minimum(distance / limit, 1.0))
+        evidence[:, click.code] += settings.click_trust * kept.ravel()
     hints = len(knowledge.clicks) + (_CLICKS_OF_A_BOX if knowledge.around is not None else 0)
-    reach = settings.click_limit * settings.click_reach
+    reach = limit
     for _ in range(_HALVINGS):
         in_reach = distance <= reach
         settled = np.where((known < 0) & (~in_reach | (labels == click.code)), labels, known)

@@ -1,4 +1,4 @@
-"""What a pixel is to the kernel: its colour in LAB, its place, or channels of the user's own."""
+"""What a pixel is to the kernel: its colour in LAB, the texture around it, its place, or channels of the user's own."""
 
 from __future__ import annotations
 
@@ -7,11 +7,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.ndimage import gaussian_filter
 
 __all__ = ["Features", "even_channels", "lab_channels", "pixel_features", "shrink_features"]
 
 #: A name, an array of channels, a function of the image, or several of these side by side.
 Features = str | ArrayLike | Callable[[NDArray[np.float32]], ArrayLike] | Sequence[Any]
+
+#: How far around a pixel its texture is looked for, in pixels, and what it weighs beside a channel of colour.
+_AROUND, _TEXTURE_WEIGHT = 3.0, 0.3
+
+#: Texture below this share of the deviation of the lightness is noise.
+_UNSEEN = 0.05
 
 #: Variance, in units of the full range, of the noise that keeps equal 8-bit colours from forming a degenerate graph.
 NOISE_VARIANCE = 1e-4
@@ -58,6 +65,22 @@ def even_channels(channels: NDArray[np.floating]) -> NDArray[np.float32]:
     return np.where(constant, 0, centred / np.where(constant, 1, deviation)).astype(np.float32)
 
 
+def texture_channel(image: NDArray[np.float32]) -> NDArray[np.float32]:
+    """How much the lightness (or the first channel) varies around each pixel, of shape (height, width, 1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> image = np.zeros((1, 40, 3), dtype=np.float32)
+    >>> image[0, 20::2] = 1
+    >>> bool(texture_channel(image)[0, 30] > 20 * texture_channel(image)[0, 0])
+    True
+    """
+    lightness = even_channels(lab_channels(image)[..., :1])[..., 0]
+    rest = (lightness - gaussian_filter(lightness, _AROUND)) ** 2
+    return np.sqrt(gaussian_filter(rest, _AROUND) + _UNSEEN**2)[..., None]
+
+
 def pixel_features(
     image: NDArray[np.float32], features: Features, random_state: np.random.Generator
 ) -> NDArray[np.float32]:
@@ -67,10 +90,10 @@ def pixel_features(
     ----------
     image : ndarray of shape (height, width, n_channels)
         Values in [0, 1].
-    features : {"lab", "xy"}, array of shape (height, width[, n]), callable or a list of these
+    features : {"lab", "texture", "xy"}, array of shape (height, width[, n]), callable or a list of these
         `"lab"` is the colour in CIE LAB (other channels as they are), each at unit deviation, after a little noise;
-        `"xy"` the place at unit deviation. A function is called with the image. Arrays are used as given: their
-        scale is their weight.
+        `"texture"` how much lightness varies around a pixel, at a third of that; `"xy"` the place at unit deviation.
+        A function is called with the image. Arrays are used as given: their scale is their weight.
     random_state : numpy.random.Generator
         For the noise.
 
@@ -93,7 +116,11 @@ def _channels(image: NDArray[np.float32], part: Any, rng: np.random.Generator) -
             return even_channels(lab_channels(np.clip(image + noise, 0, 1)))
         if part == "xy":
             return even_channels(np.moveaxis(np.indices(image.shape[:2])[::-1], 0, -1).astype(np.float64))
-        raise ValueError(f"features={part!r} is not known; choose 'lab' or 'xy', or give an array or a function.")
+        if part == "texture":
+            return np.float32(_TEXTURE_WEIGHT) * even_channels(texture_channel(image))
+        raise ValueError(
+            f"features={part!r} is not known; choose 'lab', 'texture' or 'xy', or give an array or a function."
+        )
     given = np.asarray(part(image) if callable(part) else part, dtype=np.float32)
     if given.ndim == 2:
         given = given[..., None]

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .cells import CellKNN
 from .clock import Clock
 from .engine import Engine
 from .features import Features, shrink_features
+from .graph import SampledKNN
 from .grid import Slices
 from .images import as_image
 from .knowledge import Knowledge, gather
@@ -35,7 +37,7 @@ def segment(
     regularizer: str | None = "contrast",
     smoothness: float | str = "auto",
     hard: bool = True,
-    features: Features = "lab",
+    features: Features = "auto",
     start: str = "barrier",
     maxflow: str = "grid",
     max_iter: int = 15,
@@ -79,9 +81,10 @@ def segment(
         root of the number of pixels.
     hard : bool
         Whether nothing outside the box can be object.
-    features : {"lab", "xy"}, array of shape (M, N, F), callable, or a list of these
-        What the kernel compares. A list puts features side by side, such as ``["lab", 0.5 * depth]``; arrays are used
-        as given, so their scale is their weight.
+    features : {"auto", "lab", "texture", "xy"}, array of shape (M, N, F), callable, or a list of these
+        What the kernel compares. `"lab"` is the colour, `"texture"` how much the lightness varies around a pixel, with
+        less weight; `"auto"` is both for kernels of neighbours and the colour for others. A list puts features side by
+        side, such as ``["lab", 0.5 * depth]``; arrays are used as given, so their scale is their weight.
     start : {"barrier", "box"}
         First guess from a box: what no even path joins to the outside, or all of the box as in the paper.
     maxflow : {"grid", "ortools", "scipy", "pymaxflow"}
@@ -141,6 +144,10 @@ def build_engine(
     part = pixels[knowledge.frame]
     if not (part != part[0, 0]).any():
         raise ValueError("image has the same colour everywhere; there is nothing to tell an object by.")
+    if isinstance(features, str) and features == "auto":
+        # A Gaussian's bandwidth suits colours: texture would blur it.
+        by_neighbors = settings.kernel == "knn" or isinstance(settings.kernel, (CellKNN, SampledKNN))
+        features = ["lab", "texture"] if by_neighbors else "lab"
     features = shrink_features(features, partial(_crop, frame=knowledge.frame, shape=knowledge.shape))
     rng = np.random.default_rng(0 if random_state is None else random_state)
     in_box = knowledge.around is not None

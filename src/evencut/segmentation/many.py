@@ -49,7 +49,7 @@ def segment_many(
     image: ArrayLike,
     prompts: Sequence[Mapping[str, Any]],
     *,
-    features: Features = "lab",
+    features: Features = "auto",
     random_state: int | np.random.Generator | None = None,
     **options: Any,
 ) -> ObjectMasks:

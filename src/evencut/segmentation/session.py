@@ -46,7 +46,8 @@ class State:
 
     def with_strokes(self, scribbles: ArrayLike) -> Segmentation:
         """The answer after more strokes, from the last labels."""
-        engine, clock = self.engine, Clock()
+        clock = Clock()
+        engine = self.engine.localized(clock)
         knowledge = self.knowledge.with_strokes(scribbles)
         known = knowledge.known_levels
         with clock("start"):

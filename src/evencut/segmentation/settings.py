@@ -51,6 +51,9 @@ class Settings:
         Where a later click can still change labels, in units of `click_reach`.
     click_patience : float
         How much a click may change, as a share of the object: this over the number of clicks, a box counting as three.
+    click_trust : float
+        What a pixel pays for changing the label that a box gave it, at the limit of a click's reach, in nats; nearer to
+        the click in proportion less.
     place_weight : float
         Weight of the place beside the colours in the second graph, which makes colour models local.
 
@@ -90,6 +93,7 @@ class Settings:
     click_step: float = 0.07
     click_limit: float = 3.5
     click_patience: float = 2.5
+    click_trust: float = 2.0
     place_weight: float = 0.5
 
     def __post_init__(self) -> None:
