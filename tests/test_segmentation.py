@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.ndimage import gaussian_filter
 
 from evencut.criteria import CRITERIA, Criterion, RatioProblem
 from evencut.kernels import KNN, Gaussian
@@ -258,6 +259,22 @@ def test_a_first_guess_replaces_the_start():
     guess = np.roll(truth, 3, axis=0)
     assert error(segment(image, mask=guess).mask, truth) < 0.02
     assert error(segment(image, mask=guess, box=box).mask, truth) < 0.02
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_texture_tells_apart_what_color_cannot(seed):
+    rng = np.random.default_rng(seed)
+    truth = np.zeros((80, 120), dtype=bool)
+    truth[20:60, 35:85] = True
+    fine, coarse = (gaussian_filter(rng.normal(size=truth.shape), size) for size in (0.5, 2.5))
+    grey = 0.5 + 0.15 * np.where(truth, fine / fine.std(), coarse / coarse.std())
+    image = np.clip(grey[..., None] + rng.normal(0, 0.01, size=(80, 120, 3)), 0, 1)
+    overlaps = []
+    for features in ("auto", "lab"):
+        mask = segment(image, box=(28, 14, 92, 66), features=features, max_iter=50).mask
+        overlaps.append((mask & truth).sum() / (mask | truth).sum())
+    assert overlaps[0] > 0.8
+    assert overlaps[1] < 0.5
 
 
 def test_users_features_tell_apart_what_color_cannot():

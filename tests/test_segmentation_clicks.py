@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from PIL import Image
+from scipy.ndimage import gaussian_filter
 
 from evencut.cli import main
 from evencut.segmentation import decode_mask, encode_mask, segment, segment_many
@@ -92,6 +93,28 @@ def test_an_answer_made_by_many_clicks_is_not_thrown_away_by_one():
         removed.append(2400 - answer.refine(clicks=[(60, 40, "background")]).mask.sum())
     assert removed[0] == 1200
     assert 0 < removed[1] <= 2400 / 4
+
+
+def tailed(seed):
+    """A plain body, and a striped tail whose stripes are as dark and as light as places of the ground."""
+    rng = np.random.default_rng(seed)
+    y, x = np.indices((100, 140))
+    image = np.repeat((0.5 + 0.5 * gaussian_filter(rng.normal(size=y.shape), 3))[..., None], 3, axis=2)
+    body = (y - 35) ** 2 + (x - 50) ** 2 <= 22**2
+    tail = (np.abs(x - 50 - 0.9 * (y - 55)) < 5) & (y > 50) & (y < 90) & ~body
+    image[body] = (0.75, 0.55, 0.35)
+    image[tail] += np.where(y[tail] // 6 % 2 == 0, 0.1, -0.1)[:, None]
+    return np.clip(image + rng.normal(0, 0.02, size=image.shape), 0, 1), body, tail
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_click_after_a_box_takes_the_part_under_it_and_not_the_ground(seed):
+    image, body, tail = tailed(seed)
+    boxed = segment(image, box=(20, 8, 100, 94), features="lab")
+    assert not boxed.mask[72, 65]
+    clicked = boxed.refine(clicks=[(65, 72, "object")])
+    assert clicked.mask[tail].mean() > 0.5
+    assert (clicked.mask & ~body & ~tail).sum() < 0.05 * body.sum()
 
 
 def test_clicks_after_a_box_and_strokes_after_clicks():

@@ -69,7 +69,6 @@ def _cut(photo: Photo, kernel: str, regularizer: str | None = "contrast") -> NDA
             box=photo.box,
             kernel=SampledKNN() if kernel == "KNN" else "gaussian",
             criterion="average_association",
-            features="lab",
             regularizer=regularizer,
             smoothness=0.08 if regularizer else 0.0,
             start="box",

@@ -28,6 +28,9 @@ def terrain(channels: NDArray[np.floating]) -> NDArray[np.float64]:
     >>> import numpy as np
     >>> terrain(np.full((2, 2, 3), 50.0))[0, 0].tolist()
     [5.0, 5.0, 5.0]
+    >>> rough = np.random.default_rng(0).normal(50, 20, size=(9, 9, 3))
+    >>> bool(np.allclose(terrain(rough), terrain(2 * rough)))
+    True
     """
     ground = channels / _UNIT if channels.shape[2] == 3 else _DEVIATION * even_channels(channels)
     smooth = [gaussian_filter(ground[..., c].astype(np.float64), _SMOOTHING) for c in range(ground.shape[2])]

@@ -83,8 +83,9 @@ def segment(
         Whether nothing outside the box can be object.
     features : {"auto", "lab", "texture", "xy"}, array of shape (M, N, F), callable, or a list of these
         What the kernel compares. `"lab"` is the colour, `"texture"` how much the lightness varies around a pixel, with
-        less weight; `"auto"` is both for kernels of neighbours and the colour for others. A list puts features side by
-        side, such as ``["lab", 0.5 * depth]``; arrays are used as given, so their scale is their weight.
+        less weight; `"auto"` is both for the entropy criterion on a kernel of neighbours, else the colour. A list puts
+        features side by side, such as ``["lab", 0.5 * depth]``; arrays are used as given, so their scale is their
+        weight.
     start : {"barrier", "box"}
         First guess from a box: what no even path joins to the outside, or all of the box as in the paper.
     maxflow : {"grid", "ortools", "scipy", "pymaxflow"}
@@ -145,9 +146,9 @@ def build_engine(
     if not (part != part[0, 0]).any():
         raise ValueError("image has the same colour everywhere; there is nothing to tell an object by.")
     if isinstance(features, str) and features == "auto":
-        # A Gaussian's bandwidth suits colours: texture would blur it.
+        # The ratio criteria and the Gaussian are there for the paper's sake, which compares colours.
         by_neighbors = settings.kernel == "knn" or isinstance(settings.kernel, (CellKNN, SampledKNN))
-        features = ["lab", "texture"] if by_neighbors else "lab"
+        features = ["lab", "texture"] if by_neighbors and settings.criterion == "entropy" else "lab"
     features = shrink_features(features, partial(_crop, frame=knowledge.frame, shape=knowledge.shape))
     rng = np.random.default_rng(0 if random_state is None else random_state)
     in_box = knowledge.around is not None
