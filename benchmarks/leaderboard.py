@@ -158,6 +158,16 @@ def group_table(groups: list[str], scores: dict[str, np.ndarray], what: str) -> 
     return lines
 
 
+def time_table(groups: list[str], seconds: dict[str, np.ndarray]) -> list[str]:
+    """CPU seconds of each method over all sets of a collection."""
+    lines = ["| CPU s of a collection | sets | " + " | ".join(seconds) + " |", "|---" * (len(seconds) + 2) + "|"]
+    for group in dict.fromkeys(groups):
+        rows = np.array(groups) == group
+        cells = [f"{spent[rows].sum():.1f}" for spent in seconds.values()]
+        lines.append(f"| {group} | {rows.sum()} | " + " | ".join(cells) + " |")
+    return lines
+
+
 def number_lines(sets: list) -> list[str]:
     """How often `n_clusters="auto"` finds the reference number; the nearest where there are several."""
     off = []
@@ -222,6 +232,8 @@ def reference_section(folder: Path) -> list[str]:
         *total_table(scores, seconds),
         "",
         *group_table(part_of, scores, "collection"),
+        "",
+        *time_table(part_of, seconds),
         "",
         *group_table([battery for battery, *_ in sets], scores, "battery"),
         *number_lines(sets),

@@ -134,7 +134,7 @@ def page(solved: dict[str, dict[tuple[int, float, float, int], bool]], n_draws: 
 def main(arguments: list[str] | None = None) -> None:
     """Measure and write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draws", type=int, default=3, help="of each kind of pair")
+    parser.add_argument("--draws", type=int, default=4, help="of each kind of pair")
     parser.add_argument("--out", type=Path, default=PAGE)
     options = parser.parse_args(arguments)
     with threadpool_limits(1):

@@ -1,24 +1,30 @@
 """One path for all sizes: quality and CPU time from ten thousand points on, and a million beside lumbermark.
 
-    python -m benchmarks.sizes [--draws 5] [--million 10]
+    python -m benchmarks.sizes [--draws 10] [--million 10]
 
-Worm-like curves and a grid of blobs at each size, several draws; a jump is a time above the trend of the others. Every
-fit is a process of its own with one thread, and compilation is not counted.
+Worm-like curves and a grid of blobs, the same draws at every size; a jump is a time above the trend of the other sizes.
+All fits run in this process with one thread, after small ones that compile; the sizes, and the methods, take turns, so
+that a busy moment of the machine falls on all of them.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import tempfile
+import importlib.util
+import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
+from threadpoolctl import threadpool_limits
 
-from .__main__ import measure
+from evencut import __version__
+
 from .data import grid_blobs, worms
+from .peers import METHODS
 
 PAGE = Path(__file__).with_name("SIZES.md")
 SIZES = (10_000, 19_000, 21_000, 50_000, 100_000)
@@ -32,14 +38,12 @@ DATA: dict[str, Callable[[int, int], tuple[np.ndarray, np.ndarray]]] = {
 Row = dict[str, float]
 
 
-def fit(method: str, X: np.ndarray, truth: np.ndarray, folder: Path, timeout: float) -> Row | None:
-    """ARI, CPU and wall seconds of one method on one set; None where it did not finish or is not installed."""
-    source = folder / "points.npz"
-    np.savez(source, X=X)
-    found = measure(method, source, int(truth.max()) + 1, 1, timeout)
-    if found is None:
-        return None
-    return {"ari": adjusted_rand_score(truth, found["labels"]), "cpu": found["cpu"], "wall": found["wall"]}
+def fit(method: str, X: np.ndarray, truth: np.ndarray) -> Row:
+    """ARI, CPU and wall seconds of one method on one set."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    labels = METHODS[method][0](X, int(truth.max()) + 1, 1)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    return {"ari": adjusted_rand_score(truth, labels), "cpu": cpu, "wall": wall}
 
 
 def over_trend(sizes: tuple[int, ...], seconds: list[float]) -> list[float]:
@@ -52,67 +56,76 @@ def over_trend(sizes: tuple[int, ...], seconds: list[float]) -> list[float]:
     return ratios
 
 
-def sizes_table(n_draws: int, folder: Path, timeout: float) -> list[str]:
+def sizes_table(n_draws: int) -> list[str]:
     """Mean and lowest ARI, mean CPU seconds and their ratio to the trend, at every size."""
     lines = ["| data | points | mean ARI | lowest | CPU s | over the trend |", "|---|---|---|---|---|---|"]
     for name, make in DATA.items():
-        rows = {n: [fit(_OURS, *make(n, draw), folder, timeout) for draw in range(n_draws)] for n in SIZES}
-        done = {n: [row for row in found if row is not None] for n, found in rows.items()}
-        if not all(done.values()):
-            raise SystemExit(f"{name}: no fit of some size ended within {timeout:g} s; give more with --timeout.")
-        seconds = [float(np.mean([row["cpu"] for row in done[n]])) for n in SIZES]
+        rows: dict[int, list[Row]] = {n: [] for n in SIZES}
+        for draw in range(n_draws):
+            for n in SIZES:
+                rows[n].append(fit(_OURS, *make(n, draw)))
+        seconds = [float(np.mean([row["cpu"] for row in rows[n]])) for n in SIZES]
         for n, spent, ratio in zip(SIZES, seconds, over_trend(SIZES, seconds)):
-            ari = [row["ari"] for row in done[n]]
+            ari = [row["ari"] for row in rows[n]]
             lines.append(f"| {name} | {n:,} | {np.mean(ari):.3f} | {min(ari):.3f} | {spent:.2f} | {ratio:.2f} |")
             print(lines[-1], flush=True)
     return lines
 
 
-def million_table(n_draws: int, folder: Path, timeout: float) -> list[str]:
-    """Both methods on the same draws of a million points, twenty worms."""
-    found: dict[str, list[Row]] = {_OURS: [], _PEER: []}
+def million_table(n_draws: int) -> list[str]:
+    """The methods there are on the same draws of a million points, twenty worms."""
+    found: dict[str, list[Row]] = {_OURS: [], **({_PEER: []} if importlib.util.find_spec(_PEER) else {})}
     for draw in range(n_draws):
         X, truth = worms(MILLION, 20, random_state=draw)
         for method, rows in found.items():
-            row = fit(method, X, truth, folder, timeout)
-            if row is not None:
-                rows.append(row)
-                print(draw, method, {key: round(value, 3) for key, value in row.items()}, flush=True)
+            rows.append(fit(method, X, truth))
+            print(draw, method, {key: round(value, 3) for key, value in rows[-1].items()}, flush=True)
     lines = ["| method | draws | mean ARI | lowest | CPU s | wall s |", "|---|---|---|---|---|---|"]
     for method, rows in found.items():
-        if rows:
-            ari, cpu, wall = np.array([[row[key] for key in ("ari", "cpu", "wall")] for row in rows]).T
-            cells = f"{ari.mean():.3f} | {ari.min():.3f} | {cpu.mean():.1f} | {wall.mean():.1f}"
-            lines.append(f"| {method} | {len(rows)} | {cells} |")
+        ari, cpu, wall = np.array([[row[key] for key in ("ari", "cpu", "wall")] for row in rows]).T
+        cells = f"{ari.mean():.3f} | {ari.min():.3f} | {cpu.mean():.1f} | {wall.mean():.1f}"
+        lines.append(f"| {method} | {len(rows)} | {cells} |")
     return lines
+
+
+def warm_up() -> None:
+    """Load and compile what the fits use, on enough points for the code that large sets take."""
+    for n in (4000, 30_000):
+        X, truth = worms(n, 5)
+        for method in (_OURS, *([_PEER] if importlib.util.find_spec(_PEER) else [])):
+            fit(method, X, truth)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Measure and write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draws", type=int, default=5, help="of each data set and size")
+    parser.add_argument("--draws", type=int, default=10, help="of each data set, the same at every size")
     parser.add_argument("--million", type=int, default=10, help="draws of a million points; 0 leaves them out")
-    parser.add_argument("--timeout", type=float, default=600.0, help="seconds a fit may take")
     parser.add_argument("--out", type=Path, default=PAGE)
     options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as folder:
-        table = sizes_table(options.draws, Path(folder), options.timeout)
-        million = million_table(options.million, Path(folder), options.timeout) if options.million else []
-    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("evencut", "numpy", "scikit-learn"))
+    warnings.simplefilter("ignore")
+    with threadpool_limits(1):
+        warm_up()
+        table = sizes_table(options.draws)
+        million = million_table(options.million) if options.million else []
+    versions = [f"evencut {__version__}"]
+    versions += [f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "scikit-learn")]
+    if importlib.util.find_spec(_PEER):
+        versions.append(f"{_PEER} {importlib.metadata.version(_PEER)}")
     lines = [
         "# All sizes",
         "",
         "Made by `python -m benchmarks.sizes`: the default, told the number of clusters, one thread. *Over the trend* "
         "is the CPU time over that of the line, in logarithms, through the other sizes of the same data: a cliff would "
-        f"show as a number above 1.5. Versions: {versions}.",
+        f"show as a number above 1.5. Versions: {', '.join(versions)}.",
         "",
-        f"{options.draws} draws each:",
+        f"{options.draws} draws, the same at every size:",
         "",
         *table,
         "",
     ]
     if million:
-        lines += [f"A million points in 2-D, {options.million} draws of 20 worms, both in this run:", "", *million, ""]
+        lines += [f"A million points in 2-D, {options.million} draws of 20 worms, in the same run:", "", *million, ""]
     options.out.write_text("\n".join(lines), encoding="utf-8")
     print(f"written: {options.out}")
 

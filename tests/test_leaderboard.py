@@ -105,3 +105,18 @@ def test_a_jump_stands_out_from_the_trend(benchmarks):
     even = benchmarks("sizes").over_trend(sizes, [1.0, 2.0, 4.0, 8.0, 16.0])
     assert even == pytest.approx([1.0] * 5)
     assert benchmarks("sizes").over_trend(sizes, [1.0, 2.0, 12.0, 8.0, 16.0])[2] == pytest.approx(3.0)
+
+
+def test_times_add_up_by_collection(benchmarks):
+    table = benchmarks("leaderboard").time_table(["one", "two", "one"], {"ours": np.array([1.0, 2.0, 0.5])})
+    assert table[2:] == ["| one | 2 | 1.5 |", "| two | 1 | 2.0 |"]
+
+
+def test_the_page_of_sizes_is_made_in_one_call(benchmarks, tmp_path, monkeypatch):
+    sizes = benchmarks("sizes")
+    monkeypatch.setattr(sizes, "SIZES", (1500, 2000, 2500))
+    monkeypatch.setattr(sizes, "MILLION", 1500)
+    sizes.main(["--draws", "1", "--million", "2", "--out", str(tmp_path / "page.md")])
+    page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert page.count("| 35 worms |") == page.count("| 100 blobs |") == 3
+    assert "| evencut KernelClustering, default kernel | 2 |" in page

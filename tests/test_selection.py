@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_iris, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
@@ -25,6 +26,9 @@ from evencut.selection import (
     select,
 )
 from evencut.selection.candidates import affinity_at, log_density
+from evencut.selection.gaussians import explain_by_gaussians
+from evencut.selection.leaks import leak_over_mixing
+from evencut.selection.steps import count_steps
 from evencut.selection.trees import join_pieces
 from evencut.selection.valleys import densities_of_parts, valley
 
@@ -228,6 +232,39 @@ def test_a_family_has_one_vote_however_many_candidates_it_sends():
     assert standing[0] == pytest.approx(standing[1])
 
 
+def test_a_small_cluster_that_few_candidates_find_is_taken_for_its_clean_border():
+    """Cuts of neighbourhoods larger than the small cluster halve the large one, and outvote those who find both."""
+    rng = np.random.default_rng([3, 99, 55, 1])
+    y = np.repeat([0, 1], [990, 10])
+    X = rng.normal(size=(1000, 2)) + np.outer(y, [5.5, 0.0])
+    for seed in range(3):
+        model = KernelClustering(2, random_state=seed).fit(X)
+        assert adjusted_rand_score(y, model.labels_) > 0.85
+    candidates = agree(look_around(X), 2, random_state=0).candidates
+    scores = np.array([adjusted_rand_score(y, candidate.labels) for candidate in candidates])
+    assert 0 < (scores > 0.85).sum() < len(scores) / 3
+
+
+def test_leaks_and_mixing_are_those_of_the_walk(monkeypatch):
+    monkeypatch.setattr("evencut.selection.leaks._STEPS", 5000)
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(place, 1, (60, 2)) for place in (0, 4)])
+    graph = SharedNeighbors(15).affinity(X)
+    truth, other = np.repeat([0, 1], 60), np.arange(120) % 2
+    expected = []
+    for labels in (truth, other):
+        logs = []
+        for k in range(2):
+            inside = graph.toarray()[labels == k][:, labels == k]
+            leak = 1 - inside.sum() / graph.toarray()[labels == k].sum()
+            values = np.linalg.eigvals(inside / inside.sum(axis=1, keepdims=True))
+            logs.append(np.log((leak + 1e-4) / (1 - np.sort(values.real)[-2] + 1e-4)))
+        expected.append(np.mean(logs))
+    scores = leak_over_mixing(normalized_cut(graph), np.array([truth, other]), 2)
+    np.testing.assert_allclose(scores, expected, atol=1e-3)
+    assert scores[0] < scores[1] - 1
+
+
 def test_the_estimator_keeps_what_was_chosen():
     model = KernelClustering(2, random_state=0).fit(MOONS)
     assert model.n_clusters_ == 2
@@ -304,7 +341,7 @@ def test_numbers_are_ranked_by_gap_and_agreement():
     assert scores == sorted(scores)
     for number in ranked:
         assert number.score == pytest.approx(number.gap - 0.75 * np.log(number.agreement + 0.05))
-    assert {number.n_clusters for number in ranked} == set(range(2, 41))
+    assert {number.n_clusters for number in ranked} == set(range(2, min(64, len(MOONS) // 8) + 1))
 
 
 @pytest.mark.parametrize("shape", ["gaussian", "square", "strand"])
@@ -342,6 +379,43 @@ def test_structure_is_a_gap_or_agreement_or_some_agreement_on_valleys(gap, valle
     assert choose_number([NumberCandidate(4, gap, valley_depth, agreed, 0.0)]) == n_clusters
 
 
+def test_overlapping_gaussians_are_counted_by_what_explains_the_points(rng):
+    corners = 3.5 * np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
+    overlapping = np.concatenate([corner + rng.normal(size=(400, 2)) for corner in corners])
+    model = KernelClustering("auto", random_state=0).fit(overlapping)
+    assert (model.n_clusters_, model.selection_.numbers[0].evidence) == (4, "Gaussians")
+    one = KernelClustering("auto", random_state=0).fit(rng.normal(size=(1500, 2)) * [1, 4])
+    assert (one.n_clusters_, one.selection_.numbers[0].evidence) == (1, "Gaussians")
+
+
+def test_curved_and_even_shapes_are_not_explained_by_few_gaussians(rng):
+    turn = rng.uniform(0, 2 * np.pi, 1500)
+    ring = np.column_stack([np.cos(turn), np.sin(turn)]) + 0.05 * rng.normal(size=(1500, 2))
+    for X in (ring, rng.uniform(size=(1500, 2))):
+        around = look_around(X)
+        starts = {k: KMeans(k, n_init=1, random_state=0).fit_predict(X) for k in range(2, 25)}
+        explanation = explain_by_gaussians(around, starts, rng)
+        assert explanation is None or not explanation.holds, explanation
+
+
+def test_a_dense_disc_in_a_sparse_one_is_two_clusters(rng):
+    def disc(n, radius):
+        turn, away = rng.uniform(0, 2 * np.pi, n), radius * np.sqrt(rng.random(n))
+        return np.column_stack([away * np.cos(turn), away * np.sin(turn)])
+
+    outer, inner = disc(3000, 2.0), disc(2000, 0.8)
+    model = KernelClustering("auto", random_state=0).fit(np.concatenate([outer, inner]))
+    assert (model.n_clusters_, model.selection_.numbers[0].evidence) == (2, "steps")
+    assert count_steps(look_around(outer), 0) == 1
+    assert count_steps(look_around(rng.normal(size=(3000, 2))), 0) == 1
+
+
+def test_more_than_forty_clusters_are_found(rng):
+    centers = 6.0 * np.array([(i, j) for i in range(10) for j in range(5)])
+    X = np.concatenate([center + rng.normal(size=(40, 2)) for center in centers])
+    assert KernelClustering("auto", random_state=0).fit(X).n_clusters_ == 50
+
+
 def test_plot_selection_shows_who_agrees(monkeypatch):
     plt = pytest.importorskip("matplotlib.pyplot")
     monkeypatch.setattr(plt, "show", lambda: None)
@@ -352,6 +426,7 @@ def test_plot_selection_shows_who_agrees(monkeypatch):
     model = KernelClustering("auto", random_state=0).fit(MOONS)
     ax = model.plot_selection(plt.figure().subplots())
     assert ax.lines[-1].get_xdata()[0] == model.selection_.numbers[0].n_clusters
+    assert ax.get_title() == "2, by gap"
     plt.close("all")
 
 

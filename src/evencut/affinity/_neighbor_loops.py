@@ -8,25 +8,15 @@ import numpy as np
 
 from .compiled import compiled
 
-__all__ = ["expand_ties", "fill_union", "sort_rows", "transpose_table", "union_sizes"]
-
-
-@compiled
-def sort_rows(table):
-    """Sort each (short) row in place."""
-    for p in range(len(table)):
-        for i in range(1, table.shape[1]):
-            value = table[p, i]
-            j = i - 1
-            while j >= 0 and table[p, j] > value:
-                table[p, j + 1] = table[p, j]
-                j -= 1
-            table[p, j + 1] = value
+__all__ = ["expand_ties", "fill_union", "transpose_table", "union_sizes"]
 
 
 @compiled
 def transpose_table(table):
-    """For each point, the points that have it among their neighbours, in rising order; where each list starts."""
+    """For each point, the points that have it among their neighbours, in rising order; where each list starts.
+
+    The rows of the table are sorted too, in place: lists in rising order put every point back in its turn.
+    """
     n, k = table.shape
     starts = np.zeros(n + 1, dtype=np.int64)
     for p in range(n):
@@ -41,6 +31,12 @@ def transpose_table(table):
             q = table[p, i]
             sources[fill[q]] = p
             fill[q] += 1
+    fill[:] = 0
+    for q in range(n):
+        for at in range(starts[q], starts[q + 1]):
+            p = sources[at]
+            table[p, fill[p]] = q
+            fill[p] += 1
     return starts, sources
 
 

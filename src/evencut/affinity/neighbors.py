@@ -237,13 +237,12 @@ def neighbor_graph(indices: NDArray[np.integer], symmetrize: str = "mean", dtype
            [1. , 1. , 0.5],
            [0. , 0.5, 1. ]])
     """
-    from ._neighbor_loops import fill_union, sort_rows, transpose_table, union_sizes
+    from ._neighbor_loops import fill_union, transpose_table, union_sizes
 
     if symmetrize not in _SYMMETRIZE:
         raise ValueError(f"symmetrize={symmetrize!r} is not known; choose one of {_SYMMETRIZE}.")
     n_samples = len(indices)
     table = np.array(indices, dtype=_index_type(n_samples))
-    sort_rows(table)
     starts, sources = transpose_table(table)
     one_sided = symmetrize != "mutual"
     indptr = union_sizes(table, starts, sources, one_sided)

@@ -60,8 +60,9 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
     .. math:: -\sum_k \frac{\sum_{pq \in S_k} A_{pq}}{\sum_{p \in S_k} d_p} \quad \text{(eq. 10)}
 
     The default takes the partition that candidates of different principles agree on most: normalised cuts of
-    shared-neighbour graphs at several scales, cuts of spanning trees, and a mixture of Gaussians. None of them is
-    judged by a score, so no size or shape is preferred (:mod:`evencut.selection` has the formula).
+    shared-neighbour graphs at several scales, cuts of spanning trees, and a mixture of Gaussians. A tenth of the votes
+    goes to clusters that leak little for how fast they mix; no size or shape is preferred (:mod:`evencut.selection` has
+    the formula).
 
     Parameters
     ----------

@@ -253,6 +253,7 @@ def plot_selection(selection: Any, ax: Any = None) -> Any:
         ax.set(xlabel="number of clusters", ylabel="leak against one cluster more, and agreement (lower is better)")
         ink = ax.xaxis.label.get_color()  # seen on a dark ground, too
         ax.plot([best.n_clusters], [best.score], "o", markersize=14, fillstyle="none", color=ink)
+        ax.set_title(f"{best.n_clusters}, by {best.evidence}" if best.is_clear else "1: nothing is clear", fontsize=10)
         return ax
     names = [f"{c.family}, {c.kind}" + (f", {c.scale}" if c.scale else "") for c in selection.candidates]
     image = ax.imshow(selection.agreements, vmin=0, vmax=1, cmap="cividis")

@@ -2,7 +2,8 @@ r"""What "auto" means: candidates of different principles, and the one that the 
 
 A judge of single partitions has a bias of its own: for equal sizes, for round shapes, for one scale. Agreement has
 none of these: partitions found by cuts, by spanning trees and by a mixture err in different ways, and what they have
-in common is in the data. :mod:`evencut.selection.consensus` has the formula.
+in common is in the data. :mod:`evencut.selection.consensus` has the formula. Only a tenth of the votes is a judge's: it
+keeps small clusters that few candidates find (:mod:`evencut.selection.leaks`).
 """
 
 from .candidates import Neighborhoods, Partition, candidates, look_around, neighborhood_sizes

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..affinity.compiled import compiled
 
-__all__ = ["cut_longest", "depth_first", "shortest_edges"]
+__all__ = ["cut_longest", "depth_first", "pieces_of", "shortest_edges"]
 
 
 @compiled
@@ -18,6 +18,29 @@ def _top(owner, p):
         owner[p] = owner[owner[p]]
         p = owner[p]
     return p
+
+
+@compiled
+def pieces_of(indices):
+    """How many pieces the graph of a table of neighbours has, and the piece of each point, by lowest number first."""
+    n = len(indices)
+    owner = np.arange(n)
+    for p in range(n):
+        a = _top(owner, p)
+        for i in range(indices.shape[1]):
+            b = _top(owner, indices[p, i])
+            if a != b:
+                a, b = min(a, b), max(a, b)
+                owner[b] = a
+    piece = np.empty(n, dtype=np.int64)
+    n_pieces = 0
+    for p in range(n):
+        if owner[p] == p:
+            piece[p] = n_pieces
+            n_pieces += 1
+        else:
+            piece[p] = piece[_top(owner, p)]
+    return n_pieces, piece
 
 
 @compiled

@@ -36,6 +36,7 @@ __all__ = [
     "log_density",
     "look_around",
     "neighborhood_sizes",
+    "smooth_density",
     "stepped",
 ]
 
@@ -171,13 +172,18 @@ def log_density(around: Neighborhoods, size: int, dimension: float) -> NDArray[n
     return np.log(mass) - dimension * np.log(np.maximum(radius, smallest))
 
 
+def smooth_density(around: Neighborhoods, size: int, dimension: float) -> NDArray[np.float64]:
+    """The same, averaged over neighbourhoods."""
+    density = log_density(around, size, dimension)
+    for _ in range(_SMOOTHINGS):
+        density = density[around.indices[:, : size + 1]].mean(axis=1)
+    return density
+
+
 def stepped(affinity: sparse.csr_array, around: Neighborhoods, size: int, sharpness: float = _STEP) -> sparse.csr_array:
     """The affinity with steps in density taken for borders."""
     from ._consensus_loops import step_down
 
-    near = around.indices[:, : size + 1]
-    density = log_density(around, size, min(around.dimension, _LOCAL_DIMENSION**2 / around.dimension))
-    for _ in range(_SMOOTHINGS):
-        density = density[near].mean(axis=1)
+    density = smooth_density(around, size, min(around.dimension, _LOCAL_DIMENSION**2 / around.dimension))
     data = step_down(affinity.indptr, affinity.indices, affinity.data, density, sharpness * size)
     return sparse.csr_array((data, affinity.indices, affinity.indptr), shape=affinity.shape)

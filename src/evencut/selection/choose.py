@@ -15,6 +15,7 @@ from ..kernels import Extension, Points, SharedNeighbors
 from ..solvers import SOLVERS, Solution, solve
 from .candidates import Neighborhoods, Partition, affinity_at, candidates, look_around, neighborhood_sizes
 from .consensus import agreement, consensus
+from .leaks import leak_over_mixing
 from .number import NumberCandidate, choose_number, rank_numbers, rank_numbers_of_points
 
 __all__ = ["VOTES", "Selected", "Selection", "agree", "select", "select_number"]
@@ -155,9 +156,12 @@ def agree(
     [20, 980]
     """
     found = list(candidates(around, n_clusters, n_init=n_init, random_state=random_state))
-    alike = agreement(np.array([partition.labels for partition in found]), around.weights)
+    labels = np.array([partition.labels for partition in found])
+    alike = agreement(labels, around.weights)
     families = [partition.family for partition in found]
-    standing = consensus(alike, families, VOTES)
+    broadest = affinity_at(around, neighborhood_sizes(around.n_points, n_clusters)[-1])
+    scores = leak_over_mixing(normalized_cut(broadest, around.weights), labels, n_clusters)
+    standing = consensus(alike, families, VOTES, scores=scores)
     order = np.argsort(-standing, kind="stable")
     confidence = float(consensus(alike[order[:1]], families, VOTES, power=1.0)[0])
     ranked = tuple(found[i] for i in order)

@@ -5,7 +5,9 @@ With :math:`r_{ij}` the adjusted Rand index of candidates i and j, the consensus
 .. math:: a_i = \sum_f \frac{v_f}{|f|} \sum_{j \in f} \max(r_{ij}, 0)^3
 
 where the families f, partitions found by one principle, have votes :math:`v_f` that sum to one, however many
-candidates each has. The medoid, the candidate of highest consensus, is taken. Nothing is compared between graphs and
+candidates each has. Where candidates have scores :math:`s_j` (:mod:`evencut.selection.leaks`), a tenth of all votes is
+theirs, shared out in proportion to :math:`\exp(-s_j / 0.3)`, however many others found the same: a cluster of few
+points is found by few. The medoid, the candidate of highest consensus, is taken. Nothing is compared between graphs and
 no size is preferred. Its consensus is a number from 0 to 1, the confidence in the whole clustering.
 """
 
@@ -20,6 +22,9 @@ __all__ = ["agreement", "consensus"]
 
 # Agreement counts by its cube: three half agreements are no whole one.
 _POWER = 3
+# Votes that go to candidates by their scores, and the difference of scores that counts.
+_SCORED_VOTE = 0.1
+_SCORE_UNIT = 0.3
 
 
 def agreement(labels: NDArray[np.integer], weights: NDArray[np.floating] | None = None) -> NDArray[np.float64]:
@@ -52,7 +57,11 @@ def agreement(labels: NDArray[np.integer], weights: NDArray[np.floating] | None 
 
 
 def consensus(
-    agreements: NDArray[np.float64], families: Sequence[str], votes: Mapping[str, float], power: float = _POWER
+    agreements: NDArray[np.float64],
+    families: Sequence[str],
+    votes: Mapping[str, float],
+    power: float = _POWER,
+    scores: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """The consensus of each candidate, from 0 (nobody agrees) to 1 (all are the same).
 
@@ -66,6 +75,8 @@ def consensus(
         Vote of each family; families without candidates leave theirs to the others.
     power : float
         Of the agreements; 1 makes the consensus a plain mean of adjusted Rand indices.
+    scores : ndarray of shape (n_candidates,), optional
+        Of the candidates, low is good, as :func:`evencut.selection.leaks.leak_over_mixing` gives them.
 
     Examples
     --------
@@ -75,4 +86,8 @@ def consensus(
     array([0.5625, 0.5625, 0.5625])
     """
     vote = np.array([votes[family] / families.count(family) for family in families])
-    return np.maximum(agreements, 0.0) ** power @ (vote / vote.sum())
+    vote /= vote.sum()
+    if scores is not None:
+        merit = np.exp((scores.min() - scores) / _SCORE_UNIT)
+        vote = (1 - _SCORED_VOTE) * vote + _SCORED_VOTE * merit / merit.sum()
+    return np.maximum(agreements, 0.0) ** power @ vote

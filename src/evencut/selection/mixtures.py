@@ -6,12 +6,12 @@ It is fitted on a sample where there are many points, since its few parameters n
 from __future__ import annotations
 
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
-__all__ = ["mixture_labels"]
+__all__ = ["Mixture", "fit_mixture", "mixture_labels", "mixture_sample"]
 
 # Points a mixture is fitted on at most, and at most so many a component.
 _SAMPLE = 2000
@@ -39,23 +39,68 @@ def mixture_labels(
     """
     from sklearn.cluster import KMeans
 
-    n, n_features = X.shape
-    n_sample = max(_SAMPLE, _SAMPLE_PER_CLUSTER * n_clusters)
-    rows = np.sort(rng.choice(n, n_sample, replace=False)) if n > n_sample else np.arange(n)
+    rows = mixture_sample(len(X), n_clusters, rng)
     # About the mean, where variances are not small differences of large squares.
     X = X - X.mean(axis=0, dtype=np.float64)
     sample, mass = X[rows], weights[rows] / weights[rows].sum()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fewer distinct points than clusters leave some without any
         start = KMeans(n_clusters, n_init=1, random_state=int(rng.integers(2**31))).fit(sample, sample_weight=mass)
-    share = np.zeros((len(rows), n_clusters))
-    share[np.arange(len(rows)), start.labels_] = 1.0
-    diagonal_only = len(rows) < n_clusters * n_features * (n_features + 3)
-    floor = _FLOOR * max(float(np.average(np.var(sample, axis=0))), np.finfo(float).tiny)
+    return np.argmax(fit_mixture(sample, mass, start.labels_, n_clusters).log_joint(X), axis=1)
+
+
+def mixture_sample(n_points: int, n_clusters: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """The points a mixture is fitted on, in their order: all, or as many as its parameters need."""
+    n_sample = max(_SAMPLE, _SAMPLE_PER_CLUSTER * n_clusters)
+    return np.sort(rng.choice(n_points, n_sample, replace=False)) if n_points > n_sample else np.arange(n_points)
+
+
+class Mixture(NamedTuple):
+    """A mixture of Gaussians: weights, means, and Cholesky factors of the covariances, or standard deviations."""
+
+    size: NDArray[np.float64]
+    means: NDArray[np.float64]
+    factors: NDArray[np.float64]
+    log_likelihood: float
+
+    @property
+    def n_parameters(self) -> int:
+        """How many numbers were fitted."""
+        k, d = self.means.shape
+        return k * (1 + d + (d if self.factors.ndim == 2 else d * (d + 1) // 2)) - 1
+
+    def log_joint(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Logarithm of the weight of each component times its density at each point."""
+        return _log_joint(X, self.size, self.means, self.factors) - X.shape[1] / 2 * np.log(2 * np.pi)
+
+    def draw(self, n_points: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Points drawn from the mixture."""
+        component = rng.choice(len(self.size), n_points, p=self.size / self.size.sum())
+        noise, factor = rng.normal(size=(n_points, self.means.shape[1])), self.factors[component]
+        away = noise * factor if factor.ndim == 2 else np.einsum("pij,pj->pi", factor, noise)
+        return self.means[component] + away
+
+
+def fit_mixture(
+    X: NDArray[np.floating], mass: NDArray[np.float64], start: NDArray[np.integer], n_clusters: int
+) -> Mixture:
+    """A mixture fitted by expectation and maximisation from a partition; `mass` sums to one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.concatenate([np.zeros(3), np.ones(1)])[:, None] + [[0.0], [0.1], [0.2], [0.1]]
+    >>> fit_mixture(X, np.full(4, 0.25), np.array([0, 0, 0, 1]), 2).size.round(2)
+    array([0.75, 0.25])
+    """
+    share = np.zeros((len(X), n_clusters))
+    share[np.arange(len(X)), start] = 1.0
+    diagonal_only = len(X) < n_clusters * X.shape[1] * (X.shape[1] + 3)
+    floor = _FLOOR * max(float(np.average(np.var(X, axis=0))), np.finfo(float).tiny)
     before = -np.inf
     for _ in range(_STEPS):
-        parts = _fitted(sample, mass[:, None] * share, floor, diagonal_only)
-        joint = _log_joint(sample, *parts)
+        parts = _fitted(X, mass[:, None] * share, floor, diagonal_only)
+        joint = _log_joint(X, *parts)
         highest = joint.max(axis=1, keepdims=True)
         share = np.exp(joint - highest)
         total = share.sum(axis=1, keepdims=True)
@@ -64,36 +109,31 @@ def mixture_labels(
         if likelihood - before < _TOLERANCE:
             break
         before = likelihood
-    return np.argmax(_log_joint(X, *parts), axis=1)
+    return Mixture(*parts, likelihood - X.shape[1] / 2 * np.log(2 * np.pi))
 
 
 def _fitted(
     X: NDArray[np.floating], share: NDArray[np.float64], floor: float, diagonal_only: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Weights, means and Cholesky factors of the covariances, or standard deviations where these are all."""
+    from ._mixture_loops import covariance_factors
+
     size = share.sum(axis=0) + 1e-12
     means = share.T @ X / size[:, None]
     if diagonal_only:
         variance = share.T @ X**2 / size[:, None] - means**2
         return size, means, np.sqrt(np.maximum(variance, 0) + floor)
-    factors = np.empty((len(size), X.shape[1], X.shape[1]))
-    for k, mean in enumerate(means):
-        apart = X - mean
-        covariance = (share[:, k, None] * apart).T @ apart / size[k]
-        factors[k] = np.linalg.cholesky(covariance + floor * np.eye(X.shape[1]))
-    return size, means, factors
+    return size, means, covariance_factors(X, share, size, means, floor)
 
 
 def _log_joint(
     X: NDArray[np.floating], size: NDArray[np.float64], means: NDArray[np.float64], factors: NDArray[np.float64]
 ) -> NDArray[np.float64]:
+    from ._mixture_loops import log_joint_of_factors
+
     if factors.ndim == 2:
         # Two products for all components: in high dimension the cost is theirs.
         precision = factors**-2
         squared = X**2 @ precision.T - 2 * (X @ (means * precision).T) + np.sum(means**2 * precision, axis=1)
         return np.log(size) - np.log(factors).sum(axis=1) - 0.5 * squared
-    joint = np.empty((len(X), len(size)))
-    for k, (mean, factor) in enumerate(zip(means, factors)):
-        whitened = solve_triangular(factor, (X - mean).T, lower=True, check_finite=False)
-        joint[:, k] = np.log(size[k]) - np.log(np.diag(factor)).sum() - 0.5 * np.einsum("ij,ij->j", whitened, whitened)
-    return joint
+    return log_joint_of_factors(X, size, means, factors)

@@ -6,8 +6,10 @@ consensus of these cuts and of spanning trees (:mod:`evencut.selection.consensus
 
 .. math:: \operatorname{mean}_s \log\frac{\ell_k + \delta}{\ell_{k+1} + \delta} - \tfrac34 \log(a_k + \varepsilon)
 
-Too few clusters leave a gap to cut, which costs little more; too many must cut where there is no gap. The answer is 1
-where the best k shows no structure: no clear gap, and few agree with it, or not many and its borders are no valleys
+Too few clusters leave a gap to cut, which costs little more; too many must cut where there is no gap. Where the trees
+do not agree, others are asked: whether so many Gaussians explain the points (:mod:`evencut.selection.gaussians`), and
+where the best k is not clear, whether there are steps in density (:mod:`evencut.selection.steps`). The answer is 1
+where nothing shows structure: no clear gap, and few agree with it, or not many and its borders are no valleys
 (:mod:`evencut.selection.valleys`). A strand of even density has borders that many agree on, where chance made it thin,
 but they are hardly less dense than the rest.
 """
@@ -15,7 +17,7 @@ but they are hardly less dense than the rest.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,18 +28,20 @@ from ..solvers.multilevel import multilevel
 from ..solvers.spectral import cut_embedding, spectral_embedding, unit_rows
 from .candidates import Neighborhoods, affinity_at, log_density
 from .consensus import agreement, consensus
+from .gaussians import explain_by_gaussians
+from .steps import count_steps
 from .valleys import densities_of_parts, valley
 
 __all__ = ["MAX_CLUSTERS", "NumberCandidate", "choose_number", "rank_numbers", "rank_numbers_of_points"]
 
 #: The largest number of clusters that is tried.
-MAX_CLUSTERS = 40
+MAX_CLUSTERS = 64
 
 _SCALES = (15, 25, 40)
 _SHARES = (0.25, 0.1, 0.05)
-# Every cluster must be able to hold a few points, and to be made of several parts.
+# Every cluster must be able to hold a few points, and most to be made of several parts.
 _POINTS_PER_CLUSTER = 8
-_PARTS_PER_CLUSTER = 2.5
+_PARTS = 100
 _SMALL_LEAK = 3e-3
 _LITTLE_AGREEMENT = 0.05
 _AGREEMENT = 0.75
@@ -47,6 +51,8 @@ _CLEAR_GAP = -1.1
 _AGREED = 0.6
 _AGREED_ON_VALLEYS = 0.4
 _VALLEY = 0.2
+# Where cuts and trees agree so much, nobody else is asked.
+_UNDISPUTED = 0.75
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,9 @@ class NumberCandidate:
         Consensus of cuts and trees, from 0 to 1.
     score : float
         Lower is better.
+    evidence : {"gap", "Gaussians", "steps"}
+        What speaks for it: the score, or so many Gaussians that explain the points, or steps in density. Gap, valley,
+        agreement and score of the number 1 are not numbers.
     """
 
     n_clusters: int
@@ -71,10 +80,13 @@ class NumberCandidate:
     valley: float
     agreement: float
     score: float
+    evidence: str = "gap"
 
     @property
     def is_clear(self) -> bool:
-        """Whether there is structure: a gap, or agreement, of which less will do where there are valleys."""
+        """Whether it is an answer: by a gap, by agreement, of which less will do with valleys, or by other evidence."""
+        if self.evidence != "gap":
+            return True
         enough = _AGREED_ON_VALLEYS if self.valley >= _VALLEY else _AGREED
         return self.gap <= _CLEAR_GAP or self.agreement >= enough
 
@@ -93,7 +105,7 @@ def choose_number(ranked: Sequence[NumberCandidate]) -> int:
 
 
 def rank_numbers_of_points(around: Neighborhoods, random_state: int | None = None) -> tuple[NumberCandidate, ...]:
-    """The numbers of clusters from 2 to 40, best first, by cuts at three scales and by trees.
+    """The numbers of clusters from 2 to 64, best first, by cuts at three scales and by trees.
 
     Examples
     --------
@@ -108,17 +120,38 @@ def rank_numbers_of_points(around: Neighborhoods, random_state: int | None = Non
         (normalized_cut(affinity_at(around, size), around.weights), log_density(around, size, around.dimension))
         for size in sizes
     )
-    found = []
-    for k, merged in _merge_down(graphs, around.n_points, random_state).items():
+    found, merged_to = [], _merge_down(graphs, around.n_points, random_state)
+    for k, merged in merged_to.items():
         trees = [tree.cut(k, share) for tree in around.trees.values() for share in _SHARES]
         families = ["cut"] * len(merged.cuts) + ["tree"] * len(trees)
         alike = agreement(np.array(merged.cuts + trees), around.weights)
         found.append(merged.judged(k, float(consensus(alike, families, {"cut": 1.0, "tree": 1.0}).max())))
-    return _best_first(found)
+    ranked = _best_first(found)
+    if not ranked or ranked[0].agreement >= _UNDISPUTED:
+        return ranked
+    first = _other_evidence(around, ranked, {k: merged.cuts for k, merged in merged_to.items()}, random_state)
+    return (first, *(other for other in ranked if other.n_clusters != first.n_clusters))
+
+
+def _other_evidence(
+    around: Neighborhoods,
+    ranked: Sequence[NumberCandidate],
+    cuts: dict[int, list[NDArray[np.int64]]],
+    random_state: int | None,
+) -> NumberCandidate:
+    """The best candidate, or the one that Gaussians or steps speak for."""
+    by_number = {candidate.n_clusters: candidate for candidate in ranked}
+    rng = np.random.default_rng(random_state)
+    explanation = explain_by_gaussians(around, {k: found[len(found) // 2] for k, found in cuts.items()}, rng)
+    if explanation is not None and explanation.holds:
+        unknown = NumberCandidate(explanation.n_clusters, np.nan, np.nan, np.nan, np.nan)
+        return replace(by_number.get(explanation.n_clusters, unknown), evidence="Gaussians")
+    steps = 1 if ranked[0].is_clear else count_steps(around, random_state)
+    return replace(by_number[steps], evidence="steps") if steps > 1 else ranked[0]
 
 
 def rank_numbers(problems: Iterable[RatioProblem], random_state: int | None = None) -> tuple[NumberCandidate, ...]:
-    """The numbers of clusters from 2 to 40, best first, where only affinities are known.
+    """The numbers of clusters from 2 to 64, best first, where only affinities are known.
 
     Parameters
     ----------
@@ -162,7 +195,7 @@ def _merge_down(
     if most < 2:
         return {}
     found = {k: _Merged() for k in range(2, most + 1)}
-    n_parts = max(min(int(_PARTS_PER_CLUSTER * most), n_points // 3), most + 1)
+    n_parts = max(min(_PARTS, n_points // 3), most + 1)
     for problem, density in graphs:
         parts = np.unique(_parts(problem, n_parts, random_state), return_inverse=True)[1].astype(np.int64)
         graph = problem.matrix.graph

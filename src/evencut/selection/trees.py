@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+from scipy.sparse.csgraph import minimum_spanning_tree
 
 from ..affinity import NeighborSearch, kneighbors
 
@@ -118,10 +118,9 @@ def join_pieces(X: NDArray[np.floating], indices: NDArray[np.integer], *, n_jobs
     >>> join_pieces(X, kneighbors(X, 2)[1]).distance
     array([8.])
     """
-    n, n_near = indices.shape
-    row_ends = np.arange(0, n * n_near + 1, n_near)
-    pattern = sparse.csr_array((np.ones(n * n_near, dtype=np.int8), indices.ravel(), row_ends), shape=(n, n))
-    n_pieces, piece = connected_components(pattern, directed=False)
+    from ._tree_loops import pieces_of
+
+    n_pieces, piece = pieces_of(indices)
     if n_pieces == 1:
         found = []
     elif NeighborSearch(X).method == "tree":

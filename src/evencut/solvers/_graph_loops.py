@@ -80,16 +80,15 @@ def _join(p, graph, labels, cap, groups):
     indptr, indices, data, _, weights = graph
     parent, load, pull, link = groups
     a, w = parent[p], weights[p]
-    first, last = indptr[p], indptr[p + 1]
-    for e in range(first, last):
-        if indices[e] != p:
-            link[parent[indices[e]]] += data[e]
+    near, affinity = indices[indptr[p] : indptr[p + 1]], data[indptr[p] : indptr[p + 1]]
+    for e in range(len(near)):
+        if near[e] != p:
+            link[parent[near[e]]] += affinity[e]
     best, strongest = a, 0.0
     if load[a] > w:
         strongest = link[a] / np.sqrt(load[a] - w)
     link[a] = 0.0
-    for e in range(first, last):
-        q = indices[e]
+    for q in near:
         g = parent[q]
         force = link[g] * pull[g]
         link[g] = 0.0
@@ -177,19 +176,19 @@ def contract(graph, parent, n_groups):
             p = members[m]
             new_weights[g] += weights[p]
             new_diagonal[g] += diagonal[p]
-            for e in range(indptr[p], indptr[p + 1]):
-                q = indices[e]
-                h = parent[q]
+            near, affinity = indices[indptr[p] : indptr[p + 1]], data[indptr[p] : indptr[p + 1]]
+            for e in range(len(near)):
+                h = parent[near[e]]
                 if h == g:
-                    if q != p:
-                        new_diagonal[g] += data[e]
+                    if near[e] != p:
+                        new_diagonal[g] += affinity[e]
                 elif place[h] < row:
                     place[h] = used
                     new_indices[used] = h
-                    new_data[used] = data[e]
+                    new_data[used] = affinity[e]
                     used += 1
                 else:
-                    new_data[place[h]] += data[e]
+                    new_data[place[h]] += affinity[e]
         new_indptr[g + 1] = used
     return new_indptr, new_indices[:used].copy(), new_data[:used].copy(), new_diagonal, new_weights
 
