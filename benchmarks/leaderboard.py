@@ -261,7 +261,7 @@ def main(arguments: list[str] | None = None) -> None:
         "Intervals by bootstrap over data sets; one thread; CPU seconds after compilation.",
         "Made by `make leaderboard`, that is `python -m benchmarks.leaderboard --data DIR`. The default of evencut was "
         f"chosen on draws of the generated families below number {FRESH} and from 2000 on (shown here: from {FRESH} "
-        "on), on tables of scikit-learn, and on the reference sets themselves: about thirty looks at them, in which "
+        "on), on tables of scikit-learn, and on the reference sets themselves: about fifty looks at them, in which "
         "more than a thousand rules of consensus, and a hundred for the number of clusters, were compared. So they are "
         "not held out, and sets nobody looked at may score lower.",
         "",
