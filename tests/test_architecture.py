@@ -123,3 +123,27 @@ def test_importing_evencut_adds_nothing_but_evencut():
     foreign = new - {"evencut", "sklearn", "scipy", "numpy"} - set(sys.stdlib_module_names)
     assert not foreign, f"import evencut also loads {sorted(foreign)}"
     assert "evencut" in new
+
+
+@pytest.mark.parametrize("code", [
+    "import evencut",
+    "from evencut.segmentation import segment; segment(image, box=(2, 2, 10, 10), clicks=[(6, 6, 'object')])",
+    "from evencut.cli import main; main(['segment-folder', '--help'])",
+])
+def test_photos_wait_for_no_scikit_learn(code):
+    """Loading it takes longer than cutting out a photo; whatever needs it loads it then."""
+    script = (
+        "import atexit, sys, warnings; import numpy as np; warnings.simplefilter('ignore')\n"
+        "atexit.register(lambda: print('loaded:', sorted({'sklearn', 'pandas', 'matplotlib'} & set(sys.modules))))\n"
+        "image = np.zeros((12, 12, 3)); image[4:8, 4:8] = 1\n" + code
+    )
+    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert answer.stdout.splitlines()[-1] == "loaded: []"
+
+
+def test_rooms_are_found_without_being_imported_first():
+    script = "import evencut as e; print(e.kernels.KNN.__name__, e.KernelClustering.__name__, 'diagnose' in dir(e))"
+    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert answer.stdout.split() == ["KNN", "KernelClustering", "True"]
+    with pytest.raises(AttributeError, match="no attribute 'no_such_room'"):
+        _ = evencut.no_such_room

@@ -335,6 +335,19 @@ def test_cells_hold_equally_many_points_that_are_near_each_other(n_features):
     assert np.bincount(equal).max() - np.bincount(equal).min() <= 1
 
 
+@pytest.mark.parametrize(("n_points", "n_features"), [(60, 2), (3000, 3), (3000, 5)])
+def test_cells_are_linked_to_their_nearest_cells(n_points, n_features):
+    points = np.random.default_rng(1).normal(size=(n_points, n_features)) ** 3
+    (cells, links), = CellKNN(share=0.05).affinity(points, np.random.default_rng(0)).layers
+    n_cells = links.shape[0]
+    centres = np.array([points[cells == cell].mean(axis=0) for cell in range(n_cells)])
+    squared = ((centres[:, None] - centres) ** 2).sum(axis=2)
+    n_near = round(links.sum() / n_cells)
+    one_way = np.zeros((n_cells, n_cells))
+    np.put_along_axis(one_way, np.argsort(squared, axis=1)[:, :n_near], 1.0, axis=1)
+    assert np.allclose(links.toarray(), (one_way + one_way.T) / 2)
+
+
 def test_a_box_that_leaves_a_sliver_outside_takes_the_rim_for_background():
     image, truth, _ = disc_image(size=256, radius=60)
     assert check_box((0, 0, 256, 255), (256, 256)) == (1, 1, 255, 255)

@@ -1,7 +1,9 @@
 """Clicks: from a single one to a corrected object, several objects at once, and a folder of photos."""
 
 import json
+import os
 import pickle
+import signal
 import subprocess
 import sys
 import time
@@ -272,56 +274,76 @@ def test_a_folder_of_photos_stopped_and_resumed(run, photos, tmp_path, monkeypat
     assert json.loads((tmp_path / "out" / "coco.json").read_text()) == whole
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_folder_killed_and_resumed_loses_nothing(run, tmp_path, jobs):
-    """What was finished stays, and at most the photo that each process had in hand is made again."""
+#: The command, with a note of every photo that is begun.
+NOTED = """
+import sys
+import evencut.cli.segment_folder as command
+from evencut.cli import main
+cut_out = command._cut_out
+def noted(*task):
+    with open("begun.txt", "a") as file:
+        file.write(task[0] + chr(10))
+    return cut_out(*task)
+command._cut_out = noted
+main(sys.argv[1:])
+"""
+
+
+def _kill_the_run(process):
+    os.killpg(process.pid, signal.SIGKILL)
+
+
+def _kill_its_first_process(process):
+    os.kill(int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0]), signal.SIGKILL)
+
+
+def _end_its_last_process(process):
+    os.kill(int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[-1]), signal.SIGTERM)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+@pytest.mark.parametrize(("jobs", "kill"), [
+    (1, _kill_the_run),
+    (2, _kill_the_run),
+    (2, _kill_its_first_process),
+    (2, _end_its_last_process),
+])
+def test_a_folder_killed_and_resumed_repeats_at_most_one_photo(tmp_path, jobs, kill):
+    """What was finished stays; a run that goes on at once waits for photos still in hand."""
+    n_photos = 8
     folder, rows = tmp_path / "photos", ["photo,x0,y0,x1,y1"]
     folder.mkdir()
-    for i in range(8):
+    for i in range(n_photos):
         Image.fromarray((255 * np.kron(scene(i)[0], np.ones((3, 3, 1)))).astype(np.uint8)).save(folder / f"p{i}.png")
         rows.append(f"p{i}.png,126,30,240,150")
     (tmp_path / "prompts.csv").write_text("\n".join(rows))
-    asked = ["segment-folder", "prompts.csv", "--photos", "photos", "--jobs", str(jobs)]
+    asked = [sys.executable, "-c", NOTED, "segment-folder", "prompts.csv", "--photos", "photos", "--jobs", str(jobs)]
     killed, whole = tmp_path / "killed", tmp_path / "whole"
-    with subprocess.Popen([sys.executable, "-m", "evencut", *asked, "-o", "killed"], cwd=tmp_path) as process:
-        while process.poll() is None and not list(killed.glob("p*.json")):
+    quiet = {"cwd": tmp_path, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([*asked, "-o", "killed"], start_new_session=True, **quiet) as process:
+        while process.poll() is None and len(list(killed.glob("p*.json"))) < 2:
             time.sleep(0.005)
-        process.kill()
-    _wait_until_quiet(killed)
+        kill(process)
+    assert process.returncode in (-signal.SIGKILL, 2)
     finished = {path.name: path.stat().st_mtime_ns for path in killed.glob("p*.json")}
-    masks = {path.stem for path in killed.glob("p*.png")}
-    assert finished
-    assert {Path(name).stem for name in finished} <= masks
-    assert len(masks) - len(finished) <= jobs
-    resumed = run(*asked, "-o", "killed")
-    assert resumed.code == 0, resumed.err
-    assert f"{8 - len(finished)} of them now" in resumed.err + resumed.out
+    resumed = subprocess.run([*asked, "-o", "killed"], cwd=tmp_path, capture_output=True, text=True)
+    assert resumed.returncode == 0, resumed.stderr
+    begun = (tmp_path / "begun.txt").read_text().split()
+    assert sorted(set(begun)) == [f"photos/p{i}.png" for i in range(n_photos)]
+    assert len(begun) <= n_photos + 1
     assert all((killed / name).stat().st_mtime_ns == moment for name, moment in finished.items())
-    assert run(*asked, "-o", "whole").code == 0
+    assert subprocess.run([*asked, "-o", "whole"], **quiet).returncode == 0
+    assert sorted(path.name for path in whole.iterdir()) == sorted(path.name for path in killed.iterdir())
     for path in sorted(whole.iterdir()):
         assert path.read_bytes() == (killed / path.name).read_bytes(), path.name
 
 
-def _wait_until_quiet(folder):
-    """Until the workers, left alone, have put down what they had in hand."""
-    before = None
-    while (now := sorted((path.name, path.stat().st_mtime_ns) for path in folder.iterdir())) != before:
-        before = now
-        time.sleep(1.0)
-
-
 def test_a_worker_ended_from_outside_costs_one_line(run, photos, monkeypatch):
-    import evencut.cli.segment_folder as command
+    import evencut.cli.photo_pool as pool
 
     class Broken:
         def __init__(self, *args, **kwargs):
             pass
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *error):
-            return False
 
         def submit(self, *task):
             future = Future()
@@ -331,7 +353,7 @@ def test_a_worker_ended_from_outside_costs_one_line(run, photos, monkeypatch):
         def shutdown(self, **kwargs):
             pass
 
-    monkeypatch.setattr(command, "ProcessPoolExecutor", Broken)
+    monkeypatch.setattr(pool, "ProcessPoolExecutor", Broken)
     done = run("segment-folder", "prompts.csv", "--photos", "photos", "-o", "out", "--jobs", "2")
     assert done.code == 2
     assert "run again, with fewer jobs" in done.err

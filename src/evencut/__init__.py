@@ -1,14 +1,19 @@
 """Kernel clustering without density bias."""
 
-from .diagnosis import bandwidth_sweep, diagnose
-from .estimators import (
-    DominantSets,
-    KernelClustering,
-    KernelKMeans,
-    LandmarkClustering,
-    NormalizedCut,
-    ProbabilisticKMeans,
-)
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .diagnosis import bandwidth_sweep, diagnose
+    from .estimators import (
+        DominantSets,
+        KernelClustering,
+        KernelKMeans,
+        LandmarkClustering,
+        NormalizedCut,
+        ProbabilisticKMeans,
+    )
 
 __version__ = "0.2.0"
 __all__ = [
@@ -22,3 +27,17 @@ __all__ = [
     "bandwidth_sweep",
     "diagnose",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What is asked for is loaded then, so that a command waits only for what it uses."""
+    if name in __all__:
+        room = "diagnosis" if name in ("bandwidth_sweep", "diagnose") else "estimators"
+        return getattr(import_module(f"{__name__}.{room}"), name)
+    if not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

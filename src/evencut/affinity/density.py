@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.distance import pdist
-from scipy.special import gammaln
 
 from ..gpu.tensors import is_tensor
 from .neighbors import kneighbors
@@ -231,6 +229,8 @@ def knn_density(
     >>> knn_density([[0.0], [1.0], [3.0]], 1).round(3)
     array([0.167, 0.167, 0.083])
     """
+    from scipy.special import gammaln
+
     if is_tensor(X):
         return density_on_device(knn_density, X, n_neighbors, at, n_jobs=n_jobs)
     X = _points(X)
@@ -304,6 +304,8 @@ def bandwidth_of(
 
 def _median_distance(X: NDArray[np.float64], weights: ArrayLike | None = None) -> float:
     """Of distinct points; how often one occurs says nothing about lengths."""
+    from scipy.spatial.distance import pdist
+
     step = -(-len(X) // _MEDIAN_SAMPLE)
     return float(np.median(pdist(X[::step]))) if len(X) > 1 else 1.0
 

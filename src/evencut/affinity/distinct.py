@@ -14,8 +14,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial.distance import pdist
 
 from .neighbors import NeighborSearch
 from .spaces import SparsePoints
@@ -149,6 +147,8 @@ class CopySearch(Protocol):
 
 def near_copies(n_points: int, search: CopySearch) -> NDArray[np.intp] | None:
     """The group of each point, where some are copies of each other but for a last digit; None where there are none."""
+    from scipy.sparse.csgraph import connected_components
+
     if n_points < 4:
         return None
     rows = np.arange(0, n_points, max(1, n_points // _SAMPLE))
@@ -172,6 +172,8 @@ class _ArrayCopies:
         return NeighborSearch(self.points, method="exact").query(self.points[rows], n_near + 1)[0][:, 1:]
 
     def between(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        from scipy.spatial.distance import pdist
+
         return pdist(self.points[rows])
 
     def within(self, reach: float, n_near: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:

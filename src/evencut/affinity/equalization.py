@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
-from scipy.sparse.linalg import LinearOperator, cg
 
 from ..gpu.tensors import is_tensor
 from .matrix import Affinity, AffinityLike, as_affinity, scale_affinity
@@ -159,6 +157,8 @@ def equalizing_scale(
 
 def _newton(affinity: Affinity, target: NDArray, scale: NDArray, tol: float) -> NDArray[np.float64]:
     """Newton's method on log s, matrix-free: each step solves (diag(r) + S A S) x = w - r."""
+    from scipy.sparse.linalg import LinearOperator, cg
+
     for _ in range(_NEWTON_STEPS):
         degree = scale * _times(affinity, scale)
         error = _error(degree, target)
@@ -189,6 +189,8 @@ def _error(degree: NDArray[np.float64], target: NDArray[np.float64]) -> float:
 
 def _check_scalable(affinity: Affinity) -> None:
     """Raise where no scaling exists: it does exactly for matrices of total support."""
+    from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
+
     cure = "keep the diagonal of the affinity or add a small positive one."
     if affinity.graph is None and affinity.array is None:
         return

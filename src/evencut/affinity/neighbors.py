@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
 
 from .cells import CellSearch
 from .products import DenseProducts, SparseProducts, in_threads
@@ -105,6 +104,8 @@ class NeighborSearch:
     def _indexed(self, n_neighbors: int, n_queries: int) -> Any:
         """What is asked many times, made when the number of neighbours is known."""
         if not isinstance(self.method, str):
+            from sklearn.base import clone
+
             return clone(self.method).fit(self.X)
         if self.method == "sparse":
             return SparseProducts(self.X.rows)

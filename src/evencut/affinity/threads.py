@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-from joblib import effective_n_jobs
-
 __all__ = ["n_threads"]
 
 
@@ -17,4 +15,6 @@ def n_threads(n_jobs: int | None) -> int:
     >>> n_threads(None)
     1
     """
+    from joblib import effective_n_jobs
+
     return max(1, min(effective_n_jobs(n_jobs), os.cpu_count() or 1))

@@ -44,8 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(_run(list(sys.argv[1:] if arguments is None else arguments)))
 
 
-def build_app() -> Any:
-    """The typer application with every command of `COMMANDS`."""
+def build_app(commands: Sequence[str] = COMMANDS) -> Any:
+    """The typer application with every command of `COMMANDS`, or with some: loading what others need takes time."""
     import typer
 
     app = typer.Typer(
@@ -72,7 +72,7 @@ def build_app() -> Any:
     ) -> None:
         """Kernel clustering without density bias."""
 
-    for name in COMMANDS:
+    for name in commands:
         function = name.replace("-", "_")
         app.command(name)(getattr(import_module(f"evencut.cli.{function}"), function))
     return app
@@ -82,7 +82,8 @@ def _run(arguments: list[str]) -> int:
     """Run a command and turn whatever goes wrong into one line and an exit code."""
     try:
         with warnings_in_one_line():
-            code = build_app()(arguments or ["--help"], prog_name="evencut", standalone_mode=False)
+            app = build_app(arguments[:1] if set(arguments[:1]) & set(COMMANDS) else COMMANDS)
+            code = app(arguments or ["--help"], prog_name="evencut", standalone_mode=False)
         sys.stdout.flush()
         if code == _INTERRUPTED:
             raise KeyboardInterrupt

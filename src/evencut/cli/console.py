@@ -6,6 +6,7 @@ stays free for data.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -39,14 +40,14 @@ def progress() -> Iterator[Callable[[str], None]]:
     >>> with progress() as step:
     ...     step("reading points.csv")
     """
+    if not _is_terminal():
+        with _Lines() as lines:
+            yield lines.step
+        return
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
-    if not console.is_terminal:
-        with _Lines() as lines:
-            yield lines.step
-        return
     shown = Progress(
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
@@ -72,30 +73,34 @@ def counted(name: str, total: int | None, done: int = 0) -> Iterator[Callable[..
     >>> with counted("labelling", total=2) as advance:
     ...     advance()
     """
+    count = {"done": done, "total": total}
+
+    def advance(done: int | None = None, total: int | None = None) -> None:
+        count["done"] = (count["done"] or 0) + 1 if done is None else done
+        count["total"] = count["total"] if total is None else total
+
+    if not _is_terminal():
+        with _Lines() as lines:
+            lines.step(lambda: f"{name}: {count['done']} of {count['total'] or '?'}")
+            yield advance
+        return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
 
-    console = Console(stderr=True)
     columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    count = {"done": done, "total": total}
-
-    def words() -> str:
-        return f"{name}: {count['done']} of {count['total'] or '?'}"
-
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task(name, total=total, completed=done)
 
-        def advance(done: int | None = None, total: int | None = None) -> None:
-            count["done"] = (count["done"] or 0) + 1 if done is None else done
-            count["total"] = count["total"] if total is None else total
+        def advance_and_show(done: int | None = None, total: int | None = None) -> None:
+            advance(done, total)
             shown.update(task, completed=count["done"], total=count["total"])
 
-        if console.is_terminal:
-            yield advance
-        else:
-            with _Lines() as lines:
-                lines.step(words)
-                yield advance
+        yield advance_and_show
+
+
+def _is_terminal() -> bool:
+    """Whether someone looks on; asked before anything is loaded that draws."""
+    return sys.stderr.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
 
 class _Lines:

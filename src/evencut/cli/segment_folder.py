@@ -6,12 +6,7 @@ Each photo is finished when its run lengths are written; a run that was stopped 
 from __future__ import annotations
 
 import json
-import os
-import threading
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_all_start_methods, get_context, parent_process
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,14 +16,13 @@ from evencut.cli.console import counted, say
 from evencut.cli.errors import UserError, one_line
 from evencut.cli.options import Seed, whole_number
 from evencut.cli.outputs import make_folder, whole_file
+from evencut.cli.photo_pool import PhotoPool, Task, only_run
 from evencut.cli.prompts import Prompts, read_prompts
 
 __all__ = ["segment_folder"]
 
 _RECORD = "_evencut.json"
 _ALL = "coco.json"
-#: What every process needs: loaded once, before the processes part.
-_PRELOADED = ["evencut.cli.segment_folder", "evencut.cli.masks", "evencut.segmentation._maxflow_loops", "PIL.Image"]
 
 
 def segment_folder(
@@ -58,15 +52,18 @@ def segment_folder(
     targets = _targets(wanted)
     target = make_folder(out)
     _check_record(target, {"prompts": wanted, "seed": seed})
-    left = [name for name in wanted if not (target / f"{targets[name]}.json").exists()]
     failed: dict[str, str] = {}
-    tasks = [(str(folder / name), wanted[name], str(target / targets[name]), seed) for name in left]
-    with counted("segmenting", len(wanted), len(wanted) - len(left)) as advance:
-        for name, error in _each(tasks, jobs):
-            if error is not None:
-                failed[name] = error
-                say(f"warning: {name}: {error}")
-            advance()
+    with only_run(target / _RECORD):
+        left = [name for name in wanted if not (target / f"{targets[name]}.json").exists()]
+        tasks: list[Task] = [(str(folder / name), wanted[name], str(target / targets[name]), seed) for name in left]
+        # Processes part before the progress bar has its thread.
+        pool = PhotoPool(_cut_out, tasks, jobs) if jobs > 1 and len(tasks) > 1 else None
+        with counted("segmenting", len(wanted), len(wanted) - len(left)) as advance:
+            for name, error in _each(tasks, pool):
+                if error is not None:
+                    failed[name] = error
+                    say(f"warning: {name}: {error}")
+                advance()
     finished = _collect(target, wanted, targets)
     say(f"wrote {finished} masks to {target}, {len(left) - len(failed)} of them now")
     if failed:
@@ -99,58 +96,13 @@ def _check_record(target: Path, record: dict[str, Any]) -> None:
         file.write(json.dumps(record).encode())
 
 
-def _each(tasks: list[tuple[Any, ...]], jobs: int) -> Iterator[tuple[str, str | None]]:
+def _each(tasks: list[Task], pool: PhotoPool | None) -> Iterator[tuple[str, str | None]]:
     """Names of finished photos, with what went wrong or None."""
-    if jobs == 1 or len(tasks) < 2:
+    if pool is None:
         for task in tasks:
             yield task[0], _cut_out(*task)
-        return
-    with ProcessPoolExecutor(
-        min(jobs, len(tasks)), mp_context=_processes(), initializer=_leave_with_parent
-    ) as pool:
-        running = {pool.submit(_cut_out_undisturbed, *task): task[0] for task in tasks}
-        try:
-            for done in as_completed(running):
-                yield running[done], done.result()
-        except BrokenProcessPool as error:
-            raise UserError(
-                f"a process of --jobs {jobs} was ended from outside, perhaps for want of memory; what is finished is "
-                "kept: run again, with fewer jobs."
-            ) from error
-        finally:
-            # On an interruption what has not begun is not begun.
-            pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _processes() -> Any:
-    """How to start processes: where it can be, from one that has loaded the libraries once for all."""
-    if "forkserver" not in get_all_start_methods():
-        return get_context("spawn")
-    context = get_context("forkserver")
-    context.set_forkserver_preload(_PRELOADED)
-    return context
-
-
-#: Held while a photo is in hand.
-_BUSY = threading.Lock()
-
-
-def _leave_with_parent() -> None:
-    """Watch over the process that gives out the photos: without it, finish the one in hand and leave."""
-
-    def watch() -> None:
-        parent = parent_process()
-        if parent is not None:
-            parent.join()
-            with _BUSY:
-                os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-def _cut_out_undisturbed(*task: Any) -> str | None:
-    with _BUSY:
-        return _cut_out(*task)
+    else:
+        yield from pool.finished()
 
 
 def _cut_out(photo: str, prompts: list[dict[str, Any]], target: str, seed: int) -> str | None:

@@ -47,6 +47,7 @@ def maximum_flow(residual, excess, offsets, tree):
     """
     n_nodes = excess.size
     network = Network(residual, excess, offsets)
+    flow = _push_to_neighbors(network)
     parent = np.full(n_nodes, _NO_PARENT, np.int8)
     trees = Trees(tree, parent, np.zeros(n_nodes, np.int32), np.zeros(n_nodes, np.int32))
     active = Ring(np.empty(n_nodes + 1, np.int32), np.zeros(n_nodes, np.bool_), np.zeros(2, np.int64))
@@ -67,7 +68,6 @@ def maximum_flow(residual, excess, offsets, tree):
                     _enqueue(node, active)
                     break
     clock = 0
-    flow = 0.0
     current = -1
     while True:
         if current < 0 or tree[current] == _FREE:
@@ -85,6 +85,29 @@ def maximum_flow(residual, excess, offsets, tree):
         pushed, n_orphans = _augment(meeting, direction, network, trees, orphans)
         flow += pushed
         _adopt(n_orphans, clock, network, trees, active, orphans)
+    return flow
+
+
+@compiled
+def _push_to_neighbors(network):
+    """Push what goes over single edges, which needs no trees; returns how much."""
+    residual, excess, offsets = network.residual, network.excess, network.offsets
+    reach = offsets[7]
+    flow = 0.0
+    for node in range(reach, excess.size - reach):
+        if excess[node] <= 0.0:
+            continue
+        for d in range(8):
+            other = node + offsets[d]
+            if excess[other] < 0.0 and residual[node, d] > 0.0:
+                amount = min(excess[node], -excess[other], residual[node, d])
+                excess[node] -= amount
+                excess[other] += amount
+                residual[node, d] -= amount
+                residual[other, 7 - d] += amount
+                flow += amount
+                if excess[node] <= 0.0:
+                    break
     return flow
 
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from ..affinity import AffinityLike
 from ..affinity import equalize as even_out
 from ..criteria import CRITERIA, EQUALIZATIONS, pose
-from ..kernels import KNN, Gaussian
 from .bilateral import bilateral_gaussian
 from .cells import CellKNN
 from .graph import SampledKNN
@@ -41,13 +40,17 @@ def pixel_affinity(features: NDArray[np.floating], kernel: Any, random_state: np
     >>> pixel_affinity(rng.normal(size=(30, 3)), "knn", rng).shape
     (30, 30)
     """
-    if isinstance(kernel, str):
-        named = {"knn": CellKNN(), "gaussian": Gaussian()}
-        if kernel not in named:
-            raise ValueError(f"kernel={kernel!r} is not known; choose one of {sorted(named)} or give an object.")
-        kernel = named[kernel]
+    if kernel == "knn":
+        kernel = CellKNN()
     if isinstance(kernel, (SampledKNN, CellKNN)):
         return kernel.affinity(features, random_state)
+    # The other kernels bring scikit-learn along, which takes longer to load than a photo to cut.
+    from ..kernels import KNN, Gaussian
+
+    if isinstance(kernel, str):
+        if kernel != "gaussian":
+            raise ValueError(f"kernel={kernel!r} is not known; choose 'gaussian', 'knn' or give an object.")
+        kernel = Gaussian()
     if isinstance(kernel, Gaussian):
         return bilateral_gaussian(features, kernel.bandwidth)
     if not hasattr(kernel, "affinity"):

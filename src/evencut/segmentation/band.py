@@ -69,6 +69,8 @@ def sharpen_band(
     fine = _begin(labels, known, drawn, may_move, factor)
     for half in _tiles(labels, radius):
         tile = scaled(half, 2)
+        if not may_move[_covering(tile, factor)].any():
+            continue
         undecided = _band(labels, half, radius, known[tile].shape) & (known[tile] < 0)
         undecided &= _enlarged(may_move, factor, tile, undecided.shape)
         if not undecided.any():
@@ -141,6 +143,12 @@ def _enlarged(region: Mask, factor: int, window: Slices, shape: tuple[int, ...])
         np.arange(part.start, part.start + length) // factor for part, length in zip(window, shape)
     )
     return region[rows[:, None], columns]
+
+
+def _covering(window: Slices, factor: int) -> Slices:
+    """The window, at a size so many times smaller, that covers all of it."""
+    rows, columns = (slice(part.start // factor, -(-part.stop // factor)) for part in window)
+    return rows, columns
 
 
 def _band(labels: Labels, half: Slices, radius: int, shape: tuple[int, ...]) -> Mask:

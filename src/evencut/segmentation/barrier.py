@@ -6,11 +6,13 @@ The minimum barrier distance of a pixel is the largest minus the smallest value 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
-__all__ = ["barrier_distance", "otsu_threshold"]
+__all__ = ["barrier_distance", "barrier_distances", "otsu_threshold"]
 
 _PASSES = 6
 
@@ -36,13 +38,30 @@ def barrier_distance(
     >>> barrier_distance(row, np.array([[True, False, False, False]]), smoothing=0)
     array([[0., 0., 3., 3.]])
     """
+    return barrier_distances(channels, [seeds], smoothing=smoothing)[0]
+
+
+def barrier_distances(
+    channels: NDArray[np.floating], seeds: Sequence[NDArray[np.bool_]], *, smoothing: float = 1.0
+) -> list[NDArray[np.float64]]:
+    """The :func:`barrier_distance` to each of several sets of seeds; the channels are smoothed once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> row = np.array([[0.0, 2.0]])[..., None]
+    >>> ends = [np.array([[True, False]]), np.array([[False, True]])]
+    >>> [distance.tolist() for distance in barrier_distances(row, ends, smoothing=0)]
+    [[[0.0, 2.0]], [[2.0, 0.0]]]
+    """
     from ._barrier_loops import barrier_scan
 
-    total = np.zeros(seeds.shape)
+    totals = [np.zeros(channels.shape[:2]) for _ in seeds]
     for c in range(channels.shape[2]):
         channel = gaussian_filter(channels[..., c].astype(np.float64), smoothing)
-        total += barrier_scan(channel, seeds, _PASSES)
-    return total
+        for total, some in zip(totals, seeds):
+            total += barrier_scan(channel, some, _PASSES)
+    return totals
 
 
 def otsu_threshold(values: NDArray[np.floating], n_bins: int = 256) -> float:

@@ -8,19 +8,19 @@ so that they hold equally many pixels and are small where pixels are dense.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.spatial import cKDTree
-from sklearn.base import BaseEstimator
 
 from ..affinity import Affinity
 
 __all__ = ["CellGraph", "CellKNN", "median_cells"]
 
 _FEWEST = 40
+_TOGETHER = 32
 
 
 class CellGraph(Affinity):
@@ -89,7 +89,8 @@ class CellGraph(Affinity):
         return CellGraph([*self.layers, *other.layers])
 
 
-class CellKNN(BaseEstimator):
+@dataclass
+class CellKNN:
     """Kernel of the nearest `share` of all pixels, symmetrised by the mean, by cells of pixels.
 
     Parameters
@@ -107,12 +108,13 @@ class CellKNN(BaseEstimator):
     np.float64(51.0)
     """
 
-    def __init__(self, share: float = 0.01, fineness: int = 20):
-        self.share = share
-        self.fineness = fineness
+    share: float = 0.01
+    fineness: int = 20
 
     def affinity(self, X: NDArray[np.floating], random_state: np.random.Generator) -> CellGraph:
         """The graph of the points `X` of shape (n_pixels, n_features); nothing in it is left to chance."""
+        from ._cell_loops import nearest_cells
+
         if not 0 < self.share <= 1:
             raise ValueError(f"share={self.share} must be above 0 and at most 1.")
         if self.fineness < 1:
@@ -124,7 +126,7 @@ class CellKNN(BaseEstimator):
         sums = [np.bincount(cells, X[:, c], n_cells) for c in range(X.shape[1])]
         centres = np.stack(sums, axis=1) / counts[:, None]
         n_near = int(np.clip(round(n_neighbors * n_cells / n_pixels), 1, n_cells))
-        _, near = cKDTree(centres).query(centres, n_near)
+        near = nearest_cells(centres, n_near, min(_TOGETHER, n_cells))
         starts = np.arange(0, near.size + 1, n_near)
         one_way = sparse.csr_array((np.full(near.size, 0.5), near.ravel(), starts), (n_cells, n_cells))
         return CellGraph([(cells, sparse.csr_array(one_way + one_way.T))])

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from ..solvers.lloyd import Descent
 from .affinities import pixel_affinity, pose_term
@@ -187,6 +186,8 @@ class Engine:
             raise ValueError("there is no start to begin from.")
         _, rounds, smoothness = best
         if not rounds.converged:
+            from sklearn.exceptions import ConvergenceWarning
+
             warnings.warn(
                 f"the rounds stopped after max_iter={self.settings.max_iter} before they came to rest.",
                 ConvergenceWarning,
@@ -209,7 +210,9 @@ class Engine:
         smoothness = self.smoothness
         for attempt in range(_ATTEMPTS):
             labeler = GridLabeler(self.weights * smoothness, known, self.n_labels, self.settings.maxflow)
-            rounds = minimize_energy(term, labeler, start, max_iter=self.settings.max_iter)
+            rounds = minimize_energy(
+                term, labeler, start, max_iter=self.settings.max_iter, rest=self.settings.rest
+            )
             if not (rounds.lost_label or trivial(rounds.step.labels)) or smoothness == 0:
                 break
             if attempt < _ATTEMPTS - 1:

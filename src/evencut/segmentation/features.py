@@ -58,11 +58,18 @@ def even_channels(channels: NDArray[np.floating]) -> NDArray[np.float32]:
     >>> even_channels(np.array([[[0.0, 7.0], [2.0, 7.0]]])).tolist()
     [[[-1.0, 0.0], [1.0, 0.0]]]
     """
-    flat = channels.reshape(-1, channels.shape[-1]).astype(np.float64)
-    deviation = flat.std(axis=0)
-    centred = channels - flat.mean(axis=0)
-    constant = deviation <= 1e-9 * np.abs(flat).max(axis=0, initial=1e-300)
-    return np.where(constant, 0, centred / np.where(constant, 1, deviation)).astype(np.float32)
+    even = np.empty(channels.shape, dtype=np.float32)
+    for c in range(channels.shape[-1]):
+        # Channel by channel: sums over memory that lies together are several times as fast.
+        values = channels[..., c].astype(np.float64)
+        largest = max(float(values.max(initial=0)), -float(values.min(initial=0)), 1e-300)
+        values -= values.mean()
+        deviation = float(np.sqrt(np.mean(values * values)))
+        if deviation > 1e-9 * largest:
+            np.divide(values, deviation, out=even[..., c], casting="same_kind")
+        else:
+            even[..., c] = 0
+    return even
 
 
 def texture_channel(image: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -115,7 +122,7 @@ def _channels(image: NDArray[np.float32], part: Any, rng: np.random.Generator) -
             noise = rng.standard_normal(image.shape, dtype=np.float32) * np.float32(np.sqrt(NOISE_VARIANCE))
             return even_channels(lab_channels(np.clip(image + noise, 0, 1)))
         if part == "xy":
-            return even_channels(np.moveaxis(np.indices(image.shape[:2])[::-1], 0, -1).astype(np.float64))
+            return _places(*image.shape[:2])
         if part == "texture":
             return np.float32(_TEXTURE_WEIGHT) * even_channels(texture_channel(image))
         raise ValueError(
@@ -129,6 +136,15 @@ def _channels(image: NDArray[np.float32], part: Any, rng: np.random.Generator) -
     if not np.isfinite(given).all():
         raise ValueError("features contain NaN or infinity; fill them first.")
     return given
+
+
+def _places(height: int, width: int) -> NDArray[np.float32]:
+    """Column and row of each pixel at unit deviation; that of 0 to n - 1 is known."""
+    places = np.zeros((height, width, 2), dtype=np.float32)
+    for axis, (size, along) in enumerate(((width, np.s_[None, :]), (height, np.s_[:, None]))):
+        if size > 1:
+            places[..., axis] = ((np.arange(size) - (size - 1) / 2) / np.sqrt((size**2 - 1) / 12))[along]
+    return places
 
 
 def shrink_features(features: Features, shrink: Callable[[NDArray[Any]], NDArray[Any]]) -> Features:

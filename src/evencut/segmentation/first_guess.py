@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import label as connected_parts
 
-from .barrier import barrier_distance, otsu_threshold
+from .barrier import barrier_distance, barrier_distances, otsu_threshold
 from .grid import Labels
 
 __all__ = ["follow_strokes", "start_from_strokes", "starts_from_box"]
@@ -54,7 +54,7 @@ def start_from_strokes(channels: NDArray[np.floating], known: Labels, n_labels: 
     >>> start_from_strokes(row, np.array([[0, -1, -1, 1]]), 2)
     array([[0, 0, 1, 1]])
     """
-    distances = [barrier_distance(channels, known == label) for label in range(n_labels)]
+    distances = barrier_distances(channels, [known == label for label in range(n_labels)])
     return np.where(known < 0, np.argmin(distances, axis=0), known).astype(np.int64)
 
 
@@ -80,9 +80,10 @@ def follow_strokes(channels: NDArray[np.floating], labels: Labels, known: Labels
             if right == wrong or not stroke.any():
                 continue
             parts, _ = connected_parts(labels == wrong)
-            distance = barrier_distance(channels, stroke)
+            seeds = [stroke, known == wrong] if (known == wrong).any() else [stroke]
+            distance, *own = barrier_distances(channels, seeds)
             near = distance < _NEAR * otsu_threshold(distance)
-            if (known == wrong).any():
-                near &= distance < barrier_distance(channels, known == wrong)
+            if own:
+                near &= distance < own[0]
             corrected[near & np.isin(parts, np.unique(parts[stroke]))] = right
     return np.where(known < 0, corrected, known)

@@ -6,13 +6,12 @@ random into parts, and each part is asked for the neighbours in one other part o
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.spatial import cKDTree
-from sklearn.base import BaseEstimator
 
 from ..affinity import Affinity, GraphAffinity
 
@@ -88,7 +87,8 @@ class PixelGraph(Affinity):
         return sparse.csr_array((np.full(n_points * n_kept, 0.5), self.neighbors.ravel(), starts), self.shape)
 
 
-class SampledKNN(BaseEstimator):
+@dataclass
+class SampledKNN:
     """Kernel of `keep` random pixels among the nearest `share` of all pixels, symmetrised by the mean.
 
     Parameters
@@ -106,12 +106,13 @@ class SampledKNN(BaseEstimator):
     (500, 10)
     """
 
-    def __init__(self, share: float = 0.01, keep: int = 40):
-        self.share = share
-        self.keep = keep
+    share: float = 0.01
+    keep: int = 40
 
     def affinity(self, X: NDArray[np.floating], random_state: np.random.Generator) -> PixelGraph:
         """The graph of the points `X` of shape (n_pixels, n_features)."""
+        from scipy.spatial import cKDTree
+
         if not 0 < self.share <= 1:
             raise ValueError(f"share={self.share} must be above 0 and at most 1.")
         if self.keep < 1:

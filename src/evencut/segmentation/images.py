@@ -47,6 +47,8 @@ def _to_unit_range(pixels: NDArray[Any]) -> NDArray[np.float32]:
     """Divide by the full scale of the type; numbers that fit no type's scale are stretched."""
     if pixels.dtype == bool:
         return pixels.astype(np.float32)
+    if pixels.dtype == np.uint8:
+        return np.divide(pixels, np.float32(255), dtype=np.float32)
     low, high = float(pixels.min()), float(pixels.max())
     if low < 0:
         return ((pixels.astype(np.float64) - low) / max(high - low, 1e-300)).astype(np.float32)

@@ -143,7 +143,8 @@ def build_engine(
 ) -> Engine:
     """The machine for the part of an image that the hints ask for."""
     part = pixels[knowledge.frame]
-    if not (part != part[0, 0]).any():
+    # A few pixels nearly always suffice to see it.
+    if not (part[::16, ::16] != part[0, 0]).any() and not (part != part[0, 0]).any():
         raise ValueError("image has the same colour everywhere; there is nothing to tell an object by.")
     if isinstance(features, str) and features == "auto":
         # The ratio criteria and the Gaussian are there for the paper's sake, which compares colours.

@@ -75,8 +75,12 @@ class _CompiledFlow:
         height, width = capacities.shape[:2]
         self._inside = (slice(1, height + 1), slice(1, width + 1))
         residual = np.zeros((height + 2, width + 2, 8))
-        for d, here, _ in neighbor_pairs((height, width)):
-            residual[self._inside][(*here, d)] = capacities[(*here, d)]
+        residual[self._inside] = capacities
+        for d, (dy, dx) in enumerate(DIRECTIONS):
+            if dy:
+                residual[1 if dy < 0 else height, :, d] = 0
+            if dx:
+                residual[:, 1 if dx < 0 else width, d] = 0
         self._residual = residual.reshape(-1, 8)
         self._excess = np.zeros((height + 2, width + 2))
         self._unary: Floats = np.zeros((height, width))

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..affinity import kneighbors
 from ..criteria import normalized_cut
-from ..kernels import KNN
 from ..solvers import solve
 from .clock import Clock
 from .engine import Engine
@@ -112,6 +111,8 @@ def _check_regions(n_regions: int, colors: NDArray[np.float32]) -> None:
 
 def _start(points: NDArray[np.floating], n_regions: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Clusters of a sample, spread to all points by the vote of the nearest."""
+    from ..kernels import KNN
+
     n_sample = min(_SAMPLE, len(points))
     sample = np.sort(rng.choice(len(points), n_sample, replace=False))
     some = np.asarray(points[sample], dtype=np.float64)

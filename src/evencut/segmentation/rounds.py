@@ -24,13 +24,13 @@ class Round:
 
 
 def minimize_energy(
-    term: Term, labeler: GridLabeler, start: NDArray[np.integer], *, max_iter: int = 15
+    term: Term, labeler: GridLabeler, start: NDArray[np.integer], *, max_iter: int = 15, rest: float = 0.0
 ) -> Descent[Round]:
     """Lower criterion plus boundary from a start in which every label occurs.
 
     The energy of a ratio criterion never rises: a step that would raise it is repeated with a diagonal shift, doubled
     until it does not. The entropy criterion has no such bound; it keeps the best labelling it saw and stops when one
-    comes back.
+    comes back, or when a round would change no more than a share `rest` of the pixels.
 
     Examples
     --------
@@ -53,13 +53,13 @@ def minimize_energy(
     first = at(np.asarray(start, dtype=np.int64))
     if first.state.shift is not None:
         return descend(first, propose, at, labeler.n_labels, max_iter=max_iter)
-    best, step, trace, seen = first, first, [first.energy], {first.labels.tobytes()}
+    best, step, trace, seen = first, first, [first.energy], {_key(first.labels)}
     for _ in range(max_iter):
         labels = propose(step, 0.0)
         if not np.bincount(labels.ravel(), minlength=labeler.n_labels).all():
             return Descent(best, tuple(trace), True, lost_label=True)
-        key = labels.tobytes()
-        if key in seen:
+        key = _key(labels)
+        if key in seen or np.count_nonzero(labels != step.labels) <= rest * labels.size:
             return Descent(best, tuple(trace), True)
         seen.add(key)
         step = at(labels)
@@ -67,3 +67,8 @@ def minimize_energy(
         if step.energy < best.energy:
             best = step
     return Descent(best, tuple(trace), False)
+
+
+def _key(labels: NDArray[np.int64]) -> bytes:
+    """The labels in few bytes, to know them again."""
+    return labels.astype(np.int16).tobytes()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import label as connected_parts
 
 from .clicks import Click, check_clicks
@@ -178,7 +178,7 @@ def _result(
     state: State, trace: tuple[float, ...], converged: bool, smoothness: float, clock: Clock
 ) -> Segmentation:
     knowledge = state.knowledge
-    labels = np.take(knowledge.names, state.levels[0])
+    labels = _named(state.levels[0], knowledge.names)
     if labels.shape != knowledge.shape:
         part, labels = labels, np.full(knowledge.shape, knowledge.names[0])
         labels[knowledge.frame] = part
@@ -193,6 +193,13 @@ def _result(
         label_names=knowledge.names,
         _state=state,
     )
+
+
+def _named(codes: Labels, names: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The user's labels; names in a row are added to, which is faster than looking each one up."""
+    if names[-1] - names[0] == len(names) - 1:
+        return np.add(codes, names[0], dtype=np.int64)
+    return np.take(names, codes)
 
 
 def _shrunk(region: Mask, shape: tuple[int, ...]) -> Mask:

@@ -37,6 +37,8 @@ class Settings:
     auto_smoothness : dict
         Weight of the boundary term by criterion ("entropy" or "ratio") and regularizer; in ratio criteria it is
         multiplied by the mean affinity over the square root of the pixels.
+    rest : float
+        Share of the pixels that a round of the entropy criterion must change for another one to follow.
     band_radius : int
         Pixels on either side of the enlarged contour that are decided anew at the next size.
     band_weight : float
@@ -86,6 +88,7 @@ class Settings:
             ("ratio", "length"): 0.04,
         }
     )
+    rest: float = 0.0003
     band_radius: int = 3
     band_weight: float = 0.5
     click_strength: float = 4.0

@@ -10,11 +10,9 @@ import contextlib
 import functools
 
 import numpy as np
-import scipy.linalg
+import scipy
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components, dijkstra
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 from threadpoolctl import ThreadpoolController
 
 from ..affinity import Affinity, AffinityLike, as_affinity
@@ -62,6 +60,8 @@ def spectral_embedding(
     >>> values.round(6)
     array([1., 1.])
     """
+    from scipy.sparse.csgraph import connected_components
+
     affinity = as_affinity(affinity)
     normalized = affinity.rescaled(1.0 / np.sqrt(affinity.degrees()))
     if normalized.graph is None:
@@ -146,6 +146,8 @@ def _leading(
     normalized: Affinity, n_vectors: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Leading eigenpairs of one symmetric matrix."""
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
     n_points = normalized.shape[0]
     n_vectors = min(n_vectors, n_points)
     graph, array = normalized.graph, normalized.array
@@ -173,6 +175,9 @@ def _leading_of_graph(
     A graph of high-dimensional points has a factor as full as a dense matrix, but is crossed in a few hops, and then
     its eigenvalues lie far apart. A graph of points on a plane is the other way round.
     """
+    from scipy.sparse.csgraph import dijkstra
+    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+
     n_points = normalized.shape[0]
     if n_points > _SMALL_GRAPH:
         hops = dijkstra(normalized, indices=int(rng.integers(n_points)), unweighted=True)
@@ -189,6 +194,8 @@ def _leading_of_graph(
 def _shift_invert(
     normalized: sparse.csr_array, n_asked: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
+
     n_points = normalized.shape[0]
     shifted = sparse.csc_array(sparse.eye_array(n_points) * (1 + _SHIFT) - normalized)
     factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
