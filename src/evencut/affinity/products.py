@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-__all__ = ["DenseProducts", "SparseProducts", "in_threads", "refined", "squared_lengths"]
+__all__ = ["ONE_THREAD", "DenseProducts", "SparseProducts", "in_threads", "refined", "squared_lengths"]
 
 _ROWS_AT_ONCE = 256
 _COLUMNS_AT_ONCE = 4096
@@ -47,12 +47,13 @@ class _OneThread:
                 self._limits.restore_original_limits()
 
 
-_ONE_THREAD = _OneThread()
+#: To be entered around many searches, which then look for the libraries of products only once.
+ONE_THREAD = _OneThread()
 
 
 def in_threads(work: Callable[[Any], Any], tasks: Iterable[Any], n_threads: int) -> list[Any]:
     """What `work` makes of each task, in order; every product on one thread, so that sums do not depend on them."""
-    with _ONE_THREAD:
+    with ONE_THREAD:
         if n_threads == 1:
             return [work(task) for task in tasks]
         with ThreadPoolExecutor(n_threads) as pool:

@@ -15,6 +15,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 from ..affinity import NeighborSearch, kneighbors
+from ..affinity.products import ONE_THREAD
 
 __all__ = ["Joins", "SpanningTree", "join_pieces", "spanning_tree"]
 
@@ -145,13 +146,14 @@ def _joins_of_all_pairs(
     """
     apart = np.zeros((n_pieces, n_pieces))
     ends = np.zeros((2, n_pieces, n_pieces), dtype=np.int64)
-    for later in range(1, n_pieces):
-        there, asking = np.flatnonzero(piece == later), np.flatnonzero(piece < later)
-        away, near = kneighbors(X[there], 1, at=X[asking], n_jobs=n_jobs)
-        order = np.lexsort((away[:, 0], piece[asking]))
-        best = order[np.searchsorted(piece[asking[order]], np.arange(later))]
-        apart[later, :later] = away[best, 0]
-        ends[:, later, :later] = asking[best], there[near[best, 0]]
+    with ONE_THREAD:
+        for later in range(1, n_pieces):
+            there, asking = np.flatnonzero(piece == later), np.flatnonzero(piece < later)
+            away, near = kneighbors(X[there], 1, at=X[asking], n_jobs=n_jobs)
+            order = np.lexsort((away[:, 0], piece[asking]))
+            best = order[np.searchsorted(piece[asking[order]], np.arange(later))]
+            apart[later, :later] = away[best, 0]
+            ends[:, later, :later] = asking[best], there[near[best, 0]]
     # Distinct points may be at distance zero by rounding; the tree would take that for no edge.
     apart[apart < np.finfo(float).tiny] = np.finfo(float).tiny
     later, earlier = minimum_spanning_tree(sparse.csr_array(np.tril(apart, -1))).nonzero()
