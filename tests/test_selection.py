@@ -7,6 +7,7 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_iris, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
+from threadpoolctl import threadpool_limits
 
 import evencut.affinity.limits
 from evencut import KernelClustering
@@ -442,7 +443,9 @@ def made_up_cells(seed, n_cells=800, n_genes=300):
     counts = rng.poisson(rate)
     X = np.log1p(1e3 * counts / counts.sum(axis=1, keepdims=True))
     X = np.clip((X - X.mean(axis=0)) / (X.std(axis=0) + 1e-9), -10, 10)
-    vectors, values, _ = np.linalg.svd(X, full_matrices=False)
+    # Another rounding of the components moves the search as another seed would.
+    with threadpool_limits(1):
+        vectors, values, _ = np.linalg.svd(X, full_matrices=False)
     return vectors[:, :50] * values[:50], y
 
 
@@ -456,16 +459,15 @@ def test_small_groups_are_found_in_many_dimensions(monkeypatch):
     """The full power of the dimension would cut off stragglers instead."""
 
     def shares():
-        for seed in range(8):
+        for seed in range(3):
             X, y = made_up_cells(seed)
             labels = agree(look_around(X), 6, random_state=0).best.labels
             yield from (found_share(y, labels, kind) for kind in (4, 5))
 
-    # The rounding of the components differs between machines, and moves the search as another seed would.
     found = list(shares())
-    assert np.median(found) > 0.65
+    assert min(found) > 0.65
     monkeypatch.setattr(sys.modules["evencut.selection.candidates"], "_LOCAL_DIMENSION", np.inf)
-    assert np.mean(list(shares())) < np.mean(found) - 0.1
+    assert np.mean(list(shares())) < np.mean(found) - 0.3
 
 
 def test_pieces_are_joined_by_their_nearest_points_in_any_dimension(rng):
