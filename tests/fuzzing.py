@@ -1,6 +1,7 @@
-"""How many examples the fuzz tests draw, and the watch that no example hangs.
+"""How many examples the fuzz tests draw, the watch that no example hangs, and how compiled loops check their bounds.
 
-A usual run draws 600 in all; the nightly one, `EVENCUT_FUZZ=20000 pytest tests/test_fuzz*.py`, 20 000.
+A usual run draws 600 in all, and 300 fits of degenerate tables in child processes; the nightly one,
+`EVENCUT_FUZZ=20000 pytest tests/test_fuzz*.py`, 20 000 and 10 000, the latter with bounds checked.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
-__all__ = ["bounded", "fuzz"]
+__all__ = ["bounded", "child_environment", "fuzz", "is_nightly", "n_examples"]
 
 _USUAL = 600
 #: Far beyond what any example needs on a busy machine that compiles the loops first: what takes longer hangs.
@@ -23,9 +24,29 @@ _MOST_SECONDS = 300
 
 def fuzz(usual: int) -> settings:
     """The settings of a test that draws `usual` examples of the 600 of a usual run, and its share of more."""
-    total = int(os.environ.get("EVENCUT_FUZZ", _USUAL))
-    examples = max(1, round(usual * total / _USUAL))
-    return settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    return settings(max_examples=n_examples(usual), deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def n_examples(usual: int) -> int:
+    """`usual` examples, or its share of more."""
+    return max(1, round(usual * int(os.environ.get("EVENCUT_FUZZ", _USUAL)) / _USUAL))
+
+
+def is_nightly() -> bool:
+    """Whether more than usual is asked for."""
+    return int(os.environ.get("EVENCUT_FUZZ", _USUAL)) > _USUAL
+
+
+def child_environment(folders: Any) -> dict[str, str]:
+    """The environment of a child process; its compiled loops check their bounds in the nightly run.
+
+    Loops are compiled anew for that, in a folder that `folders`, pytest's factory, makes once.
+    """
+    environment = dict(os.environ)
+    if is_nightly():
+        cache = folders.getbasetemp() / "bounds_checked"
+        environment.update(NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(cache))
+    return environment
 
 
 def bounded(test: Callable[..., None]) -> Callable[..., None]:

@@ -12,7 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .affinity import Affinity, AffinityLike, as_affinity, density_law, equalizing_scale
+from .affinity import (
+    Affinity,
+    AffinityLike,
+    as_affinity,
+    check_entries,
+    density_law,
+    equalizing_scale,
+    out_of_range,
+)
 
 __all__ = [
     "CRITERIA",
@@ -90,7 +98,9 @@ class Criterion(ABC):
     def __call__(self, affinity: AffinityLike, weights: ArrayLike | None = None) -> RatioProblem:
         """The problem on an affinity; weights count each point as that many copies of itself."""
         counts = _point_weights(affinity, weights)
-        return self.problem(as_affinity(affinity).rescaled(counts), counts)
+        matrix = as_affinity(affinity).rescaled(counts)
+        check_entries(matrix)
+        return self.problem(matrix, counts)
 
     @abstractmethod
     def problem(self, matrix: Affinity, counts: NDArray[np.float64]) -> RatioProblem:
@@ -133,7 +143,7 @@ class _NormalizedCut(Criterion):
 
     def problem(self, matrix: Affinity, counts: NDArray[np.float64]) -> RatioProblem:
         degree = matrix.degrees()
-        bad = np.flatnonzero(~(degree > 0))
+        bad = out_of_range(degree)
         if bad.size:
             raise ValueError(
                 f"normalized_cut needs positive degrees, but the affinities of point {bad[0]} sum to "

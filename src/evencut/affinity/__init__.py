@@ -14,6 +14,7 @@ from .density import (
 )
 from .distinct import DistinctPoints, distinct_points
 from .equalization import density_law, equalize, equalizing_scale
+from .gate import check_entries, out_of_range
 from .magnitude import check_magnitude, exact_scale, shrink_far, spans_usual_range
 from .matrix import (
     Affinity,
@@ -67,6 +68,7 @@ __all__ = [
     "as_affinity",
     "check_affinity",
     "check_distances",
+    "check_entries",
     "check_finite",
     "check_magnitude",
     "condense",
@@ -88,6 +90,7 @@ __all__ = [
     "near_order",
     "neighbor_graph",
     "neighbor_recall",
+    "out_of_range",
     "parzen_density",
     "points_in",
     "prepare",

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-__all__ = ["check_magnitude", "exact_scale", "shrink_far", "spans_usual_range"]
+__all__ = ["check_magnitude", "exact_scale", "moderate_rows", "shrink_far", "spans_usual_range"]
 
 # Squared distances stay well inside the range of floats while spans are below the first, and lengths that matter
 # above the second; single precision has less of a range.
@@ -49,6 +50,29 @@ def exact_scale(X: NDArray[np.floating], names: Sequence[Any] | None = None) -> 
     return scale
 
 
+def moderate_rows(X: Any) -> Any:
+    """Rows of which only the direction counts, those of immense or tiny values divided by a power of two, exactly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> moderate_rows(np.array([[3.0, 4.0], [2.0**900, 0.0]]))
+    array([[3. , 4. ],
+           [0.5, 0. ]])
+    """
+    is_sparse = sparse.issparse(X)
+    largest = abs(X).max(axis=1).toarray().ravel() if is_sparse else np.maximum(X.max(axis=1), -X.min(axis=1))
+    size = X.dtype.itemsize
+    beyond = (largest > 0) & ~((largest >= _SMALLEST[size]) & (largest <= _LARGEST[size]))
+    if not beyond.any():
+        return X
+    exponent = np.where(beyond, -np.frexp(largest)[1], 0)
+    if not is_sparse:
+        return np.ldexp(X, exponent[:, None])
+    data = np.ldexp(X.data, np.repeat(exponent, np.diff(X.indptr)))
+    return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
+
+
 def spans_usual_range(low: NDArray[np.float64], high: NDArray[np.float64], size: int) -> bool:
     """Whether columns from `low` to `high`, in floats of `size` bytes, are as :func:`exact_scale` wants them.
 
@@ -63,8 +87,12 @@ def spans_usual_range(low: NDArray[np.float64], high: NDArray[np.float64], size:
     return largest <= _LARGEST[size] and _is_usual(wide, largest, size)
 
 
-def check_magnitude(X: NDArray[np.floating], names: Sequence[Any] | None = None) -> None:
+def check_magnitude(
+    X: NDArray[np.floating], names: Sequence[Any] | None = None, cure: str = ", or use scale='standard'"
+) -> None:
     """Raise where squared distances cannot be computed and lengths must stay as they are.
+
+    `cure` is what else helps than dividing all columns by one number.
 
     Examples
     --------
@@ -75,7 +103,7 @@ def check_magnitude(X: NDArray[np.floating], names: Sequence[Any] | None = None)
         column = int(np.abs(X).max(axis=0).argmax())
         raise ValueError(
             f"column {_name(column, names)} reaches {np.abs(X[:, column]).max():.3g}, and squares of such values leave "
-            "the range of floating-point numbers; divide all columns by one number, or use scale='standard'."
+            f"the range of floating-point numbers; divide all columns by one number{cure}."
         )
 
 

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from .gate import check_entries
+
 __all__ = [
     "Affinity",
     "AffinityLike",
@@ -266,11 +268,11 @@ def scale_affinity(affinity: AffinityLike, scale: NDArray[np.floating]) -> Any:
     return scaled if hasattr(affinity, "rescaled") else scaled.entries
 
 
-def check_affinity(affinity: AffinityLike) -> Any:
+def check_affinity(affinity: AffinityLike, what: str = "a precomputed affinity") -> Any:
     """A given matrix as an affinity: square, finite, symmetric, CSR rows sorted and free of duplicates.
 
     The matrix passed in is never changed. Integers become floats; indices become 32-bit where they fit. An affinity
-    whose rows are computed when needed passes as it is.
+    whose rows are computed when needed passes as it is. Errors call it `what`.
 
     Examples
     --------
@@ -279,21 +281,20 @@ def check_affinity(affinity: AffinityLike) -> Any:
     """
     if hasattr(affinity, "rescaled"):
         return affinity
-    return _checked(_canonical_csr(affinity) if sparse.issparse(affinity) else _float_array(affinity))
+    return _checked(_canonical_csr(affinity) if sparse.issparse(affinity) else _float_array(affinity), what)
 
 
-def _checked(affinity: Any) -> Any:
+def _checked(affinity: Any, what: str) -> Any:
     if affinity.ndim != 2 or affinity.shape[0] != affinity.shape[1]:
-        raise ValueError(f"a precomputed affinity must be square, but its shape is {affinity.shape}.")
+        raise ValueError(f"{what} must be square, but its shape is {affinity.shape}.")
     values: NDArray[np.floating] = affinity.data if sparse.issparse(affinity) else affinity
-    if not np.isfinite(values).all():
-        raise ValueError("a precomputed affinity must be finite, but it contains NaN or infinity.")
+    check_entries(affinity, what)
     gap = abs(affinity - affinity.T)
     largest = float(gap.max()) if values.size else 0.0
     if largest > _SYMMETRY_TOLERANCE[affinity.dtype.itemsize] * float(np.abs(values).max(initial=0)):
         p, q = np.unravel_index(int(gap.argmax()), affinity.shape)
         raise ValueError(
-            f"a precomputed affinity must be symmetric, but A[{p}, {q}] = {affinity[p, q]:g} and "
+            f"{what} must be symmetric, but A[{p}, {q}] = {affinity[p, q]:g} and "
             f"A[{q}, {p}] = {affinity[q, p]:g}; pass (A + A.T) / 2."
         )
     return affinity

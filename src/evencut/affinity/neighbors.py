@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .cells import CellSearch
+from .gate import check_found
 from .products import DenseProducts, SparseProducts, in_threads
 from .spaces import SparsePoints, is_dense, points_in
 from .threads import n_threads
@@ -79,6 +80,12 @@ class NeighborSearch:
         at, n_neighbors = points_in(at), _check_count(n_neighbors, self.n_points)
         if not len(at):
             return np.empty((0, n_neighbors)), np.empty((0, n_neighbors), dtype=_index_type(self.n_points))
+        distances, indices = self._ask(at, n_neighbors)
+        check_found(distances)
+        return distances, indices
+
+    def _ask(self, at: Any, n_neighbors: int) -> _Found:
+        """What the search gives, which may be too few points or none: infinite distances, and no right indices."""
         if self.method == "tree":
             return self._ask_tree(at, n_neighbors)
         if self.method == "metric":
@@ -140,12 +147,6 @@ class NeighborSearch:
             # A list of ranks keeps two axes also for one neighbour.
             ranks = np.arange(1, n_neighbors + 1)
             distances[rows], indices[rows] = self._index.query(queries[rows], k=ranks, p=norm, workers=self.n_jobs)
-        if indices.max() >= self.n_points:
-            # The tree answers so where squared distances overflow; no loop may ever see such an index.
-            raise ValueError(
-                "distances between these points leave the range of floating-point numbers; divide the columns by one "
-                "number first."
-            )
         return distances, indices
 
     def _ask_metric(self, at: Any, n_neighbors: int) -> _Found:

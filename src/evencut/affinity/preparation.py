@@ -19,7 +19,7 @@ from .magnitude import check_magnitude, exact_scale
 from .matrix import as_affinity
 from .neighbors import near_order
 from .scaling import feature_scale
-from .spaces import SparsePoints, check_not_negative, is_dense, points_in
+from .spaces import LENGTHS, SparsePoints, check_not_negative, is_dense, points_in
 
 __all__ = ["PreparedPoints", "prepare", "prepare_affinity"]
 
@@ -111,25 +111,23 @@ def prepare(
     weights = np.ones(X.shape[0]) if weights is None else weights
     kept = np.flatnonzero(weights > 0)
     if metric == "precomputed":
-        points = points_in(X, metric)[kept]
-        return _as_they_are(points, weights, kept, np.ones(X.shape[1]), metric)
+        divisor = np.full(X.shape[1], _unit_of(X, has_units, names))
+        points = points_in(_divided(X, divisor), metric)[kept]
+        return _as_they_are(points, weights, kept, divisor, metric)
     rows, counts = (X, weights) if len(kept) == X.shape[0] else (X[kept], weights[kept])
     if scale == "auto" and (metric != "euclidean" or sparse.issparse(X)):
         scale = None
     if scale is not None and sparse.issparse(X):
         raise ValueError(f"scale={scale!r} does not take sparse rows; scale them first, or leave it to 'auto'.")
     divisor = np.ones(X.shape[1]) if scale is None else feature_scale(rows, scale, counts)
-    points = points_in(_divided(rows, divisor), metric)
+    scaled = _divided(rows, divisor)
+    if metric in LENGTHS and not sparse.issparse(X) and (unit := _unit_of(scaled, has_units, names)) != 1:
+        divisor = divisor * unit
+        scaled = _divided(rows, divisor)
+    points = points_in(scaled, metric)
     if isinstance(points, SparsePoints):
         _check_sparse_magnitude(points.rows)
-    elif not is_dense(points):
-        return _as_they_are(points, weights, kept, divisor, metric)
-    elif has_units:
-        check_magnitude(points, names)
-    elif metric == "euclidean" and (unit := exact_scale(points, names)) != 1:
-        divisor = divisor * unit
-        points = _divided(rows, divisor)
-    if not merge:
+    if not merge or not (is_dense(points) or isinstance(points, SparsePoints)):
         return _as_they_are(points, weights, kept, divisor, metric)
     found = distinct_points(points, counts)
     # Middles of sparse rows would be dense.
@@ -163,6 +161,14 @@ def _as_they_are(
     of_row = np.full(len(weights), -1, dtype=np.intp)
     of_row[kept] = np.arange(len(kept))
     return PreparedPoints(points, weights[kept], of_row, kept, divisor, metric)
+
+
+def _unit_of(X: NDArray[np.floating], has_units: bool, names: Sequence[Any] | None) -> float:
+    """What lengths are divided by, so that they can be squared; one where they have a meaning, or are refused."""
+    if has_units:
+        check_magnitude(X, names)
+        return 1.0
+    return exact_scale(X, names)
 
 
 def _divided(rows: Any, divisor: NDArray[np.float64]) -> Any:

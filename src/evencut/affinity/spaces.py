@@ -11,7 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .gate import check_pairs, check_rows
+from .magnitude import moderate_rows
+
 __all__ = [
+    "LENGTHS",
     "METRICS",
     "GivenDistances",
     "MetricPoints",
@@ -36,6 +40,8 @@ METRICS = (
     "braycurtis",
     "correlation",
 )
+#: Those that measure lengths, in the unit of the columns; under the others the unit cancels.
+LENGTHS = ("euclidean", "precomputed", "manhattan", "chebyshev")
 # Those for which a KD-tree works, with the exponent of their norm.
 _NORMS = {"manhattan": 1.0, "chebyshev": float("inf")}
 # Dimensions of the coordinates given to points that have none, and points for which that takes seconds.
@@ -124,6 +130,8 @@ class MetricPoints:
     ----------
     X : ndarray of shape (n, n_features)
     metric : str
+    rows : ndarray of shape (n,), optional
+        Their numbers in the table they come from, for errors; in order by default.
 
     Examples
     --------
@@ -134,8 +142,9 @@ class MetricPoints:
            [2., 0.]])
     """
 
-    def __init__(self, X: NDArray[np.floating], metric: str):
+    def __init__(self, X: NDArray[np.floating], metric: str, rows: NDArray[np.intp] | None = None):
         self.X, self.metric = X, metric
+        self.rows = np.arange(len(X)) if rows is None else rows
         self.shape, self.dtype = X.shape, X.dtype
 
     @property
@@ -147,13 +156,14 @@ class MetricPoints:
         return len(self.X)
 
     def __getitem__(self, chosen: Any) -> MetricPoints:
-        return MetricPoints(np.atleast_2d(self.X[chosen]), self.metric)
+        return MetricPoints(np.atleast_2d(self.X[chosen]), self.metric, np.atleast_1d(self.rows[chosen]))
 
     def distances(self, to: MetricPoints) -> NDArray[np.floating]:
         """Distances of these points (rows) to others (columns)."""
         from sklearn.metrics import pairwise_distances
 
-        return np.maximum(pairwise_distances(self.X, to.X, metric=self.metric), 0)
+        table = pairwise_distances(self.X, to.X, metric=self.metric)
+        return check_pairs(np.maximum(table, 0, out=table), self.rows, to.rows, self.metric)
 
 
 def is_dense(X: Any) -> bool:
@@ -184,7 +194,10 @@ def points_in(X: Any, metric: str = "euclidean") -> Any:
         return SparsePoints(sparse.csr_array(rows)) if sparse.issparse(rows) else rows
     if sparse.issparse(X):
         raise ValueError(f"metric={metric!r} does not take sparse rows; use 'euclidean' or 'cosine', or X.toarray().")
-    return GivenDistances(X) if metric == "precomputed" else MetricPoints(X, metric)
+    if metric == "precomputed":
+        return GivenDistances(X)
+    check_rows(X, metric)
+    return MetricPoints(moderate_rows(X) if metric == "correlation" else X, metric)
 
 
 def coordinates(points: Any) -> Any:
@@ -230,16 +243,14 @@ def unit_rows(X: Any) -> Any:
     """
     from sklearn.preprocessing import normalize
 
-    filled = np.diff(X.indptr) > 0 if sparse.issparse(X) else (X != 0).any(axis=1)
-    if sparse.issparse(X) and filled.all():
-        filled = np.asarray(abs(X).max(axis=1).todense()).ravel() > 0
+    filled = abs(X).max(axis=1).toarray().ravel() > 0 if sparse.issparse(X) else (X != 0).any(axis=1)
     if not filled.all():
         rows = np.flatnonzero(~filled)
         raise ValueError(
             f"row {rows[0]} is zero throughout ({len(rows)} such rows), and has no angle with others under "
             "metric='cosine'; leave such rows out, or use metric='euclidean'."
         )
-    return normalize(X)
+    return normalize(moderate_rows(X))
 
 
 def check_finite(X: Any) -> Any:

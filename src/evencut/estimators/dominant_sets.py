@@ -18,9 +18,9 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 
-from ..affinity import points_in
+from ..affinity import prepare
 from ..diagnosis import MODE_ISOLATION, DensityBiasWarning, diagnose
-from ..kernels import Kernel
+from ..kernels import Kernel, affinity_of
 from .fitting import whole_or_nothing
 from .inputs import check_metric, check_points, check_space, kernel_from, tags_of_inputs
 
@@ -219,13 +219,13 @@ class DominantSets(ClusterMixin, BaseEstimator):
         kernel = self._check_parameters()
         given = kernel.is_pairwise
         rows = check_points(self, X, given, self.metric, reset=True, dtype=np.float64)
-        points = rows if given else points_in(rows, self.metric)
+        points = rows if given else prepare(rows, **self._how_prepared(kernel)).points
         check_space(kernel, points, self.metric)
         if self.n_clusters is not None and self.n_clusters > points.shape[0]:
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than the {points.shape[0]} points given; ask for fewer."
             )
-        affinity: Any = kernel.affinity(points, n_jobs=self.n_jobs)
+        affinity: Any = affinity_of(kernel, points, n_jobs=self.n_jobs)[0]
         if hasattr(affinity, "rescaled"):
             raise ValueError(
                 f"dominant sets need the affinity of all {points.shape[0]} points in memory, and it does not fit; use "
@@ -241,6 +241,11 @@ class DominantSets(ClusterMixin, BaseEstimator):
         self.labels_ = labels
         self._warn(sets, points, given)
         return self
+
+    def _how_prepared(self, kernel: Kernel) -> dict[str, Any]:
+        """Every row is a point as it is; only immense or tiny values are rescaled."""
+        names = getattr(self, "feature_names_in_", None)
+        return {"scale": None, "merge": False, "has_units": kernel.has_units, "metric": self.metric, "names": names}
 
     def _peel(self, affinity: Matrix) -> tuple[list[tuple[DominantSet, NDArray[np.intp]]], NDArray[np.int64]]:
         """The sets, each with its members as points of the data, and the labels without those left over."""

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight
 from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity, limits, prepare, prepare_affinity
 from ..criteria import CRITERIA, EQUALIZATIONS, PosedProblem, pose
 from ..gpu.tensors import is_tensor
-from ..kernels import Extension, Kernel
+from ..kernels import Extension, Kernel, affinity_of
 from ..selection import Selection, choose_number, select, select_number
 from ..solvers import SOLVERS, Solution, heaviest_first, refine, solve
 from .cluster_space import ClusterSpaceMixin
@@ -282,7 +282,7 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
             return _Chosen(
                 found.kernel, found.affinity, found.extension, found.n_clusters, found.selection, found.solution
             )
-        affinity, extension = kernel.affinity_and_extension(points, weights=weights, n_jobs=self.n_jobs)
+        affinity, extension = affinity_of(kernel, points, weights=weights, n_jobs=self.n_jobs)
         if not isinstance(self.n_clusters, str):
             return _Chosen(kernel, affinity, extension, self.n_clusters)
         selection = select_number(affinity, weights, seed)

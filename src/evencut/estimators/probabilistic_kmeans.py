@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..affinity import check_magnitude
 from ..solvers import heaviest_first
 from .cluster_models import COVARIANCES, ClusterModel, GaussianModel, HistogramModel
 from .fitting import whole_or_nothing
@@ -140,6 +141,7 @@ class ProbabilisticKMeans(ClusterMixin, BaseEstimator):
         """
         self._check_parameters()
         points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        check_magnitude(points, getattr(self, "feature_names_in_", None), cure="")
         n_distinct = len(np.unique(points, axis=0))
         if self.n_clusters > n_distinct:
             raise ValueError(

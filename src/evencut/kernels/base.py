@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Integral
@@ -11,9 +13,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from ..affinity import AffinityLike
+from ..affinity import AffinityLike, as_affinity, check_affinity, check_entries
 
-__all__ = ["Extension", "FixedBandwidth", "Kernel", "Points", "check_neighbors", "exp_half", "matrix_per_point"]
+__all__ = [
+    "Extension",
+    "FixedBandwidth",
+    "Kernel",
+    "Points",
+    "affinity_of",
+    "check_neighbors",
+    "exp_half",
+    "matrix_per_point",
+]
 
 Points = NDArray[np.floating]
 Extension = Callable[[Points], AffinityLike]
@@ -87,10 +98,49 @@ class FixedBandwidth(Kernel):
         return float(np.median(found[np.triu_indices(len(some), 1)])) or 1.0
 
 
-def check_neighbors(n_neighbors: Any) -> None:
-    """Raise unless it is a whole number of at least one."""
+def affinity_of(
+    kernel: Kernel, X: Any, *, weights: NDArray[np.float64] | None = None, n_jobs: int | None = None
+) -> tuple[AffinityLike, Extension | None]:
+    """What a kernel gives for its points, once it is seen to be an affinity: a finite, symmetric matrix of them.
+
+    Kernels of this package are symmetric by construction; those of users are looked at.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evencut.kernels import KNN
+    >>> affinity_of(KNN(2), np.array([[0.0], [1.0], [3.0]]))[0].shape
+    (3, 3)
+    """
+    affinity, extension = kernel.affinity_and_extension(X, weights=weights, n_jobs=n_jobs)
+    what = f"the affinity of {kernel!r}"
+    if not type(kernel).affinity.__module__.startswith(f"{__package__}."):
+        affinity = check_affinity(affinity, what)
+        if affinity.shape[0] != X.shape[0]:
+            raise ValueError(f"{what} has {affinity.shape[0]} rows for {X.shape[0]} points; give one row a point.")
+    else:
+        check_entries(as_affinity(affinity), what)
+    return affinity, extension
+
+
+def check_neighbors(kernel: Any, n_points: int, itself: int = 0) -> None:
+    """Raise unless `n_neighbors` is a whole number of at least one; warn where there are not so many points.
+
+    A default adapts to few points in silence, a number of one's own does not. `itself` is one where a point counts
+    among its own neighbours.
+    """
+    n_neighbors = kernel.n_neighbors
     if not isinstance(n_neighbors, Integral) or isinstance(n_neighbors, bool) or n_neighbors < 1:
         raise ValueError(f"n_neighbors={n_neighbors!r} must be a whole number of at least 1.")
+    most = n_points - 1 + itself
+    parameter = inspect.signature(type(kernel)).parameters.get("n_neighbors")
+    usual = parameter.default if parameter is not None and isinstance(parameter.default, Integral) else 0
+    if n_neighbors > max(most, usual):
+        warnings.warn(
+            f"n_neighbors={n_neighbors} of {type(kernel).__name__} is more than there are among {n_points} distinct "
+            f"points: every point is a neighbour of all others; give at most {most}.",
+            stacklevel=3,
+        )
 
 
 def exp_half(squared: NDArray[np.floating]) -> NDArray[np.floating]:

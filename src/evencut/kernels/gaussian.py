@@ -150,7 +150,7 @@ class AdaptiveGaussian(Kernel):
 
     def bandwidths(self, X: Points, n_jobs: int | None = None) -> NDArray[np.float64]:
         """The bandwidth of each point, in the mean (of logarithms) its distance to the K-th neighbour."""
-        check_neighbors(self.n_neighbors)
+        check_neighbors(self, len(X))
         radius = knn_radius(X, self.n_neighbors, n_jobs=n_jobs)
         if self.transform == "constant":
             return radius
@@ -234,7 +234,7 @@ class LocalScaling(Kernel):
 
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
         """The affinity of all pairs."""
-        check_neighbors(self.n_neighbors)
+        check_neighbors(self, len(X))
         sigma = knn_radius(X, self.n_neighbors, n_jobs=n_jobs).astype(X.dtype, copy=False)
         if not _holds_all(X, self.memory):
             return BlockwiseAffinity(GaussianBlocks(X, sigma, "product"), len(X), X.dtype, n_jobs=n_jobs)

@@ -122,7 +122,7 @@ class Geodesic(Kernel):
         return self._paths(np.asarray(X), None)
 
     def _paths(self, X: Points, n_jobs: int | None) -> NDArray[np.float64]:
-        check_neighbors(self.n_neighbors)
+        check_neighbors(self, len(X), itself=1)
         if len(X) > _MOST_POINTS:
             raise ValueError(
                 f"the geodesic kernel finds shortest paths between all pairs, which takes minutes for {len(X)} points; "
@@ -148,7 +148,7 @@ class Geodesic(Kernel):
         return self.paths == "fast_marching"
 
     def _grid(self, X: Points, n_jobs: int | None) -> MetricGrid:
-        check_neighbors(self.n_neighbors)
+        check_neighbors(self, len(X), itself=1)
         if not self.n_cells >= 2:
             raise ValueError(f"n_cells={self.n_cells!r} must be at least 2.")
         return MetricGrid.around(X, partial(self._tensor, X, n_jobs), self.n_cells)

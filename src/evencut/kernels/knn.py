@@ -25,7 +25,8 @@ class KNN(Kernel):
     Parameters
     ----------
     n_neighbors : int, default=10
-        K, the point itself included; where it is more than the number of points, all are neighbours.
+        K, the point itself included; where there are fewer points, all are neighbours, with a warning unless it is the
+        default.
     symmetrize : {"mean", "union", "mutual"}, default="mean"
         An affinity of 1/2 for one-sided neighbours, 1, or 0.
     neighbors : {"auto", "exact", "approximate"} or neighbours transformer, default="auto"
@@ -64,7 +65,7 @@ class KNN(Kernel):
         return self._both(X, n_jobs)
 
     def _both(self, X: Points, n_jobs: int | None) -> tuple[AffinityLike, Extension]:
-        check_neighbors(self.n_neighbors)
+        check_neighbors(self, len(X), itself=1)
         search = NeighborSearch(X, n_jobs=n_jobs, method=self.neighbors)
         near = search.query_self(self.n_neighbors)[1]
         return neighbor_graph(near, self.symmetrize, X.dtype), self._extension(search)

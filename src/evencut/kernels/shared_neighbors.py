@@ -51,7 +51,7 @@ class SharedNeighbors(Kernel):
     Parameters
     ----------
     n_neighbors : int, default=25
-        K; where there are fewer other points, all are neighbours.
+        K; where there are fewer other points, all are neighbours, with a warning unless it is the default.
     sharpness : float, default=0.5
         :math:`1/s`: larger values let the affinity fall faster with distance.
     power : float, default=6
@@ -83,7 +83,7 @@ class SharedNeighbors(Kernel):
 
     def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
         """Affinities of new points with their K + 1 nearest points of `X`."""
-        self._check()
+        self._check(len(X))
         search = NeighborSearch(X, n_jobs=n_jobs)
         return self.extend_from(search, *search.query_self(self.n_neighbors + 1))
 
@@ -96,7 +96,7 @@ class SharedNeighbors(Kernel):
         return self._both(X, n_jobs)
 
     def _both(self, X: Points, n_jobs: int | None) -> tuple[AffinityLike, Extension]:
-        self._check()
+        self._check(len(X))
         search = NeighborSearch(X, n_jobs=n_jobs)
         distances, indices = search.query_self(self.n_neighbors + 1)
         how: dict[str, Any] = {"sharpness": self.sharpness, "power": self.power, "n_jobs": n_jobs}
@@ -117,8 +117,8 @@ class SharedNeighbors(Kernel):
         _fill(mine, theirs, False, (indptr, near.ravel(), data), (self.sharpness, self.power), search.n_jobs)
         return sparse.csr_array((data, near.ravel(), indptr), shape=(len(near), search.n_points))
 
-    def _check(self) -> None:
-        check_neighbors(self.n_neighbors)
+    def _check(self, n_points: int) -> None:
+        check_neighbors(self, n_points)
         if not self.sharpness > 0:
             raise ValueError(f"sharpness={self.sharpness!r} must be positive.")
         if not self.power >= 0:
