@@ -106,7 +106,8 @@ def test_knn_symmetrisations():
 
 
 def test_knn_of_more_neighbours_than_points_links_all():
-    np.testing.assert_array_equal(KNN(500).affinity(X).toarray(), 1)
+    with pytest.warns(UserWarning, match="n_neighbors=500 of KNN"):
+        np.testing.assert_array_equal(KNN(500).affinity(X).toarray(), 1)
 
 
 def test_knn_of_coinciding_points_keeps_the_diagonal():

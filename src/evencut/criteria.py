@@ -98,8 +98,9 @@ class Criterion(ABC):
     def __call__(self, affinity: AffinityLike, weights: ArrayLike | None = None) -> RatioProblem:
         """The problem on an affinity; weights count each point as that many copies of itself."""
         counts = _point_weights(affinity, weights)
-        matrix = as_affinity(affinity).rescaled(counts)
-        check_entries(matrix)
+        with np.errstate(over="ignore"):
+            matrix = as_affinity(affinity).rescaled(counts)
+        check_entries(matrix, "the affinity" if (counts == 1).all() else "the affinity times the weights")
         return self.problem(matrix, counts)
 
     @abstractmethod

@@ -54,7 +54,7 @@ class CellSearch:
     def __init__(self, X: NDArray[np.floating], n_neighbors: int, n_threads: int = 1):
         self.X = X
         self.exact = DenseProducts(X)
-        points = (X - self.exact.centre).astype(np.float32, copy=False)
+        points = self.exact.about_mean(X, np.float32)
         self.centres = _centres(points, max(2, round(1.2 * math.sqrt(len(X)))), n_threads)
         cell = _nearest_cells(points, self.centres, 1, n_threads)[:, 0]
         self.order = np.argsort(cell, kind="stable")
@@ -83,7 +83,7 @@ class CellSearch:
         from ._nearest_loops import keep_nearest
 
         at = np.ascontiguousarray(at)
-        turned = -(at - self.exact.centre).astype(np.float32)
+        turned = -self.exact.about_mean(at, np.float32)
         searched = _nearest_cells(-turned, self.centres, self.n_searched, n_threads)
         best = np.full((len(at), min(n_neighbors + _SPARE, len(self.X))), np.inf, dtype=np.float32)
         indices = np.full(best.shape, -1, dtype=np.int64)
@@ -114,7 +114,7 @@ class CellSearch:
         sample = np.random.default_rng(0).choice(len(self.X), n_sample, replace=False)
         # The first is the point itself and found wherever one looks.
         true = self.exact.query(self.X[sample], n_neighbors + 1, n_threads)[1][:, 1:]
-        offsets = (self.X[sample] - self.exact.centre).astype(np.float32)
+        offsets = self.exact.about_mean(self.X[sample], np.float32)
         near = _nearest_cells(offsets, self.centres, len(self.centres), n_threads)
         rank = np.empty_like(near)
         np.put_along_axis(rank, near, np.broadcast_to(np.arange(near.shape[1]), near.shape), axis=1)

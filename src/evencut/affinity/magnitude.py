@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["check_magnitude", "exact_scale", "moderate_rows", "shrink_far", "spans_usual_range"]
+__all__ = ["check_magnitude", "exact_scale", "moderate_rows", "shrink_far", "spans_usual_range", "sum_scale"]
 
 # Squared distances stay well inside the range of floats while spans are below the first, and lengths that matter
 # above the second; single precision has less of a range.
 _LARGEST = {8: 1e140, 4: 1e15}
 _SMALLEST = {8: 1e-130, 4: 1e-15}
+# Radii of the fitted points that new ones are drawn to: so far the order of distances shows, and squares are finite.
+_FAR = {8: 1e12, 4: 1e3}
 #: What a rescaled table spans.
 _SPAN = {8: 2.0**300, 4: 2.0**30}
 
@@ -48,6 +50,22 @@ def exact_scale(X: NDArray[np.floating], names: Sequence[Any] | None = None) -> 
             "so large a value differences cannot be told; subtract its smallest value, or leave the column out."
         )
     return scale
+
+
+def sum_scale(X: NDArray[np.floating]) -> float:
+    """A power of two that leaves the sums over two rows within the range of floats; one mostly.
+
+    For metrics that are ratios of such sums, and do not change with it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sum_scale(np.ones((2, 2))), sum_scale(np.full((2, 2), 1e308)) > 4
+    (1.0, True)
+    """
+    largest = float(max(X.max(initial=0), -X.min(initial=0)))
+    room = float(np.finfo(X.dtype).max) / (4 * X.shape[1])
+    return 1.0 if largest <= room else float(2.0 ** np.ceil(np.log2(largest) - np.log2(room)))
 
 
 def moderate_rows(X: Any) -> Any:
@@ -116,9 +134,10 @@ def shrink_far(X: NDArray[np.floating], centre: NDArray[np.floating], radius: fl
     >>> shrink_far(np.array([[3e300, 0.0]]), np.zeros(2), 1.0)
     array([[1.e+12, 0.e+00]])
     """
-    limit = 1e12 * radius
+    size = X.dtype.itemsize
+    limit = _FAR[size] * radius
     with np.errstate(over="ignore"):
-        far = np.flatnonzero(~((np.abs(X - centre)).max(axis=1) <= _LARGEST[X.dtype.itemsize] / 1e10))
+        far = np.flatnonzero(~((np.abs(X - centre)).max(axis=1) <= max(_LARGEST[size] / 1e10, limit)))
     if not far.size or not radius > 0:
         return X
     near = X.copy()

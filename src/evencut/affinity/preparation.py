@@ -15,11 +15,11 @@ from scipy import sparse
 from . import limits
 from .condensing import condense
 from .distinct import distinct_points
-from .magnitude import check_magnitude, exact_scale
+from .magnitude import check_magnitude, exact_scale, sum_scale
 from .matrix import as_affinity
 from .neighbors import near_order
 from .scaling import feature_scale
-from .spaces import LENGTHS, SparsePoints, check_not_negative, is_dense, points_in
+from .spaces import DIRECTIONS, LENGTHS, SparsePoints, check_not_negative, is_dense, points_in
 
 __all__ = ["PreparedPoints", "prepare", "prepare_affinity"]
 
@@ -111,7 +111,7 @@ def prepare(
     weights = np.ones(X.shape[0]) if weights is None else weights
     kept = np.flatnonzero(weights > 0)
     if metric == "precomputed":
-        divisor = np.full(X.shape[1], _unit_of(X, has_units, names))
+        divisor = np.full(X.shape[1], _unit_of(X, metric, has_units, names))
         points = points_in(_divided(X, divisor), metric)[kept]
         return _as_they_are(points, weights, kept, divisor, metric)
     rows, counts = (X, weights) if len(kept) == X.shape[0] else (X[kept], weights[kept])
@@ -121,7 +121,7 @@ def prepare(
         raise ValueError(f"scale={scale!r} does not take sparse rows; scale them first, or leave it to 'auto'.")
     divisor = np.ones(X.shape[1]) if scale is None else feature_scale(rows, scale, counts)
     scaled = _divided(rows, divisor)
-    if metric in LENGTHS and not sparse.issparse(X) and (unit := _unit_of(scaled, has_units, names)) != 1:
+    if not sparse.issparse(X) and (unit := _unit_of(scaled, metric, has_units, names)) != 1:
         divisor = divisor * unit
         scaled = _divided(rows, divisor)
     points = points_in(scaled, metric)
@@ -163,8 +163,12 @@ def _as_they_are(
     return PreparedPoints(points, weights[kept], of_row, kept, divisor, metric)
 
 
-def _unit_of(X: NDArray[np.floating], has_units: bool, names: Sequence[Any] | None) -> float:
-    """What lengths are divided by, so that they can be squared; one where they have a meaning, or are refused."""
+def _unit_of(X: NDArray[np.floating], metric: str, has_units: bool, names: Sequence[Any] | None) -> float:
+    """What values are divided by, so that distances can be computed and squared; lengths with a meaning are refused."""
+    if metric in DIRECTIONS:
+        return 1.0
+    if metric not in LENGTHS:
+        return sum_scale(X)
     if has_units:
         check_magnitude(X, names)
         return 1.0

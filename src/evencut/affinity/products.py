@@ -89,6 +89,7 @@ class DenseProducts:
         self.X = X
         # In the precision of the points: what is left after it is taken off is rounded once, as it is anyway.
         self.centre = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
+        self._unit = _single_unit(float(np.maximum(X.max(axis=0) - self.centre, self.centre - X.min(axis=0)).max()))
         self._single: tuple[NDArray, NDArray] | None = None
 
     def query(self, at: NDArray[np.floating], n_neighbors: int, n_threads: int = 1) -> _Found:
@@ -115,9 +116,14 @@ class DenseProducts:
         # What can be computed anew would only make a saved model larger.
         return {**vars(self), "_single": None}
 
+    def about_mean(self, rows: NDArray[np.floating], dtype: Any) -> NDArray:
+        """Rows less the mean of the points, in a unit whose squares single precision can hold."""
+        offsets = rows - self.centre
+        return (offsets if self._unit == 1 else offsets / self._unit).astype(dtype, copy=False)
+
     def _operands(self, dtype: Any) -> tuple[NDArray, NDArray]:
         """The points about their mean, and half their squared lengths."""
-        points = (self.X - self.centre).astype(dtype, copy=False)
+        points = self.about_mean(self.X, dtype)
         return points, 0.5 * np.einsum("pi,pi->p", points, points)
 
     def _candidates(
@@ -130,7 +136,7 @@ class DenseProducts:
         n_kept = min(n_neighbors + _SPARE, len(points))
         best = np.full((len(queries), n_kept), np.inf, dtype=points.dtype)
         indices = np.full(best.shape, -1, dtype=np.int64)
-        turned = -(queries - self.centre).astype(points.dtype)
+        turned = -self.about_mean(queries, points.dtype)
         rows = np.arange(len(queries))
         for first in range(0, len(points), _COLUMNS_AT_ONCE):
             some = slice(first, first + _COLUMNS_AT_ONCE)
@@ -142,13 +148,13 @@ class DenseProducts:
         """Neighbours by single precision, and the rows for which it may have missed one."""
         assert self._single is not None
         found, left_out = self._candidates(queries, n_neighbors, self._single)
-        offsets = queries.astype(np.float64) - self.centre
+        offsets = self.about_mean(queries.astype(np.float64), np.float64)
         squared = np.einsum("pi,pi->p", offsets, offsets)
         # Worst-case rounding of a product of so many terms, and of the squared length.
         largest = float(np.sqrt(2 * self._single[1].max()))
         unit = float(np.finfo(np.float32).eps)
         slack = unit * ((queries.shape[1] + 4) * np.sqrt(squared) * largest + largest**2)
-        reach = 0.5 * found[0][:, -1] ** 2
+        reach = 0.5 * (found[0][:, -1] / self._unit) ** 2
         return found, np.flatnonzero(~(left_out + 0.5 * squared - slack > reach))
 
     def _certain(self, queries: NDArray, n_neighbors: int, found: _Found, doubtful: NDArray[np.intp]) -> _Found:
@@ -204,6 +210,11 @@ class SparseProducts:
         # Rounding of lengths and products is all that is left of the distance of equal rows.
         squared[squared <= 1e-14 * (lengths[:, None] + 2 * self._halves[indices])] = 0.0
         return np.sqrt(squared), indices
+
+
+def _single_unit(largest: float) -> float:
+    """A power of two that brings immense or tiny values to one; one where single precision can square them as is."""
+    return 1.0 if largest == 0 or 1e-15 <= largest <= 1e15 else float(2.0 ** np.frexp(largest)[1])
 
 
 def squared_lengths(X: sparse.csr_array) -> NDArray[np.float64]:

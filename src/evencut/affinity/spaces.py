@@ -15,6 +15,7 @@ from .gate import check_pairs, check_rows
 from .magnitude import moderate_rows
 
 __all__ = [
+    "DIRECTIONS",
     "LENGTHS",
     "METRICS",
     "GivenDistances",
@@ -40,8 +41,10 @@ METRICS = (
     "braycurtis",
     "correlation",
 )
-#: Those that measure lengths, in the unit of the columns; under the others the unit cancels.
+#: Those that measure lengths, in the unit of the columns, and those that look at the directions of rows; under the
+#: others only the unit of the whole table cancels.
 LENGTHS = ("euclidean", "precomputed", "manhattan", "chebyshev")
+DIRECTIONS = ("cosine", "correlation")
 # Those for which a KD-tree works, with the exponent of their norm.
 _NORMS = {"manhattan": 1.0, "chebyshev": float("inf")}
 # Dimensions of the coordinates given to points that have none, and points for which that takes seconds.
@@ -229,7 +232,8 @@ def coordinates(points: Any) -> Any:
     squared -= squared.mean(axis=1, keepdims=True)
     values, vectors = np.linalg.eigh(-0.5 * squared)
     kept = np.flatnonzero(values > 1e-3 * max(values[-1], np.finfo(float).tiny))[::-1][:_KEPT_DIRECTIONS]
-    return vectors[:, kept] * np.sqrt(values[kept])
+    # Where all distances are zero all points are at one place, which is a place on a line.
+    return vectors[:, kept] * np.sqrt(values[kept]) if kept.size else np.zeros((len(points), 1))
 
 
 def unit_rows(X: Any) -> Any:

@@ -179,8 +179,9 @@ class ProbabilisticKMeans(ClusterMixin, BaseEstimator):
             floor = _FLOOR * (float(points.var(axis=0).mean()) or 1.0)
             return GaussianModel(self.covariance, float(self.width), floor)
         lowest, highest = points.min(axis=0), points.max(axis=0)
-        # A constant feature has one value and tells nothing: any bins will do.
-        highest = np.where(highest > lowest, highest, lowest + 1.0)
+        # A feature that is constant, or within what floats can tell apart, has no bins of its own: any will do.
+        rounding = np.spacing(np.maximum(np.abs(lowest), np.abs(highest)))
+        highest = np.where(highest - lowest > self.n_bins * rounding, highest, lowest + 1.0 + 1e3 * rounding)
         edges = [np.linspace(a, b, self.n_bins + 1) for a, b in zip(lowest, highest)]
         return HistogramModel(edges, float(self.smoothing))
 

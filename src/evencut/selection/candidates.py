@@ -120,7 +120,10 @@ def look_around(
 def intrinsic_dimension(distances: NDArray[np.float64]) -> float:
     r"""Levina and Bickel's estimate from distances to neighbours: one over the mean of :math:`\log(R_K / R_j)`."""
     apart = np.where(distances[:, 1:] > 0, distances[:, 1:], np.nan)
-    ratio = np.log(distances[:, -1:] / apart[:, :-1]) if distances.shape[1] > 2 else np.full((1, 1), np.nan)
+    with np.errstate(over="ignore"):
+        ratio = np.log(distances[:, -1:] / apart[:, :-1]) if distances.shape[1] > 2 else np.full((1, 1), np.nan)
+    # Quotients that are no floats say nothing of the dimension.
+    ratio[np.isinf(ratio)] = np.nan
     mean = np.nanmean(ratio) if np.isfinite(ratio).any() else 0.0
     return float(1.0 / mean) if mean > 0 else 1.0
 
