@@ -185,7 +185,7 @@ def fit_number(number: int) -> str:
             _fit(case, X, how)
         except ValueError as error:
             return "refused" if len(str(error)) > 20 else f"ValueError says nothing: {error}"
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             return f"{type(error).__name__}: {error}"
     return "answered"
 

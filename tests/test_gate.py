@@ -20,6 +20,7 @@ from evencut import (
     diagnose,
 )
 from evencut.affinity import NeighborSearch, coordinates, points_in, unit_rows
+from evencut.cli import main
 from evencut.kernels import KNN, AdaptiveGaussian, Gaussian, Geodesic, LocalScaling, Precomputed, SharedNeighbors
 
 
@@ -155,7 +156,7 @@ def test_affinities_whose_sums_or_squares_leave_the_range_are_refused(criterion,
 
 def test_weights_that_take_affinities_out_of_the_range_are_refused(rng):
     X = rng.normal(size=(60, 2))
-    with pytest.raises(ValueError, match="affinity times the weights reaches 1e.200.*leave the range"):
+    with pytest.raises(ValueError, match=r"affinity times the weights reaches 1e\+200.*leave the range"):
         KernelClustering(3, kernel="knn").fit(X, sample_weight=np.full(60, 1e100))
     with pytest.raises(ValueError, match="affinity times the weights of points 0 and 0 is inf"):
         KernelClustering(3, kernel="knn").fit(X, sample_weight=np.full(60, 1e200))
@@ -239,3 +240,17 @@ def test_single_precision_of_immense_values_is_predicted(estimator):
     model = estimator(2, random_state=0).fit(X)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     assert not np.isnan(model.transform(X)).any()
+
+
+@pytest.mark.parametrize("command", ["cluster", "diagnose"])
+def test_the_command_answers_in_one_line(command, with_constant_row, tmp_path, capsys):
+    table, labels = tmp_path / "points.csv", tmp_path / "labels.csv"
+    np.savetxt(table, with_constant_row, delimiter=",")
+    np.savetxt(labels, np.arange(201) % 3, fmt="%d")
+    options = ["-k", "3", "-o", str(tmp_path / "out.csv")] if command == "cluster" else [str(labels)]
+    with pytest.raises(SystemExit) as left:
+        main([command, str(table), *options, "--metric", "correlation"])
+    told = capsys.readouterr().err.strip().splitlines()
+    assert left.value.code == 2
+    assert len(told) == 1 and "row 200 is constant, and has no correlation with others" in told[0]
+    assert not (tmp_path / "out.csv").exists()

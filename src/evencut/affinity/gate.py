@@ -62,14 +62,10 @@ def check_pairs(
     # The largest is infinite or NaN where any is.
     if not np.isfinite(distances.max(initial=0.0)):
         p, q = np.argwhere(~np.isfinite(distances))[0]
-        cure = (
-            "the columns of the two add up to zero; leave one of them out, or use metric='canberra'"
-            if metric == "braycurtis"
-            else "sums over their columns leave the range of floating-point numbers; divide X by its largest value first"
-        )
-        raise ValueError(
-            f"rows {rows[p]} and {columns[q]} have no finite distance under metric={metric!r} ({distances[p, q]}): {cure}."
-        )
+        why = "sums over their columns leave the range of floating-point numbers; divide X by its largest value first"
+        if metric == "braycurtis":
+            why = "their columns add up to zero; leave one of them out, or use metric='canberra'"
+        raise ValueError(f"rows {rows[p]} and {columns[q]} have no finite distance under metric={metric!r}: {why}.")
     return distances
 
 
@@ -121,8 +117,8 @@ def check_entries(affinity: Any, what: str = "the affinity") -> None:
         )
     first = np.abs(entries.data).argmax()
     raise ValueError(
-        f"{what} reaches {largest:.3g}, at points {entries.row[first]} and {entries.col[first]}, and sums or squares of "
-        f"such entries leave the range of floating-point numbers; divide all of them by {largest:.3g}."
+        f"{what} reaches {largest:.3g}, at points {entries.row[first]} and {entries.col[first]}, and sums or squares "
+        f"of such entries leave the range of floating-point numbers; divide all of them by {largest:.3g}."
     )
 
 

@@ -134,8 +134,8 @@ def check_neighbors(kernel: Any, n_points: int, itself: int = 0) -> None:
         raise ValueError(f"n_neighbors={n_neighbors!r} must be a whole number of at least 1.")
     most = n_points - 1 + itself
     parameter = inspect.signature(type(kernel)).parameters.get("n_neighbors")
-    usual = parameter.default if parameter is not None and isinstance(parameter.default, Integral) else 0
-    if n_neighbors > max(most, usual):
+    usual = parameter.default if parameter is not None and isinstance(parameter.default, int) else 0
+    if int(n_neighbors) > max(most, usual):
         warnings.warn(
             f"n_neighbors={n_neighbors} of {type(kernel).__name__} is more than there are among {n_points} distinct "
             f"points: every point is a neighbour of all others; give at most {most}.",
