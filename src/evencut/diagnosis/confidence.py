@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .chance import FEWEST_JUDGED
 from .report import TriedCure
-from .verdicts import OK, OVERLAP
+from .verdicts import OK, ONE_BODY, OVERLAP, UNRELATED
 
 __all__ = ["calibrated"]
 
@@ -24,17 +25,21 @@ _OK = (2.39, 0.88)
 _OVERLAP, _AGAIN = (1.94, -2.09), 0.79
 
 
-def calibrated(verdict: str, clarity: float, cures: Sequence[TriedCure]) -> float:
+def calibrated(verdict: str, clarity: float, cures: Sequence[TriedCure], n_points: int) -> float:
     """The confidence of a verdict whose borders are so clear (0.5 to 1), after these cures were tried.
 
     Examples
     --------
-    >>> round(calibrated("ok", 1.0, []), 2)
+    >>> round(calibrated("ok", 1.0, [], 500), 2)
     0.96
     """
+    if n_points < FEWEST_JUDGED:
+        return 0.5
+    if verdict == UNRELATED:
+        return clarity
     if verdict == OK:
         return _logistic(_OK[0] + _OK[1] * clarity)
-    if verdict == OVERLAP:
+    if verdict in (OVERLAP, ONE_BODY):
         again = _AGAIN if cures and not any(cure.moved for cure in cures) else 0.0
         return _logistic(_OVERLAP[0] + _OVERLAP[1] * clarity + again)
     if not cures:

@@ -17,10 +17,23 @@ from ..affinity import DistinctPoints, condense, is_dense, limits
 from ..criteria import pose
 from ..selection import select
 from ..solvers import heaviest_first
+from .bodies import count_bodies
 from .evidence import Surroundings, gather, look_around
 from .points import LabelledPoints
 from .report import TriedCure
-from .verdicts import BIASES, EQUAL_SIZES, OK, OVERLAP, Finding, gravest, judge, share_without_valley
+from .verdicts import (
+    BIASES,
+    EQUAL_SIZES,
+    MODE_ISOLATION,
+    OK,
+    ONE_BODY,
+    OVERLAP,
+    SPARSE_SUBSET,
+    Finding,
+    gravest,
+    judge,
+    share_without_valley,
+)
 
 __all__ = ["after_trying", "try_cures"]
 
@@ -63,13 +76,20 @@ def _default_labels(table: DistinctPoints, n_clusters: int, n_jobs: int | None) 
     return heaviest_first(found.solution.labels, posed.problem.weights, centres.first_row)[centres.of_row]
 
 
-def after_trying(findings: Sequence[Finding], names: Sequence[object], cures: Sequence[TriedCure]) -> list[Finding]:
-    """The findings in the light of what was tried.
+def after_trying(
+    findings: Sequence[Finding], names: Sequence[object], cures: Sequence[TriedCure], n_bodies: int
+) -> list[Finding]:
+    """The findings on a clustering that parts so many bodies, in the light of what was tried.
 
-    Where a cure is better they stand. Where none is, a cut through a body is an overlap, for nothing better is known;
+    Where neither it nor a cure parts two bodies, there is one. Where a cure is better the findings stand. Where none is, a cut through a body is an overlap, for nothing better is known;
     so is any border that a cure draws again. A mode cut out of a body stays what it is, and so do a few stragglers,
     whoever splits them off.
     """
+    if max([n_bodies, *(cure.n_bodies for cure in cures)]) == 1:
+        return [
+            finding if finding.verdict in (MODE_ISOLATION, SPARSE_SUBSET) else replace(finding, verdict=ONE_BODY)
+            for finding in findings
+        ]
     if not cures or any(cure.better for cure in cures):
         return list(findings)
     moved = set.intersection(*(set(cure.moved) for cure in cures))
@@ -112,6 +132,7 @@ def _compared(
         after=left,
         moved=moved,
         better=better,
+        n_bodies=count_bodies(ground, evidence, after),
         offered=not refusal,
         reason=refusal or "its borders lie in valleys",
         n_tried=len(place),

@@ -9,11 +9,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from ..affinity import METRICS, SCALES, PreparedPoints, check_distances, check_finite, coordinates, is_dense, prepare
+from ..affinity import (
+    METRICS,
+    SCALES,
+    PreparedPoints,
+    check_distances,
+    check_finite,
+    coordinates,
+    feature_scale,
+    is_dense,
+    prepare,
+)
 
 __all__ = ["LabelledPoints", "fitted_points", "labelled_points"]
 
 _FEWEST = 3
+# Columns whose deviations differ by more than this: the neighbours of a point are then told by the wider ones alone.
+_UNEQUAL = 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +71,14 @@ class LabelledPoints:
     def is_scaled(self) -> bool:
         """Whether the columns were brought to one unit; a division of all by the same number is none."""
         return bool(np.ptp(self.prepared.feature_scale) > 0)
+
+    @property
+    def has_unequal_columns(self) -> bool:
+        """Whether columns that were left as they are differ so much in deviation that some hide the others."""
+        if self.is_scaled or self.prepared.metric != "euclidean" or not isinstance(self.prepared.points, np.ndarray):
+            return False
+        deviation = feature_scale(self.prepared.points, "standard", self.prepared.weights)
+        return bool(deviation.max() > _UNEQUAL * deviation.min())
 
     def preparation(self) -> list[str]:
         """What was done to the rows, one sentence each; nothing where nothing was."""
@@ -157,6 +177,11 @@ def _checked_labels(labels: ArrayLike, n_rows: int) -> NDArray[Any]:
         names = np.array([str(name) if isinstance(name, str) else name for name in names])
     if names.dtype.kind == "f" and not np.isfinite(names).all():
         raise ValueError("labels contain NaN or infinity; mark noise with -1.")
+    if names.dtype.kind == "f" and (fractions := names[names != np.round(names)]).size:
+        raise ValueError(
+            f"labels hold {fractions[0]:.6g}, which is no whole number: they are measurements, not clusters; give whole "
+            "numbers or words, as labels.astype(str) makes them."
+        )
     return names
 
 
