@@ -29,16 +29,16 @@ _WHY = {
         "overlap there, or there are fewer bodies than clusters; density cannot tell where to cut."
     ),
     ONE_BODY: (
-        "The border of {whose} runs through a dense region, and there is no valley to be found elsewhere: the points are "
-        "one body. Any method cuts it into as many parts as it is told to."
+        "The border of {whose} runs through a dense region, and no valley is to be found elsewhere: the points are one "
+        "body. Any method cuts it into as many parts as it is told to."
     ),
 }
 #: Nothing is tried against these.
 _FINAL = {
     OK: "Nothing to cure: every border lies in a valley of the density or a gap between the points.",
     UNRELATED: (
-        "The neighbours of a point have its label no more often than chance would have it, and clusters are as dense as "
-        "all points. Check that labels and points are in the same order, and that the columns are those that were "
+        "The neighbours of a point have its label no more often than chance would have it, and no cluster is denser "
+        "than others. Check that labels and points are in the same order, and that the columns are those that were "
         "clustered, in the same units; otherwise the labels say nothing about these points."
     ),
     TOO_FEW: f"Give at least {FEWEST_JUDGED} distinct points: among fewer, chance makes every kind of border.",
@@ -73,11 +73,10 @@ def advise(
     if offered is not None:
         return "\n".join([*lines, "The line that was tried:"]), offered.code
     if not cures:
-        lines.append(_UNTRIED.get(verdict, _HELPLESS[OVERLAP]))
-    elif verdict != ONE_BODY and any(cure.better for cure in cures):
-        lines.append("No cure is sure enough to be advised. Better borders exist: try another number of clusters.")
+        lines.append(_UNTRIED.get(verdict) or _HELPLESS[verdict])
     else:
-        lines.append(f"Nothing that was tried helps. {_HELPLESS.get(verdict, _HELPLESS[OVERLAP])}")
+        helps = "is sure to help" if any(cure.better for cure in cures) else "helps"
+        lines.append(f"Nothing that was tried {helps}. {_HELPLESS[verdict]}")
     return "\n".join(lines), ""
 
 

@@ -1,12 +1,10 @@
 """How many bodies a clustering parts: clusters are one body where the border between them has no valley.
 
-Along one line a valley can be tested: Hartigan and Hartigan's dip is the least distance of the distribution of the values
-to one with a single mode, and what chance makes of it is known.
+Along one line a valley can be tested: Hartigan and Hartigan's dip is the least distance of their distribution to one
+with a single mode, and what chance makes of it is known.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,32 +13,44 @@ from scipy.sparse.csgraph import connected_components
 
 from .borders import NEAR, Border
 from .evidence import Evidence, Surroundings
-from .verdicts import OK, Finding, without_valley
+from .verdicts import without_valley
 
 __all__ = ["count_bodies", "dip", "has_two_modes"]
 
 # Root of n times the dip of n even values, the hardest of all distributions with one mode: 95 of 100 draws are below.
 _CHANCE_DIP = 0.53
+# Share of the variance along its leading direction from which on a set of points is a line.
+_STRAIGHT = 0.99
 
 
-def count_bodies(around: Surroundings, evidence: Evidence, findings: Sequence[Finding]) -> int:
-    """Bodies that a clustering parts; a few stragglers, or a mode of few points, are part of a body.
+def count_bodies(around: Surroundings, evidence: Evidence) -> int:
+    """Bodies that a clustering parts; clusters of very few points, which have no inside, are none.
 
-    Two clusters that touch are one body unless their border lies in a valley, or the line through their middles shows two
-    modes. On a line, this test alone decides: the graph takes every chance gap between two values for a valley.
+    Two clusters that touch are one body unless their border lies in a valley, or the line through their middles shows
+    two modes. Of values on a line this test alone decides: the graph takes every chance gap for a valley.
     """
-    joined = [border for border in evidence.borders if not _parts(border, around, evidence.codes)]
+    on_line = _lie_on_a_line(around)
+    joined = [border for border in evidence.borders if not _parts(border, around, evidence.codes, on_line)]
     n_clusters = len(evidence.sizes)
     ends = ([border.first for border in joined], [border.second for border in joined])
     links = sparse.csr_array((np.ones(len(joined)), ends), shape=(n_clusters, n_clusters))
     body = connected_components(links, directed=False)[1]
-    few = evidence.unseen | {k for k in evidence.lone if findings[k].verdict != OK}
-    return len(set(body[[k for k in range(n_clusters) if k not in few]].tolist()))
+    return len({body[k] for k in range(n_clusters) if k not in evidence.lone and k not in evidence.unseen})
 
 
-def _parts(border: Border, around: Surroundings, codes: NDArray[np.int64]) -> bool:
+def _lie_on_a_line(around: Surroundings) -> bool:
+    """Whether neighbours lie before and behind a point, and the whole along one straight line."""
+    if around.dimension >= 1.5:
+        return False
+    weights = around.weights[around.drawn]
+    covariance = np.cov(around.X[around.drawn], rowvar=False, aweights=weights, dtype=np.float64)
+    spread = np.linalg.eigvalsh(np.atleast_2d(covariance))
+    return bool(spread[-1] > _STRAIGHT * spread.sum())
+
+
+def _parts(border: Border, around: Surroundings, codes: NDArray[np.int64], on_line: bool) -> bool:
     """Whether the border parts two bodies."""
-    if around.X.shape[1] > 1 and without_valley(border) <= 0.5:
+    if not on_line and without_valley(border) <= 0.5:
         return True
     sides = [around.drawn[codes == k] for k in (border.first, border.second)]
     first, second = (around.X[side].astype(np.float64) for side in sides)

@@ -21,9 +21,9 @@ def chance_unrelated(around: Surroundings, evidence: Evidence) -> float:
     r"""Chance, from 0 to 1, that labels have nothing to do with the points: neither with neighbours nor with density.
 
     The weight of the edges between clusters, in the neighbour graph, is compared with that of labels in random order,
-    :math:`\sum_k v_k (1 - v_k / v)` for volumes v: their agreement is 1 where no edge leaves a cluster, and 0 by chance.
-    Points of few, isolated rows agree with no neighbour either, but are sparse; so the median density of every cluster
-    must be that of all points, too. Clusters of very few points are left out; 0 where fewer than two others are left.
+    :math:`\sum_k v_k (1 - v_k / v)` for volumes v: the agreement is 1 where no edge leaves a cluster, 0 by chance.
+    Scattered outliers agree with no neighbour either, but are sparse; so the median density of every cluster must be
+    that of all points, too. Clusters of very few points are left out; 0 where fewer than two others are left.
     """
     counts = np.bincount(evidence.codes, minlength=len(evidence.sizes))
     asked = counts >= LONE

@@ -30,6 +30,8 @@ from .verdicts import OK, TOO_FEW, UNRELATED, Finding, gravest, judge
 __all__ = ["DensityBiasWarning", "diagnose", "diagnose_fitted"]
 
 _FEWEST_JUDGED = 100
+# Two groups six deviations apart in one column are missed where the deviation of another is three times as large.
+_UNEQUAL = 3.0
 
 
 class DensityBiasWarning(UserWarning):
@@ -125,11 +127,13 @@ def diagnose(
     options: dict[str, Any] = {"kernel": kernel, "affinity": affinity, "cures": cures, "max_points": max_points}
     options |= {"random_state": random_state, "n_jobs": n_jobs}
     report = _report(given, scale, **options)
-    if not cures or scale != "auto" or report.verdict in (OK, UNRELATED) or not given.has_unequal_columns:
+    spread = given.column_spread
+    if not cures or scale != "auto" or report.verdict in (OK, TOO_FEW) or spread < _UNEQUAL:
         return report
     scaled = _report(labelled_points(rows, labels, sample_weight, "standard", metric), "standard", **options)
     if scaled.verdict == OK or scaled.code:
-        return scaled
+        why = f"Deviations of the columns differ by {spread:.3g} times; unscaled, the wider ones hide the others."
+        return replace(scaled, preparation=[why, *scaled.preparation])
     tried = [*scaled.cures, *report.cures]
     advice, code = advise(report.verdict, report.clusters, tried, report.n_distinct)
     return replace(report, cures=tried, advice=advice, code=code)
@@ -192,16 +196,16 @@ def _judged(
 ) -> tuple[list[Finding], list[TriedCure]]:
     """A finding for each cluster, and the cures that were tried, with columns scaled so."""
     borders_say = judge(evidence)
-    unrelated = chance_unrelated(around, evidence)
-    if unrelated > 0.5:
-        return [Finding(UNRELATED, unrelated, finding.border) for finding in borders_say], []
     if len(around.drawn) < FEWEST_JUDGED:
         # Of so few points every border, and every lack of one, may be chance: only gaps are told.
         return [f if f.verdict == OK else Finding(TOO_FEW, 0.5, f.border) for f in borders_say], []
+    unrelated = chance_unrelated(around, evidence)
+    if unrelated > 0.5:
+        return [Finding(UNRELATED, unrelated, finding.border) for finding in borders_say], []
     if not cures:
         return borders_say, []
     tried = try_cures(given, around, borders_say, scale)
-    return after_trying(borders_say, given.names, tried, count_bodies(around, evidence, borders_say)), tried
+    return after_trying(borders_say, given.names, tried, count_bodies(around, evidence)), tried
 
 
 def _draw(n_points: int, max_points: int, random_state: int) -> NDArray[np.intp]:

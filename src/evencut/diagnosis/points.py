@@ -24,8 +24,6 @@ from ..affinity import (
 __all__ = ["LabelledPoints", "fitted_points", "labelled_points"]
 
 _FEWEST = 3
-# Columns whose deviations differ by more than this: the neighbours of a point are then told by the wider ones alone.
-_UNEQUAL = 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,18 +71,18 @@ class LabelledPoints:
         return bool(np.ptp(self.prepared.feature_scale) > 0)
 
     @property
-    def has_unequal_columns(self) -> bool:
-        """Whether columns that were left as they are differ so much in deviation that some hide the others."""
-        if self.is_scaled or self.prepared.metric != "euclidean" or not isinstance(self.prepared.points, np.ndarray):
-            return False
+    def column_spread(self) -> float:
+        """How many times the largest deviation of a column is the smallest; 1 under another metric."""
+        if self.prepared.metric != "euclidean" or not isinstance(self.prepared.points, np.ndarray):
+            return 1.0
         deviation = feature_scale(self.prepared.points, "standard", self.prepared.weights)
-        return bool(deviation.max() > _UNEQUAL * deviation.min())
+        return float(deviation.max() / deviation.min())
 
     def preparation(self) -> list[str]:
         """What was done to the rows, one sentence each; nothing where nothing was."""
         lines = []
         if self.is_scaled:
-            lines.append("Columns were divided by their standard deviations, as the estimator does.")
+            lines.append("Columns were divided by their standard deviations.")
         n_merged = int(np.sum(self.prepared.of_row >= 0)) - len(self.points)
         if n_merged:
             lines.append(f"{n_merged} repeated rows were merged: {len(self.points)} distinct points with weights.")
@@ -179,8 +177,8 @@ def _checked_labels(labels: ArrayLike, n_rows: int) -> NDArray[Any]:
         raise ValueError("labels contain NaN or infinity; mark noise with -1.")
     if names.dtype.kind == "f" and (fractions := names[names != np.round(names)]).size:
         raise ValueError(
-            f"labels hold {fractions[0]:.6g}, which is no whole number: they are measurements, not clusters; give whole "
-            "numbers or words, as labels.astype(str) makes them."
+            f"labels hold {fractions[0]:.6g}, which is no whole number: they look like measurements, not clusters. "
+            "Give whole numbers or words; labels.astype(str) makes words of them."
         )
     return names
 

@@ -72,7 +72,8 @@ class TriedCure:
     moved : list
         Names of the given clusters that it draws otherwise, of those that are not ok.
     better : bool
-        Whether much less of it lies in clusters without a valley, and some of those clusters are drawn otherwise.
+        Whether much less of it lies in clusters without a valley, some of those clusters are drawn otherwise, and it
+        parts two bodies or more.
     n_bodies : int
         Bodies that its borders part; clusters are one body where the border between them has no valley.
     offered : bool
@@ -145,9 +146,9 @@ class BiasReport:
         piece is cut out of a larger body. "sparse subset": a few sparse or isolated points are split off. "equal
         sizes": a body is cut through, and a clustering that was tried cuts along a valley instead. "overlap": a border
         runs through a dense region, but nothing that was tried finds a valley; the classes overlap, and density cannot
-        tell. "one body": there is no valley at all, neither at the given borders nor at any that was tried. "unrelated":
-        neither the neighbours of a point nor its density tell anything about its label. "too few points": not ok, but of
-        so few points that chance makes such borders, too.
+        tell. "one body": there is no valley at all, neither at the given borders nor at any that was tried.
+        "unrelated": neither the neighbours of a point nor its density tell anything about its label. "too few points":
+        not ok, but of so few points that chance makes such borders, too.
     confidence : float
         Of that verdict: of those given with 0.9, nine of ten are right (:mod:`evencut.diagnosis.confidence` says how
         that was measured).
