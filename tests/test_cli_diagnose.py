@@ -86,14 +86,34 @@ def test_html_and_json(run, moons):
         assert "<svg" in file.read()
 
 
-def test_an_overlap_is_no_bias(run):
+def test_one_body_is_no_bias_but_unrelated_labels_are_no_pass(run):
     X = np.random.default_rng(0).normal(size=(300, 2))
     np.savetxt("points.csv", X, delimiter=",")
-    write_labels("l.csv", (X[:, 0] > 0).astype(int))
+    halves = (X[:, 0] > 0).astype(int)
+    write_labels("l.csv", halves)
     code, out, _ = run("points.csv", "l.csv", "--no-header")
     assert code == 0
-    assert out.startswith("overlap: no better border is known for clusters 0, 1")
+    assert out.startswith("one body: the points have no valley, and clusters 0, 1 are parts of one body")
     assert "Nothing that was tried helps" in out
+    write_labels("l.csv", np.random.default_rng(1).permutation(halves))
+    code, out, _ = run("points.csv", "l.csv", "--no-header")
+    assert code == 1
+    assert out.startswith("unrelated: these labels have nothing to do with the points")
+
+
+def test_exit_codes_are_in_the_help(run):
+    code, out, _ = run("--help")
+    assert code == 0
+    text = " ".join(out.split())
+    assert "Exit codes: 0, no bias was found" in text
+    assert "1, the clustering is biased, or its labels are unrelated to the points; 2, a mistake" in text
+
+
+def test_measurements_as_labels_cost_one_line(run, moons):
+    write_labels("l.csv", moons[0][:, 0])
+    code, out, err = run("points.csv", "l.csv")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "no whole number" in err
 
 
 def test_the_cure_that_was_tried_is_told(run, moons):

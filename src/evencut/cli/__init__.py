@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code.
 
     Zero means done, 2 a mistake in what was given, 130 an interruption, 1 a fault of the program; or, from
-    `diagnose`, a biased clustering.
+    `diagnose`, a clustering that is biased, or unrelated to the points.
     """
     sys.exit(_run(list(sys.argv[1:] if arguments is None else arguments)))
 

@@ -1,4 +1,4 @@
-"""`evencut diagnose points.csv labels.csv`: is this clustering an artefact of density? Leaves with 0, or 1 if it is."""
+"""`evencut diagnose points.csv labels.csv`: is this clustering an artefact of density? The exit code tells, too."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from evencut.cli.errors import UserError, check_name, library_errors_are_the_use
 from evencut.cli.options import names
 from evencut.cli.outputs import check_distinct, check_writable, whole_file
 from evencut.cli.table_options import Columns, Decimal, Header, Key, Missing, Standardize, column_list, tell
+from evencut.diagnosis import UNRELATED
 from evencut.diagnosis import diagnose as diagnose_labels
 from evencut.io import MISSING, Source, read_labels, read_table
 from evencut.landmarks import open_files, sample
 
 __all__ = ["diagnose"]
 
-_BIASED = 1
+_FAILED = 1
 _SAMPLED = 20_000
 
 
@@ -51,7 +52,11 @@ def diagnose(
     standardize: Standardize = False,
     metric: Annotated[str, typer.Option(help=f"How points are compared: {names(METRICS)}")] = "euclidean",
 ) -> int:
-    """Say whether a clustering is biased by density, how, and what cures it."""
+    """Say whether a clustering is biased by density, how, and what cures it.
+
+    Exit codes: 0, no bias was found (ok, overlap, one body, or too few points to tell); 1, the clustering is biased, or
+    its labels are unrelated to the points; 2, a mistake in what was given.
+    """
     check_name("--missing", missing, MISSING)
     check_name("--metric", metric, METRICS)
     in_blocks = labels is not None and Path(labels).is_dir()
@@ -79,7 +84,7 @@ def diagnose(
     print(json.dumps(report.to_dict(), indent=2, default=str) if as_json else report)
     if html is not None:
         say(f"wrote {html}")
-    return _BIASED if report.biased else 0
+    return _FAILED if report.biased or report.verdict == UNRELATED else 0
 
 
 def _sampled(data: str, folder: str, columns: Sequence[str] | None) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -4,15 +4,29 @@ from .diagnose import DensityBiasWarning, diagnose, diagnose_fitted
 from .mapping import DensityMapping, density_mapping
 from .report import BiasReport, ClusterReport, TriedCure
 from .sweep import BandwidthSweep, SweepRow, bandwidth_sweep
-from .verdicts import BIASES, EQUAL_SIZES, MODE_ISOLATION, OK, OVERLAP, SPARSE_SUBSET, VERDICTS
+from .verdicts import (
+    BIASES,
+    EQUAL_SIZES,
+    MODE_ISOLATION,
+    OK,
+    ONE_BODY,
+    OVERLAP,
+    SPARSE_SUBSET,
+    TOO_FEW,
+    UNRELATED,
+    VERDICTS,
+)
 
 __all__ = [
     "BIASES",
     "EQUAL_SIZES",
     "MODE_ISOLATION",
     "OK",
+    "ONE_BODY",
     "OVERLAP",
     "SPARSE_SUBSET",
+    "TOO_FEW",
+    "UNRELATED",
     "VERDICTS",
     "BandwidthSweep",
     "BiasReport",

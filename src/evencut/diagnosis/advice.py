@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .chance import FEWEST_JUDGED
 from .report import ClusterReport, TriedCure, named_clusters
-from .verdicts import EQUAL_SIZES, MODE_ISOLATION, OK, OVERLAP, SPARSE_SUBSET
+from .verdicts import EQUAL_SIZES, MODE_ISOLATION, OK, ONE_BODY, OVERLAP, SPARSE_SUBSET, TOO_FEW, UNRELATED
 
 __all__ = ["advise", "model_of"]
 
@@ -27,6 +28,20 @@ _WHY = {
         "The border of {whose} runs through a dense region, and nothing that was tried finds a valley. The classes "
         "overlap there, or there are fewer bodies than clusters; density cannot tell where to cut."
     ),
+    ONE_BODY: (
+        "The border of {whose} runs through a dense region, and no valley is to be found elsewhere: the points are one "
+        "body. Any method cuts it into as many parts as it is told to."
+    ),
+}
+#: Nothing is tried against these.
+_FINAL = {
+    OK: "Nothing to cure: every border lies in a valley of the density or a gap between the points.",
+    UNRELATED: (
+        "The neighbours of a point have its label no more often than chance would have it, and no cluster is denser "
+        "than others. Check that labels and points are in the same order, and that the columns are those that were "
+        "clustered, in the same units; otherwise the labels say nothing about these points."
+    ),
+    TOO_FEW: f"Give at least {FEWEST_JUDGED} distinct points: among fewer, chance makes every kind of border.",
 }
 _UNTRIED = {
     MODE_ISOLATION: "Even the density out: use an adaptive kernel, or scale a given affinity to equal degrees.",
@@ -37,6 +52,7 @@ _HELPLESS = {
     MODE_ISOLATION: "Try fewer clusters: the body around the piece may be one.",
     SPARSE_SUBSET: "Remove the outliers before clustering, or try fewer clusters.",
     OVERLAP: "Keep the clusters if their meaning comes from elsewhere, or try fewer.",
+    ONE_BODY: "Keep the parts if you wanted parts of one body; there are no clusters.",
 }
 
 
@@ -44,8 +60,8 @@ def advise(
     verdict: str, rows: Sequence[ClusterReport], cures: Sequence[TriedCure], n_points: int
 ) -> tuple[str, str]:
     """Words and code for the verdict on a clustering of `n_points` distinct points, after these cures were tried."""
-    if verdict == OK:
-        return "Nothing to cure: every border lies in a valley of the density or a gap between the points.", ""
+    if verdict in _FINAL:
+        return _FINAL[verdict], ""
     guilty = [row for row in rows if row.verdict == verdict]
     who = f"Cluster {guilty[0].label} is" if len(guilty) == 1 else f"Each of the {named_clusters(guilty)} is"
     lines = [_WHY[verdict].format(who=who, whose=named_clusters(guilty))]
@@ -57,11 +73,10 @@ def advise(
     if offered is not None:
         return "\n".join([*lines, "The line that was tried:"]), offered.code
     if not cures:
-        lines.append(_UNTRIED.get(verdict, _HELPLESS[OVERLAP]))
-    elif any(cure.better for cure in cures):
-        lines.append("No cure is sure enough to be advised. Better borders exist: try another number of clusters.")
+        lines.append(_UNTRIED.get(verdict) or _HELPLESS[verdict])
     else:
-        lines.append(f"Nothing that was tried helps. {_HELPLESS.get(verdict, _HELPLESS[OVERLAP])}")
+        helps = "is sure to help" if any(cure.better for cure in cures) else "helps"
+        lines.append(f"Nothing that was tried {helps}. {_HELPLESS[verdict]}")
     return "\n".join(lines), ""
 
 

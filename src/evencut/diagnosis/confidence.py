@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .chance import FEWEST_JUDGED
 from .report import TriedCure
-from .verdicts import OK, OVERLAP
+from .verdicts import OK, ONE_BODY, OVERLAP, UNRELATED
 
 __all__ = ["calibrated"]
 
@@ -22,18 +23,26 @@ _OFFERED, _BETTER, _HELPLESS, _UNTRIED = 0.98, 0.93, 0.94, 0.82
 _OK = (2.39, 0.88)
 # Of overlap: offset, slope over how clearly a border has no valley, and what it adds that the cure draws it again.
 _OVERLAP, _AGAIN = (1.94, -2.09), 0.79
+# Of one body: on the tuning half of the sets, and on the tuning draws of `benchmarks/diagnosis_limits.py`.
+_ONE_BODY = 0.95
 
 
-def calibrated(verdict: str, clarity: float, cures: Sequence[TriedCure]) -> float:
+def calibrated(verdict: str, clarity: float, cures: Sequence[TriedCure], n_points: int) -> float:
     """The confidence of a verdict whose borders are so clear (0.5 to 1), after these cures were tried.
 
     Examples
     --------
-    >>> round(calibrated("ok", 1.0, []), 2)
+    >>> round(calibrated("ok", 1.0, [], 500), 2)
     0.96
     """
+    if n_points < FEWEST_JUDGED:
+        return 0.5
+    if verdict == UNRELATED:
+        return clarity
     if verdict == OK:
         return _logistic(_OK[0] + _OK[1] * clarity)
+    if verdict == ONE_BODY:
+        return _ONE_BODY
     if verdict == OVERLAP:
         again = _AGAIN if cures and not any(cure.moved for cure in cures) else 0.0
         return _logistic(_OVERLAP[0] + _OVERLAP[1] * clarity + again)

@@ -17,15 +17,28 @@ from ..affinity import DistinctPoints, condense, is_dense, limits
 from ..criteria import pose
 from ..selection import select
 from ..solvers import heaviest_first
-from .evidence import Surroundings, gather, look_around
+from .bodies import count_bodies
+from .evidence import Evidence, Surroundings, gather, look_around
 from .points import LabelledPoints
 from .report import TriedCure
-from .verdicts import BIASES, EQUAL_SIZES, OK, OVERLAP, Finding, gravest, judge, share_without_valley
+from .verdicts import (
+    BIASES,
+    EQUAL_SIZES,
+    OK,
+    ONE_BODY,
+    OVERLAP,
+    Finding,
+    gravest,
+    judge,
+    share_without_valley,
+)
 
 __all__ = ["after_trying", "try_cures"]
 
 # Less of the clustering must lie in clusters without a valley, by so much, and no more than so much may be left.
 _LESS, _LEFT = 0.3, 0.3
+# A border of a cure that is no clearer than this may have its valley by chance.
+_CLEAR = 0.7
 # Two clusters are the same where they share so much of the points that either has.
 _SAME = 0.8
 # A cluster below this share of all points, and of an average cluster, is a crumb: outliers more often than a class.
@@ -63,23 +76,30 @@ def _default_labels(table: DistinctPoints, n_clusters: int, n_jobs: int | None) 
     return heaviest_first(found.solution.labels, posed.problem.weights, centres.first_row)[centres.of_row]
 
 
-def after_trying(findings: Sequence[Finding], names: Sequence[object], cures: Sequence[TriedCure]) -> list[Finding]:
-    """The findings in the light of what was tried.
+def after_trying(
+    findings: Sequence[Finding], names: Sequence[object], cures: Sequence[TriedCure], n_bodies: int
+) -> list[Finding]:
+    """The findings on a clustering that parts so many bodies, in the light of what was tried.
 
-    Where a cure is better they stand. Where none is, a cut through a body is an overlap, for nothing better is known;
+    Where a cure is offered they stand. Where none is, a cut through a body is an overlap, for nothing better is known;
     so is any border that a cure draws again. A mode cut out of a body stays what it is, and so do a few stragglers,
-    whoever splits them off.
+    whoever splits them off. Where neither the clustering nor a cure parts two bodies, all the rest is one.
     """
-    if not cures or any(cure.better for cure in cures):
+    if any(cure.offered for cure in cures):
         return list(findings)
-    moved = set.intersection(*(set(cure.moved) for cure in cures))
-    return [
-        replace(finding, verdict=OVERLAP)
-        if finding.verdict == EQUAL_SIZES
-        or (finding.verdict in BIASES and finding.border is not None and name not in moved)
-        else finding
-        for finding, name in zip(findings, names)
-    ]
+    one_body = max([n_bodies, *(cure.n_bodies for cure in cures)]) <= 1
+    moved = set.intersection(*(set(cure.moved) for cure in cures)) if cures else set(names)
+    better = any(cure.better for cure in cures)
+
+    def told(finding: Finding, name: object) -> str:
+        if finding.verdict == OK:
+            return ONE_BODY if one_body and finding.border is not None else OK
+        stands = finding.border is None or name in moved or better
+        if finding.verdict not in BIASES or (finding.verdict != EQUAL_SIZES and stands):
+            return finding.verdict
+        return ONE_BODY if one_body else OVERLAP
+
+    return [replace(finding, verdict=told(finding, name)) for finding, name in zip(findings, names)]
 
 
 def _compared(
@@ -100,8 +120,10 @@ def _compared(
     left = share_without_valley(after, evidence.sizes)
     same = _overlap_of_clusters(old, codes, weights, n_clusters) >= _SAME
     moved = [given.names[k] for k in range(n_clusters) if before[k].verdict != OK and not same[k]]
-    better = bool(moved) and wrong - left > _LESS
-    refusal = _refusal(left, better, bool(moved), evidence.sizes / evidence.sizes.sum())
+    n_bodies = count_bodies(ground, evidence)
+    better = bool(moved) and wrong - left > _LESS and n_bodies > 1
+    unclear = any(finding.verdict == OK and finding.border and finding.confidence < _CLEAR for finding in after)
+    refusal = _refusal(left > _LEFT or unclear, better, bool(moved), _crumb(evidence, after))
     labels = None
     if len(place) == len(given.points):
         labels = np.where(given.prepared.of_row >= 0, codes[given.prepared.of_row], -1)
@@ -112,6 +134,7 @@ def _compared(
         after=left,
         moved=moved,
         better=better,
+        n_bodies=n_bodies,
         offered=not refusal,
         reason=refusal or "its borders lie in valleys",
         n_tried=len(place),
@@ -119,17 +142,22 @@ def _compared(
     )
 
 
-def _refusal(left: float, better: bool, moves: bool, shares: NDArray[np.float64]) -> str:
+def _refusal(unclear: bool, better: bool, moves: bool, crumb: float) -> str:
     """Why a cure is not offered; nothing where it is."""
     if not moves:
         return "it draws nearly the same borders"
     if not better:
         return "its borders do not lie in valleys either"
-    if left > _LEFT:
+    if unclear:
         return "some of its own borders do not lie in valleys"
-    if shares.min() < min(_CRUMB, _CRUMB_OF_AVERAGE * shares.mean()):
-        return f"it splits off {shares.min():.1%} of the points as a cluster of their own"
-    return ""
+    return f"it splits off {crumb:.1%} of the points as a cluster of their own" if crumb else ""
+
+
+def _crumb(evidence: Evidence, findings: Sequence[Finding]) -> float:
+    """Share of the smallest cluster in all points where it is a crumb, or a few stragglers; otherwise 0."""
+    shares = evidence.sizes / evidence.sizes.sum()
+    stragglers = any(findings[k].verdict != OK for k in evidence.lone)
+    return float(shares.min()) if stragglers or shares.min() < min(_CRUMB, _CRUMB_OF_AVERAGE * shares.mean()) else 0.0
 
 
 def _overlap_of_clusters(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,18 +16,22 @@ from ..kernels import KERNELS, KNN, Kernel
 from ..landmarks.blocks import RowBlocks, is_lazy, sample
 from ..landmarks.choosing import RowSample
 from .advice import advise
+from .bodies import count_bodies
+from .chance import FEWEST_JUDGED, chance_unrelated
 from .confidence import calibrated
 from .connectivity import joining_neighbors
 from .cures import after_trying, try_cures
-from .evidence import GRAPH_NEIGHBORS, Evidence, gather, look_around
+from .evidence import GRAPH_NEIGHBORS, Evidence, Surroundings, gather, look_around
 from .pictures import pictures
 from .points import LabelledPoints, fitted_points, labelled_points
-from .report import BiasReport, ClusterReport
-from .verdicts import Finding, gravest, judge
+from .report import BiasReport, ClusterReport, TriedCure
+from .verdicts import OK, TOO_FEW, UNRELATED, Finding, gravest, judge
 
 __all__ = ["DensityBiasWarning", "diagnose", "diagnose_fitted"]
 
 _FEWEST_JUDGED = 100
+# Two groups six deviations apart in one column are missed where the deviation of another is three times as large.
+_UNEQUAL = 3.0
 
 
 class DensityBiasWarning(UserWarning):
@@ -54,7 +59,8 @@ def diagnose(
     cut out of a larger body (Breiman's bias), "sparse subset" the opposite, a few sparse or isolated points, and
     "equal sizes" the cut through a body that k-means and kernels of large bandwidth make. Where borders are not ok,
     cures are tried and judged in the same way. One that is better is advised; where none is, a cut through a dense
-    region is no bias but "overlap": density cannot tell.
+    region is no bias but "overlap": density cannot tell. It is "one body" where there is no valley at all, and
+    "unrelated" where the labels have nothing to do with the points. On fewer than 20 points nothing is called biased.
 
     Parameters
     ----------
@@ -62,11 +68,13 @@ def diagnose(
         The points that were clustered. Of what is not in the memory of the CPU, only about `max_points` rows are
         looked at.
     labels : array of shape (n_samples,)
-        Their clusters: numbers or strings. The number -1 marks noise, which is left out.
+        Their clusters: whole numbers or strings. The number -1 marks noise, which is left out; the headline tells its
+        share.
     sample_weight : array of shape (n_samples,), optional
         How many rows each stands for; a weight means the same as repetition.
     scale : {"auto", "standard", None}, default="auto"
-        Division of the columns before distances are taken, as in :class:`~evencut.KernelClustering`. Repeated rows
+        Division of the columns before distances are taken, as in :class:`~evencut.KernelClustering`; where "auto"
+        leaves columns of very unequal deviations as they are, scaling them is the first cure tried. Repeated rows
         are one point with a weight; where their labels differ, it counts as the cluster of most of them. The report
         says what was done.
     kernel : str or kernel object, optional
@@ -100,8 +108,10 @@ def diagnose(
     >>> centre = np.linalg.norm(X, axis=1) < 0.5  # a dense piece of one body
     >>> diagnose(X, centre).verdict
     'mode isolation'
-    >>> diagnose(X, X[:, 0] < 0).verdict  # one body cut in two, and no valley anywhere
-    'overlap'
+    >>> diagnose(X, X[:, 0] < 0).verdict  # cut in two, and no valley anywhere
+    'one body'
+    >>> diagnose(X, rng.permutation(np.repeat([0, 1], 200))).verdict  # labels in random order
+    'unrelated'
     >>> two = np.vstack([X, X + 9])
     >>> diagnose(two, np.repeat(["left", "right"], 400)).biased
     False
@@ -112,9 +122,21 @@ def diagnose(
         if sample_weight is not None:
             raise ValueError("sample_weight needs X in memory; draw a sample of X, labels and weights first.")
         X, labels = sample(X, labels, n_samples=max_points, random_state=random_state)
-    given = labelled_points(as_rows(X), labels, sample_weight, scale, metric)
-    how: dict[str, Any] = {"kernel": kernel, "affinity": affinity, "cures": cures, "max_points": max_points}
-    return _report(given, scale, random_state=random_state, n_jobs=n_jobs, **how)
+    rows = as_rows(X)
+    given = labelled_points(rows, labels, sample_weight, scale, metric)
+    options: dict[str, Any] = {"kernel": kernel, "affinity": affinity, "cures": cures, "max_points": max_points}
+    options |= {"random_state": random_state, "n_jobs": n_jobs}
+    report = _report(given, scale, **options)
+    spread = given.column_spread
+    if not cures or scale != "auto" or report.verdict in (OK, TOO_FEW) or spread < _UNEQUAL:
+        return report
+    scaled = _report(labelled_points(rows, labels, sample_weight, "standard", metric), "standard", **options)
+    if scaled.verdict == OK or scaled.code:
+        why = f"Deviations of the columns differ by {spread:.3g} times; unscaled, the wider ones hide the others."
+        return replace(scaled, preparation=[why, *scaled.preparation])
+    tried = [*scaled.cures, *report.cures]
+    advice, code = advise(report.verdict, report.clusters, tried, report.n_distinct)
+    return replace(report, cures=tried, advice=advice, code=code)
 
 
 def diagnose_fitted(
@@ -140,9 +162,7 @@ def _report(
     drawn = _draw(len(given.points), max_points, random_state)
     around = look_around(given.points, given.prepared.weights, drawn, n_jobs)
     evidence = gather(around, given.codes, len(given.names))
-    borders_say = judge(evidence)
-    tried = try_cures(given, around, borders_say, scale) if cures else []
-    findings = after_trying(borders_say, given.names, tried)
+    findings, tried = _judged(given, around, evidence, scale, cures)
     verdict, clarity = gravest(findings, evidence.sizes)
     rows = [_row(k, given, evidence, finding) for k, finding in enumerate(findings)]
     advice, code = advise(verdict, rows, tried, len(given.points))
@@ -150,7 +170,7 @@ def _report(
     pieces = joining_neighbors(given.points[drawn], around.graph, around.indices[:, 1:], around.n_neighbors)
     return BiasReport(
         verdict=verdict,
-        confidence=calibrated(verdict, clarity, tried),
+        confidence=calibrated(verdict, clarity, tried, len(drawn)),
         clusters=rows,
         advice=advice,
         code=code,
@@ -169,6 +189,23 @@ def _report(
         dimension=around.dimension,
         pictures=pictures(given.points[drawn], evidence, findings),
     )
+
+
+def _judged(
+    given: LabelledPoints, around: Surroundings, evidence: Evidence, scale: str | None, cures: bool
+) -> tuple[list[Finding], list[TriedCure]]:
+    """A finding for each cluster, and the cures that were tried, with columns scaled so."""
+    borders_say = judge(evidence)
+    if len(around.drawn) < FEWEST_JUDGED:
+        # Of so few points every border, and every lack of one, may be chance: only gaps are told.
+        return [f if f.verdict == OK else Finding(TOO_FEW, 0.5, f.border) for f in borders_say], []
+    unrelated = chance_unrelated(around, evidence)
+    if unrelated > 0.5:
+        return [Finding(UNRELATED, unrelated, finding.border) for finding in borders_say], []
+    if not cures:
+        return borders_say, []
+    tried = try_cures(given, around, borders_say, scale)
+    return after_trying(borders_say, given.names, tried, count_bodies(around, evidence)), tried
 
 
 def _draw(n_points: int, max_points: int, random_state: int) -> NDArray[np.intp]:

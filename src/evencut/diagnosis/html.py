@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .advice import model_of
 from .borders import DEPTH
-from .verdicts import OK, OVERLAP
+from .verdicts import OK, ONE_BODY, OVERLAP, TOO_FEW
 
 if TYPE_CHECKING:
     from .report import BiasReport
@@ -80,7 +80,7 @@ _PROFILE_NOTE = (
 
 def _tone(verdict: str) -> str:
     """The class of the style in which a verdict is written."""
-    return {OK: "good", OVERLAP: "unsure"}.get(verdict, "bad")
+    return {OK: "good", OVERLAP: "unsure", ONE_BODY: "unsure", TOO_FEW: "unsure"}.get(verdict, "bad")
 
 
 def _table(report: BiasReport) -> str:

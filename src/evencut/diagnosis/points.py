@@ -9,7 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from ..affinity import METRICS, SCALES, PreparedPoints, check_distances, check_finite, coordinates, is_dense, prepare
+from ..affinity import (
+    METRICS,
+    SCALES,
+    PreparedPoints,
+    check_distances,
+    check_finite,
+    coordinates,
+    feature_scale,
+    is_dense,
+    prepare,
+)
 
 __all__ = ["LabelledPoints", "fitted_points", "labelled_points"]
 
@@ -60,11 +70,19 @@ class LabelledPoints:
         """Whether the columns were brought to one unit; a division of all by the same number is none."""
         return bool(np.ptp(self.prepared.feature_scale) > 0)
 
+    @property
+    def column_spread(self) -> float:
+        """How many times the largest deviation of a column is the smallest; 1 under another metric."""
+        if self.prepared.metric != "euclidean" or not isinstance(self.prepared.points, np.ndarray):
+            return 1.0
+        deviation = feature_scale(self.prepared.points, "standard", self.prepared.weights)
+        return float(deviation.max() / deviation.min())
+
     def preparation(self) -> list[str]:
         """What was done to the rows, one sentence each; nothing where nothing was."""
         lines = []
         if self.is_scaled:
-            lines.append("Columns were divided by their standard deviations, as the estimator does.")
+            lines.append("Columns were divided by their standard deviations.")
         n_merged = int(np.sum(self.prepared.of_row >= 0)) - len(self.points)
         if n_merged:
             lines.append(f"{n_merged} repeated rows were merged: {len(self.points)} distinct points with weights.")
@@ -157,6 +175,11 @@ def _checked_labels(labels: ArrayLike, n_rows: int) -> NDArray[Any]:
         names = np.array([str(name) if isinstance(name, str) else name for name in names])
     if names.dtype.kind == "f" and not np.isfinite(names).all():
         raise ValueError("labels contain NaN or infinity; mark noise with -1.")
+    if names.dtype.kind == "f" and (fractions := names[names != np.round(names)]).size:
+        raise ValueError(
+            f"labels hold {fractions[0]:.6g}, which is no whole number: they look like measurements, not clusters. "
+            "Give whole numbers or words; labels.astype(str) makes words of them."
+        )
     return names
 
 

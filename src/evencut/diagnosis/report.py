@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .verdicts import BIASES, OK, OVERLAP
+from .verdicts import BIASES, OK, ONE_BODY, OVERLAP, TOO_FEW, UNRELATED
 
 __all__ = ["BiasReport", "ClusterReport", "TriedCure", "named_clusters"]
 
@@ -40,7 +40,7 @@ class ClusterReport:
     neighbor : object
         The cluster across the border the verdict rests on; None where none touches it.
     verdict : str
-        "ok", "mode isolation", "sparse subset", "equal sizes" or "overlap", as in :class:`BiasReport`.
+        One of :data:`evencut.diagnosis.VERDICTS`, as in :class:`BiasReport`.
     confidence : float
         How clear its border is, from 0.5 to 1; the confidence of the report weighs all borders and the cures tried.
     """
@@ -72,7 +72,10 @@ class TriedCure:
     moved : list
         Names of the given clusters that it draws otherwise, of those that are not ok.
     better : bool
-        Whether much less of it lies in clusters without a valley, and some of those clusters are drawn otherwise.
+        Whether much less of it lies in clusters without a valley, some of those clusters are drawn otherwise, and it
+        parts two bodies or more.
+    n_bodies : int
+        Bodies that its borders part; clusters are one body where the border between them has no valley.
     offered : bool
         Whether it is advised: better, with little left, and no crumbs split off.
     reason : str
@@ -89,6 +92,7 @@ class TriedCure:
     after: float
     moved: list[Any]
     better: bool
+    n_bodies: int
     offered: bool
     reason: str
     n_tried: int
@@ -112,6 +116,10 @@ def named_clusters(rows: Sequence[ClusterReport]) -> str:
     if len(names) > _NAMED + 1:
         names[_NAMED - 1 :] = [f"{names[_NAMED - 1]} and {len(names) - _NAMED} more"]
     return ("cluster " if len(rows) == 1 else "clusters ") + ", ".join(names)
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.01 else f"{max(share, 0.001):.1%}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +146,9 @@ class BiasReport:
         piece is cut out of a larger body. "sparse subset": a few sparse or isolated points are split off. "equal
         sizes": a body is cut through, and a clustering that was tried cuts along a valley instead. "overlap": a border
         runs through a dense region, but nothing that was tried finds a valley; the classes overlap, and density cannot
-        tell.
+        tell. "one body": there is no valley at all, neither at the given borders nor at any that was tried.
+        "unrelated": neither the neighbours of a point nor its density tell anything about its label. "too few points":
+        not ok, but of so few points that chance makes such borders, too.
     confidence : float
         Of that verdict: of those given with 0.9, nine of ten are right (:mod:`evencut.diagnosis.confidence` says how
         that was measured).
@@ -193,7 +203,7 @@ class BiasReport:
 
     @property
     def biased(self) -> bool:
-        """Whether the verdict is a bias: neither ok nor overlap."""
+        """Whether the verdict is one of the three biases."""
         return self.verdict in BIASES
 
     def to_dict(self) -> dict[str, Any]:
@@ -233,12 +243,17 @@ class BiasReport:
 
     def headline(self) -> str:
         """The verdict in one line."""
-        if self.verdict == OK:
-            return "ok: no density bias found"
         where = named_clusters([row for row in self.clusters if row.verdict == self.verdict])
-        if self.verdict == OVERLAP:
-            return f"overlap: no better border is known for {where} (confidence {self.confidence:.0%})"
-        return f"biased: {self.verdict} in {where} (confidence {self.confidence:.0%})"
+        told = {
+            OK: "ok: no density bias found",
+            OVERLAP: f"overlap: no better border is known for {where}",
+            ONE_BODY: f"one body: the points have no valley, and {where} are parts of one body",
+            UNRELATED: "unrelated: these labels have nothing to do with the points",
+            TOO_FEW: f"too few points: {self.n_distinct} points are too few to judge by",
+        }.get(self.verdict, f"biased: {self.verdict} in {where}")
+        sure = "" if self.verdict in (OK, TOO_FEW) else f" (confidence {self.confidence:.0%})"
+        noise = f"; {_percent(self.n_noise / self.n_points)} of the rows are noise, left out" if self.n_noise else ""
+        return told + sure + noise
 
     def summary(self) -> list[str]:
         """The numbers of the whole, one sentence each."""

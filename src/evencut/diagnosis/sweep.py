@@ -21,6 +21,7 @@ from .verdicts import EQUAL_SIZES, MODE_ISOLATION, OK, SPARSE_SUBSET
 __all__ = ["BandwidthSweep", "SweepRow", "bandwidth_sweep"]
 
 _COLOURS = {OK: "#009e73", MODE_ISOLATION: "#d55e00", SPARSE_SUBSET: "#cc79a7", EQUAL_SIZES: "#56b4e9"}
+_UNSURE = "#8c8c8c"
 # Behind coloured bands the bars themselves are greys, darkest for the largest cluster.
 _GREYS = ("#3b4754", "#6b7885", "#98a3ae", "#bcc5cd", "#d8dee3", "#e8ecef")
 
@@ -115,7 +116,7 @@ class BandwidthSweep:
         for at, row in zip(place, self.rows):
             name = None if row.verdict in seen else row.verdict
             seen.append(row.verdict)
-            ax.axvspan(at - 0.5, at + 0.5, color=_COLOURS[row.verdict], alpha=0.45, lw=0, label=name)
+            ax.axvspan(at - 0.5, at + 0.5, color=_COLOURS.get(row.verdict, _UNSURE), alpha=0.45, lw=0, label=name)
             bottom = 0.0
             for k, share in enumerate(row.sizes / row.sizes.sum()):
                 grey = _GREYS[min(k, len(_GREYS) - 1)]

@@ -15,8 +15,8 @@ from .borders import Border
 from .evidence import Evidence, Lone
 
 __all__ = [
-    "BIASES", "EQUAL_SIZES", "MODE_ISOLATION", "OK", "OVERLAP", "SPARSE_SUBSET", "VERDICTS", "Finding", "gravest",
-    "judge", "share_without_valley", "without_valley",
+    "BIASES", "EQUAL_SIZES", "MODE_ISOLATION", "OK", "ONE_BODY", "OVERLAP", "SPARSE_SUBSET", "TOO_FEW", "UNRELATED",
+    "VERDICTS", "Finding", "gravest", "judge", "share_without_valley", "without_valley",
 ]  # fmt: skip
 
 #: Every border lies in a valley of the density, or in a gap.
@@ -29,10 +29,16 @@ SPARSE_SUBSET = "sparse subset"
 EQUAL_SIZES = "equal sizes"
 #: A border through a dense region where nothing that was tried finds a valley: density cannot tell.
 OVERLAP = "overlap"
+#: A part of one body: no border has a valley, neither a given one nor any that was tried.
+ONE_BODY = "one body"
+#: Labels that neither the neighbours of a point nor its density tell anything about.
+UNRELATED = "unrelated"
+#: Not ok, but of so few points that chance makes such borders, too.
+TOO_FEW = "too few points"
 #: The verdicts that call a clustering biased.
 BIASES = (MODE_ISOLATION, SPARSE_SUBSET, EQUAL_SIZES)
 #: What a cluster can be.
-VERDICTS = (OK, *BIASES, OVERLAP)
+VERDICTS = (OK, *BIASES, OVERLAP, ONE_BODY, UNRELATED, TOO_FEW)
 
 # A border has no valley when its score passes this; the steepness turns the distance from it into a confidence.
 _THRESHOLD, _STEEPNESS = -0.67, 5.0
@@ -73,7 +79,7 @@ def judge(evidence: Evidence) -> list[Finding]:
 
 
 def gravest(findings: Sequence[Finding], sizes: NDArray[np.floating]) -> tuple[str, float]:
-    """The verdict that touches most points, each counted by its confidence; a bias before overlap, overlap before ok.
+    """The verdict that touches most points, each counted by its confidence; a bias before overlap, ok last.
 
     A few stragglers as a cluster of their own come first: they cost the others a cluster, and so a border. The
     confidence is that of the surest cluster; of ok, that of the least sure one.
@@ -81,7 +87,7 @@ def gravest(findings: Sequence[Finding], sizes: NDArray[np.floating]) -> tuple[s
     stragglers = [f.confidence for f in findings if f.verdict == SPARSE_SUBSET and f.border is None]
     if stragglers:
         return SPARSE_SUBSET, max(stragglers)
-    for kinds in (BIASES, (OVERLAP,)):
+    for kinds in (BIASES, (OVERLAP,), (ONE_BODY,), (UNRELATED,), (TOO_FEW,)):
         weight = dict.fromkeys(kinds, 0.0)
         for finding, size in zip(findings, sizes):
             if finding.verdict in kinds:

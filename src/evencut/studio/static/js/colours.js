@@ -4,7 +4,7 @@ const LIGHT = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9",
 const DARK = ["#4ba3e3", "#ff8a4c", "#2fc79b", "#e39ac5", "#d3b13a", "#8fd0f7", "#b987d1", "#ffc04d"];
 // Cividis, made to look the same with and without colour blindness.
 const SCALE = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"];
-const VERDICTS = { ok: "#009e73", "mode isolation": "#d55e00", "sparse subset": "#cc79a7", "equal sizes": "#56b4e9", overlap: "#8c8c8c" };
+const VERDICTS = { ok: "#009e73", "mode isolation": "#d55e00", "sparse subset": "#cc79a7", "equal sizes": "#56b4e9", overlap: "#8c8c8c", "one body": "#b8860b", unrelated: "#7f3b8c", "too few points": "#8c8c8c" };
 
 export const isDark = () => document.documentElement.dataset.theme === "dark";
 
@@ -38,6 +38,8 @@ export function scaleColour(share) {
 }
 
 export const verdictColour = (verdict) => VERDICTS[verdict] ?? "#8c8c8c";
+/** The class of the style in which a verdict is written: only ok is good, and what density cannot tell is neither. */
+export const verdictTone = ({ verdict, biased }) => (verdict === "ok" ? "good" : biased || verdict === "unrelated" ? "bad" : "unsure");
 export const groundColour = () => (isDark() ? "#141b22" : "#ffffff");
 export const inkColour = () => (isDark() ? "#f2f6fa" : "#10181f");
 

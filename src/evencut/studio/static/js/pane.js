@@ -1,6 +1,6 @@
 // One of the two clusterings side by side: its plot, its sizes, what is known of it, and what can be done with it.
 
-import { byCluster, byValue, clusterColour, verdictColour } from "./colours.js";
+import { byCluster, byValue, clusterColour, verdictColour, verdictTone } from "./colours.js";
 import { methodDetail, methodTitle } from "./controls.js";
 import { Plot } from "./plot.js";
 import { count, h, percent, replace, short } from "./ui.js";
@@ -109,8 +109,7 @@ export class Pane {
     this.verdict.hidden = !report;
     if (!report) return;
     const { verdict, confidence } = report.report;
-    const good = !report.report.biased;
-    this.verdict.className = `verdict ${good ? "good" : "bad"}`;
+    this.verdict.className = `verdict ${verdictTone(report.report)}`;
     replace(this.verdict, h("span", { class: "dot" }), `${verdict === "ok" ? "no bias found" : verdict} · ${percent(confidence)}`);
     this.verdict.querySelector(".dot").style.background = verdictColour(verdict);
     this.verdict.title = report.headline;

@@ -1,6 +1,6 @@
 // A diagnosis in words and pictures: the verdict, the evidence for every cluster, and the cure.
 
-import { clusterColour, verdictColour } from "./colours.js";
+import { clusterColour, verdictColour, verdictTone } from "./colours.js";
 import { codeBlock, h, percent, s, short } from "./ui.js";
 
 const WIDE = 132;
@@ -28,7 +28,7 @@ function profile(sides, colour) {
 /** The report as an element; `apply(method)` puts the cure to work. */
 export function reportView(found, side, names, apply) {
   const { report, headline, summary, profiles, cure } = found;
-  const tone = report.biased ? "bad" : "good";
+  const tone = verdictTone(report);
   const rows = report.clusters.map((row, i) => {
     const label = Number(row.label);
     const swatch = h("i", { class: "swatch" });
