@@ -254,3 +254,9 @@ def test_the_command_answers_in_one_line(command, with_constant_row, tmp_path, c
     assert left.value.code == 2
     assert len(told) == 1 and "row 200 is constant, and has no correlation with others" in told[0]
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_one_immense_point_is_predicted():
+    X = np.full((20, 3), 1e300)
+    model = KernelClustering(1, kernel="local_scaling", random_state=0).fit(X)
+    assert np.isfinite(model.transform(X)).all()

@@ -37,6 +37,9 @@ def exact_scale(X: NDArray[np.floating], names: Sequence[Any] | None = None) -> 
     """
     size = X.dtype.itemsize
     wide, largest = _extent(X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64))
+    if wide == 0 and largest > _LARGEST[size]:
+        # All rows are one point; new ones are compared with it.
+        return float(2.0 ** (np.frexp(largest)[1] - 1))
     if _is_usual(wide, largest, size):
         return 1.0
     typical = _typical_length(X)
