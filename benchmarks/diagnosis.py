@@ -21,6 +21,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.neighbors import NearestNeighbors
 
 from benchmarks.diagnosis_cases import HELD_OUT, KINDS, OK, TUNING, cases
+from benchmarks.diagnosis_limits import report_limits
 from benchmarks.diagnosis_trust import report_sets
 from evencut import KernelKMeans, __version__, diagnose
 from evencut.diagnosis import BIASES, VERDICTS
@@ -138,7 +139,7 @@ def main() -> None:
             lines += report_part(name, *judge_part(part, options.each, seed), seed)
             print("\n".join(lines[-1 - len(KINDS) :]), flush=True)
     data_folder = Path(os.environ.get("EVENCUT_DATA", ""))
-    lines += report_sets(data_folder, options.cache) + report_labelme(data_folder) + report_time()
+    lines += report_limits() + report_sets(data_folder, options.cache) + report_labelme(data_folder) + report_time()
     text = "\n".join(lines)
     print(text)
     if options.part == "both":

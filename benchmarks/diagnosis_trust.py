@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.diagnosis_sets import FOLDERS, METHODS, clustered, labelled_sets
 from evencut import diagnose
-from evencut.diagnosis import BIASES, OK, OVERLAP
+from evencut.diagnosis import BIASES, OK, ONE_BODY, OVERLAP, UNRELATED
 
 #: A clustering agrees with the reference; is worse or better; is improved; can be improved.
 GOOD, CHANGE, BETTER, POOR, IMPROVED = 0.9, 0.05, 0.1, 0.5, 0.2
@@ -51,7 +51,7 @@ class Judged:
 
     @property
     def is_right(self) -> bool:
-        """A bias is right where the reference disagrees; ok and overlap where nothing better is known."""
+        """A bias is right where the reference disagrees; every other verdict where nothing better is known."""
         if self.is_biased:
             return self.score < GOOD
         return self.score >= GOOD or self.best - self.score < BETTER
@@ -100,8 +100,9 @@ def what_it_shows(rows: list[Judged]) -> list[str]:
 def by_method(rows: list[Judged]) -> list[str]:
     """One row a method: how good it is, what is said of it, and what following the advice does."""
     lines = [
-        "| method | mean ARI | after advice | ok | overlap | biased | good, called biased | advised | worse |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| method | mean ARI | after advice | ok | overlap | one body | unrelated | biased | good, called biased "
+        "| advised | worse |",
+        "|---" * 11 + "|",
     ]
     for method in METHODS:
         mine = [row for row in rows if row.method == method]
@@ -112,7 +113,8 @@ def by_method(rows: list[Judged]) -> list[str]:
         worse = sum(row.advised - row.score < -CHANGE for row in advised if row.advised is not None)
         lines.append(
             f"| {method} | {np.mean([row.score for row in mine]):.3f} | {after:.3f} | {count[OK]} | {count[OVERLAP]} "
-            f"| {count['biased']} | {sum(row.is_biased for row in good)} of {len(good)} | {len(advised)} | {worse} |"
+            f"| {count[ONE_BODY]} | {count[UNRELATED]} | {count['biased']} "
+            f"| {sum(row.is_biased for row in good)} of {len(good)} | {len(advised)} | {worse} |"
         )
     return [*lines, ""]
 
@@ -120,7 +122,7 @@ def by_method(rows: list[Judged]) -> list[str]:
 def calibration(rows: list[Judged]) -> list[str]:
     """How often verdicts of like confidence are right."""
     lines = ["| verdict | confidence | given | mean confidence | right |", "|---|---|---|---|---|"]
-    for name in ("biased", OK, OVERLAP, "all"):
+    for name in ("biased", OK, OVERLAP, ONE_BODY, "all"):
         kind = [r for r in rows if name == "all" or ("biased" if r.is_biased else r.verdict) == name]
         for low, high in zip(_BINS, _BINS[1:]):
             some = [row for row in kind if low <= row.confidence < high]

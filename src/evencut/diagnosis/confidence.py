@@ -22,7 +22,7 @@ _OFFERED, _BETTER, _HELPLESS, _UNTRIED = 0.98, 0.93, 0.94, 0.82
 # Of ok: offset, and slope over how clear its least clear border is.
 _OK = (2.39, 0.88)
 # Of overlap: offset, slope over how clearly a border has no valley, and what it adds that the cure draws it again.
-_OVERLAP, _AGAIN = (1.94, -2.09), 0.79
+_OVERLAP, _AGAIN = (4.54, -5.00), 0.32
 # Of one body: on the tuning half of the sets, and on the tuning draws of `benchmarks/diagnosis_limits.py`.
 _ONE_BODY = 0.95
 
