@@ -19,6 +19,11 @@ __all__ = ["condense", "sweeps_for"]
 _SWEEPS = 5
 _SWEEPS_WITHOUT_TREE = 1
 _POINTS_PER_CENTRE = 20
+# Share of the centres that are points of sparse areas, kept as they are; as many centres as the broadest neighbourhood
+# has points, fewer of which are no cluster to anybody; and points kept at most of one group.
+_SHARE_KEPT = 0.1
+_NEIGHBORHOOD = 40
+_KEPT_AT_MOST = 40
 
 
 def condense(table: DistinctPoints, n_centres: int, *, n_jobs: int | None = None) -> DistinctPoints:
@@ -45,11 +50,14 @@ def condense(table: DistinctPoints, n_centres: int, *, n_jobs: int | None = None
     points = table.points
     if len(points) <= n_centres:
         return table
+    n_kept = int(_SHARE_KEPT * n_centres)
     pilot = _evenly(len(points), _POINTS_PER_CENTRE * n_centres)
-    centres = points[pilot][_evenly(len(pilot), n_centres)].astype(points.dtype)
+    centres = points[pilot][_evenly(len(pilot), n_centres - n_kept)].astype(points.dtype)
     for _ in range(sweeps_for(points.shape[1])):
         centres = _to_the_middle(centres, points[pilot], table.weights[pilot], n_jobs)
-    nearest = NeighborSearch(centres, n_jobs=n_jobs).query(points, 1)[1][:, 0].astype(np.intp)
+    search = NeighborSearch(centres, n_jobs=n_jobs)
+    away, nearest = (found[:, 0] for found in search.query(points, 1))
+    centres, nearest = _with_sparse_points(points, centres, search, away, nearest.astype(np.intp), n_kept)
     weights = np.bincount(nearest, table.weights, len(centres)).astype(np.float64)
     used = np.flatnonzero(weights > 0)
     number = np.full(len(centres), -1, dtype=np.intp)
@@ -57,6 +65,37 @@ def condense(table: DistinctPoints, n_centres: int, *, n_jobs: int | None = None
     first = np.full(len(centres), np.iinfo(np.intp).max)
     np.minimum.at(first, nearest, table.first_row)
     return DistinctPoints(centres[used], weights[used], number[nearest][table.of_row], first[used])
+
+
+def _with_sparse_points(
+    points: NDArray[np.floating],
+    centres: NDArray[np.floating],
+    search: NeighborSearch,
+    away: NDArray[np.float64],
+    nearest: NDArray[np.intp],
+    n_kept: int,
+) -> tuple[NDArray[np.floating], NDArray[np.intp]]:
+    """The centres with `n_kept` points of the sparsest areas added, and the centre of each point.
+
+    A group apart from all others that has fewer centres than a neighbourhood is none to anyone who looks at the
+    centres alone. Its centres reach far to so many others, or, where it has none, its points to their centre.
+    """
+    reach = search.query_self(_NEIGHBORHOOD + 1)[0][:, -1]
+    np.maximum.at(reach, nearest, away)
+    # Sparsest areas first, in each the points that are farthest from their centre.
+    rank = np.argsort(np.argsort(-reach, kind="stable"))
+    few = np.cumsum(np.minimum(np.bincount(nearest, minlength=len(centres)), _KEPT_AT_MOST)[np.argsort(rank)]) <= n_kept
+    asked = np.flatnonzero(few[rank][nearest])
+    order = asked[np.lexsort((-away[asked], rank[nearest[asked]]))]
+    own = nearest[order]
+    place = np.arange(len(order)) - np.searchsorted(rank[own], rank[own])
+    kept = order[place < _KEPT_AT_MOST]
+    if not len(kept):
+        return centres, nearest
+    closer, there = (found[:, 0] for found in NeighborSearch(points[kept]).query(points[asked], 1))
+    moved = closer < away[asked]
+    nearest[asked[moved]] = len(centres) + there[moved]
+    return np.concatenate([centres, points[kept]]), nearest
 
 
 def sweeps_for(n_features: int) -> int:
