@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SCALES", "feature_scale", "scale_of_deviations"]
+__all__ = ["SCALES", "feature_scale", "sample_step", "scale_of_deviations", "usual_ranges"]
 
 #: The ways of scaling by the names the estimators take.
 SCALES = ("auto", "standard", None)
@@ -15,6 +15,12 @@ SCALES = ("auto", "standard", None)
 # Up to three columns are usually coordinates of one space; many columns with such spreads are a table of units.
 _MOST_COORDINATES = 3
 _SPREAD_OF_UNITS = 10.0
+# Values so many times farther from the median than this share of their column are slips or strays, and no part of its
+# deviation: one of them would decide on the unit of all others.
+_FAR = 100.0
+_USUAL = 0.9
+# Rows that show what is usual.
+_SAMPLE = 10_000
 
 
 def feature_scale(
@@ -26,7 +32,8 @@ def feature_scale(
     ----------
     X : ndarray of shape (n_samples, n_features)
     scale : {"auto", "standard", None}
-        `"standard"`: the standard deviation of the column (one where it is constant). `None`: one. `"auto"`:
+        `"standard"`: the standard deviation of the column (one where it is constant), values left out that are a
+        hundred times farther from the median than nine in ten. `None`: one. `"auto"`:
         as standard where there are more than 3 columns and their deviations differ by more than 10 times,
         which tells a table of different units from coordinates; one otherwise.
     weights : ndarray of shape (n_samples,), optional
@@ -63,7 +70,50 @@ def scale_of_deviations(
     return np.where(varying, deviation, 1.0)
 
 
+def usual_ranges(X: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """From where to where the values of each column are no strays, judged by a sample of evenly spaced rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> usual_ranges(np.append(np.arange(11.0), 1e9)[:, None])
+    (array([-444.5]), array([455.5]))
+    """
+    # A quarter of each: what is added up may be no float.
+    values = X[:: sample_step(len(X))].astype(np.float64) / 4
+    middle = np.median(values, axis=0)
+    offset = np.abs(values - middle)
+    usual = np.quantile(offset, _USUAL, axis=0, method="lower")
+    # Where a column has one value almost everywhere, what the others usually differ by; where nobody does, anything.
+    for column in np.flatnonzero(usual == 0):
+        others = offset[offset[:, column] > 0, column]
+        usual[column] = np.median(others) if others.size else np.inf
+    with np.errstate(over="ignore"):
+        return 4 * (middle - _FAR * usual), 4 * (middle + _FAR * usual)
+
+
+def sample_step(n_rows: int) -> int:
+    """Every so many rows are looked at.
+
+    Examples
+    --------
+    >>> sample_step(25_000)
+    3
+    """
+    return -(-n_rows // _SAMPLE)
+
+
 def _deviations(X: NDArray[np.floating], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Standard deviations of the columns, strays left out."""
+    deviation = _all_deviations(X, weights)
+    low, high = usual_ranges(X)
+    for column in np.flatnonzero((X.min(axis=0) < low) | (X.max(axis=0) > high)):
+        kept = (X[:, column] >= low[column]) & (X[:, column] <= high[column])
+        deviation[column] = _all_deviations(X[kept, column, None], None if weights is None else weights[kept])[0]
+    return deviation
+
+
+def _all_deviations(X: NDArray[np.floating], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
     """Standard deviations of the columns, also where the squares of their values would leave the range of floats."""
     largest = np.abs(X).max(axis=0).astype(np.float64)
     unit = 2.0 ** np.round(np.log2(np.where(largest > 0, largest, 1.0)).clip(-1000, 1000))

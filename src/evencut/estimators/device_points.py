@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..affinity import scale_of_deviations, spans_usual_range
 from ..affinity.distinct import near_copies
+from ..affinity.scaling import sample_step, usual_ranges
 from ..gpu.arrays import same_device
 from ..gpu.distinct import column_moments, distinct_rows, group_sums
 from ..gpu.nearest import nearest, nearest_to_points
@@ -73,9 +74,16 @@ def check_weights(sample_weight: Any, X: Tensor) -> Tensor:
 
 
 def deviations(X: Tensor, weights: Tensor) -> NDArray[np.float64]:
-    """Standard deviations of the columns; of a constant one exactly zero, also where its mean is rounded."""
+    """Standard deviations of the columns, strays left out; of a constant one exactly zero, also where its mean is
+    rounded."""
     variance = column_moments(X, weights)[1]
-    return np.sqrt(to_array(torch.where(X.amin(dim=0) == X.amax(dim=0), 0.0, variance)))
+    least, most = X.amin(dim=0), X.amax(dim=0)
+    low, high = usual_ranges(to_array(X[:: sample_step(len(X))]))
+    for column in np.flatnonzero((to_array(least) < low) | (to_array(most) > high)).tolist():
+        values = X[:, column].double()
+        kept = (values >= low[column]) & (values <= high[column])
+        variance[column] = column_moments(values[kept, None], weights[kept])[1][0]
+    return np.sqrt(to_array(torch.where(least == most, 0.0, variance)))
 
 
 def scaled(X: Tensor, feature_scale: Tensor) -> Tensor:
