@@ -19,15 +19,20 @@ __all__ = ["condense", "sweeps_for"]
 _SWEEPS = 5
 _SWEEPS_WITHOUT_TREE = 1
 _POINTS_PER_CENTRE = 20
-# Share of the centres that are points of sparse areas, kept as they are; as many centres as the broadest neighbourhood
-# has points, fewer of which are no cluster to anybody; and points kept at most of one group.
-_SHARE_KEPT = 0.1
+# A group apart with fewer centres than the broadest neighbourhood has points is no cluster to anybody. It is apart
+# where the reach to so many centres is this many times that of those it leads to.
 _NEIGHBORHOOD = 40
+_APART = 2.0
+# Points kept as they are: as a share of the centres, and at most of one centre.
+_SHARE_KEPT = 0.1
 _KEPT_AT_MOST = 40
 
 
 def condense(table: DistinctPoints, n_centres: int, *, n_jobs: int | None = None) -> DistinctPoints:
     """The points as weighted centres; the table itself where there are no more than `n_centres`.
+
+    A small group far from all others keeps points of its own beside the centres, a tenth of their number at most: it
+    would have too few centres to be seen.
 
     Centres start from points drawn evenly from the table, whose order depends on the values alone, so that the result
     does not depend on the order of the rows.
@@ -50,14 +55,19 @@ def condense(table: DistinctPoints, n_centres: int, *, n_jobs: int | None = None
     points = table.points
     if len(points) <= n_centres:
         return table
-    n_kept = int(_SHARE_KEPT * n_centres)
     pilot = _evenly(len(points), _POINTS_PER_CENTRE * n_centres)
-    centres = points[pilot][_evenly(len(pilot), n_centres - n_kept)].astype(points.dtype)
+    centres = points[pilot][_evenly(len(pilot), n_centres)].astype(points.dtype)
     for _ in range(sweeps_for(points.shape[1])):
         centres = _to_the_middle(centres, points[pilot], table.weights[pilot], n_jobs)
     search = NeighborSearch(centres, n_jobs=n_jobs)
-    away, nearest = (found[:, 0] for found in search.query(points, 1))
-    centres, nearest = _with_sparse_points(points, centres, search, away, nearest.astype(np.intp), n_kept)
+    away, nearest = (answer[:, 0] for answer in search.query(points, 1))
+    nearest = nearest.astype(np.intp)
+    kept, asked = _apart(search, away, nearest, int(_SHARE_KEPT * n_centres))
+    if len(kept):
+        closer, there = (answer[:, 0] for answer in NeighborSearch(points[kept]).query(points[asked], 1))
+        moved = closer < away[asked]
+        nearest[asked[moved]] = len(centres) + there[moved]
+        centres = np.concatenate([centres, points[kept]])
     weights = np.bincount(nearest, table.weights, len(centres)).astype(np.float64)
     used = np.flatnonzero(weights > 0)
     number = np.full(len(centres), -1, dtype=np.intp)
@@ -67,35 +77,33 @@ def condense(table: DistinctPoints, n_centres: int, *, n_jobs: int | None = None
     return DistinctPoints(centres[used], weights[used], number[nearest][table.of_row], first[used])
 
 
-def _with_sparse_points(
-    points: NDArray[np.floating],
-    centres: NDArray[np.floating],
-    search: NeighborSearch,
-    away: NDArray[np.float64],
-    nearest: NDArray[np.intp],
-    n_kept: int,
-) -> tuple[NDArray[np.floating], NDArray[np.intp]]:
-    """The centres with `n_kept` points of the sparsest areas added, and the centre of each point.
+def _apart(
+    search: NeighborSearch, away: NDArray[np.float64], nearest: NDArray[np.intp], n_kept: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Points of groups apart from all others that are kept, `n_kept` at most, and all points that share their centres.
 
-    A group apart from all others that has fewer centres than a neighbourhood is none to anyone who looks at the
-    centres alone. Its centres reach far to so many others, or, where it has none, its points to their centre.
+    Given are the distance of each point to the nearest centre, and which it is.
     """
-    reach = search.query_self(_NEIGHBORHOOD + 1)[0][:, -1]
-    np.maximum.at(reach, nearest, away)
-    # Sparsest areas first, in each the points that are farthest from their centre.
-    rank = np.argsort(np.argsort(-reach, kind="stable"))
-    few = np.cumsum(np.minimum(np.bincount(nearest, minlength=len(centres)), _KEPT_AT_MOST)[np.argsort(rank)]) <= n_kept
-    asked = np.flatnonzero(few[rank][nearest])
-    order = asked[np.lexsort((-away[asked], rank[nearest[asked]]))]
-    own = nearest[order]
-    place = np.arange(len(order)) - np.searchsorted(rank[own], rank[own])
-    kept = order[place < _KEPT_AT_MOST]
-    if not len(kept):
-        return centres, nearest
-    closer, there = (found[:, 0] for found in NeighborSearch(points[kept]).query(points[asked], 1))
-    moved = closer < away[asked]
-    nearest[asked[moved]] = len(centres) + there[moved]
-    return np.concatenate([centres, points[kept]]), nearest
+    distances, indices = search.query_self(_NEIGHBORHOOD + 1)
+    reach = np.maximum(distances[:, -1], np.finfo(float).tiny)
+    # Where a group has centres, they reach far for others; where it has none, its points reach far for a centre.
+    apart = np.maximum(_farthest(away, nearest, len(reach)) / reach, reach / np.median(reach[indices[:, 1:]], axis=1))
+    order = np.argsort(-apart, kind="stable")
+    count = np.minimum(np.bincount(nearest, minlength=len(reach)), _KEPT_AT_MOST)[order]
+    chosen = order[(apart[order] >= _APART) & (np.cumsum(count) <= n_kept)]
+    rank = np.full(len(reach), -1)
+    rank[chosen] = np.arange(len(chosen))
+    asked = np.flatnonzero(rank[nearest] >= 0)
+    # The farthest of each centre first.
+    asked = asked[np.lexsort((-away[asked], rank[nearest[asked]]))]
+    own = rank[nearest[asked]]
+    return asked[np.arange(len(own)) - np.searchsorted(own, own) < _KEPT_AT_MOST], asked
+
+
+def _farthest(away: NDArray[np.float64], nearest: NDArray[np.intp], n_centres: int) -> NDArray[np.float64]:
+    farthest = np.zeros(n_centres)
+    np.maximum.at(farthest, nearest, away)
+    return farthest
 
 
 def sweeps_for(n_features: int) -> int:

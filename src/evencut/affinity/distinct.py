@@ -2,8 +2,9 @@ r"""Repeated rows as one point with a weight: copies fill a neighbourhood and cu
 
 A row that occurs c times is one point of weight c, so neighbours are counted among distinct rows, and weights and
 repetition mean the same. Near-copies (a value written with another last digit) are found by the gap they leave in the
-distances: nearer to each other than a thousandth of the distance to anyone else. Copies are many places with a few
-points each; a few tight groups, or all rows beside one far away, leave the same gap and are clusters.
+distances: nearer to each other than a thousandth of the distance to anyone else. A few tight groups, or all rows beside
+one far away, leave the same gap and are clusters: without copies there must be many places left, none of which holds
+most of the rows.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ __all__ = ["CopySearch", "DistinctPoints", "distinct_points", "near_copies"]
 
 # Distances between copies and between points must differ so many times; copies differ by rounding or small noise.
 _GAP = 1000.0
-# So many places must be seen to have copies, as many as a neighbourhood of the default has points: merged to fewer
-# points there would be nothing left to cluster.
+# So many places must be left without copies, as many as a neighbourhood of the default has points: with fewer there
+# would be nothing to cluster.
 _PLACES = 25
+_LARGEST_SHARE = 0.5
 # Near-copies are looked for around so many random points; there are none worth merging if none shows up there.
 _SAMPLE = 500
 _LOOKED_AT = 10
@@ -171,7 +173,7 @@ class CopySearch(Protocol):
 
 def near_copies(n_points: int, search: CopySearch) -> NDArray[np.intp] | None:
     """The group of each point, where some are copies of each other but for a last digit; None where there are none."""
-    if n_points < 2 * _PLACES:
+    if n_points < _PLACES:
         return None
     rows = np.arange(0, n_points, max(1, n_points // _SAMPLE))
     near = search.around(rows, min(_LOOKED_AT, n_points - 1))
@@ -179,7 +181,7 @@ def near_copies(n_points: int, search: CopySearch) -> NDArray[np.intp] | None:
     every = -(-len(rows) // _PAIRED)
     apart = search.between(rows[::every])
     for reach in _gaps(np.concatenate([near.ravel(), apart])):
-        if _count_places(near[::every, 0], apart, reach) >= _PLACES:
+        if _leaves_places(apart, reach):
             p, q = search.within(reach, min(_MERGED_AT_ONCE, n_points))
             n_groups, group = _linked(p, q, n_points)
             return group if n_groups < n_points else None
@@ -216,14 +218,12 @@ def _gaps(distances: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.sqrt(low[wide]) * np.sqrt(high[wide])
 
 
-def _count_places(nearest: NDArray[np.float64], apart: NDArray[np.float64], reach: float) -> int:
-    """How many of some points have copies, those that are copies of each other counted once.
-
-    Given are the distances to their nearest points, and those between all pairs of them.
-    """
-    p, q = np.triu_indices(len(nearest), 1)
-    near = apart <= reach
-    return len(np.unique(_linked(p[near], q[near], len(nearest))[1][nearest <= reach]))
+def _leaves_places(apart: NDArray[np.float64], reach: float) -> bool:
+    """Whether some points, by the distances between all pairs of them, are many places at a distance of `reach`."""
+    n_points = round((1 + np.sqrt(1 + 8 * len(apart))) / 2)
+    p, q = (ends[apart <= reach] for ends in np.triu_indices(n_points, 1))
+    n_places, place = _linked(p, q, n_points)
+    return n_places >= _PLACES and np.bincount(place).max() <= max(_LARGEST_SHARE * n_points, 2)
 
 
 def _linked(p: NDArray[np.integer], q: NDArray[np.integer], n_points: int) -> tuple[int, NDArray[np.intp]]:

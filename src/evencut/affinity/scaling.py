@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SCALES", "feature_scale", "sample_step", "scale_of_deviations", "usual_ranges"]
+__all__ = ["SCALES", "are_exceptions", "feature_scale", "sample_step", "scale_of_deviations", "usual_ranges"]
 
 #: The ways of scaling by the names the estimators take.
 SCALES = ("auto", "standard", None)
@@ -15,10 +15,11 @@ SCALES = ("auto", "standard", None)
 # Up to three columns are usually coordinates of one space; many columns with such spreads are a table of units.
 _MOST_COORDINATES = 3
 _SPREAD_OF_UNITS = 10.0
-# Values so many times farther from the median than this share of their column are slips or strays, and no part of its
-# deviation: one of them would decide on the unit of all others.
+# A row with a value so many times farther from the median than this share of its column is far away, and no part of the
+# deviations: it would decide on the units of all others. Where more than this share is, they are part of the data.
 _FAR = 100.0
 _USUAL = 0.9
+_FAR_SHARE = 1e-3
 # Rows that show what is usual.
 _SAMPLE = 10_000
 
@@ -32,8 +33,8 @@ def feature_scale(
     ----------
     X : ndarray of shape (n_samples, n_features)
     scale : {"auto", "standard", None}
-        `"standard"`: the standard deviation of the column (one where it is constant), values left out that are a
-        hundred times farther from the median than nine in ten. `None`: one. `"auto"`:
+        `"standard"`: the standard deviation of the column (one where it is constant), without a row that is a
+        hundred times farther from the median than nine in ten (one, or one in a thousand). `None`: one. `"auto"`:
         as standard where there are more than 3 columns and their deviations differ by more than 10 times,
         which tells a table of different units from coordinates; one otherwise.
     weights : ndarray of shape (n_samples,), optional
@@ -71,7 +72,7 @@ def scale_of_deviations(
 
 
 def usual_ranges(X: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """From where to where the values of each column are no strays, judged by a sample of evenly spaced rows.
+    """From where to where values of each column are not far away, judged by a sample of evenly spaced rows.
 
     Examples
     --------
@@ -92,6 +93,17 @@ def usual_ranges(X: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArray[
         return 4 * (middle - _FAR * usual), 4 * (middle + _FAR * usual)
 
 
+def are_exceptions(n_far: int, n_rows: int) -> bool:
+    """Whether so many rows outside of the usual ranges are left out: one, or one in a thousand.
+
+    Examples
+    --------
+    >>> are_exceptions(1, 50), are_exceptions(3, 2000)
+    (True, False)
+    """
+    return 0 < n_far <= max(1, _FAR_SHARE * n_rows)
+
+
 def sample_step(n_rows: int) -> int:
     """Every so many rows are looked at.
 
@@ -104,13 +116,13 @@ def sample_step(n_rows: int) -> int:
 
 
 def _deviations(X: NDArray[np.floating], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Standard deviations of the columns, strays left out."""
-    deviation = _all_deviations(X, weights)
+    """Standard deviations of the columns, without a row far away."""
     low, high = usual_ranges(X)
-    for column in np.flatnonzero((X.min(axis=0) < low) | (X.max(axis=0) > high)):
-        kept = (X[:, column] >= low[column]) & (X[:, column] <= high[column])
-        deviation[column] = _all_deviations(X[kept, column, None], None if weights is None else weights[kept])[0]
-    return deviation
+    outside = np.flatnonzero((X.min(axis=0) < low) | (X.max(axis=0) > high))
+    far = ((X[:, outside] < low[outside]) | (X[:, outside] > high[outside])).any(axis=1)
+    if are_exceptions(np.count_nonzero(far), len(X)):
+        X, weights = X[~far], None if weights is None else weights[~far]
+    return _all_deviations(X, weights)
 
 
 def _all_deviations(X: NDArray[np.floating], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
