@@ -22,7 +22,7 @@ _POINTS_PER_CENTRE = 20
 # A group apart with fewer centres than the broadest neighbourhood has points is no cluster to anybody. It is apart
 # where the reach to so many centres is this many times that of those it leads to.
 _NEIGHBORHOOD = 40
-_APART = 2.0
+_APART = 3.0
 # Points kept as they are: as a share of the centres, and at most of one centre.
 _SHARE_KEPT = 0.1
 _KEPT_AT_MOST = 40
