@@ -19,10 +19,20 @@ __all__ = ["condense", "sweeps_for"]
 _SWEEPS = 5
 _SWEEPS_WITHOUT_TREE = 1
 _POINTS_PER_CENTRE = 20
+# A group apart with fewer centres than the broadest neighbourhood has points is no cluster to anybody. It is apart
+# where the reach to so many centres is this many times that of those it leads to.
+_NEIGHBORHOOD = 40
+_APART = 3.0
+# Points kept as they are: as a share of the centres, and at most of one centre.
+_SHARE_KEPT = 0.1
+_KEPT_AT_MOST = 40
 
 
 def condense(table: DistinctPoints, n_centres: int, *, n_jobs: int | None = None) -> DistinctPoints:
     """The points as weighted centres; the table itself where there are no more than `n_centres`.
+
+    A small group far from all others keeps points of its own beside the centres, a tenth of their number at most: it
+    would have too few centres to be seen.
 
     Centres start from points drawn evenly from the table, whose order depends on the values alone, so that the result
     does not depend on the order of the rows.
@@ -49,7 +59,15 @@ def condense(table: DistinctPoints, n_centres: int, *, n_jobs: int | None = None
     centres = points[pilot][_evenly(len(pilot), n_centres)].astype(points.dtype)
     for _ in range(sweeps_for(points.shape[1])):
         centres = _to_the_middle(centres, points[pilot], table.weights[pilot], n_jobs)
-    nearest = NeighborSearch(centres, n_jobs=n_jobs).query(points, 1)[1][:, 0].astype(np.intp)
+    search = NeighborSearch(centres, n_jobs=n_jobs)
+    away, nearest = (answer[:, 0] for answer in search.query(points, 1))
+    nearest = nearest.astype(np.intp)
+    kept, asked = _apart(search, away, nearest, int(_SHARE_KEPT * n_centres))
+    if len(kept):
+        closer, there = (answer[:, 0] for answer in NeighborSearch(points[kept]).query(points[asked], 1))
+        moved = closer < away[asked]
+        nearest[asked[moved]] = len(centres) + there[moved]
+        centres = np.concatenate([centres, points[kept]])
     weights = np.bincount(nearest, table.weights, len(centres)).astype(np.float64)
     used = np.flatnonzero(weights > 0)
     number = np.full(len(centres), -1, dtype=np.intp)
@@ -57,6 +75,35 @@ def condense(table: DistinctPoints, n_centres: int, *, n_jobs: int | None = None
     first = np.full(len(centres), np.iinfo(np.intp).max)
     np.minimum.at(first, nearest, table.first_row)
     return DistinctPoints(centres[used], weights[used], number[nearest][table.of_row], first[used])
+
+
+def _apart(
+    search: NeighborSearch, away: NDArray[np.float64], nearest: NDArray[np.intp], n_kept: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Points of groups apart from all others that are kept, `n_kept` at most, and all points that share their centres.
+
+    Given are the distance of each point to the nearest centre, and which it is.
+    """
+    distances, indices = search.query_self(_NEIGHBORHOOD + 1)
+    reach = np.maximum(distances[:, -1], np.finfo(float).tiny)
+    # Where a group has centres, they reach far for others; where it has none, its points reach far for a centre.
+    apart = np.maximum(_farthest(away, nearest, len(reach)) / reach, reach / np.median(reach[indices[:, 1:]], axis=1))
+    order = np.argsort(-apart, kind="stable")
+    count = np.minimum(np.bincount(nearest, minlength=len(reach)), _KEPT_AT_MOST)[order]
+    chosen = order[(apart[order] >= _APART) & (np.cumsum(count) <= n_kept)]
+    rank = np.full(len(reach), -1)
+    rank[chosen] = np.arange(len(chosen))
+    asked = np.flatnonzero(rank[nearest] >= 0)
+    # The farthest of each centre first.
+    asked = asked[np.lexsort((-away[asked], rank[nearest[asked]]))]
+    own = rank[nearest[asked]]
+    return asked[np.arange(len(own)) - np.searchsorted(own, own) < _KEPT_AT_MOST], asked
+
+
+def _farthest(away: NDArray[np.float64], nearest: NDArray[np.intp], n_centres: int) -> NDArray[np.float64]:
+    farthest = np.zeros(n_centres)
+    np.maximum.at(farthest, nearest, away)
+    return farthest
 
 
 def sweeps_for(n_features: int) -> int:

@@ -2,11 +2,14 @@ r"""Repeated rows as one point with a weight: copies fill a neighbourhood and cu
 
 A row that occurs c times is one point of weight c, so neighbours are counted among distinct rows, and weights and
 repetition mean the same. Near-copies (a value written with another last digit) are found by the gap they leave in the
-distances: nearer to each other than a thousandth of the distance to anyone else.
+distances: nearer to each other than a thousandth of the distance to anyone else. A few tight groups, or all rows beside
+one far away, leave the same gap and are clusters: without copies there must be many places left, none of which holds
+most of the rows.
 """
 
 from __future__ import annotations
 
+import hashlib
 import zlib
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -16,12 +19,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .neighbors import NeighborSearch
-from .spaces import SparsePoints
+from .spaces import GivenDistances, MetricPoints, SparsePoints, is_dense
 
 __all__ = ["CopySearch", "DistinctPoints", "distinct_points", "near_copies"]
 
 # Distances between copies and between points must differ so many times; copies differ by rounding or small noise.
 _GAP = 1000.0
+# So many places must be left without copies, as many as a neighbourhood of the default has points: with fewer there
+# would be nothing to cluster.
+_PLACES = 25
+_LARGEST_SHARE = 0.5
 # Near-copies are looked for around so many random points; there are none worth merging if none shows up there.
 _SAMPLE = 500
 _LOOKED_AT = 10
@@ -35,7 +42,7 @@ class DistinctPoints:
 
     Parameters
     ----------
-    points : ndarray of shape (n_points, n_features), or SparsePoints
+    points : ndarray of shape (n_points, n_features), or points of another kind (:mod:`evencut.affinity.spaces`)
     weights : ndarray of shape (n_points,)
         How many rows, or how much weight, each stands for.
     of_row : ndarray of shape (n_rows,)
@@ -61,11 +68,12 @@ class DistinctPoints:
 def distinct_points(X: Any, weights: NDArray[np.float64] | None = None) -> DistinctPoints:
     """The distinct rows of a table with their weights, near-copies merged.
 
-    The order of the points depends on their values alone, not on the order of the rows or on how often one occurs.
+    The order of the points depends on their values alone, not on the order of the rows or on how often one occurs;
+    that of points known by their distances is the order given.
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_features), or SparsePoints
+    X : ndarray of shape (n_rows, n_features), or points of another kind (:mod:`evencut.affinity.spaces`)
         Of sparse rows, equal ones are merged and near-copies left alone.
     weights : ndarray of shape (n_rows,), optional
         How many rows each stands for; one by default.
@@ -79,14 +87,16 @@ def distinct_points(X: Any, weights: NDArray[np.float64] | None = None) -> Disti
     """
     weights = np.ones(len(X)) if weights is None else weights
     found = _exact(X, weights)
-    group = None if isinstance(X, SparsePoints) else near_copies(len(found.points), _ArrayCopies(found.points))
+    group = None if isinstance(X, SparsePoints) else near_copies(len(found.points), _PointCopies(found.points))
     if group is None:
         return found
     n_groups = int(group.max()) + 1
     total = np.bincount(group, found.weights, n_groups).astype(np.float64)
-    sums = [np.bincount(group, found.weights * column, n_groups) for column in found.points.T]
     first = np.full(n_groups, len(X))
     np.minimum.at(first, group, found.first_row)
+    if not is_dense(X):
+        return DistinctPoints(X[first], total, group[found.of_row], first)
+    sums = [np.bincount(group, found.weights * column, n_groups) for column in found.points.T]
     middle = (np.column_stack(sums) / total[:, None]).astype(X.dtype)
     return DistinctPoints(middle, total, group[found.of_row], first)
 
@@ -95,9 +105,12 @@ def _exact(X: Any, weights: NDArray[np.float64]) -> DistinctPoints:
     """Equal rows put together, sorted by a hash of their values."""
     if isinstance(X, SparsePoints):
         return _exact_sparse(X.rows, weights)
-    _, first, of_row = np.unique(_hash(X), return_index=True, return_inverse=True)
-    if not (X[first][of_row] == X).all():
-        _, first, of_row = np.unique(X, axis=0, return_index=True, return_inverse=True)
+    if isinstance(X, GivenDistances):
+        return _exact_given(X, weights)
+    values = X.X if isinstance(X, MetricPoints) else X
+    _, first, of_row = np.unique(_hash(values), return_index=True, return_inverse=True)
+    if not (values[first][of_row] == values).all():
+        _, first, of_row = np.unique(values, axis=0, return_index=True, return_inverse=True)
     total = np.bincount(of_row.ravel(), weights).astype(np.float64)
     return DistinctPoints(X[first], total, of_row.ravel(), first)
 
@@ -119,6 +132,19 @@ def _exact_sparse(X: sparse.csr_array, weights: NDArray[np.float64]) -> Distinct
     of_row = place[same]
     total = np.bincount(of_row, weights).astype(np.float64)
     return DistinctPoints(SparsePoints(canonical[order]), total, of_row, order)
+
+
+def _exact_given(X: GivenDistances, weights: NDArray[np.float64]) -> DistinctPoints:
+    """Points at distance zero whose distances to all others are equal, put together, in the order given."""
+    first_of: dict[bytes, int] = {}
+    same = np.arange(len(X))
+    for i, row in enumerate(X.rows):
+        away = X.table[row][X.rows]
+        # Its own distance is one zero.
+        if np.count_nonzero(away) < len(X) - 1:
+            same[i] = first_of.setdefault(hashlib.blake2b((away + 0.0).tobytes(), digest_size=16).digest(), i)
+    first, of_row = np.unique(same, return_inverse=True)
+    return DistinctPoints(X[first], np.bincount(of_row, weights).astype(np.float64), of_row, first)
 
 
 def _hash(X: NDArray[np.floating]) -> NDArray[np.uint64]:
@@ -147,26 +173,24 @@ class CopySearch(Protocol):
 
 def near_copies(n_points: int, search: CopySearch) -> NDArray[np.intp] | None:
     """The group of each point, where some are copies of each other but for a last digit; None where there are none."""
-    from scipy.sparse.csgraph import connected_components
-
-    if n_points < 4:
+    if n_points < _PLACES:
         return None
     rows = np.arange(0, n_points, max(1, n_points // _SAMPLE))
     near = search.around(rows, min(_LOOKED_AT, n_points - 1))
     # Where a row has more copies than are looked at, these are met among a few random points.
-    some = rows[:: -(-len(rows) // _PAIRED)]
-    reach = _gap_below(np.concatenate([near.ravel(), search.between(some)]))
-    if reach is None:
-        return None
-    p, q = search.within(reach, min(_MERGED_AT_ONCE, n_points))
-    links = sparse.csr_array((np.ones(len(p)), (p, q)), shape=(n_points, n_points))
-    n_groups, group = connected_components(links, directed=False)
-    return group if 1 < n_groups < n_points else None
+    every = -(-len(rows) // _PAIRED)
+    apart = search.between(rows[::every])
+    for reach in _gaps(np.concatenate([near.ravel(), apart])):
+        if _leaves_places(apart, reach):
+            p, q = search.within(reach, min(_MERGED_AT_ONCE, n_points))
+            n_groups, group = _linked(p, q, n_points)
+            return group if n_groups < n_points else None
+    return None
 
 
 @dataclass(frozen=True, eq=False)
-class _ArrayCopies:
-    points: NDArray[np.floating]
+class _PointCopies:
+    points: Any
 
     def around(self, rows: NDArray[np.intp], n_near: int) -> NDArray[np.float64]:
         return NeighborSearch(self.points, method="exact").query(self.points[rows], n_near + 1)[0][:, 1:]
@@ -174,7 +198,8 @@ class _ArrayCopies:
     def between(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         from scipy.spatial.distance import pdist
 
-        return pdist(self.points[rows])
+        some = self.points[rows]
+        return pdist(some) if is_dense(some) else some.distances(some)[np.triu_indices(len(rows), 1)]
 
     def within(self, reach: float, n_near: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
         distances, indices = NeighborSearch(self.points).query_self(n_near)
@@ -182,14 +207,27 @@ class _ArrayCopies:
         return p, indices[p, place + 1]
 
 
-def _gap_below(distances: NDArray[np.float64]) -> float | None:
-    """A length between the distances of copies and those of points, where these are a thousand times larger."""
-    found = np.sort(distances[distances > 0])
-    if len(found) < 2:
-        return None
-    ratio = found[1:] / found[:-1]
-    widest = int(ratio.argmax())
-    # Copies are the rule below the gap, points above: one odd pair on either side is no pattern.
-    if ratio[widest] < _GAP or widest < 1 or len(found) - widest < 3:
-        return None
-    return float(np.sqrt(found[widest]) * np.sqrt(found[widest + 1]))
+def _gaps(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Lengths, the shortest first, that no distance is near: those above are a thousand times larger than those below.
+
+    One odd pair on either side is no pattern.
+    """
+    seen = np.sort(distances[distances > 0])
+    low, high = seen[1:-2], seen[2:-1]
+    wide = high >= _GAP * low
+    return np.sqrt(low[wide]) * np.sqrt(high[wide])
+
+
+def _leaves_places(apart: NDArray[np.float64], reach: float) -> bool:
+    """Whether some points, by the distances between all pairs of them, are many places at a distance of `reach`."""
+    n_points = round((1 + np.sqrt(1 + 8 * len(apart))) / 2)
+    p, q = (ends[apart <= reach] for ends in np.triu_indices(n_points, 1))
+    n_places, place = _linked(p, q, n_points)
+    return n_places >= _PLACES and np.bincount(place).max() <= max(_LARGEST_SHARE * n_points, 2)
+
+
+def _linked(p: NDArray[np.integer], q: NDArray[np.integer], n_points: int) -> tuple[int, NDArray[np.intp]]:
+    """How many groups links between points make of them, and the group of each."""
+    from scipy.sparse.csgraph import connected_components
+
+    return connected_components(sparse.csr_array((np.ones(len(p)), (p, q)), shape=(n_points,) * 2), directed=False)

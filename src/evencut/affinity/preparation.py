@@ -110,34 +110,34 @@ def prepare(
     """
     weights = np.ones(X.shape[0]) if weights is None else weights
     kept = np.flatnonzero(weights > 0)
-    if metric == "precomputed":
-        divisor = np.full(X.shape[1], _unit_of(X, metric, has_units, names))
-        points = points_in(_divided(X, divisor), metric)[kept]
-        return _as_they_are(points, weights, kept, divisor, metric)
     rows, counts = (X, weights) if len(kept) == X.shape[0] else (X[kept], weights[kept])
     if scale == "auto" and (metric != "euclidean" or sparse.issparse(X)):
         scale = None
     if scale is not None and sparse.issparse(X):
         raise ValueError(f"scale={scale!r} does not take sparse rows; scale them first, or leave it to 'auto'.")
-    divisor = np.ones(X.shape[1]) if scale is None else feature_scale(rows, scale, counts)
-    scaled = _divided(rows, divisor)
-    if not sparse.issparse(X) and (unit := _unit_of(scaled, metric, has_units, names)) != 1:
-        divisor = divisor * unit
+    if metric == "precomputed":
+        divisor = np.full(X.shape[1], _unit_of(X, metric, has_units, names))
+        points = points_in(_divided(X, divisor), metric)[kept]
+    else:
+        divisor = np.ones(X.shape[1]) if scale is None else feature_scale(rows, scale, counts)
         scaled = _divided(rows, divisor)
-    points = points_in(scaled, metric)
+        if not sparse.issparse(X) and (unit := _unit_of(scaled, metric, has_units, names)) != 1:
+            divisor = divisor * unit
+            scaled = _divided(rows, divisor)
+        points = points_in(scaled, metric)
     if isinstance(points, SparsePoints):
         _check_sparse_magnitude(points.rows)
-    if not merge or not (is_dense(points) or isinstance(points, SparsePoints)):
+    if not merge:
         return _as_they_are(points, weights, kept, divisor, metric)
-    found = distinct_points(points, counts)
+    distinct = distinct_points(points, counts)
     # Middles of sparse rows would be dense.
     if most is not None and is_dense(points):
-        found = condense(found, most, n_jobs=n_jobs)
-    if is_dense(points) and len(found.points) > limits.MANY_POINTS:
-        found = found.taken(near_order(found.points))
+        distinct = condense(distinct, most, n_jobs=n_jobs)
+    if is_dense(points) and len(distinct.points) > limits.MANY_POINTS:
+        distinct = distinct.taken(near_order(distinct.points))
     of_row = np.full(X.shape[0], -1, dtype=np.intp)
-    of_row[kept] = found.of_row
-    return PreparedPoints(found.points, found.weights, of_row, kept[found.first_row], divisor, metric)
+    of_row[kept] = distinct.of_row
+    return PreparedPoints(distinct.points, distinct.weights, of_row, kept[distinct.first_row], divisor, metric)
 
 
 def prepare_affinity(affinity: Any, weights: NDArray[np.float64]) -> PreparedPoints:

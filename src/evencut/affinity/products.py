@@ -1,7 +1,7 @@
 r"""Nearest points in high dimension by matrix products, block by block: the cost is that of the products.
 
 Of :math:`\|x-y\|^2 = \|x\|^2 + \|y\|^2 - 2 x^T y` only the products are computed for all pairs, in single precision and
-about the mean. A few candidates more than asked for are kept, their distances taken anew in double precision, and a
+about the middle. A few candidates more than asked for are kept, their distances taken anew in double precision, and a
 bound on the rounding tells whether any other point could have been nearer; where it could, the row is searched again
 in double precision. The result is therefore exact.
 """
@@ -22,6 +22,8 @@ __all__ = ["ONE_THREAD", "DenseProducts", "SparseProducts", "in_threads", "refin
 
 _ROWS_AT_ONCE = 256
 _COLUMNS_AT_ONCE = 4096
+# Points whose medians are the middle: it need only be among them.
+_ROWS_OF_MIDDLE = 100
 # Candidates kept beyond those asked for: rounding may swap the order of a few.
 _SPARE = 8
 _Found = tuple[NDArray[np.float64], NDArray[np.int64]]
@@ -87,8 +89,9 @@ class DenseProducts:
 
     def __init__(self, X: NDArray[np.floating]):
         self.X = X
-        # In the precision of the points: what is left after it is taken off is rounded once, as it is anyway.
-        self.centre = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
+        # In the precision of the points: what is left after it is taken off is rounded once, as it is anyway. Beside a
+        # point far away the mean is far from all, and what is left is all rounding; medians are not.
+        self.centre = np.median(X[:: -(-len(X) // _ROWS_OF_MIDDLE)], axis=0).astype(X.dtype)
         self._unit = _single_unit(float(np.maximum(X.max(axis=0) - self.centre, self.centre - X.min(axis=0)).max()))
         self._single: tuple[NDArray, NDArray] | None = None
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SCALES", "feature_scale", "scale_of_deviations"]
+__all__ = ["SCALES", "are_exceptions", "feature_scale", "sample_step", "scale_of_deviations", "usual_ranges"]
 
 #: The ways of scaling by the names the estimators take.
 SCALES = ("auto", "standard", None)
@@ -15,6 +15,13 @@ SCALES = ("auto", "standard", None)
 # Up to three columns are usually coordinates of one space; many columns with such spreads are a table of units.
 _MOST_COORDINATES = 3
 _SPREAD_OF_UNITS = 10.0
+# A row with a value so many times farther from the median than this share of its column is far away, and no part of the
+# deviations: it would decide on the units of all others. Where more than this share is, they are part of the data.
+_FAR = 100.0
+_USUAL = 0.9
+_FAR_SHARE = 1e-3
+# Rows that show what is usual.
+_SAMPLE = 10_000
 
 
 def feature_scale(
@@ -26,7 +33,8 @@ def feature_scale(
     ----------
     X : ndarray of shape (n_samples, n_features)
     scale : {"auto", "standard", None}
-        `"standard"`: the standard deviation of the column (one where it is constant). `None`: one. `"auto"`:
+        `"standard"`: the standard deviation of the column (one where it is constant), without a row that is a
+        hundred times farther from the median than nine in ten (one, or one in a thousand). `None`: one. `"auto"`:
         as standard where there are more than 3 columns and their deviations differ by more than 10 times,
         which tells a table of different units from coordinates; one otherwise.
     weights : ndarray of shape (n_samples,), optional
@@ -63,7 +71,61 @@ def scale_of_deviations(
     return np.where(varying, deviation, 1.0)
 
 
+def usual_ranges(X: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """From where to where values of each column are not far away, judged by a sample of evenly spaced rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> usual_ranges(np.append(np.arange(11.0), 1e9)[:, None])
+    (array([-444.5]), array([455.5]))
+    """
+    # A quarter of each: what is added up may be no float.
+    values = X[:: sample_step(len(X))].astype(np.float64) / 4
+    middle = np.median(values, axis=0)
+    offset = np.abs(values - middle)
+    usual = np.quantile(offset, _USUAL, axis=0, method="lower")
+    # Where a column has one value almost everywhere, what the others usually differ by; where nobody does, anything.
+    for column in np.flatnonzero(usual == 0):
+        others = offset[offset[:, column] > 0, column]
+        usual[column] = np.median(others) if others.size else np.inf
+    with np.errstate(over="ignore"):
+        return 4 * (middle - _FAR * usual), 4 * (middle + _FAR * usual)
+
+
+def are_exceptions(n_far: int, n_rows: int) -> bool:
+    """Whether so many rows outside of the usual ranges are left out: one, or one in a thousand.
+
+    Examples
+    --------
+    >>> are_exceptions(1, 50), are_exceptions(3, 2000)
+    (True, False)
+    """
+    return 0 < n_far <= max(1, _FAR_SHARE * n_rows)
+
+
+def sample_step(n_rows: int) -> int:
+    """Every so many rows are looked at.
+
+    Examples
+    --------
+    >>> sample_step(25_000)
+    3
+    """
+    return -(-n_rows // _SAMPLE)
+
+
 def _deviations(X: NDArray[np.floating], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Standard deviations of the columns, without a row far away."""
+    low, high = usual_ranges(X)
+    outside = np.flatnonzero((X.min(axis=0) < low) | (X.max(axis=0) > high))
+    far = ((X[:, outside] < low[outside]) | (X[:, outside] > high[outside])).any(axis=1)
+    if are_exceptions(np.count_nonzero(far), len(X)):
+        X, weights = X[~far], None if weights is None else weights[~far]
+    return _all_deviations(X, weights)
+
+
+def _all_deviations(X: NDArray[np.floating], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
     """Standard deviations of the columns, also where the squares of their values would leave the range of floats."""
     largest = np.abs(X).max(axis=0).astype(np.float64)
     unit = 2.0 ** np.round(np.log2(np.where(largest > 0, largest, 1.0)).clip(-1000, 1000))

@@ -31,7 +31,7 @@ class Selection:
     Parameters
     ----------
     candidates : tuple of Partition
-        Labels are those of the distinct points.
+        Labels are those of the distinct points. Those with fewer clusters than asked for come last.
     consensus : ndarray of shape (n_candidates,)
         From 0 (nobody agrees) to 1 (all are the same).
     agreements : ndarray of shape (n_candidates, n_candidates)
@@ -162,7 +162,9 @@ def agree(
     broadest = affinity_at(around, neighborhood_sizes(around.n_points, n_clusters)[-1])
     scores = leak_over_mixing(normalized_cut(broadest, around.weights), labels, n_clusters)
     standing = consensus(alike, families, VOTES, scores=scores)
-    order = np.argsort(-standing, kind="stable")
+    # A mixture may leave a component without points: it votes, but is no partition into so many clusters.
+    has_fewer = [len(np.unique(partition.labels)) < n_clusters for partition in found]
+    order = np.lexsort((-standing, has_fewer))
     confidence = float(consensus(alike[order[:1]], families, VOTES, power=1.0)[0])
     ranked = tuple(found[i] for i in order)
     return Selection(ranked, standing[order], alike[np.ix_(order, order)], confidence, numbers)

@@ -19,7 +19,7 @@ from .moves import improve_by_moves
 from .multilevel import improve_border, multilevel
 from .sampling import sample_problem, spread_labels
 from .solution import Solution
-from .starts import spectral_starts
+from .starts import fill_empty, spectral_starts
 
 __all__ = ["SOLVERS", "Effort", "Solver", "refine", "solve"]
 
@@ -125,6 +125,8 @@ def refine(
     >>> refine(pairs, np.array([0, 1, 1, 1]), 2).labels
     array([0, 0, 1, 1])
     """
+    # Whoever made the start, no cluster of it is empty, and no step empties one.
+    start = fill_empty(start, n_clusters)
     first = problem.energy(start)
     matrix = problem.matrix
     if not by_moves or (matrix.graph is None and matrix.array is None):
