@@ -61,7 +61,7 @@ def fit_tensor(estimator: Any, X: Any, y: Any, sample_weight: Any, kernel: Kerne
     from ..gpu.arrays import check_points
 
     X = check_points(X)
-    partial = check_partial(to_array(y) if is_tensor(y) else y, len(X))
+    partial = check_partial(estimator, to_array(y) if is_tensor(y) else y, len(X))
     fit = _way(estimator, X, kernel, partial)
     if fit is None:
         return _fit_array(estimator, X, y, sample_weight, kernel)
@@ -106,13 +106,15 @@ def _fit_there(estimator: Any, X: Any, prepared: Any, kernel: Kernel, partial: N
     return found
 
 
-def fit_landmark_tensor(estimator: Any, X: Any, sample_weight: Any) -> Any:
+def fit_landmark_tensor(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     """Fit the estimator of landmarks to a tensor: on a GPU, only the graph of the landmarks leaves it."""
     from ..gpu.arrays import check_points
 
     X = check_points(X)
-    if not runs_on_device(X) or sample_weight is not None or estimator.metric != "euclidean":
-        return _fit_array(estimator, X, sample_weight)
+    partial = check_partial(estimator, to_array(y) if is_tensor(y) else y, len(X))
+    plain = sample_weight is None and partial is None and estimator.metric == "euclidean"
+    if not runs_on_device(X) or not plain:
+        return _fit_array(estimator, X, y, sample_weight)
     from ..landmarks.solving import LandmarkGraph
     from .device_landmarks import attach_to_landmarks, labelled
 
