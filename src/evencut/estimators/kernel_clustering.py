@@ -236,7 +236,7 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
         if partial is None:
             posed = pose(chosen.affinity, prepared.weights, self.criterion, self.equalize)
             solution = self._solve(posed, chosen, seed)
-            labels = heaviest_first(solution.labels, posed.problem.weights, prepared.first_row)
+            labels = heaviest_first(solution.labels, posed.problem.weights)
             solution = replace(solution, labels=labels)
         else:
             posed, solution = self._steer(prepared, chosen, partial, seed)
