@@ -20,7 +20,7 @@ from .fitting import warn_of_early_stop
 from .inputs import check_n_clusters, seed_from
 from .partial_labels import check_partial
 
-__all__ = ["answer_like", "fit_landmark_tensor", "fit_tensor", "tensors_too"]
+__all__ = ["answer_like", "fit_landmark_tensor", "fit_tensor", "tensors_too", "to_graph"]
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
@@ -50,6 +50,14 @@ def answer_like(X: Any, answer: Any) -> Any:
     if isinstance(answer, np.ndarray) and answer.dtype.kind in "biuf":
         return to_tensor(answer, X)
     return answer
+
+
+def to_graph(answer: Any) -> sparse.csr_array:
+    """A sparse affinity as SciPy has it, also where it was answered as a tensor."""
+    if not is_tensor(answer):
+        return sparse.csr_array(answer)
+    parts = (answer.values(), answer.col_indices(), answer.crow_indices())
+    return sparse.csr_array(tuple(to_array(part) for part in parts), shape=tuple(answer.shape))
 
 
 def fit_tensor(estimator: Any, X: Any, y: Any, sample_weight: Any, kernel: Kernel | None) -> Any:

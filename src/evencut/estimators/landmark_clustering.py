@@ -20,11 +20,13 @@ from ..landmarks import LandmarkGraph, RowBlocks, landmark_graph, row_blocks, so
 from ..landmarks.attaching import Attachment
 from ..landmarks.blocks import is_lazy
 from ..selection import choose_number, select_number
+from ..selection.leaks import mixing_rates
 from ..solvers import SOLVERS, Solution
-from .devices import fit_landmark_tensor, tensors_too
+from .devices import fit_landmark_tensor, tensors_too, to_graph
 from .fitting import warn_of_early_stop, whole_or_nothing
 from .inputs import check_choice, check_count, check_n_jobs, check_rows, seed_from
 from .partial_labels import check_partial, labels_of_landmarks, solve_steered
+from .prediction import mean_separation
 
 __all__ = ["LandmarkClustering"]
 
@@ -237,9 +239,8 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         check_is_fitted(self)
         return 1 - self._rows(X, reset=False).gathered(self.attachment_.shares)
 
-    @tensors_too
     def score(self, X: Any, y: Any = None) -> float:
-        """How much more of the weights of rows goes to landmarks of their own cluster than chance would send there.
+        """How well the clusters are each one, and apart, as :meth:`KernelClustering.score` on the landmark graph.
 
         Parameters
         ----------
@@ -249,12 +250,18 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         Returns
         -------
         float
-            Zero for one cluster, below one; higher is better.
+            Between -1 and 1, higher is better, also between numbers of clusters.
         """
-        near = 1 - self.transform(X)
+        away = to_array(self.transform(X))
+        own, n_clusters = away.argmin(axis=1), self.n_clusters_
         labels, weights = to_array(self.landmark_labels_), to_array(self.landmark_weights_)
-        chance = np.bincount(labels, weights) / weights.sum()
-        return float(np.mean(near.max(axis=1) - chance[near.argmax(axis=1)]))
+        return mean_separation(
+            np.bincount(own, away.min(axis=1), n_clusters),
+            np.bincount(own, minlength=n_clusters).astype(np.float64),
+            np.bincount(labels, weights, n_clusters),
+            mixing_rates(to_graph(self.landmark_affinity_), labels, n_clusters),
+            len(away),
+        )
 
     @property
     def _n_features_out(self) -> int:
