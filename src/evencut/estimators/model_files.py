@@ -17,7 +17,7 @@ __all__ = ["load", "read_record", "record_bytes", "require_skops", "save"]
 
 _FORMAT = 1
 # Types of other libraries that models hold and that skops does not trust by itself.
-_ALSO_TRUSTED = ("scipy.sparse._csr.csr_array",)
+_ALSO_TRUSTED = ("numpy.dtype", "scipy.sparse._csr.csr_array")
 
 
 def save(model: Any, path: str | Path) -> None:
