@@ -501,7 +501,9 @@ def test_a_folder_that_cannot_be_written_is_named(run, tmp_path, monkeypatch):
     (tmp_path / "locked").mkdir()
     monkeypatch.setattr(Path, "unlink", refuse)
     opened = Path.open
-    monkeypatch.setattr(Path, "open", lambda self, mode="r", *rest: (refuse if "x" in mode else opened)(self, mode, *rest))
+    monkeypatch.setattr(
+        Path, "open", lambda self, mode="r", *rest: (refuse if "x" in mode else opened)(self, mode, *rest)
+    )
     answer = run("cluster", "p.csv", "-k", 2, "-o", "locked/l.csv")
     assert answer.code == 2
     assert f"nothing can be made in the folder {tmp_path / 'locked'} (Read-only file system)" in answer.err

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from evencut import KernelClustering, KernelKMeans, NormalizedCut, ProbabilisticKMeans
 from evencut.kernels import Gaussian
@@ -42,5 +42,5 @@ def test_works_as_the_last_step_of_a_pipeline_also_when_fitted_again():
 
 def test_equal_clusters_are_numbered_whatever_the_order_of_rows():
     shape = "n_clusters=8 is more than the four distinct points of this check, which is refused by name"
-    failed = {name: shape for name in ("check_sample_weights_shape", "check_sample_weights_not_overwritten")}
+    failed = dict.fromkeys(("check_sample_weights_shape", "check_sample_weights_not_overwritten"), shape)
     check_estimator(KernelKMeans(), expected_failed_checks=failed, on_skip=None)

@@ -75,9 +75,7 @@ def test_any_cells_are_a_table_or_a_plain_error(tmp_path, rows, separator):
 
 @given(st.binary(max_size=200))
 @QUICK
-@pytest.mark.parametrize(
-    "suffix", [".csv", ".csv.gz", ".csv.zst", ".jsonl", ".parquet", ".feather", ".npy", ".npz"]
-)
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".csv.zst", ".jsonl", ".parquet", ".feather", ".npy", ".npz"])
 def test_any_bytes_are_a_table_or_a_plain_error(tmp_path, suffix, content):
     path = tmp_path / f"any{suffix}"
     path.write_bytes(content)
@@ -225,11 +223,13 @@ def test_two_numbers_that_may_be_names_are_asked_for(tmp_path):
     assert read_table(path, header=False).values.shape == (3, 2)
 
 
-@pytest.mark.parametrize("first", [",0,1,2", ",x,y,z", "Unnamed: 0,x,y,z", "__index_level_0__,x,y,z", ",2019,2020,2021"])
+@pytest.mark.parametrize(
+    "first", [",0,1,2", ",x,y,z", "Unnamed: 0,x,y,z", "__index_level_0__,x,y,z", ",2019,2020,2021"]
+)
 def test_an_index_that_nobody_named_is_not_clustered_by(tmp_path, first):
     path = tmp_path / "points.csv"
     path.write_text(f"{first}\n0,1.5,2.5,3\n1,7,8,1\n2,2,2,2\n")
-    with pytest.raises(TableError, match="column 1 of 4 has no name.*columns=, such as 2-"):
+    with pytest.raises(TableError, match=r"column 1 of 4 has no name.*columns=, such as 2-"):
         read_table(path)
     assert read_table(path, columns=["2-"]).values.shape == (3, 3)
 
@@ -243,5 +243,5 @@ def test_remarks_before_the_table_are_skipped_and_told(tmp_path):
     path.write_text("#N/A,2\n3,4\n")
     assert read_table(path, missing="drop").values.tolist() == [[3, 4]]
     path.write_text("x,y\n1,2\n# the end\n")
-    with pytest.raises(TableError, match="line 3 has 1 values, but line 1 has 2; it begins with #: remarks stand before"):
+    with pytest.raises(TableError, match="line 3 has 1 values, but line 1 has 2; it begins with #"):
         read_table(path)

@@ -52,7 +52,7 @@ def test_files_of_the_command_are_loaded_unless_it_scaled(tmp_path, monkeypatch)
             main(["cluster", "p.csv", "-k", "2", "-o", "l.csv", "--save", f"{name}.skops", *more])
         assert left.value.code == 0
     assert evencut.load("plain.skops").predict(NEW).shape == (50,)
-    with pytest.raises(ValueError, match="--standardize.*evencut predict"):
+    with pytest.raises(ValueError, match=r"--standardize.*evencut predict"):
         evencut.load("scaled.skops")
 
 

@@ -400,7 +400,7 @@ def test_columns_with_gaps_and_row_numbers_are_told(tab):
     assert answer["warnings"] == [
         "column 'y' has no value in 1 of 30 rows: rows with gaps are left out",
         "column 'few' has no value in 20 of 30 rows: it is not clustered by, until it is chosen",
-        "column 'column 1' has no name in the file and is taken for row numbers: it is not clustered by, until it is chosen",
+        "column 'column 1' has no name and is taken for row numbers: it is not clustered by, until it is chosen",
     ]
 
 

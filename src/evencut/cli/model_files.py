@@ -89,6 +89,6 @@ def load_model(path: str) -> SavedModel:
         )
     except (KeyError, TypeError) as error:
         raise UserError(
-            f"{path} is not a model of evencut cluster --save ({one_line(error)}), which says how tables become numbers; "
-            "load it in Python: evencut.load(path).predict(X)."
+            f"{path} is not a model of evencut cluster --save ({one_line(error)}), which says how tables become "
+            "numbers; load it in Python: evencut.load(path).predict(X)."
         ) from error

@@ -91,8 +91,8 @@ class DeviceFit:
     def score(self, X: Tensor) -> float:
         """How well the clusters of rows are each one, and apart."""
         sums, counts = self.prediction.leaving(self.prepared.scaled(X))
-        parts = (to_array(part) for part in (sums, counts, self.prediction.weight))
-        return mean_separation(*parts, self._mixing(), len(X))
+        weight = to_array(self.prediction.weight)
+        return mean_separation(to_array(sums), to_array(counts), weight, self._mixing(), len(X))
 
     def _mixing(self) -> NDArray[np.float64]:
         """How fast each cluster mixes; of a graph on the CPU, of all pairs by products on the device."""

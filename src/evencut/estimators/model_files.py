@@ -119,8 +119,8 @@ def read_record(path: str | Path) -> dict[str, Any]:
         raise ValueError(f"{path} is not a model that evencut has saved ({one_line(error)}).") from error
     if written != _FORMAT:
         raise ValueError(
-            f"{path} is a model of format {written}, and this evencut {__version__} reads format {_FORMAT}; use evencut "
-            f"{by}, or save the model again."
+            f"{path} is a model of format {written}, and this evencut {__version__} reads format {_FORMAT}; use "
+            f"evencut {by}, or save the model again."
         )
     if by != __version__:
         warnings.warn(f"{path} was saved by evencut {by}, this is {__version__}", stacklevel=3)
@@ -134,6 +134,7 @@ def _strange(held: list[str]) -> list[str]:
 
 
 def require_skops() -> Any:
+    """The library that writes and reads the files; where it is missing, an error that says what to install."""
     try:
         import skops.io
     except ModuleNotFoundError as missing:

@@ -73,8 +73,8 @@ def refuse_partial(estimator: Any, y: Any) -> None:
     unknown = _unknown(_listed(y)[0])
     if unknown.any() and not unknown.all():
         raise ValueError(
-            f"y has no label for {unknown.sum()} of {len(unknown)} rows, but {type(estimator).__name__} cannot be steered "
-            "by partial labels; use KernelClustering or LandmarkClustering, or leave y out."
+            f"y has no label for {unknown.sum()} of {len(unknown)} rows, but {type(estimator).__name__} cannot be "
+            "steered by partial labels; use KernelClustering or LandmarkClustering, or leave y out."
         )
 
 
@@ -103,14 +103,17 @@ def _is_unknown(value: Any) -> bool:
 
 def _names(known: NDArray[Any], order: list[Any] | None, n_clusters: Any) -> NDArray[Any]:
     """The names among the labels, in their order."""
-    if order is None and (odd := next((value for value in known.tolist() if not isinstance(value, str)), None)) is not None:
+    if (
+        order is None
+        and (odd := next((value for value in known.tolist() if not isinstance(value, str)), None)) is not None
+    ):
         raise ValueError(f"y holds words and {odd!r}; give words only, or whole numbers from 0, and -1 where unknown.")
     present = set(known.tolist())
     names = sorted(present) if order is None else [name for name in order if name in present]
     if not isinstance(n_clusters, str) and len(names) > n_clusters:
         raise ValueError(
-            f"y names {len(names)} clusters ({some([str(name) for name in names])}), but n_clusters={n_clusters}; ask for "
-            f"at least {len(names)}."
+            f"y names {len(names)} clusters ({some([str(name) for name in names])}), but n_clusters={n_clusters}; "
+            f"ask for at least {len(names)}."
         )
     return np.array(names)
 
@@ -138,7 +141,7 @@ def labels_of_points(labels: NDArray[np.int64], prepared: PreparedPoints, n_clus
 def labels_of_landmarks(
     labels: NDArray[np.int64], rows: RowBlocks, graph: LandmarkGraph, n_clusters: int
 ) -> NDArray[np.int64]:
-    """The label of each landmark in use: that of most of the labelled rows it is nearest to, -1 where there are none."""
+    """The label of each landmark in use: that of most labelled rows it is nearest to, -1 where there are none."""
     _check_largest(labels, n_clusters)
     votes = rows.total(partial(graph.attachment.votes, labels=labels, n_clusters=n_clusters))[graph.used]
     return np.where(votes.any(axis=1), votes.argmax(axis=1), UNKNOWN)

@@ -204,9 +204,9 @@ class Prediction:
 
 
 def mean_separation(
-    leaving: NDArray[np.float64],
-    counts: NDArray[np.float64],
-    weight: NDArray[np.float64],
+    leaving: NDArray[Any],
+    counts: NDArray[Any],
+    weight: NDArray[Any],
     mixing: NDArray[np.float64],
     n_rows: int,
 ) -> float:

@@ -159,7 +159,7 @@ class DevicePrediction:
         return found
 
     def leaving(self, Y: Tensor) -> tuple[Tensor, Tensor]:
-        """For each cluster the shares of affinity that its new points have elsewhere, summed, and how many these are."""
+        """For each cluster the shares of affinity that its new points have elsewhere, summed, and how many they are."""
         n_clusters = len(self.weight)
         sums, counts = torch.zeros_like(self.weight), torch.zeros_like(self.weight)
         for _, links in self._linked(Y):

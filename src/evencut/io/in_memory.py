@@ -49,14 +49,14 @@ def check_columns(X: Any) -> None:
         what = str(getattr(column, "dtype", "")).lower()
         if what.startswith(("datetime", "timedelta", "duration", "date", "period", "time")):
             raise TableError(
-                f"column {name!r} holds dates or times ({what}), not numbers; leave it out, or make numbers of it, such "
-                "as days since the first."
+                f"column {name!r} holds dates or times ({what}), not numbers; leave it out, or make numbers of it, "
+                "such as days since the first."
             )
         word = next((value for value in column if isinstance(value, str) and not _is_number(value)), None)
         if word is not None:
             raise TableError(
-                f"column {name!r} holds words ({str(word)[:40]!r}), not numbers; leave it out, or make columns of 0 and "
-                "1 of it with pandas.get_dummies or sklearn.preprocessing.OneHotEncoder."
+                f"column {name!r} holds words ({str(word)[:40]!r}), not numbers; leave it out, or make columns of 0 "
+                "and 1 of it with pandas.get_dummies or sklearn.preprocessing.OneHotEncoder."
             )
 
 
@@ -72,9 +72,12 @@ def _columns(X: Any) -> Iterator[tuple[Any, Iterable[Any]]]:
             yield from ((name, X[name]) for name in names if not _is_numeric(X[name].dtype))
     elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUSMm":
         yield from enumerate(X.T)
-    elif isinstance(X, list | tuple) and X and all(isinstance(row, list | tuple) for row in X):
-        if any(isinstance(value, str) for value in chain.from_iterable(X)):
-            yield from enumerate(zip(*X))
+    elif _is_nested(X) and any(isinstance(value, str) for value in chain.from_iterable(X)):
+        yield from enumerate(zip(*X))
+
+
+def _is_nested(X: Any) -> bool:
+    return isinstance(X, list | tuple) and bool(X) and all(isinstance(row, list | tuple) for row in X)
 
 
 def _is_numeric(kind: Any) -> bool:

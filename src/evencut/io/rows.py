@@ -213,7 +213,11 @@ def _even(rows: Iterator[_Row], width: int, first_line: int, name: str) -> Itera
             remark = str(cells[0]).lstrip().startswith("#")
             raise TableError(
                 f"{name}, line {line} has {len(cells)} values, but line {first_line} has {width}; "
-                + ("it begins with #: remarks stand before the table only." if remark else "every line must have the same number.")
+                + (
+                    "it begins with #: remarks stand before the table only."
+                    if remark
+                    else "every line must have the same number."
+                )
             )
         yield line, cells
 

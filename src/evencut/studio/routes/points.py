@@ -109,8 +109,10 @@ def _default_columns(table: Table) -> tuple[list[str], list[str]]:
     Columns with gaps are taken as long as half of the rows stay complete, those with the fewest first.
     """
     numbers = [column for column in table.columns if column.is_number]
-    named = [c for c in numbers if c.name.lower() not in _NOT_FEATURES and c.name not in table.row_numbers] or numbers[:1]
-    complete, taken = np.ones(table.n_rows, dtype=bool), set()
+    named = [c for c in numbers if c.name.lower() not in _NOT_FEATURES and c.name not in table.row_numbers] or numbers[
+        :1
+    ]
+    complete, taken = np.ones(table.n_rows, dtype=bool), set[str]()
     for column in sorted(named, key=lambda one: one.missing):
         both = complete & np.isfinite(column.values)
         if 2 * both.sum() >= table.n_rows or not taken:
@@ -123,7 +125,7 @@ def _default_columns(table: Table) -> tuple[list[str], list[str]]:
         if column.missing
     ]
     told += [
-        f"column {name!r} has no name in the file and is taken for row numbers: it is not clustered by, until it is chosen"
+        f"column {name!r} has no name and is taken for row numbers: it is not clustered by, until it is chosen"
         for name in table.row_numbers
     ]
     return [column.name for column in named if column.name in taken][:_MOST_DEFAULT_COLUMNS], told
