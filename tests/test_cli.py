@@ -484,3 +484,27 @@ def read_to_the_end(descriptor):
             os.close(descriptor)
             return shown.decode()
         shown += piece
+
+
+def test_a_missing_option_names_the_help_of_its_command(run):
+    Path("p.csv").write_text("x,y\n1,2\n3,4\n")
+    said = run("cluster", "p.csv", "-o", "l.csv").err
+    assert "Missing option" in said and "(evencut cluster --help shows the options)" in said
+    assert "(evencut --help shows the options)" in run("clutser").err
+
+
+def test_a_folder_that_cannot_be_written_is_named(run, tmp_path, monkeypatch):
+    def refuse(self, *arguments, **options):
+        raise OSError(30, "Read-only file system", str(self))
+
+    Path("p.csv").write_text("x,y\n1,2\n3,4\n")
+    (tmp_path / "locked").mkdir()
+    monkeypatch.setattr(Path, "unlink", refuse)
+    opened = Path.open
+    monkeypatch.setattr(
+        Path, "open", lambda self, mode="r", *rest: (refuse if "x" in mode else opened)(self, mode, *rest)
+    )
+    answer = run("cluster", "p.csv", "-k", 2, "-o", "locked/l.csv")
+    assert answer.code == 2
+    assert f"nothing can be made in the folder {tmp_path / 'locked'} (Read-only file system)" in answer.err
+    assert ".part" not in answer.err

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 
+import evencut
 from evencut import KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut
 from evencut.datasets import make_clumped_moons
 from evencut.kernels import KNN, Gaussian
@@ -48,18 +50,55 @@ def test_a_point_far_from_all_is_where_its_nearest_is():
     assert model.score(immense) == 0
 
 
-def test_the_score_is_modularity_and_knows_the_better_kernel():
+def test_the_score_holds_leaks_against_cuts_inside():
     model = NormalizedCut(2, kernel=KNN(10), random_state=0).fit(X)
     A = KNN(10).affinity(X).toarray()
     degree = A.sum(axis=1)
-    assert model.score(X) == pytest.approx(1 - 0.5, abs=0.02)
-    assert NormalizedCut(1, kernel=KNN(10)).fit(X).score(X) == pytest.approx(0)
+    chance = np.array([degree[model.labels_ == k].sum() for k in range(2)]) / degree.sum()
+    rows, own = KNN(10).extend(X)(X).toarray(), model.predict(X)
+    away = np.array([row[model.labels_ != k].sum() / row.sum() for row, k in zip(rows, own)])
+    expected = np.empty(300)
+    for k in range(2):
+        inside = A[np.ix_(model.labels_ == k, model.labels_ == k)]
+        walk = inside / np.sqrt(np.multiply.outer(inside.sum(axis=1), inside.sum(axis=1)))
+        cut = np.sqrt(1 - np.linalg.eigvalsh(walk)[-2])
+        leak = away[own == k].mean() / (1 - chance[k])
+        expected[own == k] = (cut - leak) / (cut + leak + 0.02)
+    assert model.score(X) == pytest.approx(expected.mean(), abs=1e-3)
     wrong = NormalizedCut(2, kernel=Gaussian(2.0), random_state=0).fit(X)
     assert wrong.score(X) < model.score(X)
-    chance = np.array([degree[model.labels_ == k].sum() for k in range(2)]) / degree.sum()
-    rows = KNN(10).extend(X)(X).toarray()
-    own = np.array([row[model.labels_ == k].sum() / row.sum() for row, k in zip(rows, model.predict(X))])
-    assert model.score(X) == pytest.approx(np.mean(own - chance[model.predict(X)]))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelClustering(random_state=0),
+        NormalizedCut(kernel=KNN(10), random_state=0),
+        KernelKMeans(kernel=KNN(10), random_state=0),
+        LandmarkClustering(n_landmarks=60, random_state=0),
+    ],
+    ids=["default", "normalised cut", "kernel k-means", "landmarks"],
+)
+def test_a_grid_search_over_the_number_of_clusters_does_not_take_the_largest(model):
+    right = 0
+    for draw, n_blobs in enumerate((2, 3, 4, 3)):
+        places = np.array([[0, 0], [8, 0], [0, 8], [8, 8]])[:n_blobs]
+        blobs, _ = make_blobs(180, centers=places, random_state=20 + draw)
+        search = GridSearchCV(model, {"n_clusters": [1, 2, 3, 4, 5, 6, 8]}, cv=KFold(3, shuffle=True, random_state=0))
+        right += search.fit(blobs).best_params_["n_clusters"] == n_blobs
+    assert right >= 3
+
+
+def test_one_body_scores_best_as_one_cluster(rng):
+    body = rng.normal(size=(300, 2))
+    scores = [NormalizedCut(k, kernel=KNN(10), random_state=0).fit(body).score(body) for k in (1, 2, 3, 6)]
+    assert np.argmax(scores) == 0
+
+
+def test_a_saved_model_scores_the_same(tmp_path):
+    model = KernelClustering(2, random_state=0).fit(X)
+    evencut.save(model, tmp_path / "m.skops")
+    assert evencut.load(tmp_path / "m.skops").score(X) == pytest.approx(model.score(X))
 
 
 def test_a_grid_search_finds_a_kernel_that_holds():
@@ -93,7 +132,6 @@ def test_landmarks_give_distances_and_a_score_too():
     assert distances.shape == (300, 2)
     np.testing.assert_allclose(distances.sum(axis=1), 1)
     np.testing.assert_array_equal(distances.argmin(axis=1), model.predict(X))
-    assert 0.4 < model.score(X) < 0.6
-    assert LandmarkClustering(1, n_landmarks=60, random_state=0).fit(X).score(X) == pytest.approx(0)
+    assert LandmarkClustering(8, n_landmarks=60, random_state=0).fit(X).score(X) < model.score(X)
     search = GridSearchCV(LandmarkClustering(2, random_state=0), {"n_landmarks": [5, 60]}, cv=3).fit(X)
     assert search.best_params_ == {"n_landmarks": 60}

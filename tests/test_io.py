@@ -75,9 +75,7 @@ def test_any_cells_are_a_table_or_a_plain_error(tmp_path, rows, separator):
 
 @given(st.binary(max_size=200))
 @QUICK
-@pytest.mark.parametrize(
-    "suffix", [".csv", ".csv.gz", ".csv.zst", ".jsonl", ".parquet", ".feather", ".npy", ".npz"]
-)
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".csv.zst", ".jsonl", ".parquet", ".feather", ".npy", ".npz"])
 def test_any_bytes_are_a_table_or_a_plain_error(tmp_path, suffix, content):
     path = tmp_path / f"any{suffix}"
     path.write_bytes(content)
@@ -187,3 +185,63 @@ def test_the_same_file_twice_costs_nothing_to_the_file(tmp_path):
     before = path.stat().st_mtime_ns
     read_table(path)
     assert path.stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "n_rows"),
+    [
+        ("country,2019,2020,2021\nChad,1.5,2,3\nPeru,2.5,4,4\nChad,1,2,3\nPeru,2,2,2\n", ["2019", "2020", "2021"], 4),
+        ("country,2019,2020\nChad,1,2\nPeru,2,4\nChad,1,2\nPeru,2,2\n", ["2019", "2020"], 4),
+        ("0,1,2\n1.5,2.5,3\n7,8,1\n", ["0", "1", "2"], 2),
+        ("0;1;2\n1,5;2,5;3\n7;8;1\n", ["0", "1", "2"], 2),
+    ],
+)
+def test_numbers_that_name_columns_are_a_header_and_it_is_told(tmp_path, text, names, n_rows):
+    path = tmp_path / "points.csv"
+    path.write_text(text)
+    table = read_table(path)
+    assert [name for name in table.columns if "=" not in name] == names
+    assert len(table.values) == n_rows
+    assert any("is taken for the names of the columns; header=False" in notice for notice in table.notices)
+    if "country" not in text:
+        assert len(read_table(path, header=False).values) == n_rows + 1
+
+
+def test_first_points_are_no_header(tmp_path):
+    path = tmp_path / "points.csv"
+    for text in ("1,2,3\n7,8,1\n", "0,1,2\n0,1,2\n", "0.0,1.0,2.0\n5,5,5\n", "0,2,1\n5,5,5\n", "0\n1\n"):
+        path.write_text(text)
+        assert len(read_table(path).values) == 2, text
+
+
+def test_two_numbers_that_may_be_names_are_asked_for(tmp_path):
+    path = tmp_path / "points.csv"
+    path.write_text("0,1\n1.5,2.5\n7,8\n")
+    with pytest.raises(TableError, match=r"line 1 \(0, 1\) may name the columns.*header=True or header=False"):
+        read_table(path)
+    assert read_table(path, header=True).values.shape == (2, 2)
+    assert read_table(path, header=False).values.shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    "first", [",0,1,2", ",x,y,z", "Unnamed: 0,x,y,z", "__index_level_0__,x,y,z", ",2019,2020,2021"]
+)
+def test_an_index_that_nobody_named_is_not_clustered_by(tmp_path, first):
+    path = tmp_path / "points.csv"
+    path.write_text(f"{first}\n0,1.5,2.5,3\n1,7,8,1\n2,2,2,2\n")
+    with pytest.raises(TableError, match=r"column 1 of 4 has no name.*columns=, such as 2-"):
+        read_table(path)
+    assert read_table(path, columns=["2-"]).values.shape == (3, 3)
+
+
+def test_remarks_before_the_table_are_skipped_and_told(tmp_path):
+    path = tmp_path / "points.csv"
+    path.write_text("# made by hand\n#\nx,y\n1,2\n3,4\n")
+    table = read_table(path)
+    assert table.columns == ["x", "y"]
+    assert table.notices == (f"line 1 to 2 of {path}: remarks (#), skipped",)
+    path.write_text("#N/A,2\n3,4\n")
+    assert read_table(path, missing="drop").values.tolist() == [[3, 4]]
+    path.write_text("x,y\n1,2\n# the end\n")
+    with pytest.raises(TableError, match="line 3 has 1 values, but line 1 has 2; it begins with #"):
+        read_table(path)

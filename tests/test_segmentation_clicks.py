@@ -397,3 +397,14 @@ def test_a_folder_keeps_runs_apart_and_names_photos_that_fail(run, photos, tmp_p
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
     assert "already holds letter.txt" in run("segment-folder", "prompts.csv", "--photos", "photos", "-o", "mine").err
+
+
+def test_one_pixel_cannot_be_object_and_background():
+    image = np.zeros((20, 20, 3))
+    image[5:15, 5:15] = 1.0
+    clicks = [(9, 9, "object"), (1, 1, "background"), (9.4, 9.7, "background")]
+    with pytest.raises(ValueError, match=r"the pixel \(9, 9\) is clicked as object and as background"):
+        segment(image, clicks=clicks)
+    result = segment(image, clicks=clicks[:2])
+    with pytest.raises(ValueError, match=r"the pixel \(3, 3\) is clicked as object and as background"):
+        result.refine(clicks=[(3, 3, "object"), (3, 3, "background")])

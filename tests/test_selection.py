@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 import evencut.affinity.limits
-from evencut import KernelClustering
+from evencut import KernelClustering, KernelKMeans
 from evencut.affinity import feature_scale, kneighbors
 from evencut.criteria import normalized_cut
 from evencut.datasets import make_rings
@@ -480,3 +480,21 @@ def test_pieces_are_joined_by_their_nearest_points_in_any_dimension(rng):
     assert len(plane.distance) >= 11
     assert set(zip(*np.sort(plane[:2], axis=0))) == set(zip(*np.sort(space[:2], axis=0)))
     np.testing.assert_allclose(np.sort(plane.distance), np.sort(space.distance))
+
+
+def test_a_selection_prints_in_a_few_words():
+    X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in (0, 9)])
+    for model in (KernelClustering("auto", random_state=0), KernelClustering("auto", kernel="knn", random_state=0)):
+        told = repr(model.fit(X).selection_)
+        assert len(told) < 300
+        assert told.startswith("Selection(") and "numbers of clusters, best first: 2" in told
+
+
+@pytest.mark.parametrize("deviation", [5e-3, 0.2])
+def test_a_candidate_of_fewer_clusters_is_none(deviation):
+    """A mixture of three Gaussians on two groups leaves one empty: neither two clusters nor a division by zero."""
+    for draw in range(5):
+        rng = np.random.default_rng(draw)
+        X = np.repeat([[0, 0], [10, 0]], 100, axis=0) + deviation * rng.normal(size=(200, 2))
+        for model in (KernelClustering(3, random_state=0), KernelKMeans(3, random_state=0)):
+            assert len(np.unique(model.fit(X).labels_)) == model.n_clusters_ == model.transform(X).shape[1] == 3

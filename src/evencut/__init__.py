@@ -13,6 +13,8 @@ if TYPE_CHECKING:
         LandmarkClustering,
         NormalizedCut,
         ProbabilisticKMeans,
+        load,
+        save,
     )
 
 __version__ = "0.3.0.dev0"
@@ -26,6 +28,8 @@ __all__ = [
     "__version__",
     "bandwidth_sweep",
     "diagnose",
+    "load",
+    "save",
 ]
 
 

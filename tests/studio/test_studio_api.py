@@ -388,3 +388,25 @@ def test_the_description_for_scripts_names_every_resource(studio):
         paths = client.get("/api/openapi.json").json()["paths"]
     for known in ("/api/sessions", "/api/sessions/{session}/sweep", "/api/sessions/{session}/photo/prompts"):
         assert known in paths
+
+
+def test_columns_with_gaps_and_row_numbers_are_told(tab):
+    rng = np.random.default_rng(0)
+    y, sparse = rng.normal(size=30), rng.normal(size=30)
+    y[3], sparse[:20] = np.nan, np.nan
+    data = csv_of({"": np.arange(30), "x": rng.normal(size=30), "y": y, "few": sparse})
+    answer = tab.upload("/points/upload", data, "p.csv").json()
+    assert answer["chosen"] == ["x", "y"]
+    assert answer["warnings"] == [
+        "column 'y' has no value in 1 of 30 rows: rows with gaps are left out",
+        "column 'few' has no value in 20 of 30 rows: it is not clustered by, until it is chosen",
+        "column 'column 1' has no name and is taken for row numbers: it is not clustered by, until it is chosen",
+    ]
+
+
+def test_numbers_that_name_columns_and_remarks_are_told(tab):
+    rows = "".join(f"{i % 7}.5,{i % 5},{i % 3}\n" for i in range(30))
+    answer = tab.upload("/points/upload", f"# made by hand\n2019,2020,2021\n{rows}".encode(), "p.csv").json()
+    assert answer["n_rows"] == 30 and answer["chosen"] == ["2019", "2020", "2021"]
+    assert any("(2019, 2020, 2021) is taken for the names" in one for one in answer["warnings"])
+    assert any("begin with #" in one for one in answer["warnings"])

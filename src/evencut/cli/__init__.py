@@ -122,7 +122,8 @@ def _abandon_output() -> None:
 def _report(error: Exception) -> int:
     # Typer's own errors are told by what they offer: it brings its own copy of click in some versions.
     if hasattr(error, "format_message"):
-        say(f"error: {one_line(ValueError(error.format_message()))} (evencut --help shows the options)")
+        command = getattr(getattr(error, "ctx", None), "command_path", "evencut")
+        say(f"error: {one_line(ValueError(error.format_message()))} ({command} --help shows the options)")
         return _USER_ERROR
     if type(error).__name__ == "Abort":
         say("interrupted")

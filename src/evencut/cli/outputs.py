@@ -30,9 +30,14 @@ def check_writable(path: str | Path) -> None:
     try:
         trial.open("xb").close()
     except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}; choose another place.") from error
+        raise UserError(
+            f"cannot write {path}: nothing can be made in the folder {target.parent} ({error.strerror or error}); "
+            "choose another place, or ask for the right to write there."
+        ) from error
     finally:
-        trial.unlink(missing_ok=True)
+        # In a read-only folder nothing can be removed either, not even what is not there.
+        with suppress(OSError):
+            trial.unlink()
 
 
 def make_folder(out: str) -> Path:

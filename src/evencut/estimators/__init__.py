@@ -4,6 +4,7 @@ from .dominant_sets import DominantSets, dominant_set, is_maximal_clique
 from .kernel_clustering import KernelClustering
 from .kernel_kmeans import KernelKMeans
 from .landmark_clustering import LandmarkClustering
+from .model_files import load, save
 from .normalized_cut import NormalizedCut
 from .probabilistic_kmeans import ProbabilisticKMeans
 
@@ -16,4 +17,6 @@ __all__ = [
     "ProbabilisticKMeans",
     "dominant_set",
     "is_maximal_clique",
+    "load",
+    "save",
 ]

@@ -52,12 +52,17 @@ class ClusterSpaceMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     @tensors_too
     def score(self, X: Any, y: Any = None) -> float:
-        r"""How much more of the affinity of points stays inside their clusters than chance would keep there.
+        r"""How well the clusters are each one, and apart: comparable between kernels and between numbers of clusters.
 
-        .. math:: \frac1n \sum_p \left(\frac{(M S_k)_p}{\sum_j (M S_j)_p} - \frac{w(S_k)}{\sum_j w(S_j)}\right),
-                  \qquad k = \text{the cluster of } p
+        .. math:: \frac1n \sum_p \frac{c_k - \ell_k}{c_k + \ell_k + 2\delta}, \qquad k = \text{the cluster of } p
 
-        It is zero for one cluster, below one, and higher is better, also between kernels and numbers of clusters.
+        with the leak :math:`\ell_k`, the share of the affinity of the points of cluster k that goes elsewhere, over the
+        share that chance would send there. It is held against :math:`c_k = \sqrt{1 - \lambda_k}`, of the order of the
+        leak that the best cut through the fitted cluster would have (Cheeger), with :math:`\lambda_k` the second
+        eigenvalue of the random walk inside; :math:`\delta = 0.01`. Too many clusters leak as any cut would, too few
+        could be cut at little cost. It is near 1 for clusters that are one and apart, near 0 where there is no
+        difference, and above -1. Where the number of clusters is all that is asked for, `n_clusters="auto"` asks more
+        witnesses.
 
         Parameters
         ----------
@@ -74,10 +79,10 @@ class ClusterSpaceMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         >>> from evencut import KernelKMeans
         >>> X = [[0.0], [0.1], [3.0], [3.1]]
         >>> round(KernelKMeans(2, kernel="gaussian", random_state=0).fit(X).score(X), 2)
-        0.43
+        0.87
         """
         prediction, X = self._ready(X)
-        return prediction.cohesion(X)
+        return prediction.separation(X, getattr(self, "_affinity", None))
 
     @tensors_too
     def predict_margin(self, X: Any) -> NDArray[np.float64]:

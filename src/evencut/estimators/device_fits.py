@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ..affinity import as_affinity
@@ -24,11 +27,12 @@ from ..gpu.problem import pose as pose_all_pairs
 from ..gpu.sums import KernelSums
 from ..gpu.tensors import to_array, to_tensor
 from ..kernels import KNN, AdaptiveGaussian, Gaussian, Kernel, LocalScaling, SharedNeighbors
+from ..selection.leaks import mixing_rate, mixing_rates
 from ..solvers import heaviest_first, solve
 from .device_landmarks import bandwidths
 from .device_points import DevicePoints
 from .fitting import step
-from .prediction import summary
+from .prediction import mean_separation, summary
 
 __all__ = ["DeviceFit", "condensed", "fit_by_graph", "fit_by_pairs"]
 
@@ -85,8 +89,27 @@ class DeviceFit:
         return self.prediction.distances(self.prepared.scaled(X))
 
     def score(self, X: Tensor) -> float:
-        """How much more of the affinity of rows stays inside their clusters than chance would keep there."""
-        return self.prediction.cohesion(self.prepared.scaled(X))
+        """How well the clusters of rows are each one, and apart."""
+        sums, counts = self.prediction.leaving(self.prepared.scaled(X))
+        weight = to_array(self.prediction.weight)
+        return mean_separation(to_array(sums), to_array(counts), weight, self._mixing(), len(X))
+
+    def _mixing(self) -> NDArray[np.float64]:
+        """How fast each cluster mixes; of a graph on the CPU, of all pairs by products on the device."""
+        scale, n_clusters = self.weights * self.scale, len(self.prediction.weight)
+        if isinstance(self.affinity, Graph):
+            affinity = as_affinity(self.affinity.to_scipy()).rescaled(to_array(scale))
+            return mixing_rates(affinity, to_array(self.labels), n_clusters)
+        rates = []
+        for k in range(n_clusters):
+            members = (self.labels == k).nonzero()[:, 0]
+            inside, own = self.affinity.part(members, members), scale[members]
+            rates.append(mixing_rate(len(members), partial(_product, inside, own)))
+        return np.array(rates)
+
+
+def _product(sums: KernelSums, scale: Tensor, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    return to_array(scale * sums(scale * to_tensor(vector, scale)))
 
 
 def condensed(prepared: DevicePoints, n_centres: int) -> DevicePoints:

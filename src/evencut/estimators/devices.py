@@ -20,7 +20,7 @@ from .fitting import warn_of_early_stop
 from .inputs import check_n_clusters, seed_from
 from .partial_labels import check_partial
 
-__all__ = ["answer_like", "fit_landmark_tensor", "fit_tensor", "tensors_too"]
+__all__ = ["answer_like", "fit_landmark_tensor", "fit_tensor", "tensors_too", "to_graph"]
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
@@ -52,6 +52,14 @@ def answer_like(X: Any, answer: Any) -> Any:
     return answer
 
 
+def to_graph(answer: Any) -> sparse.csr_array:
+    """A sparse affinity as SciPy has it, also where it was answered as a tensor."""
+    if not is_tensor(answer):
+        return sparse.csr_array(answer)
+    parts = (answer.values(), answer.col_indices(), answer.crow_indices())
+    return sparse.csr_array(tuple(to_array(part) for part in parts), shape=tuple(answer.shape))
+
+
 def fit_tensor(estimator: Any, X: Any, y: Any, sample_weight: Any, kernel: Kernel | None) -> Any:
     """Fit an estimator of a kernel to a tensor.
 
@@ -61,7 +69,7 @@ def fit_tensor(estimator: Any, X: Any, y: Any, sample_weight: Any, kernel: Kerne
     from ..gpu.arrays import check_points
 
     X = check_points(X)
-    partial = check_partial(to_array(y) if is_tensor(y) else y, len(X))
+    partial = check_partial(estimator, to_array(y) if is_tensor(y) else y, len(X))
     fit = _way(estimator, X, kernel, partial)
     if fit is None:
         return _fit_array(estimator, X, y, sample_weight, kernel)
@@ -106,13 +114,15 @@ def _fit_there(estimator: Any, X: Any, prepared: Any, kernel: Kernel, partial: N
     return found
 
 
-def fit_landmark_tensor(estimator: Any, X: Any, sample_weight: Any) -> Any:
+def fit_landmark_tensor(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     """Fit the estimator of landmarks to a tensor: on a GPU, only the graph of the landmarks leaves it."""
     from ..gpu.arrays import check_points
 
     X = check_points(X)
-    if not runs_on_device(X) or sample_weight is not None or estimator.metric != "euclidean":
-        return _fit_array(estimator, X, sample_weight)
+    partial = check_partial(estimator, to_array(y) if is_tensor(y) else y, len(X))
+    plain = sample_weight is None and partial is None and estimator.metric == "euclidean"
+    if not runs_on_device(X) or not plain:
+        return _fit_array(estimator, X, y, sample_weight)
     from ..landmarks.solving import LandmarkGraph
     from .device_landmarks import attach_to_landmarks, labelled
 

@@ -23,6 +23,7 @@ from ..diagnosis import MODE_ISOLATION, DensityBiasWarning, diagnose
 from ..kernels import Kernel, affinity_of
 from .fitting import whole_or_nothing
 from .inputs import check_metric, check_points, check_space, kernel_from, tags_of_inputs
+from .partial_labels import refuse_partial
 
 __all__ = ["DominantSets", "dominant_set", "is_maximal_clique"]
 
@@ -210,13 +211,14 @@ class DominantSets(ClusterMixin, BaseEstimator):
         ----------
         X : array of shape (n_samples, n_features), or affinity of shape (n_samples, n_samples)
             Points; or, with `kernel="precomputed"`, a dense or sparse affinity.
-        y : ignored
+        y : complete labels are ignored, partial ones refused
 
         Returns
         -------
         self
         """
         kernel = self._check_parameters()
+        refuse_partial(self, y)
         given = kernel.is_pairwise
         rows = check_points(self, X, given, self.metric, reset=True, dtype=np.float64)
         points = rows if given else prepare(rows, **self._how_prepared(kernel)).points
@@ -241,6 +243,10 @@ class DominantSets(ClusterMixin, BaseEstimator):
         self.labels_ = labels
         self._warn(sets, points, given)
         return self
+
+    def fit_predict(self, X: ArrayLike, y: Any = None) -> NDArray[np.int64]:
+        """Peel the dominant sets and return their labels; parameters as in :meth:`fit`."""
+        return self.fit(X, y).labels_
 
     def _how_prepared(self, kernel: Kernel) -> dict[str, Any]:
         """Every row is a point as it is; only immense or tiny values are rescaled."""

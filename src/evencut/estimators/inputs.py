@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from ..affinity import METRICS, SparsePoints, check_distances, check_finite, is_dense
-from ..io import as_rows
+from ..io import named_rows
 from ..kernels import KERNELS, Kernel
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "check_n_clusters",
     "check_n_jobs",
     "check_points",
+    "check_rows",
     "check_space",
     "is_pairwise",
     "kernel_from",
@@ -78,15 +79,27 @@ def check_points(
 ) -> Any:
     """What a user gives as X as an array, or a sparse matrix where it may be one; square distances are checked."""
     refuse_dask(X, type(estimator).__name__)
-    X = validate_data(
+    X = check_rows(
         estimator,
-        check_finite(as_rows(X)),
+        check_finite(X),
         reset=reset,
         accept_sparse=_accepted_sparse(pairwise, metric),
         dtype=list(dtype) if isinstance(dtype, tuple) else dtype,
         ensure_min_samples=2 if reset else 1,
     )
     return check_distances(X) if reset and metric == "precomputed" else X
+
+
+def check_rows(estimator: Any, X: Any, *, reset: bool, **checks: Any) -> Any:
+    """A table of any kind as an array, its columns those that were fitted: every X of every estimator comes in here.
+
+    `checks` go on to :func:`sklearn.utils.check_array`.
+    """
+    rows, header = named_rows(X)
+    if header is None:
+        return validate_data(estimator, rows, reset=reset, **checks)
+    validate_data(estimator, header, reset=reset, skip_check_array=True)
+    return check_array(rows, estimator=estimator, input_name="X", **checks)
 
 
 def tags_of_inputs(tags: Tags, kernel: Any, metric: str) -> Tags:

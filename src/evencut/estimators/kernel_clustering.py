@@ -34,7 +34,7 @@ from .inputs import (
     seed_from,
     tags_of_inputs,
 )
-from .partial_labels import check_partial, emphasis, labels_of_points, steer
+from .partial_labels import check_partial, labels_of_points, solve_steered
 from .prediction import Prediction
 
 __all__ = ["KernelClustering"]
@@ -134,6 +134,8 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
         Energies of the start that won, before and after each sweep; they never rise.
     n_iter_ : int
         Sweeps of the start that won.
+    classes_ : ndarray
+        The names of clusters 0, 1, ... of `labels_`; only where the partial labels are names.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only where the columns have names.
@@ -197,9 +199,10 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
             Points; or, with `kernel="precomputed"`, a dense or sparse affinity; or, with `metric="precomputed"`,
             distances. Sparse rows stay sparse. With a torch tensor, labels and other attributes are tensors on its
             device.
-        y : array of int of shape (n_samples,), optional
-            Partial labels: the clusters, from 0, of rows where they are known, and -1 elsewhere. Labelled rows keep
-            their label, and steer the rest. A `y` without any -1 is ignored, as scikit-learn's clusterers do.
+        y : array or column of shape (n_samples,), optional
+            Partial labels: whole numbers from 0 or names, where the cluster is known, and -1, NaN, None or the missing
+            value of pandas elsewhere. Labelled rows keep their label, and steer the rest. Names are numbered in their
+            order, see `classes_`. A `y` without any gap is ignored, as scikit-learn's clusterers do.
         sample_weight : array of shape (n_samples,), optional
             How many points each point stands for.
 
@@ -214,7 +217,7 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
 
     def _fit_array(self, X: Any, y: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> KernelClustering:
         X = self._check_points(X, kernel, reset=True)
-        partial = check_partial(y, X.shape[0])
+        partial = check_partial(self, y, X.shape[0])
         prepared = self._prepare(X, sample_weight, kernel)
         solution = self._fit_prepared(prepared, kernel, partial)
         warn_of_early_stop(solution, self.max_iter)
@@ -233,7 +236,7 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
         if partial is None:
             posed = pose(chosen.affinity, prepared.weights, self.criterion, self.equalize)
             solution = self._solve(posed, chosen, seed)
-            labels = heaviest_first(solution.labels, posed.problem.weights, prepared.first_row)
+            labels = heaviest_first(solution.labels, posed.problem.weights)
             solution = replace(solution, labels=labels)
         else:
             posed, solution = self._steer(prepared, chosen, partial, seed)
@@ -304,10 +307,11 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
     ) -> tuple[PosedProblem, Solution]:
         """The problem in which labelled points count more, and its solution with these held."""
         held = labels_of_points(partial, prepared, chosen.n_clusters)
-        weights = prepared.weights * emphasis(held, prepared.weights, chosen.n_clusters)
-        posed = pose(chosen.affinity, weights, self.criterion, self.equalize)
-        start = chosen.start or self._solve(posed, chosen, seed)
-        return posed, steer(posed.problem, start.labels, held, chosen.n_clusters, self.max_iter, seed)
+        start = None if chosen.start is None else chosen.start.labels
+        how = {name: getattr(self, name) for name in ("criterion", "equalize", "solver", "n_init", "max_iter")}
+        return solve_steered(
+            chosen.affinity, prepared.weights, held, chosen.n_clusters, seed=seed, start=start, **how
+        )
 
     def _label_rows(
         self, left_out: Any, prepared: PreparedPoints, solution: Solution, partial: NDArray[np.int64] | None

@@ -15,16 +15,18 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from ..affinity import SCALES, SparsePoints, as_affinity
 from ..criteria import CRITERIA, EQUALIZATIONS
 from ..gpu.tensors import is_tensor, to_array
-from ..io import as_rows
 from ..kernels import SharedNeighbors
 from ..landmarks import LandmarkGraph, RowBlocks, landmark_graph, row_blocks, solve_landmarks, usual_landmarks
 from ..landmarks.attaching import Attachment
 from ..landmarks.blocks import is_lazy
 from ..selection import choose_number, select_number
+from ..selection.leaks import mixing_rates
 from ..solvers import SOLVERS, Solution
-from .devices import fit_landmark_tensor, tensors_too
+from .devices import fit_landmark_tensor, tensors_too, to_graph
 from .fitting import warn_of_early_stop, whole_or_nothing
-from .inputs import check_choice, check_count, check_n_jobs, seed_from
+from .inputs import check_choice, check_count, check_n_jobs, check_rows, seed_from
+from .partial_labels import check_partial, labels_of_landmarks, solve_steered
+from .prediction import mean_separation
 
 __all__ = ["LandmarkClustering"]
 
@@ -98,6 +100,8 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         Sweeps of refinement on the landmark graph.
     feature_scale_ : ndarray of shape (n_features,)
         What each column was divided by.
+    classes_ : ndarray
+        The names of clusters 0, 1, ...; only where the partial labels are names.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only where the columns have names.
@@ -165,7 +169,9 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             Rows of numbers. Sparse rows of more than 1000 columns stay sparse, as do their landmarks; narrower ones are
             made dense a slice at a time. With a torch tensor, labels and other attributes are tensors on its device; on
             a GPU, landmarks are chosen and attached there.
-        y : ignored
+        y : array or column of shape (n_samples,), optional
+            Partial labels, as in :meth:`KernelClustering.fit`; not for Dask. The landmark nearest to a labelled row
+            takes its label and keeps it, and so does the row.
         sample_weight : array of shape (n_samples,), optional
             How many rows each stands for in the landmark graph; not for Dask. A row of weight zero is left out of the
             fit and labelled as a new one. Sums are exact for whole numbers; others are rounded to multiples of a power
@@ -177,19 +183,28 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """
         self._check_parameters()
         if is_tensor(X):
-            return fit_landmark_tensor(self, X, sample_weight)
-        return self._fit_array(X, sample_weight)
+            return fit_landmark_tensor(self, X, y, sample_weight)
+        return self._fit_array(X, y, sample_weight)
 
-    def _fit_array(self, X: Any, sample_weight: ArrayLike | None) -> LandmarkClustering:
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Any:
+        """Cluster the rows and return their labels; parameters as in :meth:`fit`."""
+        return self.fit(X, y, sample_weight=sample_weight).labels_
+
+    def _fit_array(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> LandmarkClustering:
         rows = self._rows(X, reset=True)
+        partial = check_partial(self, y, rows.n_rows)
+        if partial is not None and is_lazy(X):
+            raise TypeError("partial labels do not go with a Dask collection; pass an array, a memory map or files.")
         seed = seed_from(self.random_state)
         graph = self._choose_landmarks(rows, seed, sparse.issparse(X), *_whole_masses(sample_weight, X, rows))
         self._check_found(len(graph.attachment.landmarks))
-        warn_of_early_stop(self._solve(graph, seed, graph.labelled), self.max_iter)
+        warn_of_early_stop(self._solve(graph, seed, graph.labelled, rows, partial), self.max_iter)
         if is_lazy(X):
             self.labels_ = self._lazy_labels(rows)
         elif not isinstance(X, RowBlocks):
             self.labels_ = rows.filled(self.attachment_.predict)
+            if partial is not None:
+                self.labels_[partial >= 0] = partial[partial >= 0]
         return self
 
     @tensors_too
@@ -224,9 +239,8 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         check_is_fitted(self)
         return 1 - self._rows(X, reset=False).gathered(self.attachment_.shares)
 
-    @tensors_too
     def score(self, X: Any, y: Any = None) -> float:
-        """How much more of the weights of rows goes to landmarks of their own cluster than chance would send there.
+        """How well the clusters are each one, and apart, as :meth:`KernelClustering.score` on the landmark graph.
 
         Parameters
         ----------
@@ -236,12 +250,18 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         Returns
         -------
         float
-            Zero for one cluster, below one; higher is better.
+            Between -1 and 1, higher is better, also between numbers of clusters.
         """
-        near = 1 - self.transform(X)
+        away = to_array(self.transform(X))
+        own, n_clusters = away.argmin(axis=1), self.n_clusters_
         labels, weights = to_array(self.landmark_labels_), to_array(self.landmark_weights_)
-        chance = np.bincount(labels, weights) / weights.sum()
-        return float(np.mean(near.max(axis=1) - chance[near.argmax(axis=1)]))
+        return mean_separation(
+            np.bincount(own, away.min(axis=1), n_clusters),
+            np.bincount(own, minlength=n_clusters).astype(np.float64),
+            np.bincount(labels, weights, n_clusters),
+            mixing_rates(to_graph(self.landmark_affinity_), labels, n_clusters),
+            len(away),
+        )
 
     @property
     def _n_features_out(self) -> int:
@@ -275,7 +295,14 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
                 f"landmarks; ask for at most {n_found} clusters."
             )
 
-    def _solve(self, graph: LandmarkGraph, seed: int, labelled: Callable[[NDArray[np.int64]], Any]) -> Solution:
+    def _solve(
+        self,
+        graph: LandmarkGraph,
+        seed: int,
+        labelled: Callable[[NDArray[np.int64]], Any],
+        rows: RowBlocks | None = None,
+        partial: NDArray[np.int64] | None = None,
+    ) -> Solution:
         """Cluster the landmarks and keep what labels a row: `labelled` makes it of the clusters of landmarks in use."""
         seed = seed_from(seed)
         weights = graph.weights
@@ -285,9 +312,25 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         if isinstance(n_clusters, str):
             affinity = graph.used_affinity
             n_clusters = choose_number(select_number(affinity, np.ones(affinity.shape[0]), seed).numbers)
+            n_clusters = n_clusters if partial is None else max(n_clusters, int(partial.max()) + 1)
         how = {name: getattr(self, name) for name in ("criterion", "equalize", "solver", "n_init", "max_iter")}
-        solution = solve_landmarks(graph, n_clusters, seed=seed, **how)
-        attachment = labelled(solution.labels)
+        if partial is None or rows is None:
+            solution = solve_landmarks(graph, n_clusters, seed=seed, **how)
+        else:
+            held = labels_of_landmarks(partial, rows, graph, n_clusters)
+            solution = solve_steered(graph.used_affinity, np.ones(len(held)), held, n_clusters, seed=seed, **how)[1]
+        self._record(graph, weights, n_clusters, solution, labelled(solution.labels))
+        return solution
+
+    def _record(
+        self,
+        graph: LandmarkGraph,
+        weights: NDArray[np.float64],
+        n_clusters: int,
+        solution: Solution,
+        attachment: Any,
+    ) -> None:
+        """Keep what the fit has found, and what labels a row."""
         self.attachment_ = attachment
         self._device = None if isinstance(attachment, Attachment) else attachment
         self.feature_scale_ = attachment.feature_scale
@@ -299,7 +342,6 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.landmark_affinity_ = graph.affinity
         self.energy_ = solution.energy
         self.n_iter_ = solution.n_iter
-        return solution
 
     def _graph_of_points(self, graph: LandmarkGraph) -> LandmarkGraph:
         """The kernel's graph where every distinct row is a landmark: rows that hang on one landmark link none."""
@@ -326,9 +368,9 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             rows: RowBlocks = dask_blocks(X, count=count)
             validate_data(self, X._meta if hasattr(X, "columns") else X, reset=reset, skip_check_array=True)
             return rows
-        X = validate_data(
+        X = check_rows(
             self,
-            as_rows(X),
+            X,
             reset=reset,
             accept_sparse="csr",
             dtype="numeric",

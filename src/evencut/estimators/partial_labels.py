@@ -6,18 +6,29 @@ them; then free points move as in every other fit, and labelled ones stay where 
 
 from __future__ import annotations
 
+from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from ..affinity import Affinity, PreparedPoints
-from ..criteria import RatioProblem
-from ..solvers import Solution
+from ..affinity import Affinity, AffinityLike, PreparedPoints
+from ..criteria import PosedProblem, RatioProblem, pose
+from ..io.errors import some
+from ..landmarks import LandmarkGraph, RowBlocks
+from ..solvers import Solution, solve
 from ..solvers.moves import improve_by_moves
 
-__all__ = ["UNKNOWN", "check_partial", "emphasis", "labels_of_points", "steer"]
+__all__ = [
+    "UNKNOWN",
+    "check_partial",
+    "labels_of_landmarks",
+    "labels_of_points",
+    "refuse_partial",
+    "solve_steered",
+]
 
 #: What stands for a label that is not known.
 UNKNOWN = -1
@@ -29,35 +40,133 @@ _STEPS = 60
 _GO_ON = 0.95
 
 
-def check_partial(y: Any, n_rows: int) -> NDArray[np.int64] | None:
-    """Partial labels as whole numbers; None where there are none, or where no label is missing.
+def check_partial(estimator: Any, y: Any, n_rows: int) -> NDArray[np.int64] | None:
+    """Partial labels as numbers of clusters, -1 where unknown; None where there are none, or where none is missing.
 
-    Complete labels say nothing about how to cluster: scikit-learn hands them to every estimator, for scoring.
+    Unknown are -1, NaN, None and the missing values of pandas. Names are numbered in their order (categories in
+    theirs), and kept as `classes_` of the estimator. Complete labels say nothing about what to find: scikit-learn
+    hands them to every estimator, for scoring.
     """
     if y is None:
         return None
-    labels = np.asarray(y)
-    if labels.shape != (n_rows,):
-        raise ValueError(f"y has shape {labels.shape}; give one label for each of {n_rows} rows, -1 where unknown.")
-    if labels.dtype.kind not in "iub" or not (labels == UNKNOWN).any() or (labels == UNKNOWN).all():
+    given, order = _listed(y)
+    if given.shape != (n_rows,):
+        raise ValueError(f"y has shape {given.shape}; give one label for each of {n_rows} rows, -1 where unknown.")
+    unknown = _unknown(given)
+    if not unknown.any() or unknown.all():
         return None
-    if labels.min() < UNKNOWN:
-        raise ValueError(f"y holds {labels.min()}; labels are whole numbers from 0, and -1 where unknown.")
-    return labels.astype(np.int64)
+    labels = np.full(n_rows, UNKNOWN, dtype=np.int64)
+    known = given[~unknown]
+    if any(isinstance(value, str) for value in known.tolist()) or order is not None:
+        estimator.classes_ = _names(known, order, estimator.n_clusters)
+        number = {name: place for place, name in enumerate(estimator.classes_.tolist())}
+        labels[~unknown] = [number[name] for name in known.tolist()]
+    else:
+        labels[~unknown] = _numbers(known)
+    return labels
+
+
+def refuse_partial(estimator: Any, y: Any) -> None:
+    """Raise for partial labels where nothing can be done with them; complete labels are ignored."""
+    if y is None:
+        return
+    unknown = _unknown(_listed(y)[0])
+    if unknown.any() and not unknown.all():
+        raise ValueError(
+            f"y has no label for {unknown.sum()} of {len(unknown)} rows, but {type(estimator).__name__} cannot be "
+            "steered by partial labels; use KernelClustering or LandmarkClustering, or leave y out."
+        )
+
+
+def _listed(y: Any) -> tuple[NDArray[Any], list[Any] | None]:
+    """Labels as an array, and their order where they are categories of pandas."""
+    categorical = y if hasattr(y, "categories") else getattr(y, "cat", None)
+    order = getattr(categorical, "categories", None)
+    return np.asarray(y), None if order is None else list(order)
+
+
+def _unknown(given: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where a label is not known."""
+    if given.dtype.kind in "iub":
+        return given == UNKNOWN
+    if given.dtype.kind == "f":
+        return np.isnan(given) | (given == UNKNOWN)
+    return np.array([_is_unknown(value) for value in given.ravel().tolist()], dtype=bool).reshape(given.shape)
+
+
+def _is_unknown(value: Any) -> bool:
+    # The missing values of pandas answer no comparison, and are told by their type.
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, Real) and (value != value or value == UNKNOWN)
+
+
+def _names(known: NDArray[Any], order: list[Any] | None, n_clusters: Any) -> NDArray[Any]:
+    """The names among the labels, in their order."""
+    if (
+        order is None
+        and (odd := next((value for value in known.tolist() if not isinstance(value, str)), None)) is not None
+    ):
+        raise ValueError(f"y holds words and {odd!r}; give words only, or whole numbers from 0, and -1 where unknown.")
+    present = set(known.tolist())
+    names = sorted(present) if order is None else [name for name in order if name in present]
+    if not isinstance(n_clusters, str) and len(names) > n_clusters:
+        raise ValueError(
+            f"y names {len(names)} clusters ({some([str(name) for name in names])}), but n_clusters={n_clusters}; "
+            f"ask for at least {len(names)}."
+        )
+    return np.array(names)
+
+
+def _numbers(known: NDArray[Any]) -> NDArray[np.int64]:
+    """Labels that are whole numbers from 0."""
+    for value in np.unique(known).tolist() if known.dtype.kind != "O" else known.tolist():
+        if not isinstance(value, Real) or not float(value).is_integer() or value < 0:
+            raise ValueError(
+                f"y holds {value!r}; labels are whole numbers from 0 or words, and -1 (or NaN, or None) where unknown."
+            )
+    return known.astype(np.int64)
 
 
 def labels_of_points(labels: NDArray[np.int64], prepared: PreparedPoints, n_clusters: int) -> NDArray[np.int64]:
     """The label of each point: that of most of its labelled rows, -1 where none is labelled."""
-    if labels.max() >= n_clusters:
-        raise ValueError(
-            f"y holds the label {labels.max()}, but n_clusters={n_clusters} allows labels from 0 to {n_clusters - 1}; "
-            "ask for more clusters or number the labels from 0."
-        )
+    _check_largest(labels, n_clusters)
     known = np.flatnonzero((labels >= 0) & (prepared.of_row >= 0))
     n_points = len(prepared.weights)
     votes = np.bincount(prepared.of_row[known] * n_clusters + labels[known], minlength=n_points * n_clusters)
     votes = votes.reshape(n_points, n_clusters)
     return np.where(votes.any(axis=1), votes.argmax(axis=1), UNKNOWN)
+
+
+def labels_of_landmarks(
+    labels: NDArray[np.int64], rows: RowBlocks, graph: LandmarkGraph, n_clusters: int
+) -> NDArray[np.int64]:
+    """The label of each landmark in use: that of most labelled rows it is nearest to, -1 where there are none."""
+    _check_largest(labels, n_clusters)
+    votes = rows.total(partial(graph.attachment.votes, labels=labels, n_clusters=n_clusters))[graph.used]
+    return np.where(votes.any(axis=1), votes.argmax(axis=1), UNKNOWN)
+
+
+def solve_steered(
+    affinity: AffinityLike,
+    weights: NDArray[np.float64],
+    held: NDArray[np.int64],
+    n_clusters: int,
+    criterion: str,
+    equalize: str | None,
+    seed: int,
+    *,
+    start: NDArray[np.int64] | None = None,
+    **effort: Any,
+) -> tuple[PosedProblem, Solution]:
+    """The problem in which labelled points count more, and its solution with these held.
+
+    It begins at `start`, or at the solution without labels; `effort` goes on to :func:`evencut.solvers.solve`.
+    """
+    posed = pose(affinity, weights * emphasis(held, weights, n_clusters), criterion, equalize)
+    if start is None:
+        start = solve(posed.problem, n_clusters, random_state=seed, **effort).labels
+    return posed, steer(posed.problem, start, held, n_clusters, effort["max_iter"], seed)
 
 
 def emphasis(held: NDArray[np.int64], weights: NDArray[np.float64], n_clusters: int) -> NDArray[np.float64]:
@@ -89,6 +198,14 @@ def steer(
         energies = (first, *trace)
         found.append(Solution(refined, energies[-1], len(trace) + converged, energies, converged))
     return min(found, key=lambda solution: solution.energy)
+
+
+def _check_largest(labels: NDArray[np.int64], n_clusters: int) -> None:
+    if labels.max() >= n_clusters:
+        raise ValueError(
+            f"y holds the label {labels.max()}, but n_clusters={n_clusters} allows labels from 0 to {n_clusters - 1}; "
+            "ask for more clusters or number the labels from 0."
+        )
 
 
 def _matched(

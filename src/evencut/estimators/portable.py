@@ -14,11 +14,14 @@ from ..criteria import CRITERIA
 from ..gpu.tensors import is_tensor, to_array
 from ..kernels import KERNELS
 from ..landmarks import Attachment
+from .cluster_models import GaussianModel, HistogramModel
+from .dominant_sets import DominantSets
 from .kernel_clustering import KernelClustering
 from .kernel_kmeans import KernelKMeans
 from .landmark_clustering import LandmarkClustering
 from .normalized_cut import NormalizedCut
 from .prediction import Prediction
+from .probabilistic_kmeans import ProbabilisticKMeans
 
 __all__ = ["portable", "portable_types"]
 
@@ -53,7 +56,8 @@ def portable(model: Any) -> Any:
 
 def portable_types() -> list[type]:
     """Every type a portable model is made of, besides those of NumPy, SciPy and Python."""
-    models = [KernelClustering, KernelKMeans, NormalizedCut, LandmarkClustering]
+    models = [KernelClustering, KernelKMeans, NormalizedCut, LandmarkClustering, DominantSets, ProbabilisticKMeans]
     criteria = [type(criterion) for criterion in CRITERIA.values()]
     points = [SparsePoints, MetricPoints, GivenDistances]
-    return [*models, Prediction, PreparedPoints, *points, Attachment, *KERNELS.values(), *criteria]
+    distributions = [GaussianModel, HistogramModel]
+    return [*models, *distributions, Prediction, PreparedPoints, *points, Attachment, *KERNELS.values(), *criteria]

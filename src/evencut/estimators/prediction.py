@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity import NeighborSearch, as_affinity, is_dense, shrink_far
+from ..affinity import AffinityLike, NeighborSearch, as_affinity, is_dense, shrink_far
 from ..criteria import Criterion, PosedProblem, RatioProblem
 from ..kernels import Extension, Kernel
+from ..selection.leaks import mixing_rates, separation
 from ..solvers.lloyd import bound_costs
 
-__all__ = ["Prediction", "margins", "summary"]
+__all__ = ["Prediction", "margins", "mean_separation", "summary"]
 
 _ROWS_PER_BLOCK = 4096
 
@@ -61,6 +62,8 @@ class Prediction:
     criterion: Criterion
     is_even: bool
     n_jobs: int | None = None
+    #: How fast each cluster mixes, once it was asked for.
+    _mixing: NDArray[np.float64] | None = None
 
     @classmethod
     def of(cls, chosen: Any, prepared: Any, posed: PosedProblem, labels: NDArray[np.int64], n_jobs: int | None) -> Any:
@@ -111,16 +114,21 @@ class Prediction:
                 found[far[block]] = self._costs(links) / self._point_weights(links)[:, None]
         return found
 
-    def cohesion(self, X: Any) -> float:
-        """How much more of the affinity of new points goes to their own clusters than chance would send there."""
+    def separation(self, X: Any, affinity: AffinityLike | None = None) -> float:
+        """How well the clusters of new points are each one and apart; `affinity` is that of the fitted points."""
         X = self._within_reach(X)
-        chance = self.weight / self.weight.sum()
-        total = 0.0
+        n_clusters = len(self.weight)
+        leaving, counts = np.zeros(n_clusters), np.zeros(n_clusters)
         for _, links in self._linked(X):
             linked = links[links.any(axis=1)]
             own = self._costs(linked).argmin(axis=1)
-            total += float(np.sum(linked[np.arange(len(own)), own] / linked.sum(axis=1) - chance[own]))
-        return total / X.shape[0]
+            away = 1 - linked[np.arange(len(own)), own] / linked.sum(axis=1)
+            leaving += np.bincount(own, away, n_clusters)
+            counts += np.bincount(own, minlength=n_clusters)
+        if self._mixing is None:
+            whole = self.kernel.affinity(self.points, n_jobs=self.n_jobs) if affinity is None else affinity
+            self._mixing = mixing_rates(as_affinity(whole).rescaled(self.point_scale), self.fitted_labels, n_clusters)
+        return mean_separation(leaving, counts, self.weight, self._mixing, X.shape[0])
 
     def _assigned(self, X: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Labels and margins, a block of rows at a time."""
@@ -193,6 +201,29 @@ class Prediction:
         if isinstance(self.extension, FunctionType) and "<" in self.extension.__qualname__:
             state["extension"] = None
         return state
+
+
+def mean_separation(
+    leaving: NDArray[Any],
+    counts: NDArray[Any],
+    weight: NDArray[Any],
+    mixing: NDArray[np.float64],
+    n_rows: int,
+) -> float:
+    """The mean over rows of the separation of their cluster; rows without any affinity count zero.
+
+    Parameters
+    ----------
+    leaving : ndarray of shape (n_clusters,)
+        Sum over the rows of a cluster of the share of their affinity that goes to others.
+    counts, weight, mixing : ndarrays of shape (n_clusters,)
+        Rows of each cluster, weight and mixing of the fitted ones.
+    n_rows : int
+    """
+    # Chance alone sends this share elsewhere.
+    chance = 1 - weight / weight.sum()
+    leak = np.clip(leaving / np.maximum(counts, 1) / np.where(chance > 0, chance, 1.0), 0.0, None)
+    return float(counts @ separation(leak, mixing) / n_rows)
 
 
 def summary(

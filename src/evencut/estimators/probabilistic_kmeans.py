@@ -13,13 +13,14 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..affinity import check_magnitude
 from ..solvers import heaviest_first
 from .cluster_models import COVARIANCES, ClusterModel, GaussianModel, HistogramModel
 from .fitting import whole_or_nothing
-from .inputs import check_choice, check_count
+from .inputs import check_choice, check_count, check_rows
+from .partial_labels import refuse_partial
 
 __all__ = ["MODELS", "ProbabilisticKMeans"]
 
@@ -133,14 +134,15 @@ class ProbabilisticKMeans(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array of shape (n_samples, n_features)
-        y : ignored
+        y : complete labels are ignored, partial ones refused
 
         Returns
         -------
         self
         """
         self._check_parameters()
-        points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        refuse_partial(self, y)
+        points = check_rows(self, X, reset=True, dtype=np.float64, ensure_min_samples=2)
         check_magnitude(points, getattr(self, "feature_names_in_", None), cure="")
         n_distinct = len(np.unique(points, axis=0))
         if self.n_clusters > n_distinct:
@@ -159,6 +161,10 @@ class ProbabilisticKMeans(ClusterMixin, BaseEstimator):
         self._record(points, model, best)
         return self
 
+    def fit_predict(self, X: ArrayLike, y: Any = None) -> Labels:
+        """Cluster the points and return their labels; parameters as in :meth:`fit`."""
+        return self.fit(X, y).labels_
+
     def predict(self, X: ArrayLike) -> Labels:
         """Clusters of new points: those under which they are likeliest.
 
@@ -171,7 +177,7 @@ class ProbabilisticKMeans(ClusterMixin, BaseEstimator):
         ndarray of shape (n_queries,)
         """
         check_is_fitted(self)
-        points = validate_data(self, X, dtype=np.float64, reset=False)
+        points = check_rows(self, X, reset=False, dtype=np.float64)
         return self.model_.log_likelihood(points).argmax(axis=1)
 
     def _new_model(self, points: NDArray[np.float64]) -> ClusterModel:

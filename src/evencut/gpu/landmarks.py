@@ -165,14 +165,6 @@ class DeviceAttachment:
             found.append(1 - votes / units.sum(dim=1, keepdim=True))
         return torch.cat(found)
 
-    def score(self, X: Tensor) -> float:
-        """How much more of the weights of rows goes to landmarks of their own cluster than chance would send there."""
-        assert self.labels is not None and self.weights is not None
-        near = 1 - self.transform(X)
-        chance = group_sums(self.weights, self.labels, near.shape[1]) / self.weights.sum()
-        most = near.max(dim=1)
-        return float((most.values - chance[most.indices]).mean())
-
     def _weights(self, X: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
         same_device(X=X, landmarks=self.landmarks)
         plain = bool((self.feature_scale == 1).all())

@@ -14,6 +14,7 @@ from .density import knn_radius
 from .graph import common_counts, half_radius
 from .lloyd import bound_costs
 from .nearest import nearest
+from .problem import cluster_totals
 from .sums import KernelSums
 
 __all__ = ["DevicePrediction", "Extension", "KernelRows", "NeighborRows", "margins"]
@@ -157,15 +158,17 @@ class DevicePrediction:
                 found[far] = self.distances(self.points[nearest(self.points, 1, Y[far])[1][:, 0]])
         return found
 
-    def cohesion(self, Y: Tensor) -> float:
-        """How much more of the affinity of new points goes to their own clusters than chance would send there."""
-        chance, total = self.weight / self.weight.sum(), 0.0
+    def leaving(self, Y: Tensor) -> tuple[Tensor, Tensor]:
+        """For each cluster the shares of affinity that its new points have elsewhere, summed, and how many they are."""
+        n_clusters = len(self.weight)
+        sums, counts = torch.zeros_like(self.weight), torch.zeros_like(self.weight)
         for _, links in self._linked(Y):
             linked = links[(links > 0).any(dim=1)]
             own = self._costs(linked).argmin(dim=1)
-            inside = linked.gather(1, own[:, None])[:, 0] / linked.sum(dim=1)
-            total += float((inside - chance[own]).sum())
-        return total / len(Y)
+            away = 1 - linked.gather(1, own[:, None])[:, 0] / linked.sum(dim=1)
+            sums += cluster_totals(away, own, n_clusters)
+            counts += torch.bincount(own, minlength=n_clusters)
+        return sums, counts
 
     def _assigned(self, Y: Tensor) -> tuple[Tensor, Tensor]:
         found = torch.empty(len(Y), dtype=torch.int64, device=Y.device)

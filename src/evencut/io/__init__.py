@@ -8,7 +8,7 @@ from .parts import OpenedFile, expand, open_file
 from .preparation import MISSING, Preparation, Table
 from .reading import read_labels, read_table
 from .sources import READABLE, Source
-from .vectors import as_rows
+from .vectors import as_rows, named_rows
 from .writing import WRITABLE, check_output_format, write_table, write_with_column
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "as_rows",
     "check_output_format",
     "expand",
+    "named_rows",
     "open_file",
     "read_labels",
     "read_table",

@@ -39,6 +39,8 @@ class Frame:
         The line of each row, in a text file.
     has_header : bool
         Whether the columns have names of their own.
+    notices : tuple of str
+        What was done on the way to columns, to be told.
     """
 
     source: str
@@ -46,6 +48,7 @@ class Frame:
     matrix: NDArray[np.floating] | None = None
     lines: Sequence[int] | None = None
     has_header: bool = True
+    notices: tuple[str, ...] = ()
 
     def place(self, row: int, name: str) -> str:
         """Where a value stands, for messages."""
@@ -140,7 +143,7 @@ def prepare(frame: Frame, missing: str = "error", like: Preparation | None = Non
     categories: dict[str, tuple[str, ...]] = {}
     names: list[str] = []
     parts: list[NDArray[np.floating]] = []
-    notices: list[str] = []
+    notices = list(frame.notices)
     known = like.categories if like is not None else {}
     for column in frame.columns:
         if (column.is_category or column.name in known) and not column.refused:

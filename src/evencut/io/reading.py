@@ -175,15 +175,17 @@ def _text_frame(source: Source, wanted: _Wanted, header: bool | None, decimal: s
                 builder.add([cells[place] for _, cells in chunk])
     if not lines:
         raise TableError(f"{source.name} has a header but no data; give one line for each point (or header=False).")
-    return Frame(source.name, [builder.column() for builder in builders], None, lines, table.has_header)
+    columns = [builder.column() for builder in builders]
+    return Frame(source.name, columns, None, lines, table.has_header, table.notices)
 
 
 def _check_named(table: Rows, source: str, kept: list[int]) -> None:
     """A column without a name is mostly a row number that was saved along, which must not be clustered by."""
     if table.unnamed is not None and kept == list(range(len(table.names))):
+        others = "2-" if table.unnamed == 0 else some([str(i + 1) for i in kept if i != table.unnamed])
         raise TableError(
             f"{source}, line {table.first_line}: column {table.unnamed + 1} of {len(table.names)} has no name (a row "
-            "number saved along?); name the columns to use with columns=."
+            f"number saved along?); name the columns to use with columns=, such as {others}."
         )
 
 

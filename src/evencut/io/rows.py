@@ -1,25 +1,28 @@
 """Rows of cells from text: CSV of any separator, and JSON lines.
 
-The separator (comma, semicolon, tab, bar or blanks) and the header of CSV are found out from the first line.
+The separator (comma, semicolon, tab, bar or blanks) and the header of CSV are found out from the first lines; lines
+that begin with # before them are remarks.
 """
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from typing import IO, Any
 
 from .cells import is_number
-from .errors import TableError, one_line
+from .errors import TableError, one_line, some
 from .sources import Source
 
-__all__ = ["Rows", "open_rows"]
+__all__ = ["Rows", "is_remark", "is_unnamed", "numbers_that_name", "open_rows"]
 
 _Row = tuple[int, list[Any]]
+_NO_NAME = re.compile(r"(Unnamed: \d+|__index_level_\d+__)?")
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ class Rows:
         Number of the line that tells how many cells a row has.
     unnamed : int or None
         Position of a column that the header leaves without a name.
+    notices : tuple of str
+        What was taken for a remark or for names, to be told.
     """
 
     names: list[str]
@@ -48,6 +53,7 @@ class Rows:
     has_header: bool
     first_line: int = 1
     unnamed: int | None = None
+    notices: tuple[str, ...] = ()
 
 
 @contextmanager
@@ -58,7 +64,8 @@ def open_rows(source: Source, header: bool | None = None) -> Iterator[Rows]:
     ----------
     source : Source
     header : bool, optional
-        Whether line 1 of a CSV file names the columns; otherwise it does if none of its cells is a number.
+        Whether line 1 of a CSV file names the columns; otherwise it does if none of its cells is a number, or if these
+        are numbers as names are: see :func:`numbers_that_name`.
     """
     with source.text() as file:
         if source.kind == "json lines":
@@ -70,37 +77,109 @@ def open_rows(source: Source, header: bool | None = None) -> Iterator[Rows]:
 
 
 def _csv_rows(file: IO[str], name: str, header: bool | None) -> Rows:
-    line, skipped, separator = _first_line(file)
+    line, skipped, separator, remarks = _first_line(file)
     rows = _split(chain([line], file), skipped, separator, name)
     first_line, first = next(rows, (0, []))
     if not first:
         raise TableError(f"{name} is empty; give one line for each point.")
+    second = next(rows, None)
+    rows = rows if second is None else chain([second], rows)
+    notices = [f"line {first_line - 1 if remarks == 1 else f'1 to {first_line - 1}'} of {name}: remarks (#), skipped"]
+    notices = notices if remarks else []
     if header is None:
         header = not any(is_number(cell) for cell in first)
+        named = second is not None and numbers_that_name(first, second[1])
+        if not header and named is None:
+            raise TableError(
+                f"{name}, line {first_line} ({some(first)}) may name the columns, as pandas does, or be a point; say "
+                "header=True or header=False."
+            )
+        if not header and named:
+            header = True
+            notices.append(
+                f"line {first_line} of {name} ({some(first)}) is taken for the names of the columns; header=False says "
+                "that it is a point"
+            )
     names = [f"column {i + 1}" for i in range(len(first))]
     unnamed = None
     if header:
-        unnamed = next((i for i, cell in enumerate(first) if not cell.strip()), None)
+        unnamed = next((i for i, cell in enumerate(first) if is_unnamed(cell)), None)
         names = [cell.strip() or name for cell, name in zip(first, names)]
     else:
         rows = chain([(first_line, first)], rows)
-    return Rows(names, _even(rows, len(first), first_line, name), separator, header, first_line, unnamed)
+    even = _even(rows, len(first), first_line, name)
+    return Rows(names, even, separator, header, first_line, unnamed, tuple(notices))
 
 
-def _first_line(file: IO[str]) -> tuple[str, int, str | None]:
-    """The first line that is not blank, how many went before, and the separator.
+def numbers_that_name(first: Sequence[str], second: Sequence[str]) -> bool | None:
+    """Whether a first line with numbers names columns: years, or the numbers from 0 that pandas writes.
+
+    They go up by one, and the line below does not go on like that. Two alone may be the one or the other: None.
+
+    Examples
+    --------
+    >>> numbers_that_name(["country", "2019", "2020"], ["Chad", "1.5", "2"])
+    True
+    >>> numbers_that_name(["0", "1", "2"], ["3.5", "7", "1"]), numbers_that_name(["0.5", "1", "2"], ["3.5", "7", "1"])
+    (True, False)
+    >>> numbers_that_name(["0", "1"], ["3.5", "7"])
+    """
+    length = _run(first)
+    if length < 2 or _run(second):
+        return False
+    # A word, or nothing where the line below has something, is what stands above an index or a column of names.
+    others = [not is_number(cell) and below.strip() for cell, below in zip(first, second)]
+    return True if length > 2 or any(others) else None
+
+
+def _run(cells: Sequence[str]) -> int:
+    """How many numbers the cells hold if they are 0, 1, 2, ... or years that follow each other; else 0."""
+    numbers = [cell.strip() for cell in cells if is_number(cell)]
+    if not numbers or not all(number.isdecimal() for number in numbers):
+        return 0
+    first = int(numbers[0])
+    follows = [int(number) for number in numbers] == list(range(first, first + len(numbers)))
+    return len(numbers) if follows and (first == 0 or 1900 <= first <= 2100) else 0
+
+
+def is_unnamed(cell: str) -> bool:
+    """Whether a cell of a header names nothing: empty, or what pandas calls an index that nobody has named.
+
+    Examples
+    --------
+    >>> is_unnamed(""), is_unnamed("Unnamed: 0"), is_unnamed("price")
+    (True, True, False)
+    """
+    return _NO_NAME.fullmatch(cell.strip()) is not None
+
+
+def _first_line(file: IO[str]) -> tuple[str, int, str | None, int]:
+    """The first line of the table, how many went before, the separator, and how many of the former were remarks.
 
     Spreadsheets may write a first line such as `sep=;`, which is not part of the table.
     """
-    skipped = 0
+    skipped = remarks = 0
     told = None
     for line in file:
         if told is None and line.strip().lower().startswith("sep=") and len(line.rstrip("\r\n")) == 5:
             told = line[4]
+        elif is_remark(line):
+            remarks += 1
         elif line.strip():
-            return line, skipped, told or _separator(line)
+            return line, skipped, told or _separator(line), remarks
         skipped += 1
-    return "", skipped, None
+    return "", skipped, None, remarks
+
+
+def is_remark(line: str) -> bool:
+    """Whether a line begins with #, unless it is a missing value of a spreadsheet.
+
+    Examples
+    --------
+    >>> is_remark("# made by hand"), is_remark("#N/A,2")
+    (True, False)
+    """
+    return line.lstrip().startswith("#") and not line.lstrip().upper().startswith("#N/A")
 
 
 def _separator(line: str) -> str | None:
@@ -131,9 +210,14 @@ def _split(lines: Iterable[str], skipped: int, separator: str | None, name: str)
 def _even(rows: Iterator[_Row], width: int, first_line: int, name: str) -> Iterator[_Row]:
     for line, cells in rows:
         if len(cells) != width:
+            remark = str(cells[0]).lstrip().startswith("#")
             raise TableError(
                 f"{name}, line {line} has {len(cells)} values, but line {first_line} has {width}; "
-                "every line must have the same number."
+                + (
+                    "it begins with #: remarks stand before the table only."
+                    if remark
+                    else "every line must have the same number."
+                )
             )
         yield line, cells
 

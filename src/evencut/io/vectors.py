@@ -1,6 +1,6 @@
-"""Columns of vectors, as vector stores and embedding pipelines write them: lists or fixed-size lists of numbers.
+"""Tables in memory as rows of numbers: columns of vectors become one array, and names of columns are kept.
 
-From Arrow, pandas and polars to one array, a row a vector; lists of unequal length are named with their row.
+From Arrow, pandas and polars; lists of unequal length are named with their row, columns of words with their name.
 """
 
 from __future__ import annotations
@@ -11,15 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import TableError
+from .in_memory import check_columns, refuse_unread
 
-__all__ = ["as_rows", "is_list_type", "list_names", "list_values"]
+__all__ = ["as_rows", "is_list_type", "list_names", "list_values", "named_rows"]
 
 
 def as_rows(X: Any) -> Any:
-    """A table whose columns hold vectors as one array of numbers; anything else as it is, save lists of unequal length.
+    """A table whose columns hold vectors as one array of numbers; anything else as it is, once it can be numbers.
 
     Taken are Arrow tables and columns, pandas and polars frames, and series of lists. Columns of numbers beside the
-    vectors become columns of the array too, in the order of the table.
+    vectors become columns of the array too, in the order of the table. Refused by name are lists of unequal length,
+    columns of words or of dates, two columns of one name, and tables that are not read yet.
 
     Examples
     --------
@@ -28,20 +30,38 @@ def as_rows(X: Any) -> Any:
     array([[1., 2.],
            [3., 4.]])
     """
+    return named_rows(X)[0]
+
+
+def named_rows(X: Any) -> tuple[Any, Any]:
+    """The rows as `as_rows` gives them, and an empty frame with their names where an array has lost these.
+
+    A frame of X's own library, which scikit-learn reads names from; None where the rows still have theirs, or where
+    there are none: the numbers of a lone column of vectors have no names.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rows, header = named_rows(pa.table({"height": [1.0, 2.0], "weight": [3.0, 4.0]}))
+    >>> rows.shape, header.column_names
+    ((2, 2), ['height', 'weight'])
+    """
+    refuse_unread(X)
     module = type(X).__module__.split(".")[0]
+    if module == "datasets" and hasattr(X, "with_format"):
+        return named_rows(X.with_format("arrow")[:])
+    if module == "pyarrow" and hasattr(X, "type") and is_list_type(X.type):
+        return list_values("the column", X), None
+    check_columns(X)
     if module == "pyarrow" and hasattr(X, "column_names"):
         return _stacked({name: X.column(name) for name in X.column_names})
-    if module == "pyarrow" and hasattr(X, "type") and is_list_type(X.type):
-        return list_values("the column", X)
-    if module == "datasets" and hasattr(X, "with_format"):
-        return as_rows(X.with_format("arrow")[:])
     if module == "polars":
         return _from_polars(X)
     if module == "pandas":
         return _from_pandas(X)
     if isinstance(X, list | tuple) and X and all(isinstance(row, list | tuple | np.ndarray) for row in X):
         _check_even("X", np.array([np.size(row) for row in X]))
-    return X
+    return X, None
 
 
 def is_list_type(kind: Any) -> bool:
@@ -84,55 +104,72 @@ def list_values(name: str, column: Any) -> NDArray[np.floating]:
     return numbers.astype(kind, copy=False).reshape(len(lengths), -1)
 
 
-def _stacked(columns: dict[str, Any]) -> NDArray[np.floating]:
-    """Arrow columns of numbers and of vectors side by side."""
+def _stacked(columns: dict[str, Any]) -> tuple[NDArray[np.floating], Any]:
+    """Arrow columns of numbers and of vectors side by side, and their names."""
     import pyarrow
 
-    parts = []
+    parts = {}
     for name, column in columns.items():
         kind = column.type
         if is_list_type(kind):
-            parts.append(list_values(name, column))
+            parts[name] = list_values(name, column)
         elif pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind) or pyarrow.types.is_boolean(kind):
             exact = pyarrow.float32() if kind in (pyarrow.float16(), pyarrow.float32()) else pyarrow.float64()
-            parts.append(np.asarray(column.cast(exact, safe=False))[:, None])
+            parts[name] = np.asarray(column.cast(exact, safe=False))
         else:
             raise TableError(f"column {name!r} is {kind}, not numbers or vectors; leave it out: table.select([...]).")
     if not parts:
         raise TableError("the table has no columns; give one of vectors, or several of numbers.")
-    return parts[0] if len(parts) == 1 else np.hstack(parts)
+    rows, names = _side_by_side(parts)
+    return rows, names and pyarrow.table({name: pyarrow.array([], pyarrow.float64()) for name in names})
 
 
-def _from_polars(X: Any) -> Any:
+def _side_by_side(parts: dict[str, NDArray[np.floating]]) -> tuple[NDArray[np.floating], list[str] | None]:
+    """Columns and vectors as one array, with its names unless it is one column of vectors."""
+    if len(parts) == 1 and (only := next(iter(parts.values()))).ndim == 2:
+        return only, None
+    names = [
+        one
+        for name, part in parts.items()
+        for one in ([name] if part.ndim == 1 else list_names(name, part.shape[1]))
+    ]
+    return np.column_stack(list(parts.values())), names
+
+
+def _from_polars(X: Any) -> tuple[Any, Any]:
     kinds = X.dtypes if hasattr(X, "dtypes") else [X.dtype]
     holds_vectors = any(str(kind).startswith(("List", "Array")) for kind in kinds)
-    return as_rows(X.to_arrow()) if holds_vectors else X
+    return named_rows(X.to_arrow()) if holds_vectors else (X, None)
 
 
-def _from_pandas(X: Any) -> Any:
+def _from_pandas(X: Any) -> tuple[Any, Any]:
     columns = {str(name): X[name] for name in X.columns} if hasattr(X, "columns") else {str(X.name): X}
     if not any(_holds_lists(column) for column in columns.values()):
-        return X
-    parts = []
+        return X, None
+    parts = {}
     for name, column in columns.items():
         if not _holds_lists(column):
             stored = getattr(column.dtype, "numpy_dtype", column.dtype)
             exact = np.float32 if stored == np.float32 else np.float64
-            parts.append(column.to_numpy(dtype=exact, na_value=np.nan)[:, None])
-            continue
-        if hasattr(column.array, "__arrow_array__"):
-            parts.append(list_values(name, column.array.__arrow_array__()))
-            continue
-        vectors = list(column)
-        missing = [row for row, vector in enumerate(vectors) if not hasattr(vector, "__len__")]
-        if missing:
-            raise TableError(f"row {missing[0]} of {name!r} has no vector ({len(missing)} such rows); leave them out.")
-        _check_even(name, np.array([len(vector) for vector in vectors]))
-        rows = np.asarray(vectors)
-        if rows.dtype.kind not in "biuf":
-            raise TableError(f"column {name!r} holds lists of {rows.dtype}, not of numbers; leave it out.")
-        parts.append(rows.astype(np.float32 if rows.dtype in (np.float16, np.float32) else np.float64, copy=False))
-    return parts[0] if len(parts) == 1 else np.hstack(parts)
+            parts[name] = column.to_numpy(dtype=exact, na_value=np.nan)
+        else:
+            parts[name] = _from_pandas_lists(name, column)
+    rows, names = _side_by_side(parts)
+    return rows, names and type(X)(columns=names)
+
+
+def _from_pandas_lists(name: str, column: Any) -> NDArray[np.floating]:
+    if hasattr(column.array, "__arrow_array__"):
+        return list_values(name, column.array.__arrow_array__())
+    vectors = list(column)
+    missing = [row for row, vector in enumerate(vectors) if not hasattr(vector, "__len__")]
+    if missing:
+        raise TableError(f"row {missing[0]} of {name!r} has no vector ({len(missing)} such rows); leave them out.")
+    _check_even(name, np.array([len(vector) for vector in vectors]))
+    rows = np.asarray(vectors)
+    if rows.dtype.kind not in "biuf":
+        raise TableError(f"column {name!r} holds lists of {rows.dtype}, not of numbers; leave it out.")
+    return rows.astype(np.float32 if rows.dtype in (np.float16, np.float32) else np.float64, copy=False)
 
 
 def _holds_lists(column: Any) -> bool:

@@ -99,6 +99,19 @@ class Attachment:
             vote(indices, units, self.labels, n_clusters, labels[place])
         return labels
 
+    def votes(self, rows: Any, first: int, labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
+        """How many rows of the block with each label (column) have each landmark nearest.
+
+        `labels` holds one for all rows of the data, negative where it is not known; the block begins at `first`.
+        """
+        here = labels[first : first + rows.shape[0]]
+        known = np.flatnonzero(here >= 0)
+        found = np.zeros((len(self.landmarks), n_clusters), dtype=np.int64)
+        if known.size:
+            nearest = self._search.query(self._points(rows[known]), 1)[1][:, 0]
+            np.add.at(found, (nearest, here[known]), 1)
+        return found
+
     def shares(self, rows: Any, first: int = 0) -> NDArray[np.float64]:
         """The share of each cluster (column) in the weights of each row's landmarks."""
         assert self.labels is not None

@@ -57,6 +57,12 @@ def check_clicks(clicks: Iterable[Any], shape: tuple[int, int]) -> tuple[Click, 
         checked.append(Click(int(column), int(row), kind == _OBJECT))
     if not checked:
         raise ValueError("clicks are empty; give at least one (x, y, 'object').")
+    kinds: dict[tuple[int, int], bool] = {}
+    for one in checked:
+        if kinds.setdefault((one.x, one.y), one.is_object) != one.is_object:
+            raise ValueError(
+                f"the pixel ({one.x}, {one.y}) is clicked as object and as background; keep one of these clicks."
+            )
     return tuple(checked)
 
 

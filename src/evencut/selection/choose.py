@@ -11,6 +11,7 @@ from scipy import sparse
 
 from ..affinity import AffinityLike
 from ..criteria import normalized_cut
+from ..io.errors import some
 from ..kernels import Extension, Points, SharedNeighbors
 from ..solvers import SOLVERS, Solution, solve
 from .candidates import Neighborhoods, Partition, affinity_at, candidates, look_around, neighborhood_sizes
@@ -24,7 +25,7 @@ __all__ = ["VOTES", "Selected", "Selection", "agree", "select", "select_number"]
 VOTES = {"cut": 0.45, "tree": 0.40, "mixture": 0.15}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Selection:
     """The candidates, highest consensus first, and who agrees with whom.
 
@@ -52,6 +53,17 @@ class Selection:
     def best(self) -> Partition:
         """The candidate of highest consensus."""
         return self.candidates[0]
+
+    def __repr__(self) -> str:
+        """What was compared and what came first, in a few words: the labels of all candidates fill pages."""
+        parts = [f"{len(self.candidates)} candidates"]
+        if self.candidates:
+            best = self.best
+            parts.append(f"best {best.family} ({best.kind}, scale {best.scale}) at consensus {self.consensus[0]:.2f}")
+            parts.append(f"confidence {self.confidence:.2f}")
+        if self.numbers:
+            parts.append(f"numbers of clusters, best first: {some([str(one.n_clusters) for one in self.numbers])}")
+        return f"Selection({'; '.join(parts)})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +167,9 @@ def agree(
     >>> sorted(np.bincount(agree(look_around(X), 2, random_state=0).best.labels).tolist())
     [20, 980]
     """
-    found = list(candidates(around, n_clusters, n_init=n_init, random_state=random_state))
+    # A mixture may leave components empty: it is then no answer to the question of so many clusters.
+    every = candidates(around, n_clusters, n_init=n_init, random_state=random_state)
+    found = [partition for partition in every if len(np.unique(partition.labels)) == n_clusters]
     labels = np.array([partition.labels for partition in found])
     alike = agreement(labels, around.weights)
     families = [partition.family for partition in found]

@@ -12,13 +12,18 @@ serves all of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
+from ..affinity import AffinityLike, as_affinity
 from ..criteria import RatioProblem
 from ..solvers.multilevel import shrink
 
-__all__ = ["leak_over_mixing"]
+__all__ = ["leak_over_mixing", "mixing_rate", "mixing_rates", "separation"]
 
 # Groups a cluster, and in all, of the small graph; steps of the power method.
 _GROUPS_PER_CLUSTER = 20
@@ -26,6 +31,11 @@ _FEWEST_GROUPS = 200
 _STEPS = 30
 # Leaks and mixing below this are as good as none.
 _LITTLE = 1e-4
+# A hundredth of the links is as good as none where clusterings of different numbers and kernels are compared. Of 0.003
+# to 0.1, on 36 draws of two, three and five blobs, it is the least that finds as many numbers as any (26; 28 the best).
+_SMALL_LEAK = 0.01
+# Of clusters with fewer points all eigenvalues are computed.
+_FEW_POINTS = 50
 
 
 def leak_over_mixing(problem: RatioProblem, partitions: NDArray[np.integer], n_clusters: int) -> NDArray[np.float64]:
@@ -72,3 +82,67 @@ def _common_parts(partitions: NDArray[np.integer], n_clusters: int) -> NDArray[n
     for number, labels in zip(numbers, partitions):
         total += number[labels]
     return np.unique(total, return_inverse=True)[1]
+
+
+def separation(leak: NDArray[np.float64], mixing: NDArray[np.float64]) -> NDArray[np.float64]:
+    r"""How well each cluster is one and apart, between -1 and 1: :math:`(c - \ell) / (c + \ell + 2\delta)`.
+
+    The leak of a cluster is compared with :math:`c = \sqrt m`, by Cheeger's inequality of the order of the leak that its
+    best cut in two would have. Comparable between numbers of clusters: too many leak as much as any cut would,
+    too few could be cut with little more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> separation(np.array([0.0, 0.0, 0.5]), np.array([1.0, 0.0, 0.25])).round(2)  # apart; two in one; half of one
+    array([0.98, 0.  , 0.  ])
+    """
+    inside = np.sqrt(mixing)
+    return np.asarray((inside - leak) / (inside + leak + 2 * _SMALL_LEAK))
+
+
+def mixing_rates(affinity: AffinityLike, labels: NDArray[np.integer], n_clusters: int) -> NDArray[np.float64]:
+    """How fast a random walk mixes on the links inside each cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mixing_rates(np.ones((4, 4)), np.array([0, 0, 1, 1]), 2)
+    array([1., 1.])
+    """
+    matrix = as_affinity(affinity)
+    rates = []
+    for k in range(n_clusters):
+        members = np.flatnonzero(labels == k)
+        rates.append(mixing_rate(len(members), matrix.among(members).__matmul__))
+    return np.array(rates)
+
+
+def mixing_rate(n_points: int, product: Callable[[NDArray[np.float64]], Any]) -> float:
+    """One minus the second eigenvalue of the walk on an affinity of which only products are known.
+
+    Zero where it falls apart; one where there is nothing to mix.
+    """
+    degrees = np.asarray(product(np.ones(n_points)), dtype=np.float64)
+    if n_points < 2:
+        return 1.0
+    if (degrees <= 0).any():
+        return 0.0
+    scale, first = 1 / np.sqrt(degrees), np.sqrt(degrees / degrees.sum())
+
+    def walk(vector: NDArray[np.float64]) -> NDArray[np.float64]:
+        vector = vector.ravel()
+        return scale * np.asarray(product(scale * vector), dtype=np.float64) - first * (first @ vector)
+
+    if n_points <= _FEW_POINTS:
+        whole = np.column_stack([walk(column) for column in np.eye(n_points)])
+        second = float(np.linalg.eigvalsh((whole + whole.T) / 2)[-1])
+    else:
+        operator = LinearOperator((n_points, n_points), matvec=walk, dtype=np.float64)
+        start = np.random.default_rng(0).normal(size=n_points)
+        try:
+            second = float(eigsh(operator, 1, which="LA", tol=1e-3, v0=start, return_eigenvectors=False)[0])
+        except ArpackNoConvergence:
+            # So many eigenvalues near one that they cannot be told apart: it mixes as good as never.
+            second = 1.0
+    return float(np.clip(1 - second, 0.0, 1.0))

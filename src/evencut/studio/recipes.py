@@ -77,8 +77,10 @@ def _csv_lines(source: dict[str, Any]) -> list[str]:
     options = []
     if source["delimiter"] != ",":
         options.append(f"parse_options=pyarrow.csv.ParseOptions(delimiter={source['delimiter']!r})")
-    if not source["header"]:
-        options.append("read_options=pyarrow.csv.ReadOptions(autogenerate_column_names=True)")
+    reading = [] if source["header"] else ["autogenerate_column_names=True"]
+    reading += [f"skip_rows={source['remarks']}"] if source["remarks"] else []
+    if reading:
+        options.append(f"read_options=pyarrow.csv.ReadOptions({', '.join(reading)})")
     point = "" if source["decimal"] == "." else f", decimal_point={source['decimal']!r}"
     options.append(f"convert_options=pyarrow.csv.ConvertOptions(null_values={MISSING!r}{point})")
     return [

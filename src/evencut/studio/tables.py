@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from ..io.arrow import is_numeric, without_index
 from ..io.cells import MISSING_WORDS
+from ..io.errors import some
+from ..io.rows import is_remark, is_unnamed, numbers_that_name
 from .options import Limits
 from .refusals import Refused, TooLarge
 
@@ -64,10 +66,16 @@ class Table:
     columns : list of Column
     source : dict
         `kind` is "csv", "parquet", "npy" or "example"; the rest is what reading needs.
+    notices : list of str
+        What was taken for remarks, names or row numbers, to be told.
+    row_numbers : list of str
+        Columns that the file does not name: the index of pandas, nothing to cluster by.
     """
 
     columns: list[Column]
     source: dict[str, Any] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
+    row_numbers: list[str] = field(default_factory=list)
 
     @property
     def n_rows(self) -> int:
@@ -155,17 +163,24 @@ def _from_csv(data: bytes, suffix: str, limits: Limits) -> Table:
 
     if b"\x00" in data[:_SNIFFED]:
         raise Refused("this is not text: it has zero bytes; save it as CSV in UTF-8.")
-    first, delimiter = _sniff(data, suffix)
+    text = _start_of_text(data)
+    remarks = _count_remarks(text)
+    first, second, delimiter = _sniff(text[remarks:], suffix)
     _check_size(data.count(b"\n"), len(first), limits)
+    notices = [f"{remarks} lines that begin with # are taken for remarks"] if remarks else []
     has_header = not any(_is_number(cell) for cell in first)
+    if not has_header and numbers_that_name(first, second) is not False:
+        has_header = True
+        notices.append(f"the first line ({some(first)}) is taken for the names of the columns")
     names = [cell.strip() for cell in first] if has_header else [f"column {i + 1}" for i in range(len(first))]
+    row_numbers = [name or f"column {i + 1}" for i, name in enumerate(names) if is_unnamed(name)]
     names = [name or f"column {i + 1}" for i, name in enumerate(names)]
     _check_names(names, limits)
     decimal = _decimal_point(data, delimiter)
     try:
         table = pyarrow.csv.read_csv(
             pyarrow.BufferReader(data),
-            read_options=pyarrow.csv.ReadOptions(column_names=names, skip_rows=int(has_header), use_threads=False),
+            read_options=pyarrow.csv.ReadOptions(column_names=names, skip_rows=remarks + has_header, use_threads=False),
             parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=False),
             convert_options=pyarrow.csv.ConvertOptions(
                 null_values=MISSING,
@@ -178,28 +193,39 @@ def _from_csv(data: bytes, suffix: str, limits: Limits) -> Table:
         )
     except pyarrow.ArrowException as error:
         raise Refused(f"this is not CSV that can be read ({' '.join(str(error).split())[:200]}).") from error
-    source = {"kind": "csv", "delimiter": delimiter, "header": has_header, "decimal": decimal}
-    return Table(_columns(table, limits), source)
+    source = {"kind": "csv", "delimiter": delimiter, "header": has_header, "decimal": decimal, "remarks": remarks}
+    return Table(_columns(table, limits), source, notices, row_numbers)
 
 
-def _sniff(data: bytes, suffix: str) -> tuple[list[str], str]:
-    """The cells of the first line, and what parts them."""
-    import csv
-
+def _start_of_text(data: bytes) -> list[str]:
+    """The first lines, as far as they are needed to find out what the table is like."""
     try:
         text = data[:_SNIFFED].decode("utf-8-sig", errors="strict" if len(data) < _SNIFFED else "ignore")
     except UnicodeDecodeError as error:
         raise Refused(f"this is not text in UTF-8 (byte {error.start}); save it as UTF-8.") from error
-    line = text.split("\n", 1)[0].rstrip("\r")
+    return [line.rstrip("\r") for line in text.split("\n")]
+
+
+def _count_remarks(lines: list[str]) -> int:
+    """How many lines before the table begin with #."""
+    return next((i for i, line in enumerate(lines) if not is_remark(line)), 0)
+
+
+def _sniff(lines: list[str], suffix: str) -> tuple[list[str], list[str], str]:
+    """The cells of the first two lines, and what parts them."""
+    import csv
+
+    line = lines[0]
     if not line.strip():
         raise Refused("the first line is empty; begin with the names of the columns, or with the first point.")
     if len(line) >= _SNIFFED - 4:
         raise Refused("the first line is longer than 64 kB; this is not a table of points.")
     delimiter = "\t" if suffix == ".tsv" else next((mark for mark in ";\t,|" if mark in line), ",")
     try:
-        return next(csv.reader([line], delimiter=delimiter)), delimiter
+        first, second = (next(csv.reader([one], delimiter=delimiter), []) for one in (line, "".join(lines[1:2])))
     except csv.Error as error:
         raise Refused(f"this is not CSV that can be read ({error}).") from error
+    return first, second, delimiter
 
 
 def _decimal_point(data: bytes, delimiter: str) -> str:
@@ -226,7 +252,8 @@ def _from_parquet(data: bytes, limits: Limits) -> Table:
         table = file.read(columns=plain, use_threads=False)
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise Refused(f"this is not a Parquet file that can be read ({' '.join(str(error).split())[:200]}).") from error
-    return Table(_columns(table, limits), {"kind": "parquet"})
+    columns = _columns(table, limits)
+    return Table(columns, {"kind": "parquet"}, [], [column.name for column in columns if is_unnamed(column.name)])
 
 
 def _is_plain(kind: Any) -> bool:

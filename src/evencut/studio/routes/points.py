@@ -98,15 +98,37 @@ async def take_table(studio: Studio, tab: Session, table: Table, warnings: list[
     await tab.stop_job()
     studio.sessions.check_room(tab, table.n_bytes)
     tab.set_table(table, secrets.token_urlsafe(9))
-    await _choose(tab, _default_columns(table))
-    return {**describe(tab), "warnings": warnings}
+    columns, told = _default_columns(table)
+    await _choose(tab, columns)
+    return {**describe(tab), "warnings": [*warnings, *table.notices, *told]}
 
 
-def _default_columns(table: Table) -> list[str]:
-    """Complete columns of numbers that are not named like labels or row numbers."""
+def _default_columns(table: Table) -> tuple[list[str], list[str]]:
+    """Columns of numbers that are neither labels nor row numbers, and what to tell of those with gaps or left out.
+
+    Columns with gaps are taken as long as half of the rows stay complete, those with the fewest first.
+    """
     numbers = [column for column in table.columns if column.is_number]
-    complete = [column.name for column in numbers if not column.missing] or [numbers[0].name]
-    return [name for name in complete if name.lower() not in _NOT_FEATURES][:_MOST_DEFAULT_COLUMNS] or complete[:1]
+    named = [c for c in numbers if c.name.lower() not in _NOT_FEATURES and c.name not in table.row_numbers] or numbers[
+        :1
+    ]
+    complete, taken = np.ones(table.n_rows, dtype=bool), set[str]()
+    for column in sorted(named, key=lambda one: one.missing):
+        both = complete & np.isfinite(column.values)
+        if 2 * both.sum() >= table.n_rows or not taken:
+            complete = both
+            taken.add(column.name)
+    told = [
+        f"column {column.name!r} has no value in {column.missing} of {table.n_rows} rows: "
+        + ("rows with gaps are left out" if column.name in taken else "it is not clustered by, until it is chosen")
+        for column in named
+        if column.missing
+    ]
+    told += [
+        f"column {name!r} has no name and is taken for row numbers: it is not clustered by, until it is chosen"
+        for name in table.row_numbers
+    ]
+    return [column.name for column in named if column.name in taken][:_MOST_DEFAULT_COLUMNS], told
 
 
 async def _choose(tab: Session, columns: list[str]) -> None:

@@ -1,0 +1,143 @@
+"""Fitted models in files of the skops format: plain data whose types are checked before anything is loaded.
+
+Never a pickle: a file is refused where it holds a type that no model has, and no code of it is run.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+from ..io.errors import one_line
+from .portable import portable, portable_types
+
+__all__ = ["load", "read_record", "record_bytes", "require_skops", "save"]
+
+_FORMAT = 1
+# Types of other libraries that models hold and that skops does not trust by itself.
+_ALSO_TRUSTED = ("numpy.dtype", "scipy.sparse._csr.csr_array")
+
+
+def save(model: Any, path: str | Path) -> None:
+    """Save a fitted model to a file that :func:`load` reads; the affinity, which only the fit needed, is left out.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    path : str or Path
+        The file appears whole or not at all. It is data of the skops format, never a pickle: needs
+        `pip install "evencut[models]"`.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import evencut
+    >>> X = [[0.0], [0.1], [3.0], [3.1]]
+    >>> model = evencut.KernelClustering(2, kernel="gaussian", random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.skops")
+    ...     evencut.save(model, path)
+    ...     evencut.load(path).predict([[0.2], [2.9]])
+    array([0, 1])
+    """
+    content = record_bytes(model)
+    draft = Path(path).with_name(f".{Path(path).name}.{os.getpid()}.part")
+    try:
+        draft.write_bytes(content)
+        draft.replace(path)
+    finally:
+        if draft.exists():
+            draft.unlink()
+
+
+def load(path: str | Path) -> Any:
+    """The model of a file, once its types are those of a model and nothing else.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file of :func:`save`, or of `evencut cluster --save`.
+
+    Returns
+    -------
+    fitted estimator
+        It predicts what the saved one did; `affinity_`, `selection_` and `diagnose()` went with the affinity.
+
+    Examples
+    --------
+    >>> import evencut
+    >>> evencut.load("model.skops")  # doctest: +SKIP
+    KernelClustering(n_clusters=2)
+    """
+    record = read_record(path)
+    if record.get("scaling") is not None:
+        raise ValueError(
+            f"{path} was saved by evencut cluster --standardize, which scales the columns first; label new tables with "
+            "evencut predict, or save a pipeline's model from Python."
+        )
+    return record["model"]
+
+
+def record_bytes(model: Any, **more: Any) -> bytes:
+    """A model, and plain data beside it, as the bytes of a file."""
+    from .. import __version__
+
+    record = {"format": _FORMAT, "evencut": __version__, "model": portable(model), **more}
+    content: bytes = require_skops().dumps(record)
+    strange = _strange(require_skops().get_untrusted_types(data=content))
+    if strange:
+        raise TypeError(
+            f"the model holds {strange[0]}, code of yours that a file of data cannot hold; fit with kernels and "
+            "parameters of evencut, or keep the model as a pickle that you trust."
+        )
+    return content
+
+
+def read_record(path: str | Path) -> dict[str, Any]:
+    """What a file of a model holds; a ValueError says what is wrong with it."""
+    from .. import __version__
+
+    skops = require_skops()
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise ValueError(f"cannot read {path}: {error.strerror}.") from error
+    try:
+        held = skops.get_untrusted_types(data=content)
+    except Exception as error:
+        raise ValueError(f"{path} is not a model that can be read ({one_line(error)}); save it again.") from error
+    if strange := _strange(held):
+        raise ValueError(
+            f"{path} holds {strange[0]}, which no model of evencut has; it is not loaded: ask where the file is from."
+        )
+    try:
+        record: dict[str, Any] = skops.loads(content, trusted=held)
+        written, by, _ = record["format"], record["evencut"], record["model"]
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+        raise ValueError(f"{path} is not a model that evencut has saved ({one_line(error)}).") from error
+    if written != _FORMAT:
+        raise ValueError(
+            f"{path} is a model of format {written}, and this evencut {__version__} reads format {_FORMAT}; use "
+            f"evencut {by}, or save the model again."
+        )
+    if by != __version__:
+        warnings.warn(f"{path} was saved by evencut {by}, this is {__version__}", stacklevel=3)
+    return record
+
+
+def _strange(held: list[str]) -> list[str]:
+    """The types among those held that no model has."""
+    trusted = {f"{kind.__module__}.{kind.__qualname__}" for kind in portable_types()}
+    return sorted(set(held) - trusted - set(_ALSO_TRUSTED))
+
+
+def require_skops() -> Any:
+    """The library that writes and reads the files; where it is missing, an error that says what to install."""
+    try:
+        import skops.io
+    except ModuleNotFoundError as missing:
+        cure = 'models are saved with skops, which is not installed: pip install "evencut[models]"'
+        raise ModuleNotFoundError(cure, name="skops") from missing
+    return skops.io
