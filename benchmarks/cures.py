@@ -60,14 +60,15 @@ def score(bias: str, kernel: str, cure: str | None, reach: Any, seed: int, point
     """Agreement with the two moons of one combination on one draw: their adjusted Rand index."""
     from sklearn.metrics import adjusted_rand_score
 
-    from evencut import KernelClustering, datasets, kernels
+    from evencut import EvenCut, KernelClustering, datasets, kernels
 
     make, options, criterion = BIASES[bias]
     X, y = getattr(datasets, make)(points, random_state=seed, **options)
-    asked = {}
+    model = EvenCut(2, random_state=0)
     if kernel != "default":
-        asked = {"kernel": getattr(kernels, kernel)(reach), "criterion": criterion, "equalize": cure}
-    return round(float(adjusted_rand_score(y, KernelClustering(2, random_state=0, **asked).fit_predict(X))), 3)
+        kernel = getattr(kernels, kernel)(reach)
+        model = KernelClustering(2, kernel=kernel, criterion=criterion, equalize=cure, random_state=0)
+    return round(float(adjusted_rand_score(y, model.fit_predict(X))), 3)
 
 
 def read() -> dict[str, Any]:

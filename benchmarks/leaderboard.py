@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import structureless
 from benchmarks.families import draws
-from evencut import KernelClustering, __version__
+from evencut import EvenCut, __version__
 
 PAGE = Path(__file__).with_name("LEADERBOARD.md")
 MAX_POINTS = 10_000
@@ -41,7 +41,7 @@ Method = Callable[[np.ndarray, int, int], np.ndarray]
 def methods() -> dict[str, tuple[Method, bool]]:
     """The methods by name, and whether a seed changes what they do; peers that are not installed are left out."""
     found: dict[str, tuple[Method, bool]] = {
-        "evencut": (lambda X, k, seed: KernelClustering(k, random_state=seed).fit_predict(X), True)
+        "evencut": (lambda X, k, seed: EvenCut(k, random_state=seed).fit_predict(X), True)
     }
     try:
         from lumbermark import Lumbermark
@@ -172,7 +172,7 @@ def number_lines(sets: list) -> list[str]:
     """How often `n_clusters="auto"` finds the reference number; the nearest where there are several."""
     off = []
     for _, _, X, references in sets:
-        found = KernelClustering("auto", random_state=0).fit(X).n_clusters_
+        found = EvenCut("auto", random_state=0).fit(X).n_clusters_
         off.append(min(abs(found - int(reference.max())) for reference in references))
     misses = np.array(off)
     return [

@@ -20,7 +20,7 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
-from evencut import KernelClustering, __version__
+from evencut import EvenCut, KernelClustering, __version__
 
 ALLOWED = 0.03
 
@@ -79,7 +79,7 @@ CASES: dict[str, Callable[[int], Case]] = {
     "binary columns": binary_columns,
 }
 OURS: dict[str, Callable[[int], Any]] = {
-    "default": lambda k: KernelClustering(k, random_state=0),
+    "default": lambda k: EvenCut(k, random_state=0),
     'kernel="knn"': lambda k: KernelClustering(k, kernel="knn", random_state=0),
 }
 PEERS: dict[str, Callable[[int], Any]] = {

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from evencut import KernelClustering, LandmarkClustering, __version__
+from evencut import EvenCut, KernelClustering, LandmarkClustering, __version__
 from evencut.criteria import CRITERIA
 from evencut.kernels import KERNELS
 from evencut.solvers import SOLVERS
@@ -65,19 +65,19 @@ def at_full_size() -> Iterator[tuple[str, Callable[[int], np.ndarray], Any]]:
     for solver in SOLVERS:
         yield f"knn, {solver}", plane, KernelClustering(5, kernel="knn", solver=solver)
     for n_clusters in ("auto", 100, 1000):
-        yield f"default, k={n_clusters}", plane, KernelClustering(n_clusters)
+        yield f"default, k={n_clusters}", plane, EvenCut(n_clusters)
     for n_features in (16, 256):
         wide = (lambda d: lambda n: points(n, d))(n_features)
-        yield f"default, {n_features} columns", wide, KernelClustering(5)
+        yield f"default, {n_features} columns", wide, EvenCut(5)
         yield f"knn, {n_features} columns", wide, KernelClustering(5, kernel="knn")
         yield f"landmarks, {n_features} columns", wide, LandmarkClustering(5)
-    yield "default, integers", integers, KernelClustering(5)
-    yield "default, integers, k=auto", integers, KernelClustering("auto")
+    yield "default, integers", integers, EvenCut(5)
+    yield "default, integers, k=auto", integers, EvenCut("auto")
     yield "knn, integers", integers, KernelClustering(5, kernel="knn")
     yield "landmarks, integers", integers, LandmarkClustering(5)
     yield "landmarks, auto", plane, LandmarkClustering("auto")
-    yield "manhattan distances", plane, KernelClustering(5, metric="manhattan")
-    yield "cosine, 16 columns", lambda n: points(n, 16), KernelClustering(5, metric="cosine")
+    yield "manhattan distances", plane, EvenCut(5, metric="manhattan")
+    yield "cosine, 16 columns", lambda n: points(n, 16), EvenCut(5, metric="cosine")
 
 
 def outcome(make: Callable[[int], np.ndarray], model: Any, n: int) -> str:
@@ -111,7 +111,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path(__file__).with_name("SETTINGS.md"))
     chosen = parser.parse_args()
     # Compiled here once, so that no process counts it.
-    for model in (KernelClustering(2), KernelClustering(2, kernel="knn", equalize="exact"), LandmarkClustering(2)):
+    for model in (EvenCut(2), KernelClustering(2, kernel="knn", equalize="exact"), LandmarkClustering(2)):
         model.fit(points(2000, 2))
     lines = []
     for name, make, model, n in settings():

@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 import evencut
-from evencut import KernelClustering
+from evencut import EvenCut, KernelClustering
 from evencut.cli import main, outputs
 from evencut.datasets import make_clumped_moons, make_rings
 
@@ -50,7 +50,7 @@ def moons():
 
 @pytest.fixture(scope="module")
 def expected(moons):
-    return KernelClustering(2, random_state=0).fit_predict(moons[0])
+    return EvenCut(2, random_state=0).fit_predict(moons[0])
 
 
 def csv_of(X, header=None):
@@ -158,7 +158,7 @@ def test_columns_by_name_or_number_and_arrays_by_key(run, tmp_path, moons, expec
 def test_the_number_of_clusters_can_be_found(run, moons):
     np.save("points.npy", moons[0])
     assert run("cluster", "points.npy", "-k", "auto", "-o", "labels.csv").code == 0
-    found = KernelClustering("auto", random_state=0).fit_predict(moons[0])
+    found = EvenCut("auto", random_state=0).fit_predict(moons[0])
     np.testing.assert_array_equal(read_labels("labels.csv"), found)
     done = run("cluster", "points.npy", "-k", "some", "-o", "labels.csv")
     assert done.code == 2

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evencut import KernelClustering, LandmarkClustering
+from evencut import EvenCut, KernelClustering, LandmarkClustering
 from evencut.cli import main
 from evencut.cli.model_files import load_model, save_model
 from evencut.datasets import make_clumped_moons
@@ -142,7 +142,7 @@ def test_landmarks_are_saved_too(tmp_path):
 
 
 def test_a_portable_model_leaves_the_fitted_one_alone():
-    model = KernelClustering(2, random_state=0).fit(X)
+    model = EvenCut(2, random_state=0).fit(X)
     before = model.predict(NEW)
     light = portable(model)
     assert not hasattr(light, "selection_")

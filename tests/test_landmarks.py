@@ -16,7 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import evencut
-from evencut import KernelClustering, LandmarkClustering, diagnose
+from evencut import EvenCut, KernelClustering, LandmarkClustering, diagnose
 from evencut.cli import main
 from evencut.cli.label_folder import LabelFolder
 from evencut.criteria import energy
@@ -308,7 +308,7 @@ def test_new_data_must_have_the_fitted_columns(moons, fitted):
 
 def test_in_memory_estimators_name_the_right_tool(moons, monkeypatch):
     with pytest.raises(TypeError, match="LandmarkClustering"):
-        KernelClustering(2).fit(da.from_array(moons[0]))
+        EvenCut(2).fit(da.from_array(moons[0]))
 
     def full(*_, **__):
         raise MemoryError("8 EiB")

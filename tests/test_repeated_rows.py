@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.repeated_rows import ALLOWED, CASES, OURS, PEERS, score
-from evencut import KernelClustering, LandmarkClustering, NormalizedCut
+from evencut import EvenCut, KernelClustering, LandmarkClustering, NormalizedCut
 from evencut.affinity import condense, distinct_points, prepare
 from evencut.kernels import KERNELS
 
@@ -54,10 +54,10 @@ def test_rows_map_to_points_and_back():
 
 def test_all_rows_equal_are_one_cluster():
     X = np.ones((50, 2))
-    model = KernelClustering("auto", random_state=0).fit(X)
+    model = EvenCut("auto", random_state=0).fit(X)
     assert model.n_clusters_ == 1 and not model.labels_.any()
     with pytest.raises(ValueError, match="n_clusters=2 is more than the 1 distinct points among 50 rows"):
-        KernelClustering(2).fit(X)
+        EvenCut(2).fit(X)
 
 
 def test_landmarks_of_few_distinct_rows_make_all_clusters_asked_for():

@@ -14,10 +14,11 @@ from ..criteria import CRITERIA
 from ..gpu.tensors import is_tensor, to_array
 from ..kernels import KERNELS
 from ..landmarks import Attachment
+from .clustering import Clustering
+from .even_cut import EvenCut
 from .kernel_clustering import KernelClustering
-from .kernel_kmeans import KernelKMeans
 from .landmark_clustering import LandmarkClustering
-from .normalized_cut import NormalizedCut
+from .named_criteria import KernelKMeans, NormalizedCut
 from .prediction import Prediction
 
 __all__ = ["portable", "portable_types"]
@@ -43,7 +44,7 @@ def portable(model: Any) -> Any:
     for name, value in vars(model).items():
         if is_tensor(value):
             setattr(kept, name, to_array(value))
-    if isinstance(model, KernelClustering):
+    if isinstance(model, Clustering):
         # Made again from the kernel and the points when first needed.
         kept._prediction = replace(model._prediction, extension=None)
         for name in ("_affinity", "selection_"):
@@ -53,7 +54,7 @@ def portable(model: Any) -> Any:
 
 def portable_types() -> list[type]:
     """Every type a portable model is made of, besides those of NumPy, SciPy and Python."""
-    models = [KernelClustering, KernelKMeans, NormalizedCut, LandmarkClustering]
+    models = [EvenCut, KernelClustering, KernelKMeans, NormalizedCut, LandmarkClustering]
     criteria = [type(criterion) for criterion in CRITERIA.values()]
     points = [SparsePoints, MetricPoints, GivenDistances]
     return [*models, Prediction, PreparedPoints, *points, Attachment, *KERNELS.values(), *criteria]

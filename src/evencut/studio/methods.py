@@ -28,17 +28,15 @@ class Method(BaseModel):
 
     Examples
     --------
-    >>> Method(n_clusters=2, kernel="gaussian", bandwidth=0.3).kernel
+    >>> Method(tool="kernel", n_clusters=2, kernel="gaussian", bandwidth=0.3).kernel
     'gaussian'
     """
 
     model_config = ConfigDict(extra="forbid")
 
-    tool: Literal["evencut", "kmeans", "hdbscan"] = "evencut"
+    tool: Literal["evencut", "kernel", "kmeans", "hdbscan"] = "evencut"
     n_clusters: Annotated[int, Field(ge=1, le=2000)] | Literal["auto"] = 2
-    kernel: Literal["auto", "shared_neighbors", "knn", "gaussian", "adaptive_gaussian", "local_scaling", "geodesic"] = (
-        "auto"
-    )
+    kernel: Literal["shared_neighbors", "knn", "gaussian", "adaptive_gaussian", "local_scaling", "geodesic"] = "gaussian"
     bandwidth: Annotated[float, Field(gt=0, lt=1e100)] | Literal["scott", "silverman", "median"] = "scott"
     n_neighbors: Annotated[int, Field(ge=1, le=1000)] | None = None
     criterion: Literal["normalized_cut", "average_association", "average_cut"] = "normalized_cut"
@@ -49,12 +47,14 @@ class Method(BaseModel):
 
     def is_sampled(self, n_points: int) -> bool:
         """Whether it is fitted on a sample, the other points following: a dense kernel on many points."""
-        return self.tool == "evencut" and self.kernel in DENSE_KERNELS and n_points > self.sample
+        return self.tool == "kernel" and self.kernel in DENSE_KERNELS and n_points > self.sample
 
 
 def kernel_arguments(method: Method) -> dict[str, Any]:
     """The arguments of the kernel that differ from its own defaults."""
     given: dict[str, Any] = {}
+    if method.tool != "kernel":
+        return given
     if method.kernel in _WITH_NEIGHBORS and method.n_neighbors is not None:
         given["n_neighbors"] = method.n_neighbors
     if method.kernel in _WITH_BANDWIDTH and method.bandwidth != "scott":
@@ -74,13 +74,14 @@ def estimator(method: Method) -> Any:
         from sklearn.cluster import HDBSCAN
 
         return HDBSCAN(min_cluster_size=method.n_neighbors or 10, copy=True)
-    from evencut import KernelClustering
+    from evencut import EvenCut, KernelClustering
     from evencut.kernels import KERNELS
 
-    arguments = kernel_arguments(method)
+    if method.tool == "evencut":
+        return EvenCut(method.n_clusters, scale=method.scale, random_state=method.seed)
     return KernelClustering(
         method.n_clusters,
-        kernel=KERNELS[method.kernel](**arguments) if arguments else method.kernel,
+        kernel=KERNELS[method.kernel](**kernel_arguments(method)),
         criterion=method.criterion,
         equalize=method.equalize,
         scale=method.scale,

@@ -97,19 +97,19 @@ def _estimator_code(method: Method) -> tuple[list[str], str]:
     if method.tool == "hdbscan":
         call = f"HDBSCAN(min_cluster_size={method.n_neighbors or 10}, copy=True)"
         return ["from sklearn.cluster import HDBSCAN"], call
-    imports = ["from evencut import KernelClustering"]
-    parts = [repr(method.n_clusters)]
+    name, parts = "EvenCut" if method.tool == "evencut" else "KernelClustering", [repr(method.n_clusters)]
+    imports, asked = [f"from evencut import {name}"], ["scale"]
     arguments = kernel_arguments(method)
     if arguments:
         kernel = _KERNEL_CLASSES[method.kernel]
         imports.append(f"from evencut.kernels import {kernel}")
         parts.append(f"kernel={kernel}({', '.join(f'{name}={value!r}' for name, value in arguments.items())})")
-    elif method.kernel != "auto":
+    elif method.tool == "kernel":
         parts.append(f"kernel={method.kernel!r}")
-    for name in ("criterion", "equalize", "scale"):
-        if getattr(method, name) != getattr(_DEFAULTS, name):
-            parts.append(f"{name}={getattr(method, name)!r}")
-    return imports, f"KernelClustering({', '.join(parts)}, random_state={method.seed})".replace("'", '"')
+    if method.tool == "kernel":
+        asked = ["criterion", "equalize", "scale"]
+    parts += [f"{part}={getattr(method, part)!r}" for part in asked if getattr(method, part) != getattr(_DEFAULTS, part)]
+    return imports, f"{name}({', '.join(parts)}, random_state={method.seed})".replace("'", '"')
 
 
 def _held_lines(corrections: Sequence[Correction], n_rows: int, has_gaps: bool) -> list[str]:
@@ -149,7 +149,7 @@ def points_command(table: Table, run: Run, options: frozenset[str]) -> tuple[str
     if run.method is None:
         return "", "the labels come from a column of the file."
     method = Method(**run.method)
-    if method.tool != "evencut":
+    if method.tool not in ("evencut", "kernel"):
         return "", f"the command clusters with evencut only, not with {method.tool}; use the Python code."
     if run.corrections:
         return "", "the command takes no corrections by hand; use the Python code."
@@ -164,13 +164,13 @@ def points_command(table: Table, run: Run, options: frozenset[str]) -> tuple[str
             return "", "some rows have gaps, which the command does not take; use the Python code."
         words += ["--missing", "drop"]
     words += ["--columns", ",".join(_as_options(table, run.columns))]
-    if method.kernel != "auto":
+    if method.tool == "kernel":
         words += ["--kernel", method.kernel]
-    for option, value in kernel_arguments(method).items():
-        words += [f"--{option.replace('_', '-')}", str(value)]
-    for option in ("criterion", "equalize"):
-        if getattr(method, option) != getattr(_DEFAULTS, option):
-            words += [f"--{option}", str(getattr(method, option))]
+        for option, value in kernel_arguments(method).items():
+            words += [f"--{option.replace('_', '-')}", str(value)]
+        for option in ("criterion", "equalize"):
+            if getattr(method, option) != getattr(_DEFAULTS, option):
+                words += [f"--{option}", str(getattr(method, option))]
     if method.scale != "auto":
         return "", "the command has no option for this scaling; use the Python code."
     words += ["--seed", str(method.seed), "-o", "labels.csv"]

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..examples import load_points
-from ..held_labels import check_held
 from ..methods import Method, fit_labels
 from ..options import Limits
 from ..tables import Table, read_table
@@ -122,7 +121,7 @@ def fit(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str,
     X, complete = rows_without_gaps(table, arguments["columns"])
     held = arguments["held"]
     if held is not None:
-        check_held(held, method.n_clusters)
+        _check_held(held, method.n_clusters)
         held = held[complete]
     start = time.perf_counter()
     tell("clustering", 0.0)
@@ -161,9 +160,18 @@ def _values(model: Any, complete: NDArray[np.bool_]) -> dict[str, NDArray[np.flo
     return found
 
 
+def _check_held(held: NDArray[np.int64], n_clusters: int | str) -> None:
+    """Raise unless a fit with so many clusters can keep these labels."""
+    if n_clusters != "auto" and held.max() >= int(n_clusters):
+        raise Refused(
+            f"a correction speaks of cluster {held.max()}, but {n_clusters} clusters (0 to {int(n_clusters) - 1}) are "
+            "asked for; raise the number of clusters."
+        )
+
+
 def _bandwidth_used(method: Method, X: NDArray[np.float64]) -> float | None:
     """The mean sigma of a Gaussian kernel, so that the slider can stand where a rule has put it."""
-    if method.tool != "evencut" or method.kernel != "gaussian":
+    if method.tool != "kernel" or method.kernel != "gaussian":
         return None
     if not isinstance(method.bandwidth, str):
         return method.bandwidth

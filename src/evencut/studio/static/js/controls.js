@@ -3,16 +3,15 @@
 import { field, h, replace, segmented, select } from "./ui.js";
 
 export const PRESETS = {
-  kernel_kmeans: { title: "Kernel k-means", method: { kernel: "gaussian", bandwidth: "scott", criterion: "average_association", equalize: null } },
-  evencut: { title: "evencut", method: { kernel: "auto", criterion: "normalized_cut", equalize: null } },
-  normalized_cut: { title: "Normalised cut", method: { kernel: "gaussian", bandwidth: "scott", criterion: "normalized_cut", equalize: null } },
-  equalised: { title: "Equalised exactly", method: { kernel: "gaussian", bandwidth: "scott", criterion: "average_association", equalize: "exact" } },
+  kernel_kmeans: { title: "Kernel k-means", method: { tool: "kernel", kernel: "gaussian", bandwidth: "scott", criterion: "average_association", equalize: null } },
+  evencut: { title: "evencut", method: { tool: "evencut" } },
+  normalized_cut: { title: "Normalised cut", method: { tool: "kernel", kernel: "gaussian", bandwidth: "scott", criterion: "normalized_cut", equalize: null } },
+  equalised: { title: "Equalised exactly", method: { tool: "kernel", kernel: "gaussian", bandwidth: "scott", criterion: "average_association", equalize: "exact" } },
   kmeans: { title: "k-means", method: { tool: "kmeans" } },
   hdbscan: { title: "HDBSCAN", method: { tool: "hdbscan" } },
 };
 
 const KERNELS = [
-  ["auto", "Automatic (shared neighbours)"],
   ["shared_neighbors", "Shared neighbours"],
   ["knn", "Nearest neighbours"],
   ["gaussian", "Gaussian, one bandwidth"],
@@ -41,7 +40,7 @@ const WITH_NEIGHBORS = ["shared_neighbors", "knn", "adaptive_gaussian", "local_s
 export const DEFAULT_METHOD = {
   tool: "evencut",
   n_clusters: 2,
-  kernel: "auto",
+  kernel: "gaussian",
   bandwidth: "scott",
   n_neighbors: null,
   criterion: "normalized_cut",
@@ -59,7 +58,7 @@ export function withPreset(method, name) {
 
 /** The preset a method is, whatever its bandwidth; null where it is none of them. */
 function presetOf(method) {
-  const matches = ([, preset]) => Object.entries({ tool: "evencut", ...preset.method }).every(([key, value]) => key === "bandwidth" || method[key] === value);
+  const matches = ([, preset]) => Object.entries(preset.method).every(([key, value]) => key === "bandwidth" || method[key] === value);
   return Object.entries(PRESETS).find(matches)?.[0] ?? null;
 }
 
@@ -75,9 +74,9 @@ export function methodTitle(method) {
 export function methodDetail(method, facts) {
   const k = method.n_clusters === "auto" ? "k auto" : `k = ${method.n_clusters}`;
   if (method.tool === "hdbscan") return `at least ${method.n_neighbors ?? 10} points a cluster`;
-  if (method.tool !== "evencut") return k;
+  if (method.tool !== "kernel") return k;
   const parts = [k];
-  if (method.kernel !== "auto") parts.push(KERNELS.find(([key]) => key === method.kernel)[1].split(",")[0].toLowerCase());
+  parts.push(KERNELS.find(([key]) => key === method.kernel)[1].split(",")[0].toLowerCase());
   if (hasBandwidth(method)) {
     const sigma = facts?.bandwidth ?? method.bandwidth;
     parts.push(`σ = ${typeof sigma === "number" ? Number(sigma.toPrecision(3)) : sigma}`);
@@ -87,7 +86,7 @@ export function methodDetail(method, facts) {
   return parts.join(" · ");
 }
 
-export const hasBandwidth = (method) => method.tool === "evencut" && WITH_BANDWIDTH.includes(method.kernel);
+export const hasBandwidth = (method) => method.tool === "kernel" && WITH_BANDWIDTH.includes(method.kernel);
 
 /** The form; `change(method)` is called with a new method whenever one is chosen. */
 export class MethodForm {
@@ -124,9 +123,10 @@ export class MethodForm {
   }
 
   #fields(method, set) {
-    const own = method.tool === "evencut";
+    const own = method.tool === "kernel";
+    const ours = own || method.tool === "evencut";
     const found = [];
-    if (method.tool !== "hdbscan") found.push(this.#number(method, set, own));
+    if (method.tool !== "hdbscan") found.push(this.#number(method, set, ours));
     if (own) {
       found.push(
         field(
@@ -153,6 +153,10 @@ export class MethodForm {
           "equalise",
           select(EQUALISE, method.equalize ?? "", (value) => set({ equalize: value || null }), { "data-control": "equalize" }),
         ),
+      );
+    }
+    if (ours) {
+      found.push(
         field(
           "Scale the columns",
           "Columns of different units are brought to one spread before distances are taken.",

@@ -251,7 +251,7 @@ export class Points {
 
   async #runOnce(key) {
     const column = this.columns[key];
-    const hold = this.corrections.count > 0 && this.methods[key].tool === "evencut";
+    const hold = this.corrections.count > 0 && ["evencut", "kernel"].includes(this.methods[key].tool);
     const result = column
       ? await this.api.post("/runs/column", { pane: key, name: column })
       : await this.work.run("Clustering", () => this.api.post("/runs", { pane: key, method: this.methods[key], hold }));
