@@ -102,7 +102,10 @@ def test_without_its_libraries_the_command_says_what_to_install(tmp_path):
             'import evencut; labels = evencut.KernelClustering(3, kernel="knn", equalize="exact").fit_predict(X)',
             {"n_clusters": 3, "kernel": "knn", "equalize": "exact"},
         ),
-        ("KernelKMeans(2, kernel=Gaussian(0.5)).fit(X)", {"tool": "kernel", "kernel": "gaussian", "bandwidth": 0.5, "n_clusters": 2}),
+        (
+            "KernelKMeans(2, kernel=Gaussian(0.5)).fit(X)",
+            {"tool": "kernel", "kernel": "gaussian", "bandwidth": 0.5, "n_clusters": 2},
+        ),
         (
             "NormalizedCut(4, kernel=kernels.KNN(n_neighbors=12), scale='standard')",
             {"n_neighbors": 12, "scale": "standard"},

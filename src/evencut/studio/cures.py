@@ -14,7 +14,12 @@ from .methods import Method
 
 __all__ = ["cure_of"]
 
-_CRITERIA = {"EvenCut": None, "KernelClustering": None, "KernelKMeans": "average_association", "NormalizedCut": "normalized_cut"}
+_CRITERIA = {
+    "EvenCut": None,
+    "KernelClustering": None,
+    "KernelKMeans": "average_association",
+    "NormalizedCut": "normalized_cut",
+}
 _KERNELS = {
     "Gaussian": "gaussian",
     "KNN": "knn",

@@ -36,7 +36,9 @@ class Method(BaseModel):
 
     tool: Literal["evencut", "kernel", "kmeans", "hdbscan"] = "evencut"
     n_clusters: Annotated[int, Field(ge=1, le=2000)] | Literal["auto"] = 2
-    kernel: Literal["shared_neighbors", "knn", "gaussian", "adaptive_gaussian", "local_scaling", "geodesic"] = "gaussian"
+    kernel: Literal["shared_neighbors", "knn", "gaussian", "adaptive_gaussian", "local_scaling", "geodesic"] = (
+        "gaussian"
+    )
     bandwidth: Annotated[float, Field(gt=0, lt=1e100)] | Literal["scott", "silverman", "median"] = "scott"
     n_neighbors: Annotated[int, Field(ge=1, le=1000)] | None = None
     criterion: Literal["normalized_cut", "average_association", "average_cut"] = "normalized_cut"

@@ -108,7 +108,8 @@ def _estimator_code(method: Method) -> tuple[list[str], str]:
         parts.append(f"kernel={method.kernel!r}")
     if method.tool == "kernel":
         asked = ["criterion", "equalize", "scale"]
-    parts += [f"{part}={getattr(method, part)!r}" for part in asked if getattr(method, part) != getattr(_DEFAULTS, part)]
+    chosen = {part: getattr(method, part) for part in asked}
+    parts += [f"{part}={value!r}" for part, value in chosen.items() if value != getattr(_DEFAULTS, part)]
     return imports, f"{name}({', '.join(parts)}, random_state={method.seed})".replace("'", '"')
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..examples import load_points
 from ..methods import Method, fit_labels
 from ..options import Limits
+from ..refusals import Refused
 from ..tables import Table, read_table
 
 __all__ = ["density", "example", "fit", "plane", "read", "rows_without_gaps"]
