@@ -57,7 +57,8 @@ def at_full_size() -> Iterator[tuple[str, Callable[[int], np.ndarray], Any]]:
         return points(n, 2)
 
     kernels = [name for name in KERNELS if name != "precomputed"]
-    for kernel in ["auto", *kernels]:
+    yield "default", plane, EvenCut(5)
+    for kernel in kernels:
         for equalize in (None, "weights", "exact"):
             yield f"{kernel}, equalize={equalize}", plane, KernelClustering(5, kernel=kernel, equalize=equalize)
     for criterion in CRITERIA:

@@ -205,14 +205,14 @@ def test_every_kind_of_number_in_parquet_is_read(run, moons):
 
 
 def test_a_warning_is_one_line(run, monkeypatch, moons):
-    fit = KernelClustering.fit
+    fit = EvenCut.fit
 
     def warn_and_fit(self, X):
         warnings.warn("points still moved\nafter 1 sweep", ConvergenceWarning, stacklevel=2)
         return fit(self, X)
 
     np.save("points.npy", moons[0])
-    monkeypatch.setattr(KernelClustering, "fit", warn_and_fit)
+    monkeypatch.setattr(EvenCut, "fit", warn_and_fit)
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         done = run("cluster", "points.npy", "-k", 2, "-o", "labels.csv")
@@ -315,7 +315,13 @@ def bad_files(tmp_path):
         ("good.csv -k 2 --criterion ncut", "--criterion ncut is not known"),
         ("good.csv -k 2 --equalize all", "--equalize all is not known"),
         ("good.csv -k 2 --solver magic", "--solver magic is not known"),
-        ("good.csv -k 2 --bandwidth 3", "--bandwidth 3 does not fit --kernel auto"),
+        ("good.csv -k 2 --bandwidth 3", "--bandwidth is for one kernel; name it with --kernel"),
+        ("good.csv -k 2 --n-neighbors 9", "--n-neighbors is for one kernel; name it with --kernel"),
+        ("good.csv -k 2 --criterion average_cut", "--criterion is for one kernel; name it with --kernel"),
+        ("good.csv -k 2 --equalize exact", "--equalize is for one kernel; name it with --kernel"),
+        ("good.csv -k 2 --solver lloyd", "--solver is for one kernel; name it with --kernel"),
+        ("good.csv -k 2 --kernel auto", "--kernel auto is not known"),
+        ("good.csv -k 2 --kernel knn --bandwidth 3", "--bandwidth 3 does not fit --kernel knn"),
         ("good.csv -k 2 --kernel gaussian --bandwidth wide", "wide"),
         ("good.csv -k 2 --kernel gaussian --bandwidth=-1", "-1"),
         ("good.csv -k 2 --n-neighbors 0", "--n-neighbors 0 is out of range"),
@@ -375,7 +381,7 @@ def test_the_old_labels_survive_whatever_stops_the_clustering(run, monkeypatch, 
 
     np.save("points.npy", moons[0])
     Path("labels.csv").write_text("precious\n")
-    monkeypatch.setattr(KernelClustering, "fit", fail)
+    monkeypatch.setattr(EvenCut, "fit", fail)
     done = run("cluster", "points.npy", "-k", 2, "-o", "labels.csv")
     assert done.code == {KeyboardInterrupt: 130}.get(wrong, 2 if isinstance(wrong, ValueError) else 1)
     assert "Traceback" not in done.err

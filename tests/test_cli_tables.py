@@ -374,7 +374,7 @@ def test_identical_rows_are_one_cluster(run):
 
 def test_help_names_auto(run):
     text = " ".join(run("cluster", "--help").out.split())
-    for option in (r"--n-clusters K\|auto", r"--landmarks P\|auto", r"--kernel \S+ auto,", r"--solver \S+ auto,"):
+    for option in (r"--n-clusters K\|auto", r"--landmarks P\|auto", r"--solver .* auto,"):
         assert re.search(option, text), text
 
 

@@ -140,10 +140,11 @@ def test_single_precision_stays():
     assert prepare(pairwise_distances(X).astype(np.float32), metric="precomputed").points.dtype == np.float32
 
 
-@pytest.mark.parametrize("kernel", ["auto", "knn", "shared_neighbors", "local_scaling", Gaussian(1.0)], ids=str)
+@pytest.mark.parametrize("kernel", [None, "knn", "shared_neighbors", "local_scaling", Gaussian(1.0)], ids=str)
 def test_fits_of_single_precision_stay_single(kernel):
     X, _ = directions(dtype=np.float32)
-    model = KernelClustering(3, kernel=kernel, metric="cosine", random_state=0).fit(X)
+    model = EvenCut(3) if kernel is None else KernelClustering(3, kernel=kernel)
+    model.set_params(metric="cosine", random_state=0).fit(X)
     assert model.affinity_.dtype == np.float32
     assert model._prepared.points.dtype == np.float32
 
