@@ -144,7 +144,6 @@ def test_any_frame_is_clustered_or_refused(X, extra, in_polars, model):
 @bounded
 def test_any_image_and_box_are_cut_or_refused(shape, dtype, box, seed):
     pytest.importorskip("skimage", reason="photos need scikit-image")
-    pytest.importorskip("ortools", reason="photos need OR-Tools")
     rng = np.random.default_rng(seed)
     image = rng.random((*shape, 3)) if np.dtype(dtype).kind == "f" else rng.integers(0, 256, (*shape, 3))
     image = image.astype(dtype)

@@ -209,7 +209,7 @@ class Engine:
         term: Term = self.term if evidence is None else EvidenceTerm(self.term, evidence)
         smoothness = self.smoothness
         for attempt in range(_ATTEMPTS):
-            labeler = GridLabeler(self.weights * smoothness, known, self.n_labels, self.settings.maxflow)
+            labeler = GridLabeler(self.weights * smoothness, known, self.n_labels)
             rounds = minimize_energy(
                 term, labeler, start, max_iter=self.settings.max_iter, rest=self.settings.rest
             )
@@ -253,7 +253,6 @@ class Engine:
                 known[level],
                 radius=self.settings.band_radius,
                 weigh=partial(self._weigh, level=level, weight=weight),
-                maxflow=self.settings.maxflow,
                 drawn=None if drawn is None else drawn[level],
                 redraw=redraw,
             )
