@@ -324,7 +324,7 @@ def bad_files(tmp_path):
         ("good.csv -k 2 --kernel knn --bandwidth 3", "--bandwidth 3 does not fit --kernel knn"),
         ("good.csv -k 2 --kernel gaussian --bandwidth wide", "wide"),
         ("good.csv -k 2 --kernel gaussian --bandwidth=-1", "-1"),
-        ("good.csv -k 2 --n-neighbors 0", "--n-neighbors 0 is out of range"),
+        ("good.csv -k 2 --kernel knn --n-neighbors 0", "n_neighbors=0 must be a whole number from 1"),
         ("good.csv -k 2 --n-jobs 0", "--n-jobs 0 would do nothing"),
         ("good.csv -k 2 --seed=-1", "--seed -1 is out of range; give a whole number of 0 to 4294967295"),
         ("good.csv -k 2 --colour red", "--colour"),

@@ -314,10 +314,10 @@ def test_in_memory_estimators_name_the_right_tool(moons, monkeypatch):
         raise MemoryError("8 EiB")
 
     monkeypatch.setattr(evencut.kernels.KNN, "affinity_and_extension", full)
-    monkeypatch.setattr("evencut.estimators.kernel_clustering.select", full)
-    for kernel in ("knn", "auto"):
+    monkeypatch.setattr("evencut.estimators.even_cut.select", full)
+    for model in (KernelClustering(2, kernel="knn"), EvenCut(2)):
         with pytest.raises(MemoryError, match=r"4000 points does not fit.*8 EiB.*LandmarkClustering"):
-            KernelClustering(2, kernel=kernel).fit(moons[0])
+            model.fit(moons[0])
 
 
 def test_a_sample_is_the_same_from_any_input(moons, fitted):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
 
-from evencut import EvenCut
+from evencut import EvenCut, NormalizedCut
 from evencut.datasets import make_clumped_moons, make_rings
 from evencut.plotting import PALETTE, BorderDisplay, ClusterDisplay, DensityDisplay, EnergyDisplay, make_figure
 
@@ -124,7 +124,7 @@ def test_borders_are_those_of_predict(ax):
 
 def test_energies_of_the_solver_are_drawn_as_they_are(ax):
     X, _ = make_rings(200, random_state=0)
-    model = EvenCut(2, random_state=0)
+    model = NormalizedCut(2, kernel="knn", random_state=0)
     with pytest.raises(ValueError, match="not fitted"):
         EnergyDisplay.from_estimator(model, ax=ax)
     display = EnergyDisplay.from_estimator(model.fit(X), ax=ax, color="black")

@@ -92,13 +92,13 @@ METHODS = [
     PLAIN,
     {},
     {"n_clusters": "auto"},
-    {**PLAIN, "bandwidth": 0.1},
+    {**PLAIN, "parameters": {"bandwidth": 0.1}},
     {"tool": "kernel", "kernel": "knn", "equalize": "exact"},
-    {"tool": "kernel", "kernel": "knn", "n_neighbors": 15, "criterion": "average_cut", "seed": 3},
+    {"tool": "kernel", "kernel": "knn", "parameters": {"n_neighbors": 15}, "criterion": "average_cut", "seed": 3},
     {"tool": "kernel", "kernel": "local_scaling", "equalize": "weights", "criterion": "average_association"},
-    {"tool": "kernel", "kernel": "adaptive_gaussian", "n_neighbors": 9, "scale": "standard"},
+    {"tool": "kernel", "kernel": "adaptive_gaussian", "parameters": {"n_neighbors": 9}, "scale": "standard"},
     {"tool": "kmeans"},
-    {"tool": "hdbscan", "n_neighbors": 12},
+    {"tool": "hdbscan", "min_cluster_size": 12},
 ]
 
 

@@ -168,7 +168,7 @@ BODIES = {
     "a thousand million clusters": ("/runs", {"method": {"n_clusters": 10**9}}, 422),
     "minus one cluster": ("/runs", {"method": {"n_clusters": -1}}, 422),
     "an unknown setting": ("/runs", {"method": {"shell": "rm"}}, 422),
-    "a bandwidth of nothing": ("/runs", {"method": {"tool": "kernel", "kernel": "gaussian", "bandwidth": 0}}, 422),
+    "a bandwidth of nothing": ("/runs", {"method": {"tool": "kernel", "parameters": {"bandwidth": 0}}}, 422),
     "a pane that does not exist": ("/runs", {"pane": "constructor", "method": {}}, 422),
     "a sweep of everything": ("/sweep", {"n_clusters": 10**6}, 422),
     "a column that does not exist": ("/runs/column", {"name": "__class__"}, 404),
@@ -189,7 +189,13 @@ def test_hostile_bodies_are_refused(victim, name):
 
 @pytest.mark.parametrize(
     "body",
-    [b"{", b"[[[[" * 20_000, b'{"method": {"bandwidth": NaN}}', b'{"method": {"bandwidth": 1e999}}', b"\xff\xfe"],
+    [
+        b"{",
+        b"[[[[" * 20_000,
+        b'{"method": {"parameters": {"bandwidth": NaN}}}',
+        b'{"method": {"parameters": {"bandwidth": 1e999}}}',
+        b"\xff\xfe",
+    ],
 )
 def test_json_that_is_none_is_refused(victim, body):
     headers = {"content-type": "application/json"}

@@ -13,7 +13,7 @@ from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
 from evencut.cli.labels_out import cluster_sizes, write_labels
 from evencut.cli.model_files import Scaling, check_model_file, save_model
-from evencut.cli.options import Seed, names, number_or_name, whole_number, whole_number_or_auto
+from evencut.cli.options import Seed, names, whole_number, whole_number_or_auto
 from evencut.cli.outputs import check_distinct, check_writable
 from evencut.cli.pictures import check_picture, save_figure
 from evencut.cli.table_options import Columns, Decimal, Header, Key, Missing, Standardize, column_list, tell
@@ -76,11 +76,13 @@ def cluster(
         typer.Option(help=f"Minimise one criterion on one kernel instead of the consensus: {names(KERNELS)}"),
     ] = None,
     n_neighbors: Annotated[
-        int | None,
-        typer.Option(parser=whole_number("--n-neighbors", 1), metavar="N", help="Neighbours of the kernel [its own]."),
+        str | None, typer.Option(metavar="N", help="Neighbours of the kernel [its own].")
     ] = None,
     bandwidth: Annotated[
         str | None, typer.Option(help="Bandwidth of the kernel: a number, scott, silverman or median [its own].")
+    ] = None,
+    parameter: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Another parameter of the kernel; may be repeated.")
     ] = None,
     criterion: Annotated[
         str | None, typer.Option(help=f"With --kernel or --landmarks: {names(CRITERIA)} [normalized_cut]")
@@ -113,7 +115,8 @@ def cluster(
     estimator: EvenCut | KernelClustering | LandmarkClustering
     check_name("--missing", missing, MISSING)
     if landmarks is not None:
-        _check_unused("--landmarks", kernel=kernel, n_neighbors=n_neighbors, bandwidth=bandwidth, device=device != CPU)
+        _check_unused("--landmarks", kernel=kernel, n_neighbors=n_neighbors, bandwidth=bandwidth, parameter=parameter)
+        _check_unused("--landmarks", device=device != CPU)
         # What only a table in memory allows.
         as_table = {
             "plot": plot,
@@ -137,7 +140,7 @@ def cluster(
         given = f"--scheduler {scheduler}" if scheduler is not None else f"{file} stands for several files and"
         raise UserError(f"{given} needs --landmarks; --landmarks auto chooses their number.")
     else:
-        estimator = _model(kernel, problem, {"n_neighbors": n_neighbors, "bandwidth": bandwidth})
+        estimator = _model(kernel, problem, {"n_neighbors": n_neighbors, "bandwidth": bandwidth}, parameter or [])
     estimator.set_params(n_clusters=n_clusters, metric=metric, random_state=seed, n_jobs=n_jobs)
     source = Source(file, keep=append)
     check_device(device)
@@ -181,24 +184,40 @@ def _problem(criterion: str | None, equalize: str | None, solver: str | None) ->
     return {name: None if value == "none" else value for name, value in chosen.items() if value is not None}
 
 
-def _model(kernel: str | None, problem: dict[str, Any], parameters: dict[str, Any]) -> EvenCut | KernelClustering:
+def _model(
+    kernel: str | None, problem: dict[str, Any], options: dict[str, str | None], assigned: list[str]
+) -> EvenCut | KernelClustering:
     """The consensus, or the criterion on the kernel that was named."""
-    parameters = {name: value for name, value in parameters.items() if value is not None}
+    settings = {name: text for name, text in options.items() if text is not None}
     if kernel is None:
-        for name in (*problem, *parameters):
+        for name in (*problem, *settings, *["parameter"][: len(assigned)]):
             raise UserError(
                 f"--{name.replace('_', '-')} is for one kernel; name it with --kernel, such as --kernel "
                 "shared_neighbors, or leave the option out."
             )
         return EvenCut()
     check_name("--kernel", kernel, KERNELS)
-    known = KERNELS[kernel]().get_params()
-    for name, value in parameters.items():
+    for text in assigned:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UserError(f"--parameter {text} is no assignment; write --parameter NAME=VALUE.")
+        settings[name] = value
+    known = {setting.name: setting for setting in KERNELS[kernel].settings}
+    values = {}
+    for name, text in settings.items():
         if name not in known:
             takes = f"it takes {', '.join(known)}" if known else "it has no parameters"
-            raise UserError(f"--{name.replace('_', '-')} {value} does not fit --kernel {kernel}: {takes}.")
-        parameters[name] = number_or_name(value) if name == "bandwidth" else value
-    return KernelClustering(kernel=KERNELS[kernel](**parameters), **problem)
+            raise UserError(f"{_option(name)} {text} does not fit --kernel {kernel}: {takes}.")
+        try:
+            values[name] = known[name].read(text)
+        except ValueError as error:
+            raise UserError(str(error)) from None
+    return KernelClustering(kernel=KERNELS[kernel](**values), **problem)
+
+
+def _option(name: str) -> str:
+    """The option that sets a parameter of a kernel."""
+    return f"--{name.replace('_', '-')}" if name in ("n_neighbors", "bandwidth") else f"--parameter {name}"
 
 
 def _check_unused(beside: str, **given: Any) -> None:

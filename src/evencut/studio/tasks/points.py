@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evencut.affinity import scott_bandwidth, silverman_bandwidth
+
 from ..examples import load_points
 from ..methods import Method, fit_labels
 from ..options import Limits
@@ -174,12 +176,13 @@ def _bandwidth_used(method: Method, X: NDArray[np.float64]) -> float | None:
     """The mean sigma of a Gaussian kernel, so that the slider can stand where a rule has put it."""
     if method.tool != "kernel" or method.kernel != "gaussian":
         return None
-    if not isinstance(method.bandwidth, str):
-        return method.bandwidth
-    factor = {"scott": 1.0, "silverman": (4 / (X.shape[1] + 2)) ** (1 / (X.shape[1] + 4))}.get(method.bandwidth)
-    if factor is None:
+    bandwidth = method.parameters.get("bandwidth", "scott")
+    if not isinstance(bandwidth, str):
+        return bandwidth
+    if bandwidth == "median":
         return None
-    return float(np.mean(X.std(axis=0, ddof=1)) * factor * len(X) ** (-1 / (X.shape[1] + 4)))
+    rule = scott_bandwidth if bandwidth == "scott" else silverman_bandwidth
+    return float(np.mean(rule(X)))
 
 
 def _number(value: Any) -> float | None:

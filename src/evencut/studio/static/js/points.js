@@ -197,7 +197,7 @@ export class Points {
   #showBandwidth() {
     const side = this.#bandwidthSide();
     const facts = side && this.panes[side].run?.facts;
-    const given = side && this.methods[side].bandwidth;
+    const given = side && this.methods[side].parameters.bandwidth;
     this.sweep.setSigma(side ? (typeof given === "number" ? given : facts?.bandwidth) : null, Boolean(side), SIDES[side]);
   }
 
@@ -223,7 +223,7 @@ export class Points {
   #drag(sigma) {
     const key = this.#bandwidthSide();
     if (!key) return;
-    this.methods[key] = { ...this.methods[key], bandwidth: Number(sigma.toPrecision(4)) };
+    this.methods[key] = { ...this.methods[key], parameters: { ...this.methods[key].parameters, bandwidth: Number(sigma.toPrecision(4)) } };
     this.run(key, true);
   }
 
