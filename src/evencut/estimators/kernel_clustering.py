@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
 from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity
+from ..affinity.notices import warn_user
 from ..criteria import CRITERIA, EQUALIZATIONS, PosedProblem, pose
 from ..kernels import Kernel, SharedNeighbors
 from ..selection import choose_number, select_number
@@ -168,12 +167,11 @@ class KernelClustering(Clustering):
         if self.kernel is not None:
             return kernel_from(self.kernel)
         name = type(self).__name__
-        warnings.warn(
+        warn_user(
             f"{name} without a kernel minimises its criterion on SharedNeighbors(n_neighbors=25) since 0.3; the "
             f"consensus that it ran in 0.2 is EvenCut now. Use EvenCut({self.n_clusters!r}), or name the kernel: "
             f"{name}({self.n_clusters!r}, kernel='shared_neighbors').",
             FutureWarning,
-            stacklevel=5,
         )
         return SharedNeighbors()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..affinity.notices import warn_user
 from ..solvers.lloyd import Descent
 from .affinities import pixel_affinity, pose_term
 from .band import sharpen_band
@@ -188,10 +188,9 @@ class Engine:
         if not rounds.converged:
             from sklearn.exceptions import ConvergenceWarning
 
-            warnings.warn(
+            warn_user(
                 f"the rounds stopped after max_iter={self.settings.max_iter} before they came to rest.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         with clock("contour"):
             end = replace(rounds.step, labels=np.asarray(finish(rounds.step.labels), dtype=np.int64))
