@@ -41,10 +41,10 @@ lint: $(READY)test ## ruff and mypy
 	$(BIN)/mypy
 
 bench: $(READY)bench ## time and score against peers, in one run
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks results
 
 leaderboard: $(READY)bench ## score on public data sets (EVENCUT_DATA names their folder)
-	$(BIN)/python -m benchmarks.leaderboard
+	$(BIN)/python -m benchmarks leaderboard
 
 paper: $(READY)docs ## every figure and claim of the paper again, for its page (EVENCUT_DATA names the data)
 	$(BIN)/evencut reproduce all --out out/paper

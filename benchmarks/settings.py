@@ -12,7 +12,6 @@ import resource
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,8 @@ from evencut import EvenCut, KernelClustering, LandmarkClustering, __version__
 from evencut.criteria import CRITERIA
 from evencut.kernels import KERNELS
 from evencut.solvers import SOLVERS
+
+from .records import publish
 
 MOST_SECONDS = 60
 MANY = 100_000
@@ -107,10 +108,9 @@ def outcome(make: Callable[[int], np.ndarray], model: Any, n: int) -> str:
         return f"**no answer in {MOST_SECONDS} CPU s** (the process left with {process.exitcode})"
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", type=Path, default=Path(__file__).with_name("SETTINGS.md"))
-    chosen = parser.parse_args()
+    parser.parse_args(arguments)
     # Compiled here once, so that no process counts it.
     for model in (EvenCut(2), KernelClustering(2, kernel="knn", equalize="exact"), LandmarkClustering(2)):
         model.fit(points(2000, 2))
@@ -129,10 +129,10 @@ def main() -> None:
         f"at most {MOST_SECONDS} CPU seconds. Of {len(lines)} settings {n_answered} answered, {n_refused} were refused",
         f"with a reason, {n_hung} hung.",
         "",
-        "| | |",
+        "| setting | answer |",
         "|---|---|",
     ]
-    chosen.output.write_text("\n".join([*head, *lines, ""]), encoding="utf-8")
+    print(publish("settings", {"all": "\n".join([*head, *lines, ""])}))
 
 
 if __name__ == "__main__":

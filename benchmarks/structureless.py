@@ -16,6 +16,8 @@ from threadpoolctl import threadpool_limits
 
 from evencut import EvenCut
 
+from .records import publish
+
 __all__ = ["SHAPES", "draws", "table"]
 
 Rng = np.random.Generator
@@ -108,7 +110,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--first", type=int, default=1000, help="number of the first draw")
     options = parser.parse_args(arguments)
     with threadpool_limits(1):
-        print("\n".join(table(options.draws, first=options.first)))
+        rows = table(options.draws, first=options.first)
+    head = [
+        "# No structure",
+        "",
+        f"`python -m benchmarks structureless --draws {options.draws} --first {options.first}`: single bodies, which "
+        "should be one cluster.",
+        "",
+    ]
+    print(publish("structureless", {"all": "\n".join([*head, *rows])}))
 
 
 if __name__ == "__main__":
