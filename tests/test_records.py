@@ -43,7 +43,7 @@ def test_nothing_in_a_stamp_names_a_machine_or_a_folder():
 
 
 def test_unknown_benchmarks_are_named():
-    with pytest.raises(SystemExit, match="usage: .*leaderboard"):
+    with pytest.raises(SystemExit, match=r"usage: .*leaderboard"):
         main(["no-such"])
     for name in BENCHMARKS:
         assert (ROOT / "benchmarks" / f"{name}.py").exists()
