@@ -36,8 +36,8 @@ test: $(READY)test ## the tests, and the examples in the docstrings
 
 test-all: test test-long ## those of make test, then the long ones
 
-test-long: $(READY)test ## the site, the wheel in an empty environment, the figures of the paper, long fuzzing
-	EVENCUT_FUZZ=$${EVENCUT_FUZZ:-2000} $(TEST) -m long
+test-long: $(READY)test ## the site, the wheel in an empty environment and the figures of the paper
+	$(TEST) -m long
 
 test-gpu: $(READY)gpu ## the tests of torch tensors, on the CPU and on a GPU where there is one (installs torch)
 	$(BIN)/python -m pytest --doctest-modules src/evencut/gpu src/evencut/affinity/on_device.py src/evencut/estimators tests/test_gpu_*.py
