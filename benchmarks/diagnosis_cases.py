@@ -15,7 +15,7 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from evencut import KernelClustering
+from evencut import EvenCut
 from evencut.criteria import CRITERIA
 from evencut.diagnosis import EQUAL_SIZES as EQUAL
 from evencut.diagnosis import MODE_ISOLATION as MODE
@@ -315,7 +315,7 @@ def _spoilers(X, n_clusters, kind, rng):
 def _honest(X, truth, rng):
     """The true labels, or those of a neighbour kernel where it has found them."""
     if len(X) <= 1500 and rng.random() < 0.5:
-        model = KernelClustering(len(np.unique(truth)), random_state=int(rng.integers(2**31)))
+        model = EvenCut(len(np.unique(truth)), random_state=int(rng.integers(2**31)))
         found = model.fit_predict(X)
         if adjusted_rand_score(truth, found) >= 0.95:
             return found, "NC, neighbours"

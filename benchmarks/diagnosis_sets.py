@@ -16,7 +16,7 @@ from sklearn.cluster import AgglomerativeClustering, KMeans, SpectralClustering
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
-from evencut import KernelClustering, KernelKMeans
+from evencut import EvenCut, KernelKMeans
 
 #: The half on which the constants of the diagnosis were chosen, and the half on which they are judged.
 FOLDERS = {"tuning": "clustering", "held out": "clustering2"}
@@ -53,7 +53,7 @@ METHODS: dict[str, Callable[[NDArray[np.float64], int], Labels]] = {
     "kernel k-means": lambda X, k: KernelKMeans(k, kernel="gaussian", random_state=0).fit_predict(X),
     "Ward": lambda X, k: AgglomerativeClustering(k, linkage="ward").fit_predict(X),
     "average linkage": lambda X, k: AgglomerativeClustering(k, linkage="average").fit_predict(X),
-    "the default": lambda X, k: KernelClustering(k, random_state=0).fit_predict(X),
+    "the default": lambda X, k: EvenCut(k, random_state=0).fit_predict(X),
 }
 
 

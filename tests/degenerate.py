@@ -16,6 +16,7 @@ import numpy as np
 
 from evencut import (
     DominantSets,
+    EvenCut,
     KernelClustering,
     KernelKMeans,
     LandmarkClustering,
@@ -40,9 +41,9 @@ class Case(NamedTuple):
 
 
 _CASES = [
-    *itertools.starmap(Case, itertools.product(_OF_KERNELS, ["auto", *KERNELS], METRICS)),
+    *itertools.starmap(Case, itertools.product(_OF_KERNELS, KERNELS, METRICS)),
     *itertools.starmap(Case, itertools.product(["DominantSets", "diagnose"], KERNELS, METRICS)),
-    *itertools.starmap(Case, itertools.product(["LandmarkClustering"], ["auto"], METRICS)),
+    *itertools.starmap(Case, itertools.product(["EvenCut", "LandmarkClustering"], ["none"], METRICS)),
     *itertools.starmap(Case, itertools.product(["ProbabilisticKMeans"], ["gaussian", "histogram"], ["euclidean"])),
 ]
 #: So many fits try each combination once.
@@ -128,6 +129,7 @@ def _draw(number: int) -> tuple[Case, str, np.ndarray, dict[str, Any]]:
     how: dict[str, Any] = {"n_clusters": int(rng.integers(1, 5))}
     if case.estimator in _OF_KERNELS:
         how["equalize"] = (None, None, "weights", "exact")[rng.integers(4)]
+    if case.estimator in ("EvenCut", *_OF_KERNELS):
         how["scale"] = ("auto", "auto", "standard")[rng.integers(3)]
         if rng.integers(4) == 0:
             how["n_clusters"] = "auto"
@@ -159,6 +161,8 @@ def _fit(case: Case, X: np.ndarray, how: dict[str, Any]) -> None:
         model: Any = ProbabilisticKMeans(model=case.kernel, n_init=2, random_state=0, **how)
     elif case.estimator == "DominantSets":
         model = DominantSets(kernel=case.kernel, metric=case.metric, max_iter=200, random_state=0, **how)
+    elif case.estimator == "EvenCut":
+        model = EvenCut(metric=case.metric, random_state=0, **how)
     elif case.estimator == "LandmarkClustering":
         model = LandmarkClustering(metric=case.metric, n_landmarks=20, random_state=0, **how)
     else:

@@ -8,20 +8,21 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 
 import evencut
-from evencut import KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut
+from evencut import EvenCut, KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut
 from evencut.datasets import make_clumped_moons
 from evencut.kernels import KNN, Gaussian
 
 X, Y = make_clumped_moons(300, clump=0.5, random_state=0)
 X.setflags(write=False)
-KERNELS = ["auto", "shared_neighbors", "knn", "gaussian", "adaptive_gaussian", "local_scaling", "geodesic"]
+KERNELS = [None, "shared_neighbors", "knn", "gaussian", "adaptive_gaussian", "local_scaling", "geodesic"]
 
 
 @pytest.mark.parametrize("equalize", [None, "weights", "exact"])
 @pytest.mark.parametrize("criterion", ["normalized_cut", "average_association", "average_cut"])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_the_smallest_distance_is_the_cluster_predicted(kernel, criterion, equalize):
-    model = KernelClustering(3, kernel=kernel, criterion=criterion, equalize=equalize, random_state=0).fit(X)
+    model = EvenCut(3) if kernel is None else KernelClustering(3, kernel=kernel, criterion=criterion, equalize=equalize)
+    model.set_params(random_state=0).fit(X)
     new = X[::2] + 0.02
     distances = model.transform(new)
     assert distances.shape == (150, 3)
@@ -72,7 +73,7 @@ def test_the_score_holds_leaks_against_cuts_inside():
 @pytest.mark.parametrize(
     "model",
     [
-        KernelClustering(random_state=0),
+        EvenCut(random_state=0),
         NormalizedCut(kernel=KNN(10), random_state=0),
         KernelKMeans(kernel=KNN(10), random_state=0),
         LandmarkClustering(n_landmarks=60, random_state=0),
@@ -96,7 +97,7 @@ def test_one_body_scores_best_as_one_cluster(rng):
 
 
 def test_a_saved_model_scores_the_same(tmp_path):
-    model = KernelClustering(2, random_state=0).fit(X)
+    model = EvenCut(2, random_state=0).fit(X)
     evencut.save(model, tmp_path / "m.skops")
     assert evencut.load(tmp_path / "m.skops").score(X) == pytest.approx(model.score(X))
 

@@ -8,7 +8,7 @@ from sklearn.datasets import load_wine
 from sklearn.metrics import adjusted_rand_score
 
 import evencut
-from evencut import KernelClustering, KernelKMeans, diagnose
+from evencut import EvenCut, KernelKMeans, diagnose
 from evencut.datasets import make_clumped_moons
 from evencut.kernels import Gaussian
 
@@ -33,7 +33,7 @@ def wine():
 
 def test_columns_are_scaled_as_the_estimator_does_and_the_report_says_so():
     X, _ = wine()
-    labels = KernelClustering(3, random_state=0).fit_predict(X)
+    labels = EvenCut(3, random_state=0).fit_predict(X)
     report = diagnose(X, labels)
     assert "standard deviations" in "\n".join(report.preparation)
     assert "standard deviations" in str(report)
@@ -46,7 +46,7 @@ def test_columns_are_scaled_as_the_estimator_does_and_the_report_says_so():
 
 def test_a_good_clustering_of_raw_wine_is_not_called_biased():
     X, truth = wine()
-    labels = KernelClustering(3, random_state=2).fit_predict(X)
+    labels = EvenCut(3, random_state=2).fit_predict(X)
     assert adjusted_rand_score(truth, labels) > 0.8
     report = diagnose(X, labels)
     assert report.verdict == "overlap"
@@ -176,7 +176,7 @@ def test_the_advised_line_makes_what_was_tried_where_points_are_condensed():
     labels = KMeans(2, n_init=2, random_state=0).fit_predict(X)
     report = diagnose(X, labels)
     assert report.cures[0].offered
-    np.testing.assert_array_equal(KernelClustering(2, random_state=0).fit_predict(X), report.cures[0].labels)
+    np.testing.assert_array_equal(EvenCut(2, random_state=0).fit_predict(X), report.cures[0].labels)
 
 
 def test_a_cure_is_judged_before_and_after(moons):
@@ -208,7 +208,7 @@ def test_a_cure_on_a_sample_says_so():
 def test_a_fitted_model_is_diagnosed_on_its_own_points():
     X, _ = wine()
     rows = np.repeat(X, 2, axis=0)
-    model = KernelClustering(3, random_state=0).fit(rows)
+    model = EvenCut(3, random_state=0).fit(rows)
     report = model.diagnose()
     assert report.n_points == 356
     assert report.n_distinct == 178

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from sklearn.metrics import adjusted_rand_score
 
-from evencut import KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut
+from evencut import EvenCut, KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut
 from evencut.affinity import distinct_points, feature_scale, kneighbors
 
 
@@ -31,7 +31,7 @@ def test_a_row_far_away_changes_nothing_for_the_others(n_features, exponent, in_
     X = blobs(rng, n_features)
     direction = np.eye(n_features)[0] if in_one_column else rng.normal(size=n_features)
     far = X.std() * 10**exponent * direction / np.linalg.norm(direction)
-    model = KernelClustering(n_clusters, random_state=0)
+    model = EvenCut(n_clusters, random_state=0)
     without, beside = model.fit_predict(X), model.fit_predict(np.vstack([X, far]))
     assert adjusted_rand_score(without, beside[:-1]) == 1
 
@@ -39,14 +39,14 @@ def test_a_row_far_away_changes_nothing_for_the_others(n_features, exponent, in_
 @pytest.mark.parametrize("far", [1e3, 1e5, 1e12])
 def test_one_cluster_more_takes_the_far_row_alone(rng, far):
     X = blobs(rng)
-    labels = KernelClustering(5, random_state=0).fit_predict(np.vstack([X, [far, far]]))
+    labels = EvenCut(5, random_state=0).fit_predict(np.vstack([X, [far, far]]))
     assert np.sum(labels == labels[-1]) == 1
     assert adjusted_rand_score(np.repeat(range(4), 150), labels[:-1]) == 1
 
 
 def test_a_far_row_changes_nothing_where_points_are_condensed(rng):
     X = blobs(rng, n_each=1500)
-    labels = KernelClustering(4, random_state=0).fit_predict(np.vstack([X, [1e9, 0]]))
+    labels = EvenCut(4, random_state=0).fit_predict(np.vstack([X, [1e9, 0]]))
     assert adjusted_rand_score(np.repeat(range(4), 1500), labels[:-1]) == 1
 
 
@@ -55,7 +55,7 @@ def test_tight_blobs_are_blobs(rng, n_groups):
     y = np.repeat(range(n_groups), 100)
     X = 10 * np.array([[i % 3, i // 3] for i in range(n_groups)])[y] + 1e-3 * rng.normal(size=(len(y), 2))
     assert len(distinct_points(X).points) == len(X)
-    model = KernelClustering("auto", random_state=0).fit(X)
+    model = EvenCut("auto", random_state=0).fit(X)
     assert model.n_clusters_ == n_groups and adjusted_rand_score(y, model.labels_) == 1
 
 
@@ -107,7 +107,7 @@ def test_copies_are_one_point_under_every_metric(rng, metric):
     rows = rng.permutation(np.repeat(np.arange(40), rng.integers(1, 5, size=40)))
     points = cdist(places, places, "cityblock") if metric == "precomputed" else places
     X = points[np.ix_(rows, rows)] if metric == "precomputed" else points[rows]
-    model = KernelClustering(2, metric=metric, random_state=0)
+    model = EvenCut(2, metric=metric, random_state=0)
     weighted = model.fit(points, sample_weight=np.bincount(rows)).labels_
     assert adjusted_rand_score(weighted[rows], model.fit(X).labels_) == 1
     assert model.affinity_.shape == (40, 40)
@@ -122,5 +122,5 @@ def test_copies_are_one_point_under_every_metric(rng, metric):
 def test_rare_groups_are_found_among_many_points(rng, n_features, n_points, n_rare):
     y = np.arange(n_points + n_rare) >= n_points
     X = rng.normal(size=(len(y), n_features)) + 12 * np.eye(n_features)[0] * y[:, None]
-    labels = KernelClustering(2, random_state=0).fit_predict(X)
+    labels = EvenCut(2, random_state=0).fit_predict(X)
     assert adjusted_rand_score(y, labels) > 0.95

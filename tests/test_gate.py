@@ -12,6 +12,7 @@ from scipy import sparse
 
 from evencut import (
     DominantSets,
+    EvenCut,
     KernelClustering,
     KernelKMeans,
     LandmarkClustering,
@@ -39,8 +40,8 @@ def directions(rng):
 @pytest.mark.parametrize(
     "model",
     [
-        KernelClustering(3, metric="correlation"),
-        KernelClustering("auto", metric="correlation"),
+        EvenCut(3, metric="correlation"),
+        EvenCut("auto", metric="correlation"),
         NormalizedCut(3, kernel="knn", metric="correlation"),
         KernelKMeans(3, kernel="local_scaling", metric="correlation"),
         DominantSets(3, kernel="knn", metric="correlation"),
@@ -60,7 +61,7 @@ def test_the_diagnosis_names_them_too(with_constant_row):
 
 
 def test_new_rows_are_checked_as_fitted_ones(with_constant_row):
-    model = KernelClustering(3, metric="correlation", random_state=0).fit(with_constant_row[:200])
+    model = EvenCut(3, metric="correlation", random_state=0).fit(with_constant_row[:200])
     with pytest.raises(ValueError, match="row 1 is constant"):
         model.predict(with_constant_row[199:])
 
@@ -69,13 +70,13 @@ def test_what_rounding_leaves_of_a_constant_is_constant(with_constant_row):
     with_constant_row[200] = [0.1 + 0.2, 0.3, 0.3, 0.3, 0.3]
     assert np.ptp(with_constant_row[200]) > 0
     with pytest.raises(ValueError, match="row 200 is constant"):
-        KernelClustering(3, metric="correlation").fit(with_constant_row)
+        EvenCut(3, metric="correlation").fit(with_constant_row)
 
 
 @pytest.mark.parametrize("metric", ["correlation", "cosine"])
 @pytest.mark.parametrize("unit", [2.0**997, 2.0**-997])
 def test_the_length_of_a_row_does_not_matter_to_angles(directions, metric, unit):
-    model = KernelClustering(3, metric=metric, random_state=0)
+    model = EvenCut(3, metric=metric, random_state=0)
     labels = model.fit(directions).labels_
     np.testing.assert_array_equal(model.fit(directions * unit).labels_, labels)
     directions[::2] *= unit

@@ -5,15 +5,15 @@ import pytest
 import skops.io
 
 import evencut
-from evencut import DominantSets, KernelClustering, KernelKMeans, LandmarkClustering, ProbabilisticKMeans
+from evencut import DominantSets, EvenCut, KernelClustering, KernelKMeans, LandmarkClustering, ProbabilisticKMeans
 from evencut.datasets import make_clumped_moons
 from evencut.kernels import KERNELS, KNN
 
 X, _ = make_clumped_moons(150, random_state=0)
 NEW = X[::3] + 0.01
 MODELS = [
-    KernelClustering(2, random_state=0),
-    KernelClustering(2, metric="manhattan", random_state=0),
+    EvenCut(2, random_state=0),
+    EvenCut(2, metric="manhattan", random_state=0),
     KernelKMeans(2, kernel="knn", equalize="exact", random_state=0),
     *(KernelClustering(2, kernel=name, random_state=0) for name in ("gaussian", "adaptive_gaussian", "local_scaling")),
     LandmarkClustering(2, n_landmarks=40, random_state=0),
@@ -61,7 +61,7 @@ def test_the_command_says_what_a_model_of_python_lacks(tmp_path, monkeypatch, ca
 
     monkeypatch.chdir(tmp_path)
     np.savetxt("p.csv", X, delimiter=",", header="x,y", comments="")
-    evencut.save(KernelClustering(2, random_state=0).fit(X), "m.skops")
+    evencut.save(EvenCut(2, random_state=0).fit(X), "m.skops")
     with pytest.raises(SystemExit) as left:
         main(["predict", "m.skops", "p.csv"])
     assert left.value.code == 2
@@ -98,5 +98,5 @@ def test_other_files_are_named(tmp_path):
     with pytest.raises(ValueError, match=r"format 9.*use evencut 9\.0"):
         evencut.load(path)
     path.write_bytes(skops.io.dumps({"format": 1, "evencut": "0.1", "model": None}))
-    with pytest.warns(UserWarning, match=r"was saved by evencut 0\.1"):
+    with pytest.raises(ValueError, match=r"was saved by evencut 0\.1.*fit and save it again"):
         evencut.load(path)

@@ -6,14 +6,14 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from evencut import DominantSets, KernelClustering, LandmarkClustering, ProbabilisticKMeans, diagnose
+from evencut import DominantSets, EvenCut, LandmarkClustering, ProbabilisticKMeans, diagnose
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 3)) + np.repeat([[0, 0, 0], [9, 0, 5]], 30, axis=0)
 X.setflags(write=False)
 TABLE = pa.table({name: X[:, i] for i, name in enumerate("abc")})
 MODELS = [
-    KernelClustering(2, random_state=0),
+    EvenCut(2, random_state=0),
     LandmarkClustering(2, n_landmarks=30, random_state=0),
     ProbabilisticKMeans(2, random_state=0),
 ]
@@ -38,11 +38,11 @@ def test_numbers_beside_vectors_have_names_and_vectors_alone_have_none():
     vectors = pa.FixedSizeListArray.from_arrays(pa.array(X[:, :2].ravel()), 2)
     both = pa.table({"v": vectors, "c": X[:, 2]})
     for table in (both, both.to_pandas(), pl.from_arrow(both)):
-        model = KernelClustering(2, random_state=0).fit(table)
+        model = EvenCut(2, random_state=0).fit(table)
         assert model.feature_names_in_.tolist() == ["v[0]", "v[1]", "c"]
     with pytest.raises(ValueError, match="feature names"):
         model.predict(both.select(["c", "v"]))
-    assert not hasattr(KernelClustering(2, random_state=0).fit(both.select(["v"])), "feature_names_in_")
+    assert not hasattr(EvenCut(2, random_state=0).fit(both.select(["v"])), "feature_names_in_")
 
 
 @pytest.mark.parametrize("fit", FITS)
@@ -68,8 +68,8 @@ def test_columns_of_words_and_dates_are_named(fit):
 
 def test_text_that_reads_as_numbers_is_taken():
     written = pd.DataFrame(X).astype(str).astype(object)
-    labels = KernelClustering(2, random_state=0).fit(X).labels_
-    np.testing.assert_array_equal(KernelClustering(2, random_state=0).fit(written).labels_, labels)
+    labels = EvenCut(2, random_state=0).fit(X).labels_
+    np.testing.assert_array_equal(EvenCut(2, random_state=0).fit(written).labels_, labels)
 
 
 @pytest.mark.parametrize("fit", FITS)

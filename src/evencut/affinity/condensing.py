@@ -60,8 +60,8 @@ def condense(table: DistinctPoints, n_centres: int, *, n_jobs: int | None = None
     for _ in range(sweeps_for(points.shape[1])):
         centres = _to_the_middle(centres, points[pilot], table.weights[pilot], n_jobs)
     search = NeighborSearch(centres, n_jobs=n_jobs)
-    away, nearest = (answer[:, 0] for answer in search.query(points, 1))
-    nearest = nearest.astype(np.intp)
+    distances, indices = search.query(points, 1)
+    away, nearest = distances[:, 0], indices[:, 0].astype(np.intp)
     kept, asked = _apart(search, away, nearest, int(_SHARE_KEPT * n_centres))
     if len(kept):
         closer, there = (answer[:, 0] for answer in NeighborSearch(points[kept]).query(points[asked], 1))

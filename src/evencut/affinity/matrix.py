@@ -50,6 +50,21 @@ class Affinity(Protocol):
     graph: sparse.csr_array | None = None
     array: NDArray[np.floating] | None = None
 
+    @property
+    def is_graph(self) -> bool:
+        """Whether it is a sparse matrix in memory."""
+        return self.graph is not None
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is a dense matrix in memory."""
+        return self.array is not None
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether its entries are computed, or kept elsewhere."""
+        return self.graph is None and self.array is None
+
     def __matmul__(self, other: NDArray[np.floating]) -> NDArray[np.floating]: ...
 
     def diagonal(self) -> NDArray[np.floating]:

@@ -85,8 +85,8 @@ def model_of(code: str) -> str:
 
     Examples
     --------
-    >>> model_of("import evencut; labels = evencut.KernelClustering(2, random_state=0).fit_predict(X)")
-    'KernelClustering(2, random_state=0)'
+    >>> model_of("import evencut; labels = evencut.EvenCut(2, random_state=0).fit_predict(X)")
+    'EvenCut(2, random_state=0)'
     """
     return code.split("= evencut.", 1)[1].rsplit(".fit_predict", 1)[0]
 

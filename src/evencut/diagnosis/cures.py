@@ -67,7 +67,7 @@ def try_cures(
 
 
 def _default_labels(table: DistinctPoints, n_clusters: int, n_jobs: int | None) -> NDArray[np.int64]:
-    """What `KernelClustering(n_clusters, random_state=0)` makes of distinct points, clusters numbered alike."""
+    """What `EvenCut(n_clusters, random_state=0)` makes of distinct points, clusters numbered alike."""
     most = max(limits.MOST_COMPARED, limits.POINTS_PER_CLUSTER * n_clusters)
     centres = condense(table, most, n_jobs=n_jobs) if is_dense(table.points) else table
     seed = int(np.random.RandomState(0).randint(2**31 - 1))  # as the estimator draws it from its random_state
@@ -173,7 +173,7 @@ def _line(given: LabelledPoints, scale: str | None) -> str:
     """The cure as a line of code that makes it from X, and from the other things that were given."""
     options = "" if scale == "auto" else f"scale={scale!r}, "
     options += "" if given.prepared.metric == "euclidean" else f"metric={given.prepared.metric!r}, "
-    model = f"evencut.KernelClustering({len(given.names)}, {options}random_state=0)"
+    model = f"evencut.EvenCut({len(given.names)}, {options}random_state=0)"
     kept = "[labels != -1]" if given.n_noise else ""
     weights = f", sample_weight=sample_weight{kept}" if given.weighted else ""
     return f"import evencut; labels = {model}.fit_predict(X{kept}{weights})"

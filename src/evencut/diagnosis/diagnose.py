@@ -73,7 +73,7 @@ def diagnose(
     sample_weight : array of shape (n_samples,), optional
         How many rows each stands for; a weight means the same as repetition.
     scale : {"auto", "standard", None}, default="auto"
-        Division of the columns before distances are taken, as in :class:`~evencut.KernelClustering`; where "auto"
+        Division of the columns before distances are taken, as in :class:`~evencut.EvenCut`; where "auto"
         leaves columns of very unequal deviations as they are, scaling them is the first cure tried. Repeated rows
         are one point with a weight; where their labels differ, it counts as the cluster of most of them. The report
         says what was done.
@@ -82,7 +82,7 @@ def diagnose(
     affinity : array of shape (n_samples, n_samples), optional
         The affinity that was used, instead of `kernel`.
     metric : str, default="euclidean"
-        As in :class:`evencut.KernelClustering`. Sparse rows are judged along their 50 leading singular vectors, points
+        As in :class:`evencut.EvenCut`. Sparse rows are judged along their 50 leading singular vectors, points
         known by distances (at most 5000) by classical scaling.
     cures : bool, default=True
         Whether cures are tried, on the points that are looked at. Without, the verdict rests on the borders alone

@@ -78,13 +78,13 @@ def fit_tensor(estimator: Any, X: Any, y: Any, sample_weight: Any, kernel: Kerne
 
     check_memory(_bytes_needed(estimator, X, kernel), X.device, f"a fit of {len(X)} points of {X.shape[1]} features")
     weights = check_weights(sample_weight, X)
-    prepared = prepare_on_device(X, weights, scale=estimator._scale_with(kernel))
+    prepared = prepare_on_device(X, weights, scale=estimator._scaling())
     if prepared is None:
         return _fit_array(estimator, X, y, sample_weight, kernel)
     if not isinstance(estimator.n_clusters, str):
         check_n_clusters(estimator.n_clusters, prepared)
     estimator.n_features_in_ = X.shape[1]
-    warn_of_early_stop(fit(estimator, X, prepared, kernel, partial), estimator.max_iter)
+    warn_of_early_stop(fit(estimator, X, prepared, kernel, partial), estimator._problem()["max_iter"])
     return estimator
 
 

@@ -6,7 +6,6 @@ Never a pickle: a file is refused where it holds a type that no model has, and n
 from __future__ import annotations
 
 import os
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -122,9 +121,17 @@ def read_record(path: str | Path) -> dict[str, Any]:
             f"{path} is a model of format {written}, and this evencut {__version__} reads format {_FORMAT}; use "
             f"evencut {by}, or save the model again."
         )
-    if by != __version__:
-        warnings.warn(f"{path} was saved by evencut {by}, this is {__version__}", stacklevel=3)
+    if _minor(by) != _minor(__version__):
+        raise ValueError(
+            f"{path} was saved by evencut {by}, whose models this evencut {__version__} does not read: fit and save it "
+            f"again, or install evencut {by}."
+        )
     return record
+
+
+def _minor(version: str) -> str:
+    """The minor version: models of one are read by another of the same."""
+    return ".".join(str(version).split(".")[:2])
 
 
 def _strange(held: list[str]) -> list[str]:

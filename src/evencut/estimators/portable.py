@@ -15,11 +15,12 @@ from ..gpu.tensors import is_tensor, to_array
 from ..kernels import KERNELS
 from ..landmarks import Attachment
 from .cluster_models import GaussianModel, HistogramModel
+from .clustering import Clustering
 from .dominant_sets import DominantSets
+from .even_cut import EvenCut
 from .kernel_clustering import KernelClustering
-from .kernel_kmeans import KernelKMeans
 from .landmark_clustering import LandmarkClustering
-from .normalized_cut import NormalizedCut
+from .named_criteria import KernelKMeans, NormalizedCut
 from .prediction import Prediction
 from .probabilistic_kmeans import ProbabilisticKMeans
 
@@ -46,7 +47,7 @@ def portable(model: Any) -> Any:
     for name, value in vars(model).items():
         if is_tensor(value):
             setattr(kept, name, to_array(value))
-    if isinstance(model, KernelClustering):
+    if isinstance(model, Clustering):
         # Made again from the kernel and the points when first needed.
         kept._prediction = replace(model._prediction, extension=None)
         for name in ("_affinity", "selection_"):
@@ -56,7 +57,8 @@ def portable(model: Any) -> Any:
 
 def portable_types() -> list[type]:
     """Every type a portable model is made of, besides those of NumPy, SciPy and Python."""
-    models = [KernelClustering, KernelKMeans, NormalizedCut, LandmarkClustering, DominantSets, ProbabilisticKMeans]
+    kernels = [KernelClustering, KernelKMeans, NormalizedCut]
+    models = [EvenCut, *kernels, LandmarkClustering, DominantSets, ProbabilisticKMeans]
     criteria = [type(criterion) for criterion in CRITERIA.values()]
     points = [SparsePoints, MetricPoints, GivenDistances]
     distributions = [GaussianModel, HistogramModel]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FunctionType
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..affinity import AffinityLike, NeighborSearch, as_affinity, is_dense, shrink_far
+from ..affinity.notices import warn_user
 from ..criteria import Criterion, PosedProblem, RatioProblem
 from ..kernels import Extension, Kernel
 from ..selection.leaks import mixing_rates, separation
@@ -170,8 +170,8 @@ class Prediction:
             found[far] = self.fitted_labels[self._search.query(X[far], 1)[1][:, 0]]
         elif far.size:
             found[far] = 0
-            warnings.warn(
-                f"{far.size} new points have no affinity with any fitted point and go to cluster 0.", stacklevel=5
+            warn_user(
+                f"{far.size} new points have no affinity with any fitted point and go to cluster 0."
             )
 
     def _point_weights(self, links: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ from ..affinity import (
     squared_distances,
     whiten,
 )
-from .base import Extension, FixedBandwidth, Kernel, Points, check_neighbors, exp_half, matrix_per_point
+from .base import NEIGHBORS, Extension, FixedBandwidth, Kernel, Points, check_neighbors, exp_half, matrix_per_point
 
 __all__ = ["AdaptiveGaussian", "Gaussian", "LocalScaling"]
 
@@ -47,6 +47,8 @@ class Gaussian(FixedBandwidth):
     array([[1.   , 0.607],
            [0.607, 1.   ]])
     """
+
+    title = "Gaussian, one bandwidth"
 
     def __init__(self, bandwidth: float | str | ArrayLike = "scott", memory: float | None = None):
         self.bandwidth = bandwidth
@@ -121,6 +123,9 @@ class AdaptiveGaussian(Kernel):
            [0.607, 1.   , 0.371],
            [0.168, 0.371, 1.   ]])
     """
+
+    title = "Gaussian, adaptive bandwidth"
+    settings = (NEIGHBORS,)
 
     def __init__(
         self,
@@ -227,6 +232,9 @@ class LocalScaling(Kernel):
     array([[1.   , 0.607],
            [0.607, 1.   ]])
     """
+
+    title = "Local scaling"
+    settings = (NEIGHBORS,)
 
     def __init__(self, n_neighbors: int = 7, memory: float | None = None):
         self.n_neighbors = n_neighbors

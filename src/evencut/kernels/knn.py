@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..affinity import AffinityLike, NeighborSearch, neighbor_graph
-from .base import Extension, Kernel, Points, check_neighbors
+from .base import NEIGHBORS, Extension, Kernel, Points, check_neighbors
 
 __all__ = ["KNN"]
 
@@ -41,6 +41,8 @@ class KNN(Kernel):
            [0. , 0.5, 1. ]])
     """
 
+    title = "Nearest neighbours"
+    settings = (NEIGHBORS,)
     is_graph = True
 
     def __init__(self, n_neighbors: int = 10, symmetrize: str = "mean", neighbors: Any = "auto"):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..affinity import AffinityLike, check_affinity
+from ..affinity.notices import warn_user
 from .base import Extension, Kernel
 
 __all__ = ["Precomputed"]
@@ -38,11 +38,10 @@ class Precomputed(Kernel):
         """The matrix given, checked and in canonical form."""
         affinity = check_affinity(X)
         if isinstance(affinity, np.ndarray) and _looks_like_distances(affinity):
-            warnings.warn(
+            warn_user(
                 "the matrix given as kernel='precomputed' looks like distances: its diagonal is zero, and other "
                 "entries grow as distances do, while an affinity is largest where points are near; if they are "
                 "distances, use metric='precomputed' instead.",
-                stacklevel=2,
             )
         return affinity
 

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from ..affinity import AffinityLike, NeighborSearch, neighbor_graph
 from ..affinity.threads import n_threads
-from .base import Extension, Kernel, Points, check_neighbors
+from .base import NEIGHBORS, Extension, Kernel, Points, check_neighbors
 
 __all__ = ["SharedNeighbors", "shared_neighbor_affinity"]
 
@@ -70,6 +70,8 @@ class SharedNeighbors(Kernel):
     0.0
     """
 
+    title = "Shared neighbours"
+    settings = (NEIGHBORS,)
     is_graph = True
 
     def __init__(self, n_neighbors: int = 25, sharpness: float = 0.5, power: float = 6.0):

@@ -167,9 +167,7 @@ def agree(
     >>> sorted(np.bincount(agree(look_around(X), 2, random_state=0).best.labels).tolist())
     [20, 980]
     """
-    # A mixture may leave components empty: it is then no answer to the question of so many clusters.
-    every = candidates(around, n_clusters, n_init=n_init, random_state=random_state)
-    found = [partition for partition in every if len(np.unique(partition.labels)) == n_clusters]
+    found = list(candidates(around, n_clusters, n_init=n_init, random_state=random_state))
     labels = np.array([partition.labels for partition in found])
     alike = agreement(labels, around.weights)
     families = [partition.family for partition in found]
@@ -178,7 +176,7 @@ def agree(
     standing = consensus(alike, families, VOTES, scores=scores)
     # A mixture may leave a component without points: it votes, but is no partition into so many clusters.
     has_fewer = [len(np.unique(partition.labels)) < n_clusters for partition in found]
-    order = np.lexsort((-standing, has_fewer))
+    order = np.lexsort((-standing, np.array(has_fewer)))
     confidence = float(consensus(alike[order[:1]], families, VOTES, power=1.0)[0])
     ranked = tuple(found[i] for i in order)
     return Selection(ranked, standing[order], alike[np.ix_(order, order)], confidence, numbers)
