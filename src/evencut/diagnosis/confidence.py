@@ -21,10 +21,9 @@ __all__ = ["calibrated"]
 _OFFERED, _BETTER, _HELPLESS, _UNTRIED = 0.98, 0.93, 0.94, 0.82
 # Of ok: offset, and slope over how clear its least clear border is.
 _OK = (2.39, 0.88)
-# Of overlap: offset, slope over how clearly a border has no valley, and what it adds that the cure draws it again.
+# Of overlap, and of one body, which is too rare in the sets for a curve of its own: offset, slope over
+# how clearly a border has no valley, and what it adds that the cure draws it again.
 _OVERLAP, _AGAIN = (4.54, -5.00), 0.32
-# Of one body: on the tuning half of the sets, and on the tuning draws of `benchmarks/diagnosis_limits.py`.
-_ONE_BODY = 0.95
 
 
 def calibrated(verdict: str, clarity: float, cures: Sequence[TriedCure], n_points: int) -> float:
@@ -41,9 +40,7 @@ def calibrated(verdict: str, clarity: float, cures: Sequence[TriedCure], n_point
         return clarity
     if verdict == OK:
         return _logistic(_OK[0] + _OK[1] * clarity)
-    if verdict == ONE_BODY:
-        return _ONE_BODY
-    if verdict == OVERLAP:
+    if verdict in (OVERLAP, ONE_BODY):
         again = _AGAIN if cures and not any(cure.moved for cure in cures) else 0.0
         return _logistic(_OVERLAP[0] + _OVERLAP[1] * clarity + again)
     if not cures:
