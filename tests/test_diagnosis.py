@@ -278,7 +278,7 @@ def biased_report(moons):
 def test_text(biased_report):
     text = str(biased_report)
     assert text.startswith("biased: mode isolation in cluster 1")
-    assert "EvenCut(2" in text
+    assert "EvenCut(n_clusters=2" in text
     assert max(map(len, text.splitlines()[:5])) < 100
     sure = f"{biased_report.confidence:.2f}"
     assert repr(biased_report) == f"BiasReport(verdict='mode isolation', confidence={sure}, clusters=2)"

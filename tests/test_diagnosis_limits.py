@@ -216,7 +216,7 @@ def test_scaling_that_does_not_help_is_told_first():
         X = np.random.default_rng(draw).normal(size=(300, 2)) * [1, 1000]
         report = diagnose(X, X[:, 1] > 0)
         assert ["scale='standard'" in cure.code for cure in report.cures][:1] == [True]
-        assert "Tried EvenCut(2, scale='standard'" in report.advice
+        assert "Tried EvenCut(n_clusters=2, random_state=0, scale='standard'" in report.advice
         verdicts.append(report.verdict)
     assert verdicts.count("one body") >= 4
     assert len(diagnose(X, X[:, 1] > 0, scale=None).cures) <= 1

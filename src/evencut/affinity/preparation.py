@@ -5,7 +5,7 @@ for cosine, and merge copies.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from scipy import sparse
 
 from . import limits
 from .condensing import condense
-from .distinct import distinct_points
+from .distinct import DistinctPoints, distinct_points
 from .magnitude import check_magnitude, exact_scale, sum_scale
 from .matrix import as_affinity
 from .neighbors import near_order
@@ -55,6 +55,20 @@ class PreparedPoints:
     def given_order(self) -> NDArray[np.intp]:
         """The points in the order of their first rows."""
         return np.argsort(self.first_row, kind="stable")
+
+    def condensed(self, most: int | None, n_jobs: int | None = None) -> PreparedPoints:
+        """The same points as at most so many weighted centres, where they can be averaged."""
+        if most is None or not is_dense(self.points) or len(self.points) <= most:
+            return self
+        table = DistinctPoints(self.points, self.weights, np.arange(len(self.points)), self.first_row)
+        few = condense(table, most, n_jobs=n_jobs)
+        of_row = np.where(self.of_row >= 0, few.of_row[self.of_row], -1)
+        return replace(self, points=few.points, weights=few.weights, of_row=of_row, first_row=few.first_row)
+
+    def taken(self, places: NDArray[np.intp]) -> PreparedPoints:
+        """Some of the points, each a row of its own."""
+        points, weights, first_row = self.points[places], self.weights[places], self.first_row[places]
+        return replace(self, points=points, weights=weights, of_row=np.arange(len(places)), first_row=first_row)
 
     def scaled(self, X: Any) -> Any:
         """New rows as points: in the units, and under the metric, of those that were prepared."""

@@ -17,7 +17,7 @@ from evencut.cli.options import names
 from evencut.cli.outputs import check_distinct, check_writable, whole_file
 from evencut.cli.table_options import Columns, Decimal, Header, Key, Missing, Standardize, column_list, tell
 from evencut.diagnosis import UNRELATED
-from evencut.diagnosis import diagnose as diagnose_labels
+from evencut.estimators import diagnose as diagnose_labels
 from evencut.io import MISSING, Source, read_labels, read_table
 from evencut.landmarks import open_files, sample
 

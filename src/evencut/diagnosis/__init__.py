@@ -1,6 +1,6 @@
 """Is this clustering biased by density, how, and what cures it; measuring, judging and telling are a file each."""
 
-from .diagnose import DensityBiasWarning, diagnose, diagnose_fitted
+from .diagnose import DensityBiasWarning, diagnose_fitted, diagnose_labels
 from .mapping import DensityMapping, density_mapping
 from .report import BiasReport, ClusterReport, TriedCure
 from .sweep import BandwidthSweep, SweepRow, bandwidth_sweep
@@ -37,6 +37,6 @@ __all__ = [
     "TriedCure",
     "bandwidth_sweep",
     "density_mapping",
-    "diagnose",
     "diagnose_fitted",
+    "diagnose_labels",
 ]

@@ -8,7 +8,7 @@ from .chance import FEWEST_JUDGED
 from .report import ClusterReport, TriedCure, named_clusters
 from .verdicts import EQUAL_SIZES, MODE_ISOLATION, OK, ONE_BODY, OVERLAP, SPARSE_SUBSET, TOO_FEW, UNRELATED
 
-__all__ = ["advise", "model_of"]
+__all__ = ["advise"]
 
 _WHY = {
     MODE_ISOLATION: (
@@ -80,20 +80,9 @@ def advise(
     return "\n".join(lines), ""
 
 
-def model_of(code: str) -> str:
-    """The estimator in a line of code.
-
-    Examples
-    --------
-    >>> model_of("import evencut; labels = evencut.EvenCut(2, random_state=0).fit_predict(X)")
-    'EvenCut(2, random_state=0)'
-    """
-    return code.split("= evencut.", 1)[1].rsplit(".fit_predict", 1)[0]
-
-
 def told(cure: TriedCure, rows: Sequence[ClusterReport], n_points: int) -> str:
     """What was tried and what came of it, in a sentence."""
-    model = model_of(cure.code)
+    model = repr(cure.model)
     if cure.n_tried < n_points:
         model += f" on a random sample of {cure.n_tried} points"
     change = f"without a valley before {cure.before:.0%}, after {cure.after:.0%}"

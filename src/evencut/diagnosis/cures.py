@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
-from ..affinity import DistinctPoints, condense, is_dense, limits
-from ..criteria import pose
-from ..selection import select
-from ..solvers import heaviest_first
 from .bodies import count_bodies
 from .evidence import Evidence, Surroundings, gather, look_around
 from .points import LabelledPoints
@@ -46,9 +44,9 @@ _CRUMB, _CRUMB_OF_AVERAGE = 0.02, 0.1
 
 
 def try_cures(
-    given: LabelledPoints, around: Surroundings, findings: Sequence[Finding], scale: str | None
+    given: LabelledPoints, around: Surroundings, findings: Sequence[Finding], cure: Any
 ) -> list[TriedCure]:
-    """Try the default estimator with as many clusters; nothing is tried where there is nothing to cure.
+    """Try an estimator with as many clusters; nothing is tried where there is nothing to cure.
 
     A neighbour kernel scaled to equal degrees was another cure once: where the default is not offered, it never helped.
     """
@@ -56,24 +54,12 @@ def try_cures(
     if all(finding.verdict == OK for finding in findings) or n_clusters >= len(place):
         return []
     before, ground = list(findings), around
-    native, weights = given.prepared.points, given.prepared.weights
     if len(place) < len(given.points):
-        native, weights = native[place], weights[place]
-        ground = look_around(given.points[place], weights, np.arange(len(place)), around.n_jobs)
+        ground = look_around(given.points[place], given.prepared.weights[place], np.arange(len(place)), around.n_jobs)
         before = judge(gather(ground, given.codes[place], n_clusters))
-    table = DistinctPoints(native, weights, np.arange(len(place)), given.prepared.first_row[place])
-    codes = _default_labels(table, n_clusters, around.n_jobs)
-    return [_compared(given, place, ground, before, codes, _line(given, scale))]
-
-
-def _default_labels(table: DistinctPoints, n_clusters: int, n_jobs: int | None) -> NDArray[np.int64]:
-    """What `EvenCut(n_clusters, random_state=0)` makes of distinct points, clusters numbered alike."""
-    most = max(limits.MOST_COMPARED, limits.POINTS_PER_CLUSTER * n_clusters)
-    centres = condense(table, most, n_jobs=n_jobs) if is_dense(table.points) else table
-    seed = int(np.random.RandomState(0).randint(2**31 - 1))  # as the estimator draws it from its random_state
-    found = select(centres.points, n_clusters, weights=centres.weights, random_state=seed, n_jobs=n_jobs)
-    posed = pose(found.affinity, centres.weights, "normalized_cut")
-    return heaviest_first(found.solution.labels, posed.problem.weights, centres.first_row)[centres.of_row]
+    model = clone(cure).set_params(n_clusters=n_clusters)
+    codes = clone(model).set_params(n_jobs=around.n_jobs).label_points(given.prepared.taken(place))
+    return [_compared(given, place, ground, before, codes, model)]
 
 
 def after_trying(
@@ -108,7 +94,7 @@ def _compared(
     ground: Surroundings,
     before: list[Finding],
     codes: NDArray[np.int64],
-    code: str,
+    model: Any,
 ) -> TriedCure:
     """The cure beside what was given, on the same points."""
     n_clusters = len(given.names)
@@ -128,7 +114,8 @@ def _compared(
     if len(place) == len(given.points):
         labels = np.where(given.prepared.of_row >= 0, codes[given.prepared.of_row], -1)
     return TriedCure(
-        code=code,
+        model=model,
+        code=_line(given, model),
         verdict=gravest(after, evidence.sizes)[0],
         before=wrong,
         after=left,
@@ -169,11 +156,8 @@ def _overlap_of_clusters(
     return np.divide(common, either, out=np.zeros_like(common), where=either > 0).max(axis=1)
 
 
-def _line(given: LabelledPoints, scale: str | None) -> str:
+def _line(given: LabelledPoints, model: Any) -> str:
     """The cure as a line of code that makes it from X, and from the other things that were given."""
-    options = "" if scale == "auto" else f"scale={scale!r}, "
-    options += "" if given.prepared.metric == "euclidean" else f"metric={given.prepared.metric!r}, "
-    model = f"evencut.EvenCut({len(given.names)}, {options}random_state=0)"
     kept = "[labels != -1]" if given.n_noise else ""
     weights = f", sample_weight=sample_weight{kept}" if given.weighted else ""
-    return f"import evencut; labels = {model}.fit_predict(X{kept}{weights})"
+    return f"import evencut; labels = evencut.{model!r}.fit_predict(X{kept}{weights})"

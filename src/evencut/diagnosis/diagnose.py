@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 
 from ..affinity import Affinity, AffinityLike, PreparedPoints, as_affinity, check_affinity
 from ..criteria import average_association, normalized_cut
@@ -27,7 +28,7 @@ from .points import LabelledPoints, fitted_points, labelled_points
 from .report import BiasReport, ClusterReport, TriedCure
 from .verdicts import OK, TOO_FEW, UNRELATED, Finding, gravest, judge
 
-__all__ = ["DensityBiasWarning", "diagnose", "diagnose_fitted"]
+__all__ = ["DensityBiasWarning", "diagnose_fitted", "diagnose_labels"]
 
 _FEWEST_JUDGED = 100
 # Two groups six deviations apart in one column are missed where the deviation of another is three times as large.
@@ -38,84 +39,20 @@ class DensityBiasWarning(UserWarning):
     """A clustering shows a density bias; `evencut.diagnose` tells more."""
 
 
-def diagnose(
+def diagnose_labels(
     X: ArrayLike,
     labels: ArrayLike,
     *,
+    cure: Any = None,
     sample_weight: ArrayLike | None = None,
     scale: str | None = "auto",
-    kernel: str | Kernel | None = None,
-    affinity: AffinityLike | None = None,
     metric: str = "euclidean",
-    cures: bool = True,
     max_points: int = 20_000,
     random_state: int = 0,
-    n_jobs: int | None = None,
+    **options: Any,
 ) -> BiasReport:
-    """Say whether a clustering is an artefact of density, which bias it is, why, and what cures it.
-
-    It looks at the points and labels alone: density and neighbour graph are estimated anew, and every border
-    between two clusters is asked whether it lies in a valley of the density. "mode isolation" is a dense piece
-    cut out of a larger body (Breiman's bias), "sparse subset" the opposite, a few sparse or isolated points, and
-    "equal sizes" the cut through a body that k-means and kernels of large bandwidth make. Where borders are not ok,
-    cures are tried and judged in the same way. One that is better is advised; where none is, a cut through a dense
-    region is no bias but "overlap": density cannot tell. It is "one body" where there is no valley at all, and
-    "unrelated" where the labels have nothing to do with the points. On fewer than 20 points nothing is called biased.
-
-    Parameters
-    ----------
-    X : array or tensor of shape (n_samples, n_features), memory map, Dask array or frame, or RowBlocks
-        The points that were clustered. Of what is not in the memory of the CPU, only about `max_points` rows are
-        looked at.
-    labels : array of shape (n_samples,)
-        Their clusters: whole numbers or strings. The number -1 marks noise, which is left out; the headline tells its
-        share.
-    sample_weight : array of shape (n_samples,), optional
-        How many rows each stands for; a weight means the same as repetition.
-    scale : {"auto", "standard", None}, default="auto"
-        Division of the columns before distances are taken, as in :class:`~evencut.EvenCut`; where "auto"
-        leaves columns of very unequal deviations as they are, scaling them is the first cure tried. Repeated rows
-        are one point with a weight; where their labels differ, it counts as the cluster of most of them. The report
-        says what was done.
-    kernel : str or kernel object, optional
-        The kernel that was used, for the spread of its degrees; a 10-neighbour kernel by default.
-    affinity : array of shape (n_samples, n_samples), optional
-        The affinity that was used, instead of `kernel`.
-    metric : str, default="euclidean"
-        As in :class:`evencut.EvenCut`. Sparse rows are judged along their 50 leading singular vectors, points
-        known by distances (at most 5000) by classical scaling.
-    cures : bool, default=True
-        Whether cures are tried, on the points that are looked at. Without, the verdict rests on the borders alone
-        and is never "overlap".
-    max_points : int, default=20000
-        Larger data are judged on so many points drawn at random, and their smallest clusters on all points.
-    random_state : int, default=0
-        Of that draw.
-    n_jobs : int or None, default=None
-        Threads of the neighbour search.
-
-    Returns
-    -------
-    BiasReport
-        Print it; read `biased`, `verdict`, `clusters`, `cures` and `advice`; or write it with `to_html(path)`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from evencut import diagnose
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(400, 2))
-    >>> centre = np.linalg.norm(X, axis=1) < 0.5  # a dense piece of one body
-    >>> diagnose(X, centre).verdict
-    'mode isolation'
-    >>> diagnose(X, X[:, 0] < 0).verdict  # cut in two, and no valley anywhere
-    'one body'
-    >>> diagnose(X, rng.permutation(np.repeat([0, 1], 200))).verdict  # labels in random order
-    'unrelated'
-    >>> two = np.vstack([X, X + 9])
-    >>> diagnose(two, np.repeat(["left", "right"], 400)).biased
-    False
-    """
+    """What :func:`evencut.diagnose` says, with an estimator to try as a cure, or none."""
+    affinity = options.pop("affinity", None)
     if is_tensor(X) or is_tensor(labels):
         X, labels, sample_weight, affinity = _arrays_of(X, (labels, sample_weight), affinity, max_points, random_state)
     if is_lazy(X) or is_lazy(labels) or isinstance(X, np.memmap | RowBlocks):
@@ -124,13 +61,13 @@ def diagnose(
         X, labels = sample(X, labels, n_samples=max_points, random_state=random_state)
     rows = as_rows(X)
     given = labelled_points(rows, labels, sample_weight, scale, metric)
-    options: dict[str, Any] = {"kernel": kernel, "affinity": affinity, "cures": cures, "max_points": max_points}
-    options |= {"random_state": random_state, "n_jobs": n_jobs}
-    report = _report(given, scale, **options)
+    options |= {"affinity": affinity, "max_points": max_points, "random_state": random_state}
+    report = _report(given, cure, **options)
     spread = given.column_spread
-    if not cures or scale != "auto" or report.verdict in (OK, TOO_FEW) or spread < _UNEQUAL:
+    if cure is None or scale != "auto" or report.verdict in (OK, TOO_FEW) or spread < _UNEQUAL:
         return report
-    scaled = _report(labelled_points(rows, labels, sample_weight, "standard", metric), "standard", **options)
+    standardized = labelled_points(rows, labels, sample_weight, "standard", metric)
+    scaled = _report(standardized, clone(cure).set_params(scale="standard"), **options)
     if scaled.verdict == OK or scaled.code:
         why = f"Deviations of the columns differ by {spread:.3g} times; unscaled, the wider ones hide the others."
         return replace(scaled, preparation=[why, *scaled.preparation])
@@ -140,19 +77,18 @@ def diagnose(
 
 
 def diagnose_fitted(
-    prepared: PreparedPoints, labels: NDArray[np.int64], *, scale: str | None, **options: Any
+    prepared: PreparedPoints, labels: NDArray[np.int64], *, cure: Any = None, **options: Any
 ) -> BiasReport:
-    """Diagnose a model on the points as it prepared them (with `scale`), one label each; options of `diagnose`."""
-    return _report(fitted_points(prepared, labels), scale, **options)
+    """Diagnose a model on the points as it prepared them, one label each; options of `diagnose`."""
+    return _report(fitted_points(prepared, labels), cure, **options)
 
 
 def _report(
     given: LabelledPoints,
-    scale: str | None,
+    cure: Any,
     *,
     kernel: str | Kernel | None = None,
     affinity: AffinityLike | None = None,
-    cures: bool = True,
     max_points: int = 20_000,
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -162,7 +98,7 @@ def _report(
     drawn = _draw(len(given.points), max_points, random_state)
     around = look_around(given.points, given.prepared.weights, drawn, n_jobs)
     evidence = gather(around, given.codes, len(given.names))
-    findings, tried = _judged(given, around, evidence, scale, cures)
+    findings, tried = _judged(given, around, evidence, cure)
     verdict, clarity = gravest(findings, evidence.sizes)
     rows = [_row(k, given, evidence, finding) for k, finding in enumerate(findings)]
     advice, code = advise(verdict, rows, tried, len(given.points))
@@ -192,9 +128,9 @@ def _report(
 
 
 def _judged(
-    given: LabelledPoints, around: Surroundings, evidence: Evidence, scale: str | None, cures: bool
+    given: LabelledPoints, around: Surroundings, evidence: Evidence, cure: Any
 ) -> tuple[list[Finding], list[TriedCure]]:
-    """A finding for each cluster, and the cures that were tried, with columns scaled so."""
+    """A finding for each cluster, and the cures that were tried."""
     borders_say = judge(evidence)
     if len(around.drawn) < FEWEST_JUDGED:
         # Of so few points every border, and every lack of one, may be chance: only gaps are told.
@@ -202,9 +138,9 @@ def _judged(
     unrelated = chance_unrelated(around, evidence)
     if unrelated > 0.5:
         return [Finding(UNRELATED, unrelated, finding.border) for finding in borders_say], []
-    if not cures:
+    if cure is None:
         return borders_say, []
-    tried = try_cures(given, around, borders_say, scale)
+    tried = try_cures(given, around, borders_say, cure)
     return after_trying(borders_say, given.names, tried, count_bodies(around, evidence)), tried
 
 

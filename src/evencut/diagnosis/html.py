@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .advice import model_of
 from .borders import DEPTH
 from .verdicts import OK, ONE_BODY, OVERLAP, TOO_FEW
 
@@ -103,7 +102,7 @@ def _cures(report: BiasReport) -> str:
         return ""
     heads = ("tried", "verdict of its borders", "without a valley before", "after", "points", "advised")
     rows = "".join(
-        f"<tr><td><code>{escape(model_of(cure.code))}</code></td><td>{cure.verdict}</td><td>{cure.before:.0%}</td>"
+        f"<tr><td><code>{escape(repr(cure.model))}</code></td><td>{cure.verdict}</td><td>{cure.before:.0%}</td>"
         f"<td>{cure.after:.0%}</td><td>{cure.n_tried}</td><td>{'yes' if cure.offered else 'no'}: "
         f"{escape(cure.reason)}</td></tr>"
         for cure in report.cures

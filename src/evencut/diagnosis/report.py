@@ -62,6 +62,8 @@ class TriedCure:
 
     Attributes
     ----------
+    model : estimator
+        Unfitted, with its parameters.
     code : str
         The line that makes it.
     verdict : str
@@ -86,6 +88,7 @@ class TriedCure:
         Its clusters, one a row given, -1 for rows left out; None where it was tried on a sample.
     """
 
+    model: Any
     code: str
     verdict: str
     before: float
@@ -99,8 +102,8 @@ class TriedCure:
     labels: NDArray[np.int64] | None = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the labels, in plain Python types."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "labels"}
+        """Everything but the model and the labels, in plain Python types."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("model", "labels")}
 
 
 def named_clusters(rows: Sequence[ClusterReport]) -> str:

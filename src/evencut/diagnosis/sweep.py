@@ -15,7 +15,7 @@ from ..affinity import knn_radius
 from ..criteria import CRITERIA
 from ..kernels import Gaussian
 from ..solvers import Solution, solve
-from .diagnose import diagnose
+from .diagnose import diagnose_labels
 from .verdicts import EQUAL_SIZES, MODE_ISOLATION, OK, SPARSE_SUBSET
 
 __all__ = ["BandwidthSweep", "SweepRow", "bandwidth_sweep"]
@@ -193,7 +193,7 @@ def bandwidth_sweep(
         whole = _solved(points, sigma, criterion, n_clusters, seed)
         labels, energy = whole.labels, whole.energy
         again = [_solved(points[part], sigma, criterion, n_clusters, seed).labels for part in parts]
-        found = diagnose(points, labels, scale=None, cures=False, n_jobs=n_jobs)
+        found = diagnose_labels(points, labels, scale=None, n_jobs=n_jobs)
         sizes = np.sort(np.bincount(labels, minlength=n_clusters))[::-1]
         stability = _agreement(parts, again)
         rows.append(SweepRow(float(sigma), sizes, energy, stability, found.verdict, found.confidence, labels))

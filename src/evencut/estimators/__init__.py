@@ -1,5 +1,6 @@
 """The scikit-learn estimators: prepare the points, choose a kernel, pose a problem, solve it, record the answer."""
 
+from .diagnosing import diagnose
 from .dominant_sets import DominantSets, dominant_set, is_maximal_clique
 from .even_cut import EvenCut
 from .kernel_clustering import KernelClustering
@@ -16,6 +17,7 @@ __all__ = [
     "LandmarkClustering",
     "NormalizedCut",
     "ProbabilisticKMeans",
+    "diagnose",
     "dominant_set",
     "is_maximal_clique",
     "load",

@@ -89,6 +89,14 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         """Cluster the points and return their labels; parameters as in :meth:`fit`."""
         return self.fit(X, y, sample_weight=sample_weight).labels_
 
+    def label_points(self, prepared: PreparedPoints) -> NDArray[np.int64]:
+        """Fit to points that are prepared already; their clusters."""
+        kernel = self._check_parameters()
+        few = prepared.condensed(self._most_points(), self.n_jobs)
+        if not isinstance(self.n_clusters, str):
+            check_n_clusters(self.n_clusters, few)
+        return self._fit_prepared(few, kernel, None).labels[few.of_row]
+
     @abstractmethod
     def _check_parameters(self) -> Kernel | None:
         """Raise for parameters out of range; the kernel as an object, None where there is none to name."""

@@ -19,7 +19,7 @@ from sklearn.utils import Tags, check_random_state
 
 from ..affinity import prepare
 from ..affinity.notices import warn_user
-from ..diagnosis import MODE_ISOLATION, DensityBiasWarning, diagnose
+from ..diagnosis import MODE_ISOLATION, DensityBiasWarning, diagnose_labels
 from ..kernels import Kernel, affinity_of
 from .fitting import whole_or_nothing
 from .inputs import check_metric, check_points, check_space, kernel_from, tags_of_inputs
@@ -282,7 +282,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
             )
         if given or len(np.unique(self.labels_[self.labels_ >= 0])) < 2:
             return
-        rows = diagnose(points, self.labels_, cures=False, n_jobs=self.n_jobs).clusters
+        rows = diagnose_labels(points, self.labels_, n_jobs=self.n_jobs).clusters
         isolated = [row.label for row in rows if row.verdict == MODE_ISOLATION]
         if isolated:
             warn_user(

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..affinity import as_affinity
-from ..diagnosis import BiasReport, diagnose, diagnose_fitted
+from ..diagnosis import BiasReport, diagnose_fitted
 from .devices import answer_like, tensors_too
 
 __all__ = ["FittedClustering"]
@@ -104,6 +104,9 @@ class FittedClustering:
         >>> EvenCut(n_clusters=2, random_state=0).fit(X).diagnose().verdict
         'ok'
         """
+        from .diagnosing import diagnose
+        from .even_cut import EvenCut
+
         check_is_fitted(self)
         if X is None and self._device is not None:
             return diagnose(self._device.prepared.points, self._device.labels, **{"scale": None, **options})
@@ -113,4 +116,6 @@ class FittedClustering:
             options.setdefault("metric", self.metric)
             return diagnose(X, self.labels_, **options)
         options.setdefault("affinity", self._affinity)
-        return diagnose_fitted(self._prepared, self._prediction.fitted_labels, scale=self._scaling(), **options)
+        tries = options.pop("cures", True)
+        cure = EvenCut(scale=self._scaling(), metric=self.metric, random_state=0) if tries else None
+        return diagnose_fitted(self._prepared, self._prediction.fitted_labels, cure=cure, **options)

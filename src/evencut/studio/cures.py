@@ -1,82 +1,48 @@
-"""The cure that a diagnosis advises, as choices the page can apply.
-
-The report gives a line of code; it is read as syntax, never run, and only calls and arguments known here count.
-"""
+"""The cure that a diagnosis advises, as choices the page can apply."""
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 from pydantic import ValidationError
+
+from evencut.estimators import EvenCut, KernelClustering
+from evencut.estimators.inputs import kernel_from
+from evencut.kernels import KERNELS
 
 from .methods import Method
 
 __all__ = ["cure_of"]
 
-_CRITERIA = {
-    "EvenCut": None,
-    "KernelClustering": None,
-    "KernelKMeans": "average_association",
-    "NormalizedCut": "normalized_cut",
-}
-_KERNELS = {
-    "Gaussian": "gaussian",
-    "KNN": "knn",
-    "AdaptiveGaussian": "adaptive_gaussian",
-    "LocalScaling": "local_scaling",
-    "Geodesic": "geodesic",
-    "SharedNeighbors": "shared_neighbors",
-}
 
-
-def cure_of(code: str, seed: int = 0) -> Method | None:
-    """The method a line of advice stands for; None where there is none, or one that the page cannot show.
+def cure_of(model: Any) -> Method | None:
+    """The method that an estimator stands for; None for one that the page cannot show.
 
     Examples
     --------
-    >>> cure = cure_of('labels = evencut.KernelClustering(2, kernel="knn", equalize="exact").fit_predict(X)')
-    >>> cure.kernel, cure.equalize, cure.n_clusters
-    ('knn', 'exact', 2)
+    >>> from evencut import KernelClustering
+    >>> cure = cure_of(KernelClustering(2, kernel="knn", equalize="exact", random_state=0))
+    >>> cure.tool, cure.kernel, cure.equalize, cure.n_clusters
+    ('kernel', 'knn', 'exact', 2)
     """
-    try:
-        tree = ast.parse(code)
-    except SyntaxError:
+    choices: dict[str, Any] = {
+        "n_clusters": model.n_clusters,
+        "scale": model.scale,
+        "seed": model.random_state if isinstance(model.random_state, int) else 0,
+    }
+    if model.metric != "euclidean":
         return None
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _name(node.func) in _CRITERIA:
-            return _method(node, seed)
-    return None
-
-
-def _method(call: ast.Call, seed: int) -> Method | None:
-    given: dict[str, Any] = {"seed": seed, "tool": "evencut" if _name(call.func) == "EvenCut" else "kernel"}
-    if _CRITERIA[_name(call.func)]:
-        given["criterion"] = _CRITERIA[_name(call.func)]
-    for position, value in enumerate(call.args):
-        if position:
-            return None
-        given["n_clusters"] = _value(value)
-    for keyword in call.keywords:
-        if keyword.arg == "kernel" and isinstance(keyword.value, ast.Call):
-            kernel = keyword.value
-            given["kernel"] = _KERNELS.get(_name(kernel.func))
-            given.update({part.arg: _value(part.value) for part in kernel.keywords if part.arg})
-            if kernel.args:
-                given["bandwidth" if given["kernel"] == "gaussian" else "n_neighbors"] = _value(kernel.args[0])
-        elif keyword.arg == "random_state":
-            given["seed"] = _value(keyword.value)
-        elif keyword.arg is not None:
-            given[keyword.arg] = _value(keyword.value)
+    if isinstance(model, KernelClustering):
+        kernel = kernel_from(model.kernel or "shared_neighbors")
+        names = {kind: name for name, kind in KERNELS.items()}
+        chosen = {setting.name: getattr(kernel, setting.name) for setting in kernel.settings}
+        usual = type(kernel)()
+        parameters = {name: value for name, value in chosen.items() if value != getattr(usual, name)}
+        choices |= {"tool": "kernel", "kernel": names.get(type(kernel), ""), "parameters": parameters}
+        choices |= {"criterion": model.criterion, "equalize": model.equalize}
+    elif not isinstance(model, EvenCut):
+        return None
     try:
-        return Method(**given)
+        return Method(**choices)
     except ValidationError:
         return None
-
-
-def _name(function: ast.expr) -> str:
-    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-
-
-def _value(node: ast.expr) -> Any:
-    return node.value if isinstance(node, ast.Constant) else None
