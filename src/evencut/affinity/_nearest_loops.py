@@ -5,6 +5,7 @@ from ..interpreted import refuse_unless_compiled
 refuse_unless_compiled(__file__)
 
 import cython
+import numpy as np
 from cython.cimports.libc.math import sqrt
 
 __all__ = ["keep_nearest", "pair_distances", "sort_pairs", "subtract_products"]
@@ -20,7 +21,7 @@ def keep_nearest(
     first: cython.Py_ssize_t,
     rows: cython.const[cython.longlong][::1],
     best: Real[:, ::1],
-    indices: Index[:, ::1],
+    indices: cython.longlong[:, ::1],
 ):
     """Let the columns of `scores` (numbered from `first` on) compete for the best places of the rows named.
 
@@ -52,7 +53,14 @@ def subtract_products(rows, columns, scores):
 
     Both come as (indptr, indices, data). Every score is a sum over the features in the order of the row.
     """
-    _subtract(*rows, *columns, scores)
+    whole = np.result_type(*rows[:2], *columns[:2])
+    _subtract(*_as_wide(rows, whole), *_as_wide(columns, whole), scores)
+
+
+def _as_wide(matrix, whole):
+    """A sparse matrix with both kinds of indices in one type."""
+    indptr, indices, data = matrix
+    return np.asarray(indptr, whole), np.asarray(indices, whole), data
 
 
 def _subtract(
@@ -76,7 +84,7 @@ def _subtract(
 
 
 def pair_distances(
-    queries: cython.const[Real][:, ::1],
+    queries: cython.const[cython.double][:, ::1],
     points: cython.const[Real][:, ::1],
     indices: cython.const[cython.longlong][:, ::1],
     distances: cython.double[:, ::1],
@@ -103,12 +111,10 @@ def pair_distances(
                     parts[t] = 0.0
                 for f in range(0, whole, 4):
                     for t in range(4):
-                        offset: cython.double = (
-                            cython.cast(cython.double, queries[p, f + t]) - cython.cast(cython.double, points[q, f + t])
-                        )
+                        offset: cython.double = queries[p, f + t] - points[q, f + t]
                         parts[t] += offset * offset
                 for f in range(whole, n_features):
-                    offset = cython.cast(cython.double, queries[p, f]) - cython.cast(cython.double, points[q, f])
+                    offset = queries[p, f] - points[q, f]
                     parts[0] += offset * offset
                 distances[p, i] = sqrt((parts[0] + parts[1]) + (parts[2] + parts[3]))
 

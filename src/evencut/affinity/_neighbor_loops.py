@@ -10,19 +10,18 @@ import numpy as np
 __all__ = ["expand_ties", "fill_union", "transpose_table", "union_sizes"]
 
 Real = cython.fused_type(cython.float, cython.double)
-Index = cython.fused_type(cython.int, cython.longlong)
 
 
-def transpose_table(table: Index[:, ::1]):
+def transpose_table(table: cython.int[:, ::1]):
     """For each point, the points that have it among their neighbours, in rising order; where each list starts.
 
     The rows of the table are sorted too, in place: lists in rising order put every point back in its turn.
     """
     n: cython.Py_ssize_t = table.shape[0]
     k: cython.Py_ssize_t = table.shape[1]
-    begins, lists = np.zeros(n + 1, dtype=np.int64), np.empty(n * k, dtype=np.asarray(table).dtype)
+    begins, lists = np.zeros(n + 1, dtype=np.int64), np.empty(n * k, dtype=np.int32)
     starts: cython.longlong[::1] = begins
-    sources: Index[::1] = lists
+    sources: cython.int[::1] = lists
     fill: cython.longlong[::1] = np.zeros(n, dtype=np.int64)
     p: cython.Py_ssize_t
     q: cython.Py_ssize_t
@@ -50,9 +49,9 @@ def transpose_table(table: Index[:, ::1]):
 
 
 def union_sizes(
-    table: cython.const[Index][:, ::1],
+    table: cython.const[cython.int][:, ::1],
     starts: cython.const[cython.longlong][::1],
-    sources: cython.const[Index][::1],
+    sources: cython.const[cython.int][::1],
     one_sided: cython.bint,
 ):
     """Row starts of the union (or, unless one_sided, of the intersection) of each row with its transpose."""
@@ -80,13 +79,13 @@ def union_sizes(
 
 
 def fill_union(
-    table: cython.const[Index][:, ::1],
+    table: cython.const[cython.int][:, ::1],
     starts: cython.const[cython.longlong][::1],
-    sources: cython.const[Index][::1],
+    sources: cython.const[cython.int][::1],
     one_sided: cython.bint,
     lone: cython.double,
     indptr: cython.const[cython.longlong][::1],
-    columns: Index[::1],
+    columns: cython.int[::1],
     data: Real[::1],
 ):
     """Columns and values of the union: `lone` where only one of a pair names the other, else what data holds."""
@@ -115,7 +114,7 @@ def expand_ties(
     near: cython.const[cython.longlong][:, :],
     distances: cython.const[cython.double][:, :],
     reach: cython.double[:, ::1],
-    indices: Index[:, ::1],
+    indices: cython.int[:, ::1],
 ):
     """Fill tables of neighbours from those of the distinct points: equal points first, in a ring from each on.
 

@@ -9,7 +9,6 @@ import numpy as np
 from cython.cimports.libc.math import exp, pow
 
 Real = cython.fused_type(cython.float, cython.double)
-Index = cython.fused_type(cython.int, cython.longlong)
 
 
 @cython.final
@@ -56,15 +55,14 @@ def pair_affinities(rows, mine, theirs, among, pattern, sharpness, power: cython
 
 def _fill(
     pairs: _Pairs,
-    query_lists: cython.const[Index][:, ::1],
-    lists: cython.const[Index][:, ::1],
-    indices: cython.const[Index][::1],
+    query_lists: cython.const[cython.int][:, ::1],
+    lists: cython.const[cython.int][:, ::1],
+    indices: cython.const[cython.int][::1],
     affinities: Real[::1],
 ):
     # Which query last had a point among its neighbours, and where: common ones are then counted by one look each.
-    numbers = np.asarray(lists).dtype
-    owner: Index[::1] = np.full(lists.shape[0], -1, dtype=numbers)
-    slot: Index[::1] = np.zeros(lists.shape[0], dtype=numbers)
+    owner: cython.int[::1] = np.full(lists.shape[0], -1, dtype=np.int32)
+    slot: cython.int[::1] = np.zeros(lists.shape[0], dtype=np.int32)
     twin: cython.longlong[::1] = np.empty(lists.shape[0] if pairs.among else 0, dtype=np.int64)
     n_near: cython.Py_ssize_t = lists.shape[1]
     p: cython.Py_ssize_t
@@ -95,7 +93,7 @@ def _fill(
 
 @cython.cfunc
 @cython.nogil
-def _find_entries(pairs: _Pairs, indices: cython.const[Index][::1], entries: cython.longlong[::1]) -> cython.int:
+def _find_entries(pairs: _Pairs, indices: cython.const[cython.int][::1], entries: cython.longlong[::1]) -> cython.int:
     """The first entry of each sorted row whose column is no lower than the first row to fill in."""
     p: cython.Py_ssize_t
     for p in range(entries.shape[0]):

@@ -9,7 +9,6 @@ import numpy as np
 
 __all__ = ["cut_longest", "depth_first", "pieces_of", "shortest_edges"]
 
-Index = cython.fused_type(cython.int, cython.longlong)
 _INFINITE = cython.declare(cython.double, float("inf"))
 
 
@@ -24,7 +23,7 @@ def _top(owner: cython.longlong[::1], p: cython.longlong) -> cython.longlong:
     return p
 
 
-def pieces_of(indices: cython.const[Index][:, :]):
+def pieces_of(indices: cython.const[cython.int][:, :]):
     """How many pieces the graph of a table of neighbours has, and the piece of each point, by lowest number first."""
     n: cython.longlong = indices.shape[0]
     owner: cython.longlong[::1] = np.arange(n, dtype=np.int64)
@@ -130,7 +129,7 @@ class _Forest:
 
 def shortest_edges(
     distances: cython.const[cython.double][:, :],
-    indices: cython.const[Index][:, :],
+    indices: cython.const[cython.int][:, :],
     reach,
     first: cython.const[cython.longlong][::1],
     second: cython.const[cython.longlong][::1],
@@ -163,7 +162,7 @@ def shortest_edges(
 def _offer_neighbors(
     p: cython.longlong,
     distances: cython.const[cython.double][:, :],
-    indices: cython.const[Index][:, :],
+    indices: cython.const[cython.int][:, :],
     forest: _Forest,
 ) -> cython.int:
     """Offer the edges of p to other pieces, as far as they can be its shortest."""

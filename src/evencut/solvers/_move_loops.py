@@ -68,11 +68,12 @@ def _transfer(
 
 def sweep_csr(graph, clusters, order):
     """One pass of moves over a CSR matrix; returns how many points moved. Costs degree + k a point."""
-    return _sweep_rows(*graph, Clusters(*clusters), np.ascontiguousarray(order))
+    indptr, *rest = graph
+    return _sweep_rows(np.asarray(indptr, np.int64), *rest, Clusters(*clusters), np.ascontiguousarray(order))
 
 
 def _sweep_rows(
-    indptr: cython.const[Index][::1],
+    indptr: cython.const[cython.longlong][::1],
     indices: cython.const[Index][::1],
     data: cython.const[Real][::1],
     diagonal: cython.const[cython.double][::1],
@@ -107,8 +108,7 @@ def _sweep_rows(
 
 def sweep_dense(matrix, diagonal, w, clusters, order, table):
     """One pass over a dense matrix; `table[k, p]` holds the links of p to cluster k and is kept up to date."""
-    some = np.ascontiguousarray(order)
-    return _sweep_matrix(np.ascontiguousarray(matrix), diagonal, w, Clusters(*clusters), some, table)
+    return _sweep_matrix(matrix, diagonal, w, Clusters(*clusters), np.ascontiguousarray(order), table)
 
 
 def _sweep_matrix(
@@ -117,7 +117,7 @@ def _sweep_matrix(
     w: cython.const[cython.double][::1],
     clusters: Clusters,
     order: cython.const[cython.longlong][::1],
-    table: Real[:, ::1],
+    table: cython.double[:, ::1],
 ):
     n_moves: cython.Py_ssize_t = 0
     i: cython.Py_ssize_t
@@ -148,7 +148,7 @@ def sweep_table(
 @cython.inline
 def _try_to_move(
     matrix: cython.const[Real][:, ::1],
-    table: Real[:, ::1],
+    table: cython.double[:, ::1],
     clusters: Clusters,
     p: cython.Py_ssize_t,
     diagonal: cython.double,
