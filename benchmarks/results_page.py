@@ -11,7 +11,7 @@ from pathlib import Path
 __all__ = ["write_report"]
 
 _PACKAGES = (
-    *("evencut", "numpy", "scipy", "scikit-learn", "numba", "pyamg"),
+    *("evencut", "numpy", "scipy", "scikit-learn", "pyamg"),
     *("genieclust", "lumbermark", "tslearn", "pymetis"),
 )
 
