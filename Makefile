@@ -22,7 +22,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test test-bounds test-gpu lint bench leaderboard paper docs dist clean
+.PHONY: help run test fuzz test-bounds test-gpu lint bench leaderboard paper docs dist clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,7 +32,11 @@ run: $(READY)run ## cluster an embedded data set; writes out/demo.png and out/la
 	@echo 'Your own table: $(BIN)/evencut cluster points.csv -k 3     (in the browser: pip install "evencut[studio]")'
 
 test: $(READY)test ## all tests, and the examples in the docstrings
+	@$(BIN)/python -c 'import evencut' # compiles what has changed, before several processes would
 	$(ONE_THREAD) MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --doctest-modules --doctest-ignore-import-errors src tests
+
+fuzz: $(READY)test ## the fuzz tests alone; EVENCUT_FUZZ says how many examples
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) tests/test_fuzz.py tests/test_fuzz_cli.py
 
 test-bounds: ## the same with every index of the compiled loops checked
 	$(MAKE) test BOUNDS=1

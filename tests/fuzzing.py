@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, settings
 __all__ = ["bounded", "fuzz"]
 
 _USUAL = 600
-#: Far beyond what any example needs on a busy machine that compiles the loops first: what takes longer hangs.
+#: Far beyond what any example needs on a busy machine: what takes longer hangs.
 _MOST_SECONDS = 300
 
 

@@ -1,8 +1,5 @@
 """Values of any finite size: rescaled exactly, or refused by row and column; the process never ends."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -16,6 +16,12 @@ def transpose_table(table: cython.int[:, ::1]):
     """For each point, the points that have it among their neighbours, in rising order; where each list starts.
 
     The rows of the table are sorted too, in place: lists in rising order put every point back in its turn.
+
+    Examples
+    --------
+    >>> table = np.array([[0, 1], [1, 0], [2, 1]], dtype=np.int32)
+    >>> transpose_table(table)
+    (array([0, 2, 5, 6]), array([0, 1, 0, 1, 2, 2], dtype=int32))
     """
     n: cython.Py_ssize_t = table.shape[0]
     k: cython.Py_ssize_t = table.shape[1]

@@ -16,7 +16,15 @@ Real = cython.fused_type(cython.float, cython.double)
 def rand_indices(
     labels: cython.const[cython.int][:, ::1], weights: cython.const[cython.double][::1], n_labels: cython.Py_ssize_t
 ):
-    """The adjusted Rand index of every pair of rows, in the form for weights: sums of squares in place of pairs."""
+    """The adjusted Rand index of every pair of rows, in the form for weights: sums of squares in place of pairs.
+
+    Examples
+    --------
+    >>> rand_indices(np.array([[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1]], dtype=np.int32), np.ones(4), 2)
+    array([[1., 1., 0.],
+           [1., 1., 0.],
+           [0., 0., 1.]])
+    """
     n_partitions: cython.Py_ssize_t = labels.shape[0]
     agreement = np.ones((n_partitions, n_partitions))
     index: cython.double[:, ::1] = agreement

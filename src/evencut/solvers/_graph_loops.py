@@ -63,7 +63,13 @@ def row_diagonal(
     indices: cython.const[cython.int][::1],
     data: cython.const[cython.double][::1],
 ):
-    """The diagonal of a CSR matrix, duplicates summed."""
+    """The diagonal of a CSR matrix, duplicates summed.
+
+    Examples
+    --------
+    >>> row_diagonal(np.array([0, 2, 3]), np.array([0, 0, 0], dtype=np.int32), np.array([1.0, 2.0, 5.0]))
+    array([3., 0.])
+    """
     sums = np.zeros(indptr.shape[0] - 1)
     diagonal: cython.double[::1] = sums
     p: cython.Py_ssize_t
