@@ -2,8 +2,8 @@
 
     python build_tools/install.py cli,plot [-Dboundscheck=true]
 
-What it takes to compile comes first, into the same environment: an editable install compiles again what has changed when
-it is imported. Where there is no C compiler, the package ziglang is one. A line says what is being done.
+What it takes to compile comes first, into the same environment: an editable install compiles again what has changed
+when it is imported. Where there is no C compiler, the package ziglang is one. A line says what is being done.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compiled loops: all of them are compiled, none runs as Python unasked, their examples run, and readers may lock them."""
+"""Compiled loops: all are compiled, none runs as Python unasked, their examples run, other threads go on."""
 
 import doctest
 import importlib

@@ -36,8 +36,8 @@ def wheel(tmp_path_factory):
         pytest.importorskip("mesonpy", reason="building the wheel needs meson-python: make test installs it")
         # The tools of this environment, whether or not it is active.
         path = str(Path(sys.executable).parent) + os.pathsep + os.environ["PATH"]
-        build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(ROOT)]
-        subprocess.run(build, check=True, capture_output=True, env=os.environ | {"PATH": path})
+        build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-w", str(folder)]
+        subprocess.run([*build, str(ROOT)], check=True, capture_output=True, env=os.environ | {"PATH": path})
     (found,) = folder.glob("*.whl")
     return found
 
@@ -45,7 +45,8 @@ def wheel(tmp_path_factory):
 def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     assert wheel.name.startswith(f"evencut-{evencut.__version__}-cp3")
     names = set(zipfile.ZipFile(wheel).namelist())
-    files = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src" / "evencut").rglob("*") if path.is_file()}
+    source = ROOT / "src"
+    files = {path.relative_to(source).as_posix() for path in (source / "evencut").rglob("*") if path.is_file()}
     files = {name for name in files if "__pycache__" not in name}
     compiled = {name for name in names if name.endswith(tuple(EXTENSION_SUFFIXES))}
     twins = {name.split(".")[0] + ".py" for name in compiled} - {"evencut/_shared_loops.py"}

@@ -14,7 +14,7 @@ Real = cython.fused_type(cython.float, cython.double)
 @cython.final
 @cython.cclass
 class _Pairs:
-    """Which rows to fill in, and from what: distances and radii of both sides, starts of the rows, weights of shares."""
+    """Which rows to fill in, and from what: distances and radii of both sides, starts of rows, weights of shares."""
 
     first: cython.Py_ssize_t
     last: cython.Py_ssize_t

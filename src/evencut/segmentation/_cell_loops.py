@@ -114,7 +114,9 @@ def _bring_forward(
     return place
 
 
-def nearest_cells(centres: cython.const[cython.double][:, ::1], n_near: cython.Py_ssize_t, block_size: cython.Py_ssize_t):
+def nearest_cells(
+    centres: cython.const[cython.double][:, ::1], n_near: cython.Py_ssize_t, block_size: cython.Py_ssize_t
+):
     """The nearest cells of each cell, itself among them, in no particular order.
 
     Parameters

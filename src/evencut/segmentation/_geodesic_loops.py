@@ -112,7 +112,10 @@ def _come_from(
 @cython.cfunc
 @cython.nogil
 def _come_along(
-    costs: cython.const[cython.double][:, :, ::1], distance: cython.double[:, ::1], y: cython.Py_ssize_t, turn: cython.int
+    costs: cython.const[cython.double][:, :, ::1],
+    distance: cython.double[:, ::1],
+    y: cython.Py_ssize_t,
+    turn: cython.int,
 ) -> cython.bint:
     """Try the neighbours within a row, one after the other."""
     width = distance.shape[1]

@@ -94,7 +94,9 @@ def add_pull(
 
 
 def add_products(
-    neighbors: cython.const[cython.int][:, ::1], columns: cython.const[cython.double][:, ::1], out: cython.double[:, ::1]
+    neighbors: cython.const[cython.int][:, ::1],
+    columns: cython.const[cython.double][:, ::1],
+    out: cython.double[:, ::1],
 ):
     """Add (G + G')/2 times the columns to `out`, where G has a one at each neighbour listed."""
     p: cython.Py_ssize_t

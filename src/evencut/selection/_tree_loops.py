@@ -168,12 +168,13 @@ def _offer_neighbors(
     """Offer the edges of p to other pieces, as far as they can be its shortest."""
     n_near: cython.Py_ssize_t = indices.shape[1]
     own = forest.piece[p]
-    i: cython.Py_ssize_t = forest.start[p]
-    while i < n_near and forest.piece[indices[p, i]] == own:
-        i += 1
-    forest.start[p] = i
+    i: cython.Py_ssize_t
+    start: cython.Py_ssize_t = forest.start[p]
+    while start < n_near and forest.piece[indices[p, start]] == own:
+        start += 1
+    forest.start[p] = start
     nearest: cython.double = _INFINITE
-    for i in range(i, n_near):
+    for i in range(start, n_near):
         # Later neighbours are no shorter than this one.
         if max(distances[p, i], forest.reach[p]) > nearest:
             break

@@ -30,7 +30,8 @@ class Borders:
     def __init__(self, graph, labels, n_clusters, n_logged):
         n = len(labels)
         self.graph, self.labels = Graph(*graph), labels
-        self.inside, self.weight, self.count = np.zeros(n_clusters), np.zeros(n_clusters), np.zeros(n_clusters, np.int64)
+        self.inside, self.weight = np.zeros(n_clusters), np.zeros(n_clusters)
+        self.count = np.zeros(n_clusters, np.int64)
         self.queue, self.waiting, self.n_waiting = np.empty(n, np.int32), np.zeros(n, np.uint8), 0
         self.link, self.seen = np.full(n_clusters, np.nan), np.empty(n_clusters, np.int64)
         self.log, self.logged = np.empty((n_logged, 2), np.int32), 0
@@ -107,7 +108,8 @@ def _best_move(borders: Borders, p: cython.Py_ssize_t) -> cython.longlong:
             borders.link[b] = 0.0
         borders.link[b] += borders.graph.data[e]
     w, own = borders.graph.weights[p], borders.graph.diagonal[p]
-    loss = borders.inside[a] / borders.weight[a] - (borders.inside[a] - 2 * borders.link[a] - own) / (borders.weight[a] - w)
+    left = (borders.inside[a] - 2 * borders.link[a] - own) / (borders.weight[a] - w)
+    loss = borders.inside[a] / borders.weight[a] - left
     best = a
     best_gain: cython.double = 0.0
     for i in range(1, n_seen):

@@ -41,7 +41,9 @@ def random_below(state: cython.ulonglong[::1], bound: cython.longlong) -> cython
 
 @cython.cfunc
 @cython.nogil
-def sort_members(parent: cython.const[cython.int][::1], members: cython.int[::1], start: cython.longlong[::1]) -> cython.int:
+def sort_members(
+    parent: cython.const[cython.int][::1], members: cython.int[::1], start: cython.longlong[::1]
+) -> cython.int:
     """Nodes sorted by group into `members`; where each group starts among them, and the last ends, into `start`."""
     n_groups = start.shape[0] - 1
     p: cython.Py_ssize_t

@@ -312,12 +312,16 @@ class _Growth:
     @cython.cfunc
     @cython.nogil
     def grow(
-        self, table: cython.double[:, ::1], parted: cython.Py_ssize_t, n_members: cython.Py_ssize_t, at: cython.Py_ssize_t
+        self,
+        table: cython.double[:, ::1],
+        parted: cython.Py_ssize_t,
+        n_members: cython.Py_ssize_t,
+        at: cython.Py_ssize_t,
     ) -> cython.Py_ssize_t:
         """The part of a cluster that grows from a node, always by what is tied to it most, cut off where it pays most.
 
-        Around a mode it is the mode, from a straggler the straggler, inside a long shape one end of it. It stands at the
-        beginning of `order`; its size.
+        Around a mode it is the mode, from a straggler the straggler, inside a long shape one end of it. It stands at
+        the beginning of `order`; its size.
         """
         members, tie = self.members, self.tie
         left: cython.double = 0.0
