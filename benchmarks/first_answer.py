@@ -2,8 +2,8 @@
 
     python -m benchmarks.first_answer [WHEEL]
 
-Without a wheel one is built from this folder. Peers are measured in the same run, each in an environment of its own, and
-left out where the package index does not have them. Every number is the median of three processes.
+Without a wheel one is built from this folder. Peers are measured in the same run, each in an environment of its own,
+and left out where the package index does not have them. Every number is the median of three processes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ OURS: dict[str, str | list[str]] = {
     "evencut cluster on 300 rows": ["cluster", "points.csv", "-k", "3", "-o", "labels.csv"],
     "first click on a photo": PHOTO
     + "from evencut.segmentation import segment; segment(image, clicks=[(110, 140, 'object')])",
-    "scikit-learn: import and fit of HDBSCAN": POINTS + "from sklearn.cluster import HDBSCAN; HDBSCAN(copy=True).fit(X)",
+    "scikit-learn: import and fit of HDBSCAN": POINTS
+    + "from sklearn.cluster import HDBSCAN; HDBSCAN(copy=True).fit(X)",
 }
 #: The same of packages with an environment of their own.
 PEERS = {
