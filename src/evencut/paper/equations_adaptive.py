@@ -13,7 +13,7 @@ from ..datasets import make_growing_density
 from ..kernels import AdaptiveGaussian, Gaussian, Geodesic
 from ..theory import embedded_profile, euclidean_embedding, kernel_pca, transformed_density
 from .equation_table import Checked, differ, equation, matrix_of
-from .riemann import exact_distances, mahalanobis, map_of, points_of_square, tensor_at
+from .embeddings import exact_distances, mahalanobis, map_of, points_of_square, tensor_at
 
 
 def _points(n_samples: int = 60) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
@@ -155,24 +155,24 @@ def _ball() -> Checked:
     return differ(radius, np.sqrt(distances[off] ** 2 + shift))
 
 
-def _neighbourhoods() -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Who is within epsilon of whom in the data, and within the larger radius in the embedding."""
+@equation(55, "Which cover the same points.", "theory.euclidean_embedding")
+def _same_points() -> Checked:
     distances, points, shift = _embedding()
     # Between two neighbouring values no rounding decides.
     epsilon = float(np.mean(np.unique(distances.round(12))[300:302]))
-    return distances <= epsilon, squared_distances(points) <= epsilon**2 + shift
-
-
-@equation(55, "Which cover the same points.", "theory.euclidean_embedding")
-def _same_points() -> Checked:
-    before, after = _neighbourhoods()
-    return Checked(float(np.sum(before != after)), 0.0, "pairs that are near in one space only:")
+    apart = (distances <= epsilon) != (squared_distances(points) <= epsilon**2 + shift)
+    return Checked(float(apart.sum()), 0.0, "pairs that are near in one space only:")
 
 
 @equation(56, "So density times volume is the same number of points.", "theory.transformed_density")
 def _numbers() -> Checked:
-    before, after = _neighbourhoods()
-    return differ(before.sum(axis=1), after.sum(axis=1))
+    # The numbers in balls of the embedding, against the true density in the data and the area of the ellipses there.
+    X, epsilon = points_of_square(3000), 0.12
+    inner = ((X > 0.2) & (X < 0.8)).all(axis=1)
+    number = (exact_distances(X)[inner] <= epsilon).sum(axis=1) - 1
+    rho = np.prod(1.25 * X[inner] ** 0.25, axis=1)
+    wanted = len(X) * transformed_density(rho, tensor_at(X[inner])) * np.pi * epsilon**2
+    return Checked(float(abs(np.mean(number / wanted) - 1)), 0.05, "difference of the mean ratio from 1,")
 
 
 @equation(57, "Density law: the new density is the old one over sqrt(det g).", "theory.transformed_density")
