@@ -174,7 +174,7 @@ def _draw_sigma(X: NDArray, m: SimpleNamespace, scott: float, diameter: float) -
 def ncut(run: Run) -> Any:
     """Figure 9: normalised cut isolates sparse points at smaller bandwidths and loses the moons at larger ones."""
     X, truth = make_moons()
-    sigmas = np.geomspace(0.05, 3, 14 if run.small else 40)
+    sigmas = np.geomspace(0.05, 3, 40)
 
     def measure(solver: Solver) -> SimpleNamespace:
         found = sweep(solver, X, truth, sigmas, _NC)
@@ -182,7 +182,7 @@ def ncut(run: Run) -> Any:
         m = SimpleNamespace(sweep=found, cured={name: solver.cut(X, one, _NC) for name, one in kernels.items()})
         m.ari = Named({name: score(truth, labels) for name, labels in m.cured.items()})
         m.sparse = Named({name: m.ari[name] for name in ("KNN kernel", "local scaling")})
-        ends = _turning_point(solver, X, found, steps=4)
+        ends = _turning_point(solver, X, found, steps=5)
         m.sigma, m.labels = zip(*ends)
         m.value = [2 + energy(Gaussian(s).affinity(X), labels, _NC) for s, labels in ends]
         m.size, m.lost = [smaller(labels).sum() for labels in m.labels], score(truth, m.labels[1])
