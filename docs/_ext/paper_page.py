@@ -46,8 +46,8 @@ def make(folder):
     with tempfile.TemporaryDirectory() as scratch:
         style = Path(scratch) / "matplotlibrc"
         style.write_text("\n".join(f"{key}: {value}" for key, value in quoted.items()), encoding="utf-8")
-        environment = os.environ | {"MATPLOTLIBRC": str(style)}
-        subprocess.run([sys.executable, "-m", "evencut", "reproduce", "all", "--out", folder], env=environment, check=True)
+        command = [sys.executable, "-m", "evencut", "reproduce", "all", "--out", folder]
+        subprocess.run(command, env=os.environ | {"MATPLOTLIBRC": str(style)}, check=True)
 
 
 def keep(source, folder):

@@ -51,7 +51,8 @@ def equivalence(run: Run) -> Any:
             for name, (affinity, w) in cases.items()
         }
         apart = Named({name: min(score(a, b) for a in of for b in of) for name, of in labels.items()})
-        return SimpleNamespace(apart=apart, ari={name: [score(truth, one) for one in of] for name, of in labels.items()})
+        ari = {name: [score(truth, one) for one in of] for name, of in labels.items()}
+        return SimpleNamespace(apart=apart, ari=ari)
 
     by = run.both(measure)
     near = ("adaptive weights", "KNN kernel")
@@ -136,8 +137,8 @@ def cheeger(run: Run) -> Any:
         axes[1].plot([place, place], [low, high], color=GREEN, lw=8, alpha=0.5, solid_capstyle="butt")
         axes[1].plot(place, best[name], "D", color=ORANGE)
     axes[1].set_xticks(range(len(bounds)), list(bounds))
-    words = {"xlim": (-0.7, 1.7), "ylabel": "bounds (bar) and Cheeger set"}
-    heading(axes[1], "(b) bounds by the second eigenvalue", yscale="log", **words)
+    limits, told = (-0.7, 1.7), "bounds (bar) and Cheeger set"
+    heading(axes[1], "(b) bounds by the second eigenvalue", yscale="log", xlim=limits, ylabel=told)
     return picture
 
 
@@ -240,6 +241,5 @@ def _shift_error(X: NDArray) -> float:
     improper = 1 - squared_distances(X)
     proper = improper - float(np.linalg.eigvalsh(improper)[0]) * np.eye(len(X))
     splits = [np.random.default_rng(seed).integers(0, 3, len(X)) for seed in range(50)]
-    values = [[energy(one, labels, "average_association") for labels in splits] for one in (proper, improper)]
-    gaps = np.subtract(*values)
+    gaps = np.array([np.subtract(*(energy(a, s, "average_association") for a in (proper, improper))) for s in splits])
     return float(np.ptp(gaps) / np.abs(gaps).max())

@@ -54,7 +54,8 @@ def dominant(run: Run) -> Any:
     by = run.both(measure)
     run.words = {"size": len(largest), "maximal": len(maximal), "height": share_below(density, inside)}
     run.words |= {"fullest": len(largest) / np.asarray(graph.sum(axis=1)).max(), "cliques": cliques, "n": n_graphs}
-    run.judge("clique", is_maximal_clique(graph, maximal) and is_maximal_clique(graph, largest) and run.words["height"] > 0.9)
+    is_clique = is_maximal_clique(graph, maximal) and is_maximal_clique(graph, largest)
+    run.judge("clique", is_clique and run.words["height"] > 0.9)
     run.twice("disc", by, lambda m: m.ratio > 2 and m.size < 0.5 * len(X))
     run.judge("association", cliques == n_graphs)
     for name in sets:
@@ -104,7 +105,8 @@ def largest_clique(X: NDArray[np.float64], radius: float) -> NDArray[np.int64]:
     """
     distances = cdist(X, X)
     first, second = np.nonzero(np.triu((distances <= radius) & (distances > 0)))
-    lens = [np.flatnonzero((distances[p] <= distances[p, q]) & (distances[q] <= distances[p, q])) for p, q in zip(first, second)]
+    both = (np.maximum(distances[p], distances[q]) <= distances[p, q] for p, q in zip(first, second))
+    lens = [np.flatnonzero(near) for near in both]
     best = np.zeros(0, dtype=np.int64)
     for i in np.argsort([-len(one) for one in lens], kind="stable"):
         if len(lens[i]) <= len(best):

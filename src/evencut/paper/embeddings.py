@@ -32,8 +32,8 @@ from .frame import Named, Run
 from .solver import SEED, WELL, Solver, score
 
 __all__ = [
-    "degree", "exact_distances", "inversion", "mahalanobis", "map_of", "mds", "points_of_square", "riemann", "tensor_at",
-    "weights",
+    "degree", "exact_distances", "inversion", "mahalanobis", "map_of", "mds", "points_of_square", "riemann",
+    "tensor_at", "weights",
 ]  # fmt: skip
 
 _BALL = 0.09
@@ -71,7 +71,7 @@ def weights(run: Run) -> Any:
     picture, axes = make_figure(1, 3, size=(12, 3.8))
     grid = np.linspace(0.01, 3.5, 200)
     shown = {name: grid * density_law(grid, transform) for name, transform in _TRANSFORMS.items()}
-    words = {"xlabel": "density ρ", "ylabel": "new density τ(ρ)", "xlim": (0, 3.5), "ylim": (0, 2.6)}
+    words: dict[str, Any] = {"xlabel": "density ρ", "ylabel": "new density τ(ρ)", "xlim": (0, 3.5), "ylim": (0, 2.6)}
     curves(axes[0], grid, shown, "(a) density transforms", {"fontsize": 9, "loc": "upper left"}, **words)
     x, y = X[:, 0], moved[:, 0]
     some = np.arange(0, len(x), max(1, len(x) // 60))
@@ -140,7 +140,8 @@ def riemann(run: Run) -> Any:
     run.judge("law", law > 0.9)
     run.numbers = {"distance": middle, "median_error": errors, "theorem_3_error": theorem, "density_law": law}
     picture, axes = make_figure(1, 3, size=(12, 4))
-    for ax, points, title in ((axes[0], X, "(a) balls of the metric tensor"), (axes[1], image, "(b) the same, embedded")):
+    titles = ("(a) balls of the metric tensor", "(b) the same, embedded")
+    for ax, points, title in zip(axes, (X, image), titles):
         ax.scatter(*points.T, s=2, color=GREY, alpha=0.5, linewidths=0)
         heading(ax, title, aspect="equal", xticks=[], yticks=[])
     for centre, color in zip(_CENTRES, PALETTE):
@@ -148,7 +149,7 @@ def riemann(run: Run) -> Any:
             ax.fill(*ball.T, color=color, alpha=0.35, lw=0)
             ax.plot(*ball.T, color=color, lw=1.5)
     percent = {name: 100 * error for name, error in errors.items()}
-    words = {"xlabel": "geodesic distance", "ylabel": "median relative error, %", "ylim": (0, None)}
+    words: dict[str, Any] = {"xlabel": "geodesic distance", "ylabel": "median relative error, %", "ylim": (0, None)}
     curves(axes[2], middle, percent, "(c) approximations of the distance", marks="o", **words)
     return picture
 

@@ -165,8 +165,9 @@ def check_all(run: Run) -> Any:
     for chosen, color, name in kinds:
         ax.plot(number[chosen], error[chosen], "o", color=color, ms=5, label=name)
     ax.legend(fontsize=9, ncols=3, loc="upper left")
-    words = {"xlabel": "number of the equation", "ylabel": "error (bar: what is allowed)", "xlim": (0, number.max() + 1)}
-    heading(ax, f"{len(found)} numbered equations", yscale="log", ylim=(_FLOOR / 3, 3), **words)
+    words = {"xlabel": "number of the equation", "ylabel": "error (bar: what is allowed)"}
+    limits = {"xlim": (0, number.max() + 1), "ylim": (_FLOOR / 3, 3)}
+    heading(ax, f"{len(found)} numbered equations", yscale="log", **words, **limits)
     return picture
 
 

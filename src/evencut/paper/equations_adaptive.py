@@ -12,8 +12,8 @@ from ..criteria import average_association, energy
 from ..datasets import make_growing_density
 from ..kernels import AdaptiveGaussian, Gaussian, Geodesic
 from ..theory import embedded_profile, euclidean_embedding, kernel_pca, transformed_density
-from .equation_table import Checked, differ, equation, matrix_of
 from .embeddings import exact_distances, mahalanobis, map_of, points_of_square, tensor_at
+from .equation_table import Checked, differ, equation, matrix_of
 
 
 def _points(n_samples: int = 60) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:

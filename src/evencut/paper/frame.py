@@ -19,7 +19,9 @@ import numpy as np
 
 from .solver import LOWEST, STEPS, Solver
 
-__all__ = ["TEXTS", "UNTESTED", "Both", "Claim", "DataMissing", "Figure", "Named", "Run", "Verdict", "find_data", "worst"]
+__all__ = [
+    "TEXTS", "UNTESTED", "Both", "Claim", "DataMissing", "Figure", "Named", "Run", "Verdict", "find_data", "worst",
+]  # fmt: skip
 
 T = TypeVar("T")
 

@@ -51,7 +51,7 @@ def breiman(run: Run) -> Any:
     others = _random_values(density, cell, 50 if run.small else 400)
     n_samples = 1000 if run.small else 4000
     halves, energies = _kernel_against_gini(grid, density, cell, n_samples)
-    agreement = float(np.corrcoef(*energies.values())[0, 1])
+    agreement = float(np.corrcoef(np.array(list(energies.values())))[0, 1])
     run.words = {"splits": 2 ** (len(counts) - 1) - 1, "alone": ", ".join(map(str, np.flatnonzero(gini) + 1))}
     run.words |= {"share": counts[entropic == 1].sum() / counts.sum(), "value": value[-1], "bound": bound}
     run.words |= {"epsilon": epsilons[-1] / density.max(), "others": others, "best": value.max()}
@@ -143,8 +143,8 @@ def clusters_of_many(run: Run) -> Any:
     rng = np.random.default_rng(SEED)
     trials = [rng.integers(1, 40, 6 if run.small else 7) for _ in range(10 if run.small else 40)]
     best = {k: [(counts, best_partition(counts, k)) for counts in trials] for k in (3, 4)}
-    alone = {k: sum(_isolates(*one, k) for one in found) for k, found in best.items()}
-    pairwise = {k: sum(_pairs_are_best(*one) for one in found) for k, found in best.items()}
+    alone = {k: sum(_isolates(*one, k) for one in of) for k, of in best.items()}
+    pairwise = {k: sum(_pairs_are_best(*one) for one in of) for k, of in best.items()}
     X = _bumps(rng, 400 if run.small else 800)
 
     def measure(solver: Solver) -> SimpleNamespace:
@@ -156,9 +156,10 @@ def clusters_of_many(run: Run) -> Any:
         return SimpleNamespace(labels=labels, share=[np.mean(labels == k) for k in others], ratio=ratio)
 
     by = run.both(measure)
-    run.words = {"alone": alone, "pairwise": pairwise, "n": len(trials)}
-    run.judge("pairs", all(n == len(trials) for n in pairwise.values()), counts=Named({f"{k} clusters": n for k, n in pairwise.items()}))
-    run.judge("modes", all(n == len(trials) for n in alone.values()), counts=Named({f"{k} clusters": n for k, n in alone.items()}))
+    run.words = {"n": len(trials)}
+    for key, found in (("pairs", pairwise), ("modes", alone)):
+        counts = Named({f"{k} clusters": n for k, n in found.items()})
+        run.judge(key, all(n == len(trials) for n in found.values()), counts=counts)
     run.twice("kernel", by, lambda m: min(m.ratio) > 2 and max(m.share) < 0.3)
     run.numbers = {"isolated": alone, "pairwise": pairwise, "trials": len(trials)}
     run.numbers |= {name: {"density_ratio": m.ratio} for name, m in vars(by).items()}

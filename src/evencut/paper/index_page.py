@@ -28,10 +28,10 @@ def page(results: dict[str, Any]) -> str:
     True
     """
     figures = results["figures"]
-    counts = [
-        f"{sum(count.values())} {group}: " + ", ".join(f"{n} {_MARKS[v].split(maxsplit=1)[1]}" for v, n in count.items())
-        for group, count in counts_of(figures).items()
-    ]
+    counts = []
+    for group, count in counts_of(figures).items():
+        told = ", ".join(f"{n} {_MARKS[v].split(maxsplit=1)[1]}" for v, n in count.items())
+        counts.append(f"{sum(count.values())} {group}: {told}")
     parts = [
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',

@@ -41,9 +41,8 @@ def bandwidth(run: Run) -> Any:
     ranges = np.array([_scott_over_range(n) for n in sizes])
     X, truth = make_clumped_moons(600, clump=0.5, random_state=SEED)
     scott = float(scott_bandwidth(X).mean())
-    by = run.both(
-        lambda solver: Named({f"{part:g}:": score(truth, solver.cut(X, Gaussian(part * scott))) for part in (1, 0.5, 0.25)})
-    )
+    parts = (1, 0.5, 0.25)
+    by = run.both(lambda s: Named({f"{p:g}:": score(truth, s.cut(X, Gaussian(p * scott))) for p in parts}))
     run.words = {"draws": draws, "best": best, "loss": np.interp(1.0, _FACTORS, errors["Gaussian"]) / lowest}
     run.words |= {"minor": errors["disc"].min() / lowest, "wrong": errors["Gaussian"][0] / lowest, "scott": scott}
     run.words["ranges"] = Named({f"{n} points": share for n, share in zip(sizes, ranges)})
@@ -93,7 +92,8 @@ def normalized(run: Run) -> Any:
     estimates = {"fixed": parzen_density(line, at=grid[:, None]), "variable": variable_density(line, at=grid[:, None])}
     errors = {name: float(np.abs(one - rho).sum() * (grid[1] - grid[0])) for name, one in estimates.items()}
     X, truth = make_clumped_moons(600, clump=0.5, random_state=SEED)
-    kernels = {name: adaptive_gaussian(X, normalize=name == "equal volume") for name in ("as in Figure 1", "equal volume")}
+    volumes = {"as in Figure 1": False, "equal volume": True}
+    kernels = {name: adaptive_gaussian(X, normalize=equal) for name, equal in volumes.items()}
 
     def measure(solver: Solver) -> SimpleNamespace:
         labels = {name: solver.cut(X, kernel) for name, kernel in kernels.items()}

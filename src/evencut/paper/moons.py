@@ -20,8 +20,20 @@ from ..plotting import PALETTE, make_figure
 from ..theory import normalized_affinity
 from .draw import GREEN, canvas, clusters, curves, ink
 from .frame import Named, Run
-from .solver import SEED, WELL, Solver, Sweep, adaptive_gaussian, contrast, cures_of, make_moons, score, share_below
-from .solver import smaller, sweep
+from .solver import (
+    SEED,
+    WELL,
+    Solver,
+    Sweep,
+    adaptive_gaussian,
+    contrast,
+    cures_of,
+    make_moons,
+    score,
+    share_below,
+    smaller,
+    sweep,
+)
 
 __all__ = ["fig1", "ncut", "pairs", "sigma"]
 
@@ -55,7 +67,8 @@ def fig1(run: Run) -> Any:
         return m
 
     by = run.both(measure)
-    run.words = {"k_means": score(halves, k_means), "sigma": _SIGMA, "n": len(sigmas), "low": sigmas[0], "high": sigmas[-1]}
+    run.words = {"k_means": score(halves, k_means), "sigma": _SIGMA, "n": len(sigmas)}
+    run.words |= {"low": sigmas[0], "high": sigmas[-1]}
     run.twice("uniform", by, lambda m: run.words["k_means"] < 0.6 and m.of_even > WELL)
     run.twice("clump", by, lambda m: m.share > 0.99 and m.of_isolated < 0.5)
     run.twice("no_bandwidth", by, lambda m: m.uneven.best < 0.9)
@@ -192,7 +205,7 @@ def ncut(run: Run) -> Any:
     run.words = {"n": len(X), "bandwidths": len(sigmas), "low": sigmas[0], "high": sigmas[-1]}
     run.twice("sparse", by, lambda m: m.size[0] <= 0.02 * len(X))
     run.twice("lost", by, lambda m: m.lost < 0.6 and m.size[1] > 0.2 * len(X))
-    run.twice("numbers", by, lambda m: m.sigma[1] < 1.02 * m.sigma[0] and 0 < m.value[1] - m.value[0] < 0.05 * m.value[1])
+    run.twice("numbers", by, lambda m: m.sigma[1] < 1.02 * m.sigma[0] and 0.95 < m.value[0] / m.value[1] < 1)
     run.twice("no_bandwidth", by, lambda m: m.sweep.best < 0.9)
     run.twice("adaptive", by, lambda m: min(m.sparse.values()) > WELL)
     run.twice("gaussian", by, lambda m: m.ari["adaptive Gaussian"] > WELL)
@@ -269,7 +282,8 @@ def pairs(run: Run) -> Any:
     curves(axes[0], away, named, "(a) cost of isolating, zero diagonal", **where)
     clusters(axes[1], X, by.lowest.inverted, "(b) AA with A/(d d'): sparse points are isolated", size=8)
     style = {"fontsize": 8, "ncols": 2, "loc": "upper left", "frameon": False}
-    curves(axes[2], sigmas, by.lowest.cures, "(c) what cures a fixed bandwidth", style, ylim=(-0.05, 1.6), **_OVER_SIGMA)
+    title = "(c) what cures a fixed bandwidth"
+    curves(axes[2], sigmas, by.lowest.cures, title, style, ylim=(-0.05, 1.6), **_OVER_SIGMA)
     axes[2].axhline(by.lowest.knn, color=GREEN, lw=3, alpha=0.6)
     return picture
 

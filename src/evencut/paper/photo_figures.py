@@ -131,7 +131,10 @@ def table1(run: Run, folder: Path | None = None, subset: int | None = None) -> A
     paired = {term: errors["knn", _AA, term] - errors["knn", _NC, term] for term in _TERMS}
     intervals = {term: _interval(difference) for term, difference in paired.items()}
     told = "; ".join(f"{t} {paired[t].mean():+.1f} ({low:+.1f} to {high:+.1f})" for t, (low, high) in intervals.items())
-    best = {term: min(_COLUMNS, key=lambda name, term=term: means[*_COLUMNS[name], term]) for term in _TERMS}
+    best = {}
+    for term in _TERMS:
+        of_term = {name: means[*pair, term] for name, pair in _COLUMNS.items()}
+        best[term] = min(of_term, key=of_term.__getitem__)
     # Undecided where the interval of a paired difference holds zero, in either direction.
     decided = all(high < 0 or low > 0 for low, high in intervals.values())
     holds = all(name == "KNN AA" for name in best.values()) if decided else None

@@ -129,7 +129,8 @@ def _headline(figures: list[Results]) -> str:
     rows = [" | ".join((name, *map(str, count.values()))) for name, count in counts_of(figures).items()]
     n_defined = sum(one.defines for one in equations())
     table = _table("what is judged | pass | fail | not tested", rows)
-    return f"{table}\n\nThe other {n_defined} equations define terms; their checks, which only evencut's own code can fail, are not counted."
+    told = "define terms; their checks, which only evencut's own code can fail, are not counted."
+    return f"{table}\n\nThe other {n_defined} equations {told}"
 
 
 def _failures(figures: list[Results], folder: str = "") -> str:
@@ -225,7 +226,8 @@ def _twelve_cells(numbers: Results) -> str:
     rows = []
     for term, words in _TERMS.items():
         cells = {" ".join(cell): paper for cell, paper in CELLS.items() if cell[2] == term}
-        rows.append(" | ".join((words, *(f"{numbers['mean'][cell]:.1f} [{paper:.1f}]" for cell, paper in cells.items()))))
+        row = [f"{numbers['mean'][cell]:.1f} [{paper:.1f}]" for cell, paper in cells.items()]
+        rows.append(" | ".join((words, *row)))
     table = _table("boundary term | Gaussian AA | Gaussian NC | KNN AA | KNN NC", rows)
     return f"Mean errors in percent on {numbers['photos']} photos; the paper's in brackets.\n\n{table}"
 
