@@ -19,7 +19,10 @@ from ..plotting import make_figure
 from .draw import BLUE, GREEN, GREY, ORANGE, heading
 from .frame import Claim, Run, Verdict
 
-__all__ = ["N_EQUATIONS", "Checked", "Equation", "check_all", "differ", "equation", "equations", "exceed", "matrix_of"]
+__all__ = [
+    "N_EQUATIONS", "Checked", "Equation", "check_all", "differ", "equation", "equations", "exceed", "matrix_of",
+    "points",
+]  # fmt: skip
 
 #: Numbered equations of the paper.
 N_EQUATIONS = 68
@@ -100,7 +103,7 @@ def equations() -> list[Equation]:
     Examples
     --------
     >>> equations()[8].says
-    'Average association takes any affinity in place of the kernel.'
+    'Average association takes any affinity as its kernel.'
     """
     for part in _PARTS:
         import_module(f".{part}", __package__)
@@ -169,6 +172,12 @@ def check_all(run: Run) -> Any:
     limits = {"xlim": (0, number.max() + 1), "ylim": (_FLOOR / 3, 3)}
     heading(ax, f"{len(found)} numbered equations", yscale="log", **words, **limits)
     return picture
+
+
+def points(n_samples: int = 60) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """Points of the plane, and clusters and whole weights that have nothing to do with them."""
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n_samples, 2)), rng.integers(0, 3, n_samples), rng.integers(1, 5, n_samples)
 
 
 def _find(name: str) -> Any:

@@ -17,7 +17,6 @@ from ..kernels import Gaussian
 from ..plotting import PALETTE, make_figure
 from ..theory import (
     breiman_split,
-    continuous_gini_criterion,
     entropy_criterion,
     gini_approximation,
     gini_criterion,
@@ -27,6 +26,7 @@ from ..theory import (
     parzen_energy,
 )
 from .draw import BLUE, GREY, ORANGE, bars, clusters, curves, heading, ink
+from .equations_gini import CELL, GRID, N_SAMPLES, density_of_two, objective, random_splits, sample_of_two
 from .frame import Named, Run
 from .solver import SEED, Solver, contrast, score
 
@@ -34,7 +34,6 @@ __all__ = ["best_partition", "breiman", "clusters_of_many", "entropy"]
 
 #: Counts of fourteen feature values, one of them the clear mode.
 _COUNTS = np.array([4, 7, 9, 6, 5, 8, 14, 22, 12, 9, 6, 5, 3, 2])
-_MODES = ((0.35, 0.05, 0.45), (0.65, 0.12, 0.55))  # mean, deviation, weight
 _BINS = 40
 _SIGMA = 0.15
 
@@ -43,20 +42,22 @@ def breiman(run: Run) -> Any:
     """Theorems 1 and 2: the Gini criterion, discrete and continuous, is best where it isolates the mode."""
     counts = _COUNTS[4:12] if run.small else _COUNTS
     gini, entropic = (_best_split(criterion, counts) for criterion in (gini_criterion, entropy_criterion))
-    grid = np.linspace(0, 1, 4001)
-    density, cell = _density(grid), float(grid[1] - grid[0])
+    density = density_of_two()
     epsilons = density.max() * np.geomspace(1, 1e-4, 60)
-    value = np.array([1 - continuous_gini_criterion(density, mode_split(density, e), cell) for e in epsilons])
-    bound = gini_supremum(density, cell)
-    others = _random_values(density, cell, 50 if run.small else 400)
-    n_samples = 1000 if run.small else 4000
-    halves, energies = _kernel_against_gini(grid, density, cell, n_samples)
+    value = np.array([objective(mode_split(density, e) == 1) for e in epsilons])
+    bound, others = gini_supremum(density, CELL), np.array([objective(split) for split in random_splits()])
+    X, centres = sample_of_two(), np.linspace(-2, 4, 16)
+    splits = [[(np.abs(x - c) < 0.8).astype(int) for c in centres] for x in (X[:, 0], GRID)]
+    energies = {
+        "kernel k-means, Scott's bandwidth": [parzen_energy(X, split, "scott") for split in splits[0]],
+        "Gini approximation": [gini_approximation(density, split, N_SAMPLES, CELL) for split in splits[1]],
+    }
     agreement = float(np.corrcoef(np.array(list(energies.values())))[0, 1])
     run.words = {"splits": 2 ** (len(counts) - 1) - 1, "alone": ", ".join(map(str, np.flatnonzero(gini) + 1))}
     run.words |= {"share": counts[entropic == 1].sum() / counts.sum(), "value": value[-1], "bound": bound}
-    run.words |= {"epsilon": epsilons[-1] / density.max(), "others": others, "best": value.max()}
-    run.words |= {"violation": _ratio_violation(), "agreement": agreement, "cuts": len(halves), "n": n_samples}
-    run.judge("theorem1", bool((gini == breiman_split(counts)).all()), n_random=len(others))
+    run.words |= {"epsilon": epsilons[-1] / density.max(), "best": value.max()}
+    run.words |= {"violation": _ratio_violation(), "agreement": agreement, "cuts": len(centres), "n": N_SAMPLES}
+    run.judge("theorem1", bool((gini == breiman_split(counts)).all()))
     run.judge("theorem2", 0 <= 1 - value[-1] / bound < 0.01)
     run.judge("lemma2", max(others.max(), value.max()) <= bound * (1 + 1e-12), top=others.max(), n_random=len(others))
     run.judge("lemma1", run.words["violation"] <= 1e-12)
@@ -78,8 +79,8 @@ def breiman(run: Run) -> Any:
     title = "(b) Theorem 2: the mode alone is best"
     curves(axes[1], epsilons / density.max(), shown, title, where, xscale="log", xlabel="ε / sup ρ", ylabel="L")
     axes[1].invert_xaxis()
-    words = {"xlabel": "half width of the cluster around the mode", "ylabel": "energy"}
-    curves(axes[2], halves, energies, "(c) kernel k-means follows Gini", marks="o", **words)
+    words = {"xlabel": "centre of an interval cut off", "ylabel": "energy"}
+    curves(axes[2], centres, energies, "(c) kernel k-means follows Gini", marks="o", **words)
     return picture
 
 
@@ -101,41 +102,11 @@ def _best_split(criterion: Any, counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return best if best[counts.argmax()] else 1 - best
 
 
-def _density(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    return sum(w / (s * np.sqrt(2 * np.pi)) * np.exp(-(((x - m) / s) ** 2) / 2) for m, s, w in _MODES)
-
-
-def _random_values(density: NDArray, cell: float, n_splits: int) -> NDArray[np.float64]:
-    """L of random splits into a few intervals."""
-    rng, values = np.random.default_rng(0), []
-    for _ in range(n_splits):
-        ends = np.sort(rng.integers(1, len(density) - 1, rng.integers(1, 6)))
-        labels = np.searchsorted(ends, np.arange(len(density)), side="right") % 2
-        values.append(1 - continuous_gini_criterion(density, labels, cell))
-    return np.array(values)
-
-
 def _ratio_violation() -> float:
     """By how much (a + c)/(b + d) leaves the interval of a/b and c/d at most, over the larger one."""
     a, b, c, d = np.random.default_rng(0).uniform(1e-3, 1, size=(4, 10_000))
     low, high, middle = np.minimum(a / b, c / d), np.maximum(a / b, c / d), (a + c) / (b + d)
     return float(np.max(np.maximum(low - middle, middle - high) / high, initial=0.0))
-
-
-def _kernel_against_gini(
-    grid: NDArray, density: NDArray, cell: float, n_samples: int
-) -> tuple[NDArray, dict[str, list[float]]]:
-    """Energies of splits by an interval around the mode, of a sample and of the density itself."""
-    rng = np.random.default_rng(0)
-    means, deviations, weights = np.array(_MODES).T
-    bump = rng.choice(2, n_samples, p=weights)
-    X = (means[bump] + deviations[bump] * rng.normal(size=n_samples))[:, None]
-    mode, halves = grid[density.argmax()], np.linspace(0.04, 0.4, 16)
-    # Scott's rule for all points together would smooth the narrower bump away; this is the rule for that bump.
-    width = deviations.min() * n_samples ** (-1 / 5)
-    kernel = [parzen_energy(X, (np.abs(X[:, 0] - mode) < h).astype(int), width) for h in halves]
-    gini = [gini_approximation(density, (np.abs(grid - mode) < h).astype(int), n_samples, cell) for h in halves]
-    return halves, {"kernel k-means, Scott's bandwidth": kernel, "Gini approximation": gini}
 
 
 def clusters_of_many(run: Run) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import time
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from importlib.util import find_spec
@@ -88,6 +88,7 @@ def _methods() -> list[Method]:
     widths = [other_bandwidth(c, w) for w in OTHER_BANDWIDTHS for c in ("average_association", "normalized_cut")]
     peer = [PEER] if find_spec("cv2") is not None else []
     return [*CELLS, OURS, *peer, *widths, *map(other_weight, OTHER_WEIGHTS)]
+
 
 def run(
     data: Path | str,
@@ -288,7 +289,7 @@ def _write_rows(table: Path, rows: list[dict[str, Any]], new: bool = False) -> N
 
 
 def _by_method(rows: list[dict[str, Any]]) -> dict[Method, NDArray[np.float64]]:
-    errors: dict[Method, list[float]] = {}
+    errors: defaultdict[Method, list[float]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: row["name"]):
-        errors.setdefault((row["kernel"], row["criterion"], row["regularizer"]), []).append(float(row["error"]))
+        errors[row["kernel"], row["criterion"], row["regularizer"]].append(float(row["error"]))
     return {method: np.array(values) for method, values in errors.items()}
