@@ -11,22 +11,12 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 
+from .. import theory
 from ..affinity import degrees, density_law, knn_density, knn_radius, parzen_density, squared_distances
 from ..criteria import energy
 from ..datasets import make_clumped_moons, make_growing_density
 from ..kernels import Gaussian, Geodesic
 from ..plotting import PALETTE, make_figure
-from ..theory import (
-    classical_mds,
-    density_inversion,
-    density_inversion_minimum,
-    embedded_profile,
-    euclidean_embedding,
-    metric_mds,
-    modified_distances,
-    normalized_affinity,
-    transformed_density,
-)
 from .draw import BLUE, COLORMAP, GREEN, GREY, ORANGE, canvas, clusters, curves, heading, ink, solid, values
 from .frame import Named, Run
 from .solver import SEED, WELL, Solver, score
@@ -96,7 +86,7 @@ def weights(run: Run) -> Any:
 def _moved_apart(X: NDArray) -> NDArray:
     """Points on a line whose distances are the geodesic ones of the metric I/R², scaled to the length of the data."""
     squared = Geodesic(n_neighbors=25, metric=knn_radius(X, 12) ** -2.0).distances(X) ** 2
-    moved = classical_mds(squared, 1)
+    moved = theory.classical_mds(squared, 1)
     moved *= np.sign(moved[-1] - moved[0])
     return (moved - moved.min()) / np.ptp(moved) * np.ptp(X) + X.min()
 
@@ -123,7 +113,8 @@ def riemann(run: Run) -> Any:
     errors = {"Mahalanobis": _errors(exact, straight, edges), "Dijkstra": _errors(exact, paths, edges)}
     theorem, shift = _theorem_error(paths[:200, :200])
     marched = _fast_marching_errors(X[:: len(X) // 200])
-    law = np.corrcoef(np.log(transformed_density(knn_density(X, 30), tensor)), np.log(knn_density(image, 30)))[0, 1]
+    densities = theory.transformed_density(knn_density(X, 30), tensor), knn_density(image, 30)
+    law = np.corrcoef(np.log(densities))[0, 1]
     round_ones = [_roundness(centre) for centre in _CENTRES]
     near, far = errors["Mahalanobis"][[0, -1]]
     pairs = (exact > 0) & (exact < 0.15)
@@ -216,8 +207,8 @@ def _theorem_error(distances: NDArray) -> tuple[float, float]:
     def psi(t: NDArray) -> NDArray:
         return np.exp(-(t**2) / (2 * 0.3**2))
 
-    embedded, shift = euclidean_embedding(distances**2)
-    kernel = embedded_profile(psi, shift)(cdist(embedded, embedded))
+    embedded, shift = theory.euclidean_embedding(distances**2)
+    kernel = theory.embedded_profile(psi, shift)(cdist(embedded, embedded))
     return float(np.abs(kernel - psi(distances)).max()), shift
 
 
@@ -237,8 +228,8 @@ def mds(run: Run) -> Any:
     """Section 4.3: the moons with a clump, embedded by their adaptive kernel, in three dimensions."""
     X, truth = make_clumped_moons(600, clump=0.5, random_state=SEED)
     squared, adaptive = squared_distances(X), _adaptive_squared(X)
-    embedded, shift = euclidean_embedding(adaptive)
-    kernel = embedded_profile(_psi, shift)(np.sqrt(squared_distances(embedded)))
+    embedded, shift = theory.euclidean_embedding(adaptive)
+    kernel = theory.embedded_profile(_psi, shift)(np.sqrt(squared_distances(embedded)))
 
     def measure(solver: Solver) -> SimpleNamespace:
         plain, even = solver.cut(X, Gaussian(0.2)), solver.cut(kernel, "precomputed")
@@ -257,7 +248,7 @@ def mds(run: Run) -> Any:
     clusters(axes[0], X, m.plain, f"(a) data: fixed kernel, ARI {m.ari[0]:.2f}", size=8)
     place, title = axes[1].get_subplotspec(), f"(b) embedding: fixed kernel, ARI {m.ari[1]:.2f}"
     axes[1].remove()
-    solid(picture, place, classical_mds(np.sqrt(adaptive), 3), title, m.even, 8, elev=30, azim=-60)
+    solid(picture, place, theory.classical_mds(np.sqrt(adaptive), 3), title, m.even, 8, elev=30, azim=-60)
     return picture
 
 
@@ -285,17 +276,17 @@ def _unevenness(squared: NDArray) -> float:
 def inversion(run: Run) -> Any:
     """Figures 10 and 11: normalisation turns densities upside down where points are sparse."""
     X, rho = make_growing_density(150 if run.small else 300, ratio=100, random_state=0)
-    hat = modified_distances(squared_distances(X), 0.1)
-    embedded = metric_mds(hat, 3)
+    hat = theory.modified_distances(squared_distances(X), 0.1)
+    embedded = theory.metric_mds(hat, 3)
     np.fill_diagonal(hat, 0.0)
-    full, _ = euclidean_embedding(hat)
+    full, _ = theory.euclidean_embedding(hat)
     reach = knn_radius(full, _NEIGHBORS)
     # Far neighbours are sparse ones: a rank correlation above zero turns the density upside down.
     order = [float(spearmanr(rho, radius).statistic) for radius in (reach, knn_radius(embedded, _NEIGHBORS))]
-    minima = [density_inversion_minimum(embedding_dimension=_DIMENSION, weighted=w) for w in (False, True)]
-    steps = [density_inversion_minimum(embedding_dimension=d) for d in (20, 40, 60)]
+    minima = [theory.density_inversion_minimum(embedding_dimension=_DIMENSION, weighted=w) for w in (False, True)]
+    steps = [theory.density_inversion_minimum(embedding_dimension=d) for d in (20, 40, 60)]
     affinity, labels = Gaussian(0.1).affinity(X), (X[:, 0] > 0.5).astype(int)
-    weighted = energy(normalized_affinity(affinity), labels, "average_association", degrees(affinity))
+    weighted = energy(theory.normalized_affinity(affinity), labels, "average_association", degrees(affinity))
     identity = abs(weighted / energy(affinity, labels, "normalized_cut") - 1)
     turns = sum(_falls_then_rises(lowest, bool(weighted)) for weighted, lowest in enumerate(minima))
     run.words = {"identity": identity, "minima": minima, "turns": turns, "steps": steps, "order": order}
@@ -312,7 +303,7 @@ def inversion(run: Run) -> Any:
 
 def _falls_then_rises(lowest: float, weighted: bool) -> bool:
     x = lowest * np.array([0.3, 1.0, 3.0])
-    y = density_inversion(x, embedding_dimension=_DIMENSION, weighted=weighted)
+    y = theory.density_inversion(x, embedding_dimension=_DIMENSION, weighted=weighted)
     return bool(y[0] > y[1] < y[2])
 
 
@@ -324,7 +315,7 @@ def _draw_inversion(X: NDArray, rho: NDArray, embedded: NDArray, reach: NDArray,
     for place, ((low, high, formula, color), title) in enumerate(zip(spans, titles)):
         ax = picture.add_subplot(grid[0, 3 * place : 3 * place + 3])
         x = np.linspace(low, high, 300)
-        ax.plot(x, density_inversion(x, embedding_dimension=_DIMENSION, weighted=place == 1), color=color, lw=2)
+        ax.plot(x, theory.density_inversion(x, embedding_dimension=_DIMENSION, weighted=place == 1), color=color, lw=2)
         ax.axvline(minima[place], color=ink(), lw=0.8, ls="--")
         told = f"τ(x) = {formula}, least at x* = {minima[place]:.0f}"
         ax.text(0.5, 0.85, told, transform=ax.transAxes, ha="center")

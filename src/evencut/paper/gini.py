@@ -11,20 +11,11 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.mixture import GaussianMixture
 
+from .. import theory
 from ..affinity import knn_density
 from ..estimators import ProbabilisticKMeans
 from ..kernels import Gaussian
 from ..plotting import PALETTE, make_figure
-from ..theory import (
-    breiman_split,
-    entropy_criterion,
-    gini_approximation,
-    gini_criterion,
-    gini_impurity,
-    gini_supremum,
-    mode_split,
-    parzen_energy,
-)
 from .draw import BLUE, GREY, ORANGE, bars, clusters, curves, heading, ink
 from .equations_gini import CELL, GRID, N_SAMPLES, density_of_two, objective, random_splits, sample_of_two
 from .frame import Named, Run
@@ -41,23 +32,23 @@ _SIGMA = 0.15
 def breiman(run: Run) -> Any:
     """Theorems 1 and 2: the Gini criterion, discrete and continuous, is best where it isolates the mode."""
     counts = _COUNTS[4:12] if run.small else _COUNTS
-    gini, entropic = (_best_split(criterion, counts) for criterion in (gini_criterion, entropy_criterion))
+    gini, entropic = (_best_split(criterion, counts) for criterion in (theory.gini_criterion, theory.entropy_criterion))
     density = density_of_two()
     epsilons = density.max() * np.geomspace(1, 1e-4, 60)
-    value = np.array([objective(mode_split(density, e) == 1) for e in epsilons])
-    bound, others = gini_supremum(density, CELL), np.array([objective(split) for split in random_splits()])
+    value = np.array([objective(theory.mode_split(density, e) == 1) for e in epsilons])
+    bound, others = theory.gini_supremum(density, CELL), np.array([objective(split) for split in random_splits()])
     X, centres = sample_of_two(), np.linspace(-2, 4, 16)
     splits = [[(np.abs(x - c) < 0.8).astype(int) for c in centres] for x in (X[:, 0], GRID)]
     energies = {
-        "kernel k-means, Scott's bandwidth": [parzen_energy(X, split, "scott") for split in splits[0]],
-        "Gini approximation": [gini_approximation(density, split, N_SAMPLES, CELL) for split in splits[1]],
+        "kernel k-means, Scott's bandwidth": [theory.parzen_energy(X, split, "scott") for split in splits[0]],
+        "Gini approximation": [theory.gini_approximation(density, split, N_SAMPLES, CELL) for split in splits[1]],
     }
     agreement = float(np.corrcoef(np.array(list(energies.values())))[0, 1])
     run.words = {"splits": 2 ** (len(counts) - 1) - 1, "alone": ", ".join(map(str, np.flatnonzero(gini) + 1))}
     run.words |= {"share": counts[entropic == 1].sum() / counts.sum(), "value": value[-1], "bound": bound}
     run.words |= {"epsilon": epsilons[-1] / density.max(), "best": value.max()}
     run.words |= {"violation": _ratio_violation(), "agreement": agreement, "cuts": len(centres), "n": N_SAMPLES}
-    run.judge("theorem1", bool((gini == breiman_split(counts)).all()))
+    run.judge("theorem1", bool((gini == theory.breiman_split(counts)).all()))
     run.judge("theorem2", 0 <= 1 - value[-1] / bound < 0.01)
     run.judge("lemma2", max(others.max(), value.max()) <= bound * (1 + 1e-12), top=others.max(), n_random=len(others))
     run.judge("lemma1", run.words["violation"] <= 1e-12)
@@ -91,7 +82,7 @@ def _best_split(criterion: Any, counts: NDArray[np.int64]) -> NDArray[np.int64]:
     for member in (splits, 1 - splits):
         histogram = member * counts
         size = histogram.sum(axis=1)
-        if criterion is gini_criterion:
+        if criterion is theory.gini_criterion:
             total += size - (histogram**2).sum(axis=1) / size
         else:
             total += size * np.log(size) - (histogram * np.log(np.maximum(histogram, 1))).sum(axis=1)
@@ -147,7 +138,7 @@ def clusters_of_many(run: Run) -> Any:
 
 def _criterion(counts: NDArray, labels: NDArray) -> float:
     groups = [counts[labels == k] for k in np.unique(labels)]
-    return sum(group.sum() * gini_impurity(group) for group in groups)
+    return sum(group.sum() * theory.gini_impurity(group) for group in groups)
 
 
 def best_partition(counts: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
@@ -252,7 +243,7 @@ def _histogram_identity(X: NDArray) -> float:
     edges = np.linspace(X.min(), X.max(), _BINS + 1)
     bins_of = np.searchsorted(edges[1:-1], X[:, 0], side="right")
     constant = len(X) * np.log(edges[1] - edges[0])
-    return abs((entropy_criterion(bins_of, model.labels_) + constant) / model.energy_ - 1)
+    return abs((theory.entropy_criterion(bins_of, model.labels_) + constant) / model.energy_ - 1)
 
 
 def _criteria_of_splits(x: NDArray, shares: NDArray) -> dict[str, NDArray[np.float64]]:
@@ -260,5 +251,5 @@ def _criteria_of_splits(x: NDArray, shares: NDArray) -> dict[str, NDArray[np.flo
     bins_of = (x * _BINS).astype(int)
     splits = [(bins_of >= round(share * _BINS)).astype(int) for share in shares]
     none = np.zeros(len(x), dtype=int)
-    tools = {"entropy": entropy_criterion, "Gini": gini_criterion}
+    tools = {"entropy": theory.entropy_criterion, "Gini": theory.gini_criterion}
     return {name: np.array([of(bins_of, s) / of(bins_of, none) for s in splits]) for name, of in tools.items()}

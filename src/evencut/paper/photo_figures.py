@@ -26,13 +26,9 @@ __all__ = ["grabcut", "photo_bandwidth", "photo_weight", "table1"]
 _KERNELS = ("fixed Gaussian", "KNN")
 _TERMS = {"none": "no boundary term", "length": "length", "contrast": "contrast-sensitive"}
 _AA, _NC = "average_association", "normalized_cut"
-_COLUMNS = {
-    "Gaussian AA": ("gaussian", _AA),
-    "Gaussian NC": ("gaussian", _NC),
-    "KNN AA": ("knn", _AA),
-    "KNN NC": ("knn", _NC),
-}
-_NAMES = {pair: name for name, pair in _COLUMNS.items()}
+_KERNELS_NAMED, _CRITERIA_NAMED = {"gaussian": "Gaussian", "knn": "KNN"}, {_AA: "AA", _NC: "NC"}
+_NAMES = {(k, c): f"{a} {b}" for k, a in _KERNELS_NAMED.items() for c, b in _CRITERIA_NAMED.items()}
+_COLUMNS = {name: pair for pair, name in _NAMES.items()}
 _ALL_PHOTOS = 50
 # Points of error by which a cell may differ.
 _NEAR = 2.0
@@ -65,16 +61,9 @@ def _cut(one: Photo, kernel: str, regularizer: str | None = "contrast") -> NDArr
     with warnings.catch_warnings():
         # A cut that takes all or nothing is part of what the figure is to show.
         warnings.simplefilter("ignore")
-        return segment(
-            one.image,
-            box=one.box,
-            kernel=SampledKNN() if kernel == "KNN" else "gaussian",
-            criterion=_AA,
-            regularizer=regularizer,
-            smoothness=0.08 if regularizer else 0.0,
-            start="box",
-            max_iter=100,
-        ).mask
+        boundary: dict[str, Any] = {"regularizer": regularizer, "smoothness": 0.08 if regularizer else 0.0}
+        chosen = {"kernel": SampledKNN() if kernel == "KNN" else "gaussian", "criterion": _AA}
+        return segment(one.image, box=one.box, start="box", max_iter=100, **chosen, **boundary).mask
 
 
 def _mode_ratio(one: Photo, mask: NDArray[np.bool_]) -> float:
@@ -122,11 +111,8 @@ def table1(run: Run, folder: Path | None = None, subset: int | None = None) -> A
         key = "lower" if cell == ("gaussian", _NC, "contrast") else "cell"
         words = {"name": f"{_NAMES[cell[:2]]}, {_TERMS[cell[2]]}", "paper": paper, "mean": means[cell]}
         _judge_on_all(run, key, abs(means[cell] - paper) <= _NEAR, gap=means[cell] - paper, **words)
-    gaps = {
-        f"{term} {_NAMES['knn', c][4:]}": means["gaussian", c, term] - means["knn", c, term]
-        for term in _TERMS
-        for c in (_AA, _NC)
-    }
+    rows_of = {f"{term} {short}": (c, term) for term in _TERMS for c, short in _CRITERIA_NAMED.items()}
+    gaps = {name: means["gaussian", *row] - means["knn", *row] for name, row in rows_of.items()}
     _judge_on_all(run, "kernels", min(gaps.values()) > 0, gaps=Named(gaps))
     paired = {term: errors["knn", _AA, term] - errors["knn", _NC, term] for term in _TERMS}
     intervals = {term: _interval(difference) for term, difference in paired.items()}

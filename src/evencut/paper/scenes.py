@@ -17,7 +17,7 @@ from ..kernels import KNN, Gaussian
 from ..theory import metric_mds
 from .draw import BLUE, ORANGE, canvas, heading, solid, values
 from .frame import Both, Run
-from .solver import SEED, Solver, contrast, smaller
+from .solver import SEED, STEPS, Solver, contrast, smaller
 
 __all__ = ["labelme"]
 
@@ -85,8 +85,6 @@ def _points(features: NDArray, category: NDArray, chosen: tuple[str, ...]) -> tu
 
 
 def _draw(run: Run, X: NDArray, truth: NDArray, by: Both[SimpleNamespace]) -> Any:
-    from .solver import STEPS
-
     shown = np.random.default_rng(SEED).permutation(len(X))[: 300 if run.small else 800]
     placed = metric_mds(squared_distances(X[shown]), 3, max_iter=100)
     picture = canvas(13, 7.4)

@@ -32,21 +32,10 @@ __all__ = [
     "format_table", "other_bandwidth", "other_weight", "run",
 ]  # fmt: skip
 
+_COLUMNS_OF_PAPER = [(k, c) for k in ("gaussian", "knn") for c in ("average_association", "normalized_cut")]
+_PAPER = {"none": (20.4, 17.6, 12.2, 12.4), "length": (15.1, 16.0, 10.2, 11.0), "contrast": (9.7, 13.8, 7.1, 7.8)}
 #: Mean error in percent that the paper reports, by kernel, criterion and boundary term.
-CELLS: dict[tuple[str, str, str], float] = {
-    ("gaussian", "average_association", "none"): 20.4,
-    ("gaussian", "normalized_cut", "none"): 17.6,
-    ("knn", "average_association", "none"): 12.2,
-    ("knn", "normalized_cut", "none"): 12.4,
-    ("gaussian", "average_association", "length"): 15.1,
-    ("gaussian", "normalized_cut", "length"): 16.0,
-    ("knn", "average_association", "length"): 10.2,
-    ("knn", "normalized_cut", "length"): 11.0,
-    ("gaussian", "average_association", "contrast"): 9.7,
-    ("gaussian", "normalized_cut", "contrast"): 13.8,
-    ("knn", "average_association", "contrast"): 7.1,
-    ("knn", "normalized_cut", "contrast"): 7.8,
-}
+CELLS = {(*pair, term): e for term, row in _PAPER.items() for pair, e in zip(_COLUMNS_OF_PAPER, row)}
 Method = tuple[str, str, str]
 OURS = ("knn", "entropy", "contrast")
 PEER = ("opencv", "grabCut", "contrast")
@@ -59,16 +48,8 @@ OTHER_BANDWIDTHS: tuple[float | str, ...] = ("scott", 0.35, 1.4)
 OTHER_WEIGHTS = (0.04, 0.16)
 
 #: Weights of the boundary terms; like the paper's they are the best of a few on (some of) these photos.
-_SMOOTHNESS = {
-    ("gaussian", "average_association", "length"): 0.02,
-    ("gaussian", "normalized_cut", "length"): 0.02,
-    ("knn", "average_association", "length"): 0.04,
-    ("knn", "normalized_cut", "length"): 0.04,
-    ("gaussian", "average_association", "contrast"): 0.11,
-    ("gaussian", "normalized_cut", "contrast"): 0.08,
-    ("knn", "average_association", "contrast"): 0.16,
-    ("knn", "normalized_cut", "contrast"): 0.16,
-}
+_WEIGHTS = {"length": (0.02, 0.02, 0.04, 0.04), "contrast": (0.11, 0.08, 0.16, 0.16)}
+_SMOOTHNESS = {(*pair, term): w for term, row in _WEIGHTS.items() for pair, w in zip(_COLUMNS_OF_PAPER, row)}
 _COLUMNS = ("name", "kernel", "criterion", "regularizer", "error", "cpu_seconds", "rounds", "converged", "smoothness")
 
 
