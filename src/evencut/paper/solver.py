@@ -31,18 +31,12 @@ class Solver(NamedTuple):
     name: str
 
     def fit(
-        self,
-        X: Any,
-        kernel: Any,
-        criterion: str = "average_association",
-        equalize: str | None = None,
-        n_clusters: int = 2,
-        sample_weight: Any = None,
-    ) -> KernelClustering:
+        self, X: Any, kernel: Any, criterion: str = "average_association", equalize: str | None = None,
+        n_clusters: int = 2, sample_weight: Any = None,
+    ) -> KernelClustering:  # fmt: skip
         """The fitted estimator; the points may be an affinity, for `kernel="precomputed"`."""
-        model = KernelClustering(
-            n_clusters, kernel=kernel, criterion=criterion, equalize=equalize, solver=self.name, random_state=SEED
-        )
+        options: dict[str, Any] = {"kernel": kernel, "criterion": criterion, "equalize": equalize}
+        model = KernelClustering(n_clusters, solver=self.name, random_state=SEED, **options)
         return model.fit(X, sample_weight=sample_weight)
 
     def cut(self, X: Any, kernel: Any, *args: Any, **options: Any) -> NDArray[np.int64]:

@@ -244,11 +244,8 @@ def _noisy_lab(image: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _title(method: Method) -> str:
     short = {"average_association": "AA", "normalized_cut": "NC", "gaussian": "Gaussian", "knn": "KNN"}
-    if method == OURS:
-        return "evencut"
-    if method == PEER:
-        return "OpenCV"
-    return f"{short[method[0]]} {short[method[1]]}, {method[2]}"
+    named = {OURS: "evencut", PEER: "OpenCV"}
+    return named.get(method) or f"{short[method[0]]} {short[method[1]]}, {method[2]}"
 
 
 def _finished(table: Path) -> list[dict[str, Any]]:
