@@ -37,7 +37,7 @@ LOWEST_FAIL = {
     "adaptive": {"log"},
     "mds": {"right"},
     "ncut": {"gaussian"},
-    "pairs": {"weights"},
+    "pairs": {"inverted", "weights"},
 }
 
 

@@ -241,5 +241,5 @@ def _shift_error(X: NDArray) -> float:
     improper = 1 - squared_distances(X)
     proper = improper - float(np.linalg.eigvalsh(improper)[0]) * np.eye(len(X))
     splits = [np.random.default_rng(seed).integers(0, 3, len(X)) for seed in range(50)]
-    gaps = np.array([np.subtract(*(energy(a, s, "average_association") for a in (proper, improper))) for s in splits])
-    return float(np.ptp(gaps) / np.abs(gaps).max())
+    gaps = [energy(proper, s, _NAMES[0]) - energy(improper, s, _NAMES[0]) for s in splits]
+    return float(np.ptp(gaps) / np.max(np.abs(gaps)))

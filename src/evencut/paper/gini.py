@@ -120,8 +120,8 @@ def clusters_of_many(run: Run) -> Any:
     by = run.both(measure)
     run.words = {"n": len(trials)}
     for key, found in (("pairs", pairwise), ("modes", alone)):
-        counts = Named({f"{k} clusters": n for k, n in found.items()})
-        run.judge(key, all(n == len(trials) for n in found.values()), counts=counts)
+        named = Named({f"{k} clusters": n for k, n in found.items()})
+        run.judge(key, all(n == len(trials) for n in found.values()), counts=named)
     run.twice("kernel", by, lambda m: min(m.ratio) > 2 and max(m.share) < 0.3)
     run.numbers = {"isolated": alone, "pairwise": pairwise, "trials": len(trials)}
     run.numbers |= {name: {"density_ratio": m.ratio} for name, m in vars(by).items()}

@@ -44,7 +44,7 @@ _FACTORS = (0.5, 0.6, 0.7, 0.8, 1.0, 1.4)
 # Far below the distance of the nearest two points.
 _ALONE = 1e-7
 _NC = "normalized_cut"
-_OVER_SIGMA = {"xscale": "log", "xlabel": "bandwidth σ", "ylabel": "ARI", "yticks": [0, 0.5, 1]}
+_OVER_SIGMA: dict[str, Any] = {"xscale": "log", "xlabel": "bandwidth σ", "ylabel": "ARI", "yticks": [0, 0.5, 1]}
 
 
 def fig1(run: Run) -> Any:
@@ -278,7 +278,7 @@ def pairs(run: Run) -> Any:
     run.numbers |= {name: {"ari": m.cures, "separated": m.well} for name, m in vars(by).items()}
     picture, axes = make_figure(1, 3, size=(12, 3.6))
     named = {"an isolated point": costs[1], "an isolated pair": costs[2]}
-    where = {"xlabel": "distance from the others", "ylabel": "normalised cut", "ylim": (0, 1.2)}
+    where: dict[str, Any] = {"xlabel": "distance from the others", "ylabel": "normalised cut", "ylim": (0, 1.2)}
     curves(axes[0], away, named, "(a) cost of isolating, zero diagonal", **where)
     clusters(axes[1], X, by.lowest.inverted, "(b) AA with A/(d d'): sparse points are isolated", size=8)
     style = {"fontsize": 8, "ncols": 2, "loc": "upper left", "frameon": False}

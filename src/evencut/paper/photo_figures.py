@@ -62,7 +62,7 @@ def _cut(one: Photo, kernel: str, regularizer: str | None = "contrast") -> NDArr
         # A cut that takes all or nothing is part of what the figure is to show.
         warnings.simplefilter("ignore")
         boundary: dict[str, Any] = {"regularizer": regularizer, "smoothness": 0.08 if regularizer else 0.0}
-        chosen = {"kernel": SampledKNN() if kernel == "KNN" else "gaussian", "criterion": _AA}
+        chosen: dict[str, Any] = {"kernel": SampledKNN() if kernel == "KNN" else "gaussian", "criterion": _AA}
         return segment(one.image, box=one.box, start="box", max_iter=100, **chosen, **boundary).mask
 
 
