@@ -61,7 +61,6 @@ leaderboard: $(READY)bench ## score on public data sets (EVENCUT_DATA names thei
 	$(BIN)/python -m benchmarks leaderboard
 
 paper: $(READY)docs ## every figure and claim of the paper again, for its page (EVENCUT_DATA names the data)
-	$(BIN)/evencut reproduce all --out out/paper
 	$(BIN)/python docs/_ext/paper_page.py out/paper
 
 docs: $(READY)docs ## the documentation, in docs/_build/html; a warning is an error

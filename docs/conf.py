@@ -38,7 +38,7 @@ extensions = [
     "inner_links",
 ]
 
-exclude_patterns = ["_build", "_static", "examples", "reproduced", "gallery/*.md5", "gallery/**/*.ipynb"]
+exclude_patterns = ["_build", "_static", "examples", "reproduced/body.md", "gallery/*.md5", "gallery/**/*.ipynb"]
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 default_role = "literal"
