@@ -87,7 +87,7 @@ def _common_parts(partitions: NDArray[np.integer], n_clusters: int) -> NDArray[n
 def separation(leak: NDArray[np.float64], mixing: NDArray[np.float64]) -> NDArray[np.float64]:
     r"""How well each cluster is one and apart, between -1 and 1: :math:`(c - \ell) / (c + \ell + 2\delta)`.
 
-    The leak of a cluster is compared with :math:`c = \sqrt m`, by Cheeger's inequality of the order of the leak that its
+    The leak of a cluster is compared with :math:`c = \sqrt m`, by Cheeger's inequality of the order of the leak its
     best cut in two would have. Comparable between numbers of clusters: too many leak as much as any cut would,
     too few could be cut with little more.
 
