@@ -86,52 +86,6 @@ def deviations(X: Tensor, weights: Tensor) -> NDArray[np.float64]:
     return np.sqrt(to_array(torch.where(least == most, 0.0, column_moments(X, weights)[1])))
 
 
-def scaled(self, X: Tensor) -> Tensor:
-        """New rows in the units of the points."""
-        return scaled(X, self.feature_scale)
-
-    def taken(self, order: Tensor) -> DevicePoints:
-        """The same points in another order."""
-        place = torch.empty(len(order) + 1, dtype=torch.int64, device=order.device)
-        place[order] = torch.arange(len(order), device=order.device)
-        place[-1] = -1
-        return DevicePoints(
-            self.points[order], self.weights[order], place[self.of_row], self.first_row[order], self.feature_scale
-        )
-
-
-def check_weights(sample_weight: Any, X: Tensor) -> Tensor:
-    """Weights of the rows as float64 on the device of X; ones where none are given."""
-    if sample_weight is None:
-        return torch.ones(len(X), dtype=torch.float64, device=X.device)
-    weights = to_tensor(sample_weight, X)
-    same_device(X=X, sample_weight=weights)
-    weights = weights.detach().double()
-    if weights.shape != (len(X),):
-        raise ValueError(
-            f"sample_weight has shape {tuple(weights.shape)}; give one weight for each of {len(X)} rows."
-        )
-    if not bool((torch.isfinite(weights) & (weights >= 0)).all()):
-        raise ValueError("sample_weight must be finite and not negative.")
-    if not bool((weights > 0).any()):
-        raise ValueError("sample_weight is zero for every point; give at least some a positive weight.")
-    return weights
-
-
-def deviations(X: Tensor, weights: Tensor) -> NDArray[np.float64]:
-    """Standard deviations of the columns, strays left out; of a constant one exactly zero, also where its mean is
-    rounded."""
-    variance = column_moments(X, weights)[1]
-    least, most = X.amin(dim=0), X.amax(dim=0)
-    low, high = usual_ranges(to_array(X[:: sample_step(len(X))]))
-    for column in np.flatnonzero((to_array(least) < low) | (to_array(most) > high)).tolist():
-        values = X[:, column].double()
-        kept = (values >= low[column]) & (values <= high[column])
-        if are_strays(len(X) - int(kept.sum()), len(X)):
-            variance[column] = column_moments(values[kept, None], weights[kept])[1][0]
-    return np.sqrt(to_array(torch.where(least == most, 0.0, variance)))
-
-
 def scaled(X: Tensor, feature_scale: Tensor) -> Tensor:
     """Rows divided by the scale of the columns."""
     if bool((feature_scale == 1).all()):
