@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
-from sklearn.metrics import adjusted_rand_score
 from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
 
-from evencut import EvenCut, KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut
+from evencut import EvenCut, KernelKMeans, LandmarkClustering, NormalizedCut
 from evencut.affinity import distinct_points, feature_scale, kneighbors
 
 

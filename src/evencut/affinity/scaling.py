@@ -120,7 +120,7 @@ def _deviations(X: NDArray[np.floating], weights: NDArray[np.float64] | None) ->
     low, high = usual_ranges(X)
     outside = np.flatnonzero((X.min(axis=0) < low) | (X.max(axis=0) > high))
     far = ((X[:, outside] < low[outside]) | (X[:, outside] > high[outside])).any(axis=1)
-    if are_exceptions(int(np.count_nonzero(far)), len(X)):
+    if are_exceptions(int(far.sum()), len(X)):
         X, weights = X[~far], None if weights is None else weights[~far]
     return _all_deviations(X, weights)
 
