@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["check_magnitude", "exact_scale", "shrink_far", "spans_usual_range"]
+from ..tensors import array_namespace, double, to_array
+
+__all__ = ["check_magnitude", "exact_scale", "shrink_far"]
 
 # Squared distances stay well inside the range of floats while spans are below the first, and lengths that matter
 # above the second; single precision has less of a range.
@@ -32,10 +34,11 @@ def exact_scale(X: NDArray[np.floating], names: Sequence[Any] | None = None) -> 
     >>> exact_scale(np.array([[0.0], [1e200], [3e200]])) > 1e100
     True
     """
-    size = X.dtype.itemsize
-    wide, largest = _extent(X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64))
+    size, xp = X.dtype.itemsize, array_namespace(X)
+    wide, largest = _extent(*(double(to_array(end)) for end in (xp.amin(X, axis=0), xp.amax(X, axis=0))))
     if _is_usual(wide, largest, size):
         return 1.0
+    X = to_array(X)
     typical = _typical_length(X)
     if typical / wide < _SMALLEST[size] / 1e-10:
         _refuse(X, names, typical)
@@ -49,20 +52,6 @@ def exact_scale(X: NDArray[np.floating], names: Sequence[Any] | None = None) -> 
     return scale
 
 
-def spans_usual_range(low: NDArray[np.float64], high: NDArray[np.float64], size: int) -> bool:
-    """Whether columns from `low` to `high`, in floats of `size` bytes, are as :func:`exact_scale` wants them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> spans_usual_range(np.zeros(1), np.ones(1), 4), spans_usual_range(np.zeros(1), np.full(1, 1e30), 4)
-    (True, False)
-    """
-    wide, largest = _extent(low, high)
-    # Points that are all the same are as they should be only where they can be squared.
-    return largest <= _LARGEST[size] and _is_usual(wide, largest, size)
-
-
 def check_magnitude(X: NDArray[np.floating], names: Sequence[Any] | None = None) -> None:
     """Raise where squared distances cannot be computed and lengths must stay as they are.
 
@@ -72,6 +61,7 @@ def check_magnitude(X: NDArray[np.floating], names: Sequence[Any] | None = None)
     >>> check_magnitude(np.array([[0.0], [1.0]]))
     """
     if exact_scale(X, names) != 1.0:
+        X = to_array(X)
         column = int(np.abs(X).max(axis=0).argmax())
         raise ValueError(
             f"column {_name(column, names)} reaches {np.abs(X[:, column]).max():.3g}, and squares of such values leave "
@@ -89,14 +79,14 @@ def shrink_far(X: NDArray[np.floating], centre: NDArray[np.floating], radius: fl
     array([[1.e+12, 0.e+00]])
     """
     limit = 1e12 * radius
+    xp = array_namespace(X)
     with np.errstate(over="ignore"):
-        far = np.flatnonzero(~((np.abs(X - centre)).max(axis=1) <= _LARGEST[X.dtype.itemsize] / 1e10))
-    if not far.size or not radius > 0:
+        far = xp.where(~(xp.amax(abs(X - centre), axis=1) <= _LARGEST[X.dtype.itemsize] / 1e10))[0]
+    if not len(far) or not radius > 0:
         return X
-    near = X.copy()
+    near = X + 0
     offset = X[far] / 4 - centre / 4
-    length = np.abs(offset).max(axis=1, keepdims=True)
-    near[far] = centre + offset / length * limit
+    near[far] = centre + offset / xp.amax(abs(offset), axis=1)[:, None] * limit
     return near
 
 

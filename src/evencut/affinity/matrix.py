@@ -1,7 +1,7 @@
 """What an affinity is: a symmetric matrix to be multiplied, rescaled and looked into, wherever its entries are kept.
 
-Arrays and sparse graphs are wrapped once, at the door (`as_affinity`); criteria and solvers ask the object what it can
-do and never look at its type, so that a new kind of affinity is one class.
+Arrays, tensors and sparse graphs are wrapped once, at the door (`as_affinity`); criteria and solvers ask the object what
+it can do and never look at its type, so that a new kind of affinity is one class.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+
+from ..tensors import array_namespace, beside, double, group_sums, is_tensor, numbered, one_hot, to_array
 
 __all__ = [
     "Affinity",
@@ -25,6 +27,7 @@ __all__ = [
 
 _SYMMETRY_TOLERANCE = {4: 1e-4, 8: 1e-8}
 _ENTRIES_PER_BLOCK = 100_000
+_LINKED_AT_ONCE = 4_000_000
 
 
 class Affinity(Protocol):
@@ -39,16 +42,27 @@ class Affinity(Protocol):
     dtype : float type
     graph : CSR array or None
         The entries, where the affinity is a sparse graph.
-    array : ndarray or None
+    array : ndarray, tensor or None
         The entries, where all of them are in memory.
+    rounding : float
+        The relative gain of energy below which products to clusters are too inexact to tell.
     """
 
     shape: tuple[int, int]
     dtype: np.dtype
     graph: sparse.csr_array | None = None
     array: NDArray[np.floating] | None = None
+    rounding: float = 1e-12
 
     def __matmul__(self, other: NDArray[np.floating]) -> NDArray[np.floating]: ...
+
+    def beside(self, values: Any) -> Any:
+        """Values as arrays of the kind that the affinity is multiplied with."""
+        return to_array(values)
+
+    def rough(self, other: NDArray[np.floating]) -> NDArray[np.floating]:
+        """The product with as many digits as a start needs, where that is quicker."""
+        return self @ other
 
     def diagonal(self) -> NDArray[np.floating]:
         """The affinity of each point with itself."""
@@ -77,20 +91,34 @@ class Affinity(Protocol):
 
     def degrees(self) -> NDArray[np.float64]:
         r"""Node degrees :math:`d_p = \sum_q A_{pq}`."""
-        return np.asarray(self @ np.ones(self.shape[1]), dtype=np.float64)
+        return double(self @ self.beside(np.ones(self.shape[1])))
 
     def links(
         self, labels: NDArray[np.integer], n_clusters: int, scale: NDArray[np.floating] | None = None
     ) -> NDArray[np.float64]:
         """Sum of the affinities of each point (row) with each cluster (column), columns scaled where asked for."""
-        members = np.zeros((self.shape[1], n_clusters), dtype=self.dtype)
-        members[np.arange(len(labels)), labels] = 1 if scale is None else scale
-        return np.asarray(self @ members, dtype=np.float64)
+        members = one_hot(labels, n_clusters, scale)
+        return double(self @ array_namespace(members).asarray(members, dtype=self.dtype))
+
+    def links_after(
+        self, links: NDArray[np.float64], before: NDArray[np.integer], labels: NDArray[np.integer], n_clusters: int
+    ) -> NDArray[np.float64]:
+        """The links of other labels than those before, whose links are known."""
+        return self.links(labels, n_clusters)
+
+    def links_to_some(
+        self, points: NDArray[np.integer], labels: NDArray[np.integer], n_clusters: int
+    ) -> NDArray[np.float64]:
+        """The links of every point to clusters of some points, a block of rows at a time."""
+        step = max(1, _LINKED_AT_ONCE // len(points))
+        blocks = [slice(first, first + step) for first in range(0, self.shape[0], step)]
+        links = [DenseAffinity(self.part(rows, points)).links(labels, n_clusters) for rows in blocks]
+        return array_namespace(labels).concatenate(links)  # type: ignore[no-any-return]
 
     def inside(self, labels: NDArray[np.integer], n_clusters: int) -> NDArray[np.float64]:
         """Sum of the affinities inside each cluster."""
-        own = self.links(labels, n_clusters)[np.arange(len(labels)), labels]
-        return np.bincount(labels, own, n_clusters).astype(float)
+        own = self.links(labels, n_clusters)[numbered(labels), labels]
+        return group_sums(own, labels, n_clusters)  # type: ignore[no-any-return]
 
 
 #: What users give and get: a dense array, a scipy sparse matrix, or an affinity whose rows are computed when needed.
@@ -98,7 +126,7 @@ AffinityLike: TypeAlias = "NDArray[np.floating] | sparse.csr_array | Affinity"
 
 
 class DenseAffinity(Affinity):
-    """All entries in one array.
+    """All entries in one array or tensor.
 
     Examples
     --------
@@ -117,6 +145,10 @@ class DenseAffinity(Affinity):
     def __matmul__(self, other: NDArray[np.floating]) -> NDArray[np.floating]:
         return self.array @ other
 
+    def beside(self, values: Any) -> Any:
+        """Values of the kind of the entries, where those are."""
+        return beside(self.array, values)
+
     def diagonal(self) -> NDArray[np.floating]:
         """The affinity of each point with itself."""
         return self.array.diagonal()
@@ -127,22 +159,24 @@ class DenseAffinity(Affinity):
 
     def rescaled(self, scale: NDArray[np.floating]) -> DenseAffinity:
         """A new array, or this one where every scale is one."""
-        if np.all(scale == 1):
+        if (scale == 1).all():
             return self
-        scale = scale.astype(self.dtype, copy=False)
+        scale = array_namespace(self.array).asarray(self.beside(scale), dtype=self.dtype)
         return DenseAffinity(self.array * scale * scale[:, None])
 
     def among(self, points: NDArray[np.intp]) -> DenseAffinity:
         """A copy of the entries among some of the points."""
-        return DenseAffinity(self.array[np.ix_(points, points)])
+        points = self.beside(points)
+        return DenseAffinity(self.array[points[:, None], points])
 
     def least(self) -> float:
         """The smallest entry."""
-        return float(self.array.min(initial=np.inf))
+        return float(self.array.min()) if len(self.array) else np.inf
 
     def degrees(self) -> NDArray[np.float64]:
         """Sums of the rows, in double precision."""
-        return self.array.sum(axis=1, dtype=np.float64)
+        xp = array_namespace(self.array)
+        return xp.sum(self.array, axis=1, dtype=xp.float64)
 
 
 class GraphAffinity(Affinity):
@@ -225,7 +259,7 @@ class GraphAffinity(Affinity):
 
 
 def as_affinity(matrix: AffinityLike | ArrayLike) -> Affinity:
-    """A matrix of any kind as an affinity; an affinity as it is.
+    """A matrix of any kind as an affinity: an array, a tensor, a sparse graph, sums of kernels; an affinity as it is.
 
     Examples
     --------
@@ -237,7 +271,22 @@ def as_affinity(matrix: AffinityLike | ArrayLike) -> Affinity:
         return GraphAffinity(sparse.csr_array(matrix))
     if hasattr(matrix, "rescaled"):
         return matrix  # type: ignore[return-value]
+    if hasattr(matrix, "in_float64"):
+        from .on_device import PairsAffinity
+
+        return PairsAffinity(matrix)
+    if is_tensor(matrix):
+        return _of_tensor(matrix)
     return DenseAffinity(np.asarray(matrix))
+
+
+def _of_tensor(matrix: Any) -> Affinity:
+    """A dense tensor in double precision, since tensors of two precisions do not multiply; a sparse one as a graph."""
+    matrix = matrix.detach()
+    if matrix.layout == array_namespace(matrix).strided:
+        return DenseAffinity(matrix.double())
+    parts = (to_array(part()) for part in (matrix.values, matrix.col_indices, matrix.crow_indices))
+    return GraphAffinity(sparse.csr_array(tuple(parts), shape=tuple(matrix.shape)))
 
 
 def degrees(affinity: AffinityLike) -> NDArray[np.float64]:

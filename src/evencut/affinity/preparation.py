@@ -5,13 +5,14 @@ for cosine, and merge copies.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..tensors import beside, is_tensor, to_array
 from . import limits
 from .condensing import condense
 from .distinct import distinct_points
@@ -30,8 +31,8 @@ class PreparedPoints:
 
     Parameters
     ----------
-    points : ndarray of shape (n_points, n_features), or sparse points, or points of another metric
-        Distinct, scaled, in an order that depends on their values alone.
+    points : ndarray or tensor of shape (n_points, n_features), or sparse points, or points of another metric
+        Distinct, scaled, in an order that depends on their values alone. Whatever is said of them is an array.
     weights : ndarray of shape (n_points,)
         Weight of the rows that each stands for.
     of_row : ndarray of shape (n_rows,)
@@ -50,6 +51,11 @@ class PreparedPoints:
     first_row: NDArray[np.intp]
     feature_scale: NDArray[np.float64]
     metric: str = "euclidean"
+
+    @property
+    def in_memory(self) -> PreparedPoints:
+        """The same with the points in the memory of the CPU."""
+        return replace(self, points=to_array(self.points)) if is_tensor(self.points) else self
 
     @property
     def given_order(self) -> NDArray[np.intp]:
@@ -83,7 +89,7 @@ def prepare(
 
     Parameters
     ----------
-    X : ndarray or CSR array of shape (n_rows, n_features), or distances of shape (n_rows, n_rows)
+    X : ndarray, tensor or CSR array of shape (n_rows, n_features), or distances of shape (n_rows, n_rows)
     weights : ndarray of shape (n_rows,), optional
         How many rows each stands for; one by default.
     scale : {"auto", "standard", None}
@@ -113,7 +119,7 @@ def prepare(
     if metric == "precomputed":
         points = points_in(X, metric)[kept]
         return _as_they_are(points, weights, kept, np.ones(X.shape[1]), metric)
-    rows, counts = (X, weights) if len(kept) == X.shape[0] else (X[kept], weights[kept])
+    rows, counts = (X, weights) if len(kept) == X.shape[0] else (_taken(X, kept), weights[kept])
     if scale == "auto" and (metric != "euclidean" or sparse.issparse(X)):
         scale = None
     if scale is not None and sparse.issparse(X):
@@ -136,10 +142,11 @@ def prepare(
     if most is not None and is_dense(points):
         found = condense(found, most, n_jobs=n_jobs)
     if is_dense(points) and len(found.points) > limits.MANY_POINTS:
-        found = found.taken(near_order(found.points))
+        found = found.taken(beside(found.weights, near_order(found.points)))
     of_row = np.full(X.shape[0], -1, dtype=np.intp)
-    of_row[kept] = found.of_row
-    return PreparedPoints(found.points, found.weights, of_row, kept[found.first_row], divisor, metric)
+    of_row[kept] = to_array(found.of_row)
+    first = kept[to_array(found.first_row)]
+    return PreparedPoints(found.points, to_array(found.weights), of_row, first, divisor, metric)
 
 
 def prepare_affinity(affinity: Any, weights: NDArray[np.float64]) -> PreparedPoints:
@@ -165,8 +172,16 @@ def _as_they_are(
     return PreparedPoints(points, weights[kept], of_row, kept, divisor, metric)
 
 
+def _taken(X: Any, rows: NDArray[np.intp]) -> Any:
+    return X[beside(X, rows)] if is_tensor(X) else X[rows]
+
+
 def _divided(rows: Any, divisor: NDArray[np.float64]) -> Any:
-    return rows if np.all(divisor == 1) else (rows / divisor).astype(rows.dtype, copy=False)
+    if np.all(divisor == 1):
+        return rows
+    if is_tensor(rows):
+        return (rows / beside(rows, divisor).to(rows.dtype)).contiguous()
+    return (rows / divisor).astype(rows.dtype, copy=False)
 
 
 def _check_sparse_magnitude(X: sparse.csr_array) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SCALES", "feature_scale", "scale_of_deviations"]
+from ..tensors import array_namespace, beside, double, is_tensor, to_array
+from .density import column_moments
+
+__all__ = ["SCALES", "feature_scale"]
 
 #: The ways of scaling by the names the estimators take.
 SCALES = ("auto", "standard", None)
@@ -18,13 +21,13 @@ _SPREAD_OF_UNITS = 10.0
 
 
 def feature_scale(
-    X: NDArray[np.floating], scale: str | None, weights: NDArray[np.float64] | None = None
+    X: Any, scale: str | None, weights: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
     """What each column is divided by.
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
+    X : ndarray or tensor of shape (n_samples, n_features)
     scale : {"auto", "standard", None}
         `"standard"`: the standard deviation of the column (one where it is constant). `None`: one. `"auto"`:
         as standard where there are more than 3 columns and their deviations differ by more than 10 times,
@@ -40,33 +43,26 @@ def feature_scale(
     >>> feature_scale(np.array([[0.0, 0.0], [2.0, 200.0]]), "standard")
     array([  1., 100.])
     """
-    return scale_of_deviations(lambda: _deviations(X, weights), scale, X.shape[1])
-
-
-def scale_of_deviations(
-    deviations: Callable[[], NDArray[np.float64]], scale: str | None, n_features: int
-) -> NDArray[np.float64]:
-    """The same from the standard deviations of the columns, which are asked for only where they matter.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> scale_of_deviations(lambda: np.array([1.0, 100.0]), "standard", 2)
-    array([  1., 100.])
-    """
+    n_features = X.shape[1]
     if scale is None or (scale == "auto" and n_features <= _MOST_COORDINATES):
         return np.ones(n_features)
-    deviation = deviations()
+    deviation = _deviations(X, weights)
     varying = deviation > 0
     if scale == "auto" and (not varying.any() or deviation.max() <= _SPREAD_OF_UNITS * deviation[varying].min()):
         return np.ones(n_features)
     return np.where(varying, deviation, 1.0)
 
 
-def _deviations(X: NDArray[np.floating], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def _deviations(X: Any, weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
     """Standard deviations of the columns, also where the squares of their values would leave the range of floats."""
-    largest = np.abs(X).max(axis=0).astype(np.float64)
+    xp = array_namespace(X)
+    low, high = (double(to_array(end)) for end in (xp.amin(X, axis=0), xp.amax(X, axis=0)))
+    largest = np.maximum(abs(low), abs(high))
     unit = 2.0 ** np.round(np.log2(np.where(largest > 0, largest, 1.0)).clip(-1000, 1000))
-    values = X / unit
-    mean = np.average(values, axis=0, weights=weights)
-    return np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weights)) * unit
+    if not is_tensor(X):
+        return np.sqrt(column_moments(X / unit, weights)[1]) * unit
+    # Squares of usual values are held by double precision, and the table need not be copied.
+    unusual = bool(((unit < 1e-100) | (unit > 1e100)).any())
+    variance = column_moments(X / beside(X, unit) if unusual else X, weights)[1]
+    # A column is constant also where its mean is rounded.
+    return np.where(low == high, 0.0, np.sqrt(variance) * (unit if unusual else 1.0))

@@ -19,7 +19,7 @@ from evencut.cli.pictures import check_picture, save_figure
 from evencut.cli.table_options import Columns, Decimal, Header, Key, Missing, Standardize, column_list, tell
 from evencut.criteria import CRITERIA
 from evencut.estimators import KernelClustering, LandmarkClustering
-from evencut.gpu.tensors import to_array
+from evencut.tensors import to_array
 from evencut.io import MISSING, Source, Table, check_output_format, read_table
 from evencut.kernels import KERNELS
 from evencut.solvers import SOLVERS

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..affinity import as_affinity
 from ..diagnosis import BiasReport, diagnose, diagnose_fitted
 from ..kernels import Kernel
-from .devices import answer_like, tensors_too
+from ..tensors import answer_like, is_tensor
+from .devices import many_pairs, tensors_too
 from .inputs import kernel_from
 
 __all__ = ["FittedClustering"]
@@ -20,8 +21,6 @@ __all__ = ["FittedClustering"]
 class FittedClustering:
     """The methods of an estimator that need a fit first."""
 
-    #: What a fit on a GPU has found; all else is empty then.
-    _device: Any = None
     _prediction: Any
     _prepared: Any
     _affinity: Any
@@ -38,11 +37,19 @@ class FittedClustering:
         return None if self.scale == "auto" and kernel is not None else self.scale
 
     @property
+    def _fitted_points(self) -> Any:
+        """The points that new ones are compared with; None before a fit."""
+        return getattr(getattr(self, "_prepared", None), "points", None)
+
+    def _runs_there(self, X: Any) -> bool:
+        """Whether a model of arrays labels these tensors on their device: where the kernel can, and it is quicker."""
+        kernel = self._prediction.kernel
+        return self.metric == "euclidean" and kernel.takes_tensors and many_pairs(len(X) * len(self._fitted_points))
+
+    @property
     def affinity_(self) -> Any:
         """The affinity of the kernel, before equalisation."""
         check_is_fitted(self)
-        if self._device is not None:
-            return self._device.entries
         # The points are kept in an order of their own; the affinity is brought back from it when asked for.
         return answer_like(self.labels_, as_affinity(self._affinity).among(self._prepared.given_order).entries)
 
@@ -107,8 +114,8 @@ class FittedClustering:
         'ok'
         """
         check_is_fitted(self)
-        if X is None and self._device is not None:
-            return diagnose(self._device.prepared.points, self._device.labels, **{"scale": None, **options})
+        if X is None and is_tensor(self._prepared.points):
+            return diagnose(self._prepared.points, self._prediction.fitted_labels, **{"scale": None, **options})
         if X is None and self._prediction.kernel.is_pairwise:
             raise ValueError("the model was fitted on an affinity; pass the points themselves: diagnose(X).")
         if X is not None:

@@ -13,12 +13,12 @@ from sklearn.utils.validation import _check_sample_weight
 
 from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity, limits, prepare, prepare_affinity
 from ..criteria import CRITERIA, EQUALIZATIONS, PosedProblem, pose
-from ..gpu.tensors import is_tensor
 from ..kernels import Extension, Kernel
 from ..selection import Selection, choose_number, select, select_number
 from ..solvers import SOLVERS, Solution, heaviest_first, refine, solve
+from ..tensors import is_tensor, to_array
 from .cluster_space import ClusterSpaceMixin
-from .devices import fit_tensor
+from .devices import fit_tensor, number_on_device
 from .fitted import FittedClustering
 from .fitting import step, warn_of_early_stop, whole_or_nothing
 from .inputs import (
@@ -283,8 +283,8 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
                 found.kernel, found.affinity, found.extension, found.n_clusters, found.selection, found.solution
             )
         affinity, extension = kernel.affinity_and_extension(points, weights=weights, n_jobs=self.n_jobs)
-        if not isinstance(self.n_clusters, str):
-            return _Chosen(kernel, affinity, extension, self.n_clusters)
+        if is_tensor(points) or not isinstance(self.n_clusters, str):
+            return _Chosen(kernel, affinity, extension, number_on_device(self, points, seed))
         selection = select_number(affinity, weights, seed)
         n_clusters = max(choose_number(selection.numbers), least)
         return _Chosen(kernel, affinity, extension, n_clusters, selection)
@@ -318,14 +318,13 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
         places = np.flatnonzero(prepared.of_row < 0)
         if places.size:
             rows = prepared.scaled(left_out)
-            self.labels_[places] = self._prediction.labels(rows)
-            self.margin_[places] = self._prediction.margins(rows)
+            self.labels_[places] = to_array(self._prediction.labels(rows))
+            self.margin_[places] = to_array(self._prediction.margins(rows))
         if partial is not None:
             self.labels_[partial >= 0] = partial[partial >= 0]
 
     def _record(self, prepared: PreparedPoints, chosen: _Chosen, posed: PosedProblem, solution: Solution) -> None:
         """Keep what the fit has found, the points in the order of their first rows."""
-        self._device = None
         self._prediction = Prediction.of(chosen, prepared, posed, solution.labels, self.n_jobs)
         self._prepared = prepared
         self._affinity = chosen.affinity
@@ -339,7 +338,7 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
         self.point_of_row_ = place[prepared.of_row]
         self.weights_ = posed.weights[order]
         self.equalizing_scale_ = posed.scale[order]
-        self.degrees_ = as_affinity(chosen.affinity).degrees()[order]
+        self.degrees_ = to_array(as_affinity(chosen.affinity).degrees())[order]
         self.energy_ = solution.energy
         self.energy_trace_ = np.array(solution.trace)
         self.n_iter_ = solution.n_iter

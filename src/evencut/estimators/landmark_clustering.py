@@ -14,15 +14,14 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from ..affinity import SCALES, SparsePoints, as_affinity
 from ..criteria import CRITERIA, EQUALIZATIONS
-from ..gpu.tensors import is_tensor, to_array
 from ..io import as_rows
 from ..kernels import SharedNeighbors
 from ..landmarks import LandmarkGraph, RowBlocks, landmark_graph, row_blocks, solve_landmarks, usual_landmarks
-from ..landmarks.attaching import Attachment
 from ..landmarks.blocks import is_lazy
 from ..selection import choose_number, select_number
 from ..solvers import SOLVERS, Solution
-from .devices import fit_landmark_tensor, tensors_too
+from ..tensors import beside, is_tensor, numbered, to_array
+from .devices import fit_landmark_tensor, many_pairs, tensors_too
 from .fitting import warn_of_early_stop, whole_or_nothing
 from .inputs import check_choice, check_count, check_n_jobs, seed_from
 
@@ -121,9 +120,6 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     [2500, 2500]
     """
 
-    #: What labels rows on a GPU, where the fit ran there.
-    _device: Any = None
-
     def __init__(
         self,
         n_clusters: int | str = 8,
@@ -185,7 +181,7 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         seed = seed_from(self.random_state)
         graph = self._choose_landmarks(rows, seed, sparse.issparse(X), *_whole_masses(sample_weight, X, rows))
         self._check_found(len(graph.attachment.landmarks))
-        warn_of_early_stop(self._solve(graph, seed, graph.labelled), self.max_iter)
+        warn_of_early_stop(self._solve(graph, seed), self.max_iter)
         if is_lazy(X):
             self.labels_ = self._lazy_labels(rows)
         elif not isinstance(X, RowBlocks):
@@ -205,6 +201,8 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         ndarray or Dask array of shape (n_rows,)
         """
         check_is_fitted(self)
+        if is_tensor(X):
+            return self.attachment_.predict(X)
         if is_lazy(X):
             return self._lazy_labels(self._rows(X, reset=False, count=False))
         return self._rows(X, reset=False).filled(self.attachment_.predict)
@@ -240,8 +238,18 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """
         near = 1 - self.transform(X)
         labels, weights = to_array(self.landmark_labels_), to_array(self.landmark_weights_)
-        chance = np.bincount(labels, weights) / weights.sum()
-        return float(np.mean(near.max(axis=1) - chance[near.argmax(axis=1)]))
+        chance, own = beside(near, np.bincount(labels, weights) / weights.sum()), near.argmax(axis=1)
+        return float((near[numbered(own), own] - chance[own]).mean())
+
+    @property
+    def _fitted_points(self) -> Any:
+        """The landmarks; None before a fit."""
+        return getattr(getattr(self, "attachment_", None), "landmarks", None)
+
+    def _runs_there(self, X: Any) -> bool:
+        """Whether a model of arrays labels these tensors on their device."""
+        dense = not isinstance(self._fitted_points, SparsePoints)
+        return dense and self.metric == "euclidean" and many_pairs(len(X) * len(self._fitted_points))
 
     @property
     def _n_features_out(self) -> int:
@@ -275,10 +283,10 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
                 f"landmarks; ask for at most {n_found} clusters."
             )
 
-    def _solve(self, graph: LandmarkGraph, seed: int, labelled: Callable[[NDArray[np.int64]], Any]) -> Solution:
-        """Cluster the landmarks and keep what labels a row: `labelled` makes it of the clusters of landmarks in use."""
+    def _solve(self, graph: LandmarkGraph, seed: int) -> Solution:
+        """Cluster the landmarks and keep what labels a row."""
         seed = seed_from(seed)
-        weights = graph.weights
+        weights, labelled = graph.weights, graph.labelled
         if graph.are_all_points and self.n_nearest > 1:
             graph = self._graph_of_points(graph)
         n_clusters = self.n_clusters
@@ -289,10 +297,10 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         solution = solve_landmarks(graph, n_clusters, seed=seed, **how)
         attachment = labelled(solution.labels)
         self.attachment_ = attachment
-        self._device = None if isinstance(attachment, Attachment) else attachment
         self.feature_scale_ = attachment.feature_scale
         places = attachment.landmarks
-        self.landmarks_ = places.rows if isinstance(places, SparsePoints) else places * self.feature_scale_
+        is_sparse = isinstance(places, SparsePoints)
+        self.landmarks_ = places.rows if is_sparse else places * beside(places, self.feature_scale_)
         self.n_clusters_ = n_clusters
         self.landmark_labels_ = attachment.labels
         self.landmark_weights_ = weights
@@ -314,6 +322,8 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def _rows(self, X: Any, *, reset: bool, count: bool = True) -> RowBlocks:
         """The data as blocks, once their columns are those expected; the values are checked block by block."""
+        if is_tensor(X):
+            return row_blocks(X)
         if isinstance(X, RowBlocks):
             if reset:
                 self.n_features_in_ = X.n_features

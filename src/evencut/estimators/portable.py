@@ -11,9 +11,9 @@ from typing import Any
 
 from ..affinity import GivenDistances, MetricPoints, PreparedPoints, SparsePoints
 from ..criteria import CRITERIA
-from ..gpu.tensors import is_tensor, to_array
 from ..kernels import KERNELS
 from ..landmarks import Attachment
+from ..tensors import is_tensor, to_array
 from .kernel_clustering import KernelClustering
 from .kernel_kmeans import KernelKMeans
 from .landmark_clustering import LandmarkClustering
@@ -36,18 +36,17 @@ def portable(model: Any) -> Any:
     array([0, 0, 1, 1])
     """
     kept = copy.copy(model)
-    if getattr(model, "_device", None) is not None:
-        raise TypeError(
-            "the model was fitted on a GPU and labels new points there; save it with torch.save, or fit arrays."
-        )
     for name, value in vars(model).items():
         if is_tensor(value):
             setattr(kept, name, to_array(value))
     if isinstance(model, KernelClustering):
         # Made again from the kernel and the points when first needed.
-        kept._prediction = replace(model._prediction, extension=None)
+        kept._prepared = model._prepared.in_memory
+        kept._prediction = replace(model._prediction, points=kept._prepared.points, extension=None)
         for name in ("_affinity", "selection_"):
             vars(kept).pop(name, None)
+    elif isinstance(model, LandmarkClustering):
+        kept.attachment_ = model.attachment_.in_memory
     return kept
 
 

@@ -4,7 +4,7 @@ A kernel is a small object with scikit-learn parameters. `affinity(X)` gives the
 points; `extend(X)` gives a function from new points to their affinities with `X`.
 """
 
-from .base import Extension, Kernel, Points
+from .base import Extension, Kernel, Points, for_tensors
 from .disc import Disc
 from .gaussian import AdaptiveGaussian, Gaussian, LocalScaling
 from .geodesic import Geodesic
@@ -25,6 +25,7 @@ __all__ = [
     "Points",
     "Precomputed",
     "SharedNeighbors",
+    "for_tensors",
     "shared_neighbor_affinity",
 ]
 
