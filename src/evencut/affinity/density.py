@@ -326,9 +326,9 @@ def _median_distance(X: NDArray[np.float64], weights: ArrayLike | None = None) -
 def _points(X: Any) -> NDArray[np.float64]:
     """Points in double precision; tensors as they are, whose kernels keep their precision."""
     if is_tensor(X):
-        from ..gpu.arrays import check_points
+        from ..gpu.arrays import check_tensor
 
-        return check_points(X)  # type: ignore[return-value]
+        return check_tensor(X)  # type: ignore[return-value]
     X = np.asarray(X)
     if X.ndim != 2:
         raise ValueError(f"points must be a 2-D array (n_samples, n_features), but the array has shape {X.shape}.")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from ..tensors import array_namespace, beside, double, group_sums, is_tensor, numbered, one_hot, to_array
+from ..tensors import array_namespace, beside, double, group_sums, in_memory, is_tensor, numbered, one_hot, to_array
 
 __all__ = [
     "Affinity",
@@ -275,18 +275,12 @@ def as_affinity(matrix: AffinityLike | ArrayLike) -> Affinity:
         from .on_device import PairsAffinity
 
         return PairsAffinity(matrix)
-    if is_tensor(matrix):
-        return _of_tensor(matrix)
-    return DenseAffinity(np.asarray(matrix))
-
-
-def _of_tensor(matrix: Any) -> Affinity:
-    """A dense tensor in double precision, since tensors of two precisions do not multiply; a sparse one as a graph."""
-    matrix = matrix.detach()
-    if matrix.layout == array_namespace(matrix).strided:
-        return DenseAffinity(matrix.double())
-    parts = (to_array(part()) for part in (matrix.values, matrix.col_indices, matrix.crow_indices))
-    return GraphAffinity(sparse.csr_array(tuple(parts), shape=tuple(matrix.shape)))
+    if not is_tensor(matrix):
+        return DenseAffinity(np.asarray(matrix))
+    if matrix.layout != array_namespace(matrix).strided:
+        return GraphAffinity(in_memory(matrix.detach()))
+    # Tensors of two precisions do not multiply.
+    return DenseAffinity(matrix.detach().double())
 
 
 def degrees(affinity: AffinityLike) -> NDArray[np.float64]:

@@ -48,9 +48,9 @@ def fit_tensor(estimator: Any, X: Any, y: Any, sample_weight: Any, kernel: Kerne
     On a device, tables of many points are condensed or clustered there. Fewer points, and kernels that take no tensors,
     are clustered in the memory of the CPU; the answers are tensors on the device of X all the same.
     """
-    from ..gpu.arrays import check_memory, check_points
+    from ..gpu.arrays import check_memory, check_tensor
 
-    X = check_points(X)
+    X = check_tensor(X)
     partial = check_partial(to_array(y) if is_tensor(y) else y, len(X))
     if not _stays(estimator, X, kernel, partial):
         return _fit_array(estimator, X, y, sample_weight, kernel)
@@ -70,9 +70,9 @@ def fit_tensor(estimator: Any, X: Any, y: Any, sample_weight: Any, kernel: Kerne
 
 def fit_landmark_tensor(estimator: Any, X: Any, sample_weight: Any) -> Any:
     """Fit the estimator of landmarks to a tensor: on a device, only the graph of the landmarks leaves it."""
-    from ..gpu.arrays import check_points
+    from ..gpu.arrays import check_tensor
 
-    X = check_points(X)
+    X = check_tensor(X)
     if not runs_on_device(X) or sample_weight is not None or estimator.metric != "euclidean":
         return _fit_array(estimator, X, sample_weight)
     estimator.n_features_in_ = X.shape[1]
@@ -89,9 +89,9 @@ def tensors_too(method: _Method) -> _Method:
         fitted = self._fitted_points
         if not is_tensor(X) and not is_tensor(fitted):
             return method(self, X, *args, **options)
-        from ..gpu.arrays import check_points
+        from ..gpu.arrays import check_tensor
 
-        points = check_points(X if is_tensor(X) else to_tensor(np.asarray(X), fitted))
+        points = check_tensor(X if is_tensor(X) else to_tensor(np.asarray(X), fitted))
         there = is_tensor(fitted) or (fitted is not None and runs_on_device(points) and self._runs_there(points))
         if not there:
             return answer_like(X, method(self, to_array(points), *args, **options))

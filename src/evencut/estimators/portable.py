@@ -13,7 +13,7 @@ from ..affinity import GivenDistances, MetricPoints, PreparedPoints, SparsePoint
 from ..criteria import CRITERIA
 from ..kernels import KERNELS
 from ..landmarks import Attachment
-from ..tensors import is_tensor, to_array
+from ..tensors import in_memory
 from .kernel_clustering import KernelClustering
 from .kernel_kmeans import KernelKMeans
 from .landmark_clustering import LandmarkClustering
@@ -37,8 +37,7 @@ def portable(model: Any) -> Any:
     """
     kept = copy.copy(model)
     for name, value in vars(model).items():
-        if is_tensor(value):
-            setattr(kept, name, to_array(value))
+        setattr(kept, name, in_memory(value))
     if isinstance(model, KernelClustering):
         # Made again from the kernel and the points when first needed.
         kept._prepared = model._prepared.in_memory

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from . import naive
-from .arrays import check_points, is_fused, launch_options, same_device
+from .arrays import check_tensor, is_fused, launch_options, same_device
 from .operands import DEEPEST, halves, padded, power_of_two, split_operands
 
 __all__ = ["FORMS", "PRECISIONS", "KernelSums", "Tiles"]
@@ -135,8 +135,8 @@ class KernelSums:
     ):
         if form not in FORMS:
             raise ValueError(f"form={form!r} is not known; choose one of {FORMS}.")
-        X = check_points(X)
-        Y_ = X if Y is None else check_points(Y, "Y").to(X.dtype)
+        X = check_tensor(X)
+        Y_ = X if Y is None else check_tensor(Y, "Y").to(X.dtype)
         same_device(X=X, Y=Y_, bandwidth=bandwidth if isinstance(bandwidth, Tensor) else None)
         if Y_.shape[1] != X.shape[1]:
             raise ValueError(f"Y has {Y_.shape[1]} features, but X has {X.shape[1]}.")
