@@ -100,7 +100,7 @@ class Criterion(ABC):
 
     def point_weight(self, degree: NDArray[np.float64]) -> NDArray[np.float64]:
         """The weight in the problem of new points whose affinities sum to `degree`: one, unless it is the degree."""
-        return array_namespace(degree).ones_like(degree)  # type: ignore[no-any-return]
+        return array_namespace(degree).ones_like(degree)
 
 
 class _AverageAssociation(Criterion):
@@ -276,9 +276,9 @@ def _adaptive_weights(affinity: Affinity, weights: NDArray[np.float64]) -> NDArr
 
 def _point_weights(affinity: Affinity, weights: ArrayLike | None) -> NDArray[np.float64]:
     n_points = affinity.shape[0]
-    weights = double(affinity.beside(np.ones(n_points) if weights is None else weights))
-    if weights.shape != (n_points,):
-        raise ValueError(f"weights has shape {tuple(weights.shape)}; give one weight for each of {n_points} points.")
-    if not (array_namespace(weights).isfinite(weights).all() and (weights > 0).all()):
-        raise ValueError(f"weights must be positive and finite, but the smallest is {float(weights.min()):g}.")
-    return weights
+    counts = double(affinity.beside(np.ones(n_points) if weights is None else weights))
+    if counts.shape != (n_points,):
+        raise ValueError(f"weights has shape {tuple(counts.shape)}; give one weight for each of {n_points} points.")
+    if not (array_namespace(counts).isfinite(counts).all() and (counts > 0).all()):
+        raise ValueError(f"weights must be positive and finite, but the smallest is {float(counts.min()):g}.")
+    return counts

@@ -1,4 +1,4 @@
-"""Arrays of either kind, NumPy's and torch's: which it is, asked without torch, the two ways across, and what both need.
+"""Arrays of either kind, NumPy's and torch's: which one it is, the two ways across, and what both need.
 
 Code for either kind takes its functions from `array_namespace` and the few below, in which the two kinds differ. All
 that passes between a device and the memory of the CPU passes here, so that it can be counted.

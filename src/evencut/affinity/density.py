@@ -148,7 +148,7 @@ def parzen_density(
     if is_tensor(points):
         from .on_device import gaussian_pairs
 
-        return norm * gaussian_pairs(queries, 1.0, "gaussian", points).degrees()  # type: ignore[no-any-return]
+        return norm * gaussian_pairs(queries, 1.0, "gaussian", points).degrees()
     density = np.empty(len(queries))
     step = max(1, _BLOCK_ENTRIES // len(points))
     for first in range(0, len(queries), step):
@@ -221,7 +221,7 @@ def knn_radius(
     spread = float(np.sqrt(column_moments(points)[1].sum())) if is_dense(X) else float(radius.max())
     positive = radius > 1e-7 * spread
     smallest = float(radius[positive].min()) if positive.any() else (1e-7 * spread or 1.0)
-    return array_namespace(radius).where(positive, radius, smallest)  # type: ignore[no-any-return]
+    return array_namespace(radius).where(positive, radius, smallest)
 
 
 @cpu_tensors_as_arrays
@@ -249,7 +249,7 @@ def knn_density(
     xp = array_namespace(radius)
     log_density = float(np.log(max(used, 1) / n_samples) - log_ball) - n_features * xp.log(radius)
     # In hundreds of dimensions the value itself leaves the range of floats; keep it finite.
-    return xp.exp(log_density.clip(-700, 700))  # type: ignore[no-any-return]
+    return xp.exp(log_density.clip(-700, 700))
 
 
 def squared_distances(X: Any, Y: Any = None) -> NDArray[np.floating]:
@@ -270,7 +270,7 @@ def squared_distances(X: Any, Y: Any = None) -> NDArray[np.floating]:
     if is_tensor(X):
         from ..gpu.naive import squared_distances as of_tensors
 
-        return of_tensors(X, X if Y is None else Y)  # type: ignore[return-value]
+        return of_tensors(X, X if Y is None else Y)
     # Far from the origin |x|^2 + |y|^2 - 2xy cancels; about the mean it does not.
     centre = X.mean(axis=0)
     X = X - centre
@@ -328,7 +328,7 @@ def _points(X: Any) -> NDArray[np.float64]:
     if is_tensor(X):
         from ..gpu.arrays import check_tensor
 
-        return check_tensor(X)  # type: ignore[return-value]
+        return check_tensor(X)
     X = np.asarray(X)
     if X.ndim != 2:
         raise ValueError(f"points must be a 2-D array (n_samples, n_features), but the array has shape {X.shape}.")

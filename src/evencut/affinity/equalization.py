@@ -50,7 +50,7 @@ def density_law(
     array([1. , 0.5])
     """
     if is_tensor(density):
-        return beside(density, density_law(to_array(density), transform, dimension, alpha=alpha))  # type: ignore
+        return beside(density, density_law(to_array(density), transform, dimension, alpha=alpha))
     rho = np.asarray(density, dtype=np.float64)
     if not (np.isfinite(rho).all() and (rho > 0).all()):
         raise ValueError(f"density must be positive and finite, but the smallest value is {rho.min():g}.")
@@ -143,7 +143,7 @@ def equalizing_scale(
     for _ in range(_SWEEPS):
         degree = scale * double(affinity @ scale)
         if _error(degree, target) <= tol:
-            return answer_like(like, scale)  # type: ignore[no-any-return]
+            return answer_like(like, scale)
         scale = scale * (target / degree) ** 0.5
     scale = _newton(affinity, target, scale, tol)
     error = _error(scale * double(affinity @ scale), target)
@@ -152,7 +152,7 @@ def equalizing_scale(
             f"no scaling to equal degrees was found (relative error {error:.1e}, asked for {tol:.1e}); "
             "keep the diagonal of the affinity or add a small positive one."
         )
-    return answer_like(like, scale)  # type: ignore[no-any-return]
+    return answer_like(like, scale)
 
 
 def _newton(affinity: Affinity, target: NDArray, scale: NDArray, tol: float) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
 """What an affinity is: a symmetric matrix to be multiplied, rescaled and looked into, wherever its entries are kept.
 
-Arrays, tensors and sparse graphs are wrapped once, at the door (`as_affinity`); criteria and solvers ask the object what
-it can do and never look at its type, so that a new kind of affinity is one class.
+Arrays, tensors and sparse graphs are wrapped once, at the door (`as_affinity`); criteria and solvers ask the object
+what it can do and never look at its type, so that a new kind of affinity is one class.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 
 from ..tensors import array_namespace, beside, double, group_sums, in_memory, is_tensor, numbered, one_hot, to_array
@@ -113,12 +113,12 @@ class Affinity(Protocol):
         step = max(1, _LINKED_AT_ONCE // len(points))
         blocks = [slice(first, first + step) for first in range(0, self.shape[0], step)]
         links = [DenseAffinity(self.part(rows, points)).links(labels, n_clusters) for rows in blocks]
-        return array_namespace(labels).concatenate(links)  # type: ignore[no-any-return]
+        return array_namespace(labels).concatenate(links)
 
     def inside(self, labels: NDArray[np.integer], n_clusters: int) -> NDArray[np.float64]:
         """Sum of the affinities inside each cluster."""
         own = self.links(labels, n_clusters)[numbered(labels), labels]
-        return group_sums(own, labels, n_clusters)  # type: ignore[no-any-return]
+        return group_sums(own, labels, n_clusters)
 
 
 #: What users give and get: a dense array, a scipy sparse matrix, or an affinity whose rows are computed when needed.
@@ -258,7 +258,7 @@ class GraphAffinity(Affinity):
         return inside
 
 
-def as_affinity(matrix: AffinityLike | ArrayLike) -> Affinity:
+def as_affinity(matrix: Any) -> Affinity:
     """A matrix of any kind as an affinity: an array, a tensor, a sparse graph, sums of kernels; an affinity as it is.
 
     Examples
@@ -269,8 +269,8 @@ def as_affinity(matrix: AffinityLike | ArrayLike) -> Affinity:
     """
     if sparse.issparse(matrix):
         return GraphAffinity(sparse.csr_array(matrix))
-    if hasattr(matrix, "rescaled"):
-        return matrix  # type: ignore[return-value]
+    if hasattr(matrix, "links"):
+        return matrix
     if hasattr(matrix, "in_float64"):
         from .on_device import PairsAffinity
 

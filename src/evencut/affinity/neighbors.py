@@ -45,7 +45,8 @@ class NeighborSearch:
     Parameters
     ----------
     X : ndarray, tensor or CSR array of shape (n_samples, n_features), or points of another metric
-        The points searched; those of tensors are searched on their device, exactly, and answered by tensors; :func:`evencut.affinity.points_in` makes those of another metric.
+        The points searched, tensors exactly and on their device, which answers with tensors;
+        :func:`evencut.affinity.points_in` makes points of another metric.
     n_jobs : int, optional
         Threads; -1 takes all cores. The result does not depend on it.
     method : {"auto", "exact", "approximate"} or neighbours transformer, default="auto"
@@ -83,7 +84,7 @@ class NeighborSearch:
         if self.method == "device":
             from ..gpu.nearest import nearest
 
-            return nearest(self.X, n_neighbors, at)  # type: ignore[return-value]
+            return nearest(self.X, n_neighbors, at)
         if not len(at):
             return np.empty((0, n_neighbors)), np.empty((0, n_neighbors), dtype=_index_type(self.n_points))
         if self.method == "tree":
@@ -104,7 +105,7 @@ class NeighborSearch:
         if self.method == "device":
             from ..gpu.nearest import nearest_to_points
 
-            return nearest_to_points(self.X, n_neighbors)  # type: ignore[return-value]
+            return nearest_to_points(self.X, n_neighbors)
         if self.method == "tree" and is_dense(self.X) and _has_heavy_ties(self.X):
             distances, indices = self._ask_distinct(n_neighbors)
         else:

@@ -137,7 +137,7 @@ class PairsAffinity(Affinity):
         return rows if isinstance(rows, slice) else self.beside(rows)
 
 
-class NeighborRows(Affinity):
+class NeighborRows:
     """Affinities of new points with a few points each, as two tables.
 
     Parameters
@@ -155,17 +155,14 @@ class NeighborRows(Affinity):
 
     def __init__(self, indices: Any, values: Any, n_points: int):
         self.indices, self.values = indices, double(values)
-        self.shape, self.dtype = (len(indices), n_points), self.values.dtype
+        self.shape = (len(indices), n_points)
 
-    def beside(self, values: Any) -> Any:
-        """Values as tensors on the device."""
-        return to_tensor(values, self.values)
-
-    def __matmul__(self, other: Any) -> Any:
-        # Entry by entry of each row, always in the same order.
-        total = self.values[:, 0, None] * other[self.indices[:, 0]]
+    def links(self, labels: Any, n_clusters: int, scale: Any = None) -> Any:
+        """Sums of the affinities of each row with each cluster, entry by entry, always in the same order."""
+        members = one_hot(labels, n_clusters, scale)
+        total = self.values[:, 0, None] * members[self.indices[:, 0]]
         for place in range(1, self.indices.shape[1]):
-            total += self.values[:, place, None] * other[self.indices[:, place]]
+            total += self.values[:, place, None] * members[self.indices[:, place]]
         return total
 
 

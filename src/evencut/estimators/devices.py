@@ -17,7 +17,6 @@ from ..affinity import limits
 from ..kernels import Kernel
 from ..tensors import answer_like, is_tensor, runs_on_device, to_array, to_tensor
 from .fitting import warn_of_early_stop
-from .inputs import seed_from
 from .partial_labels import check_partial
 
 __all__ = ["fit_landmark_tensor", "fit_tensor", "many_pairs", "number_on_device", "tensors_too"]

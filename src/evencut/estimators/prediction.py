@@ -115,7 +115,7 @@ class Prediction:
         if len(far) and not self.kernel.is_pairwise:
             nearest = self._search.query(X[far], 1)[1][:, 0]
             away[far] = self._gathered(self.points[nearest], measure)[0]
-        return away  # type: ignore[no-any-return]
+        return away
 
     def cohesion(self, X: Any) -> float:
         """How much more of the affinity of new points goes to their own clusters than chance would send there."""
@@ -195,7 +195,7 @@ class Prediction:
         """The weights of new points in the problem; one where they would be zero."""
         degree = links.sum(axis=1)
         weights = self.criterion.point_weight(1.0 * (degree > 0) if self.is_even else degree)
-        return array_namespace(weights).where(weights > 0, weights, 1.0)  # type: ignore[no-any-return]
+        return array_namespace(weights).where(weights > 0, weights, 1.0)
 
     def _costs(self, links: NDArray[np.float64]) -> NDArray[np.float64]:
         links = self._even(links)
@@ -207,14 +207,14 @@ class Prediction:
         if not self.is_even:
             return links
         degree = links.sum(axis=1)
-        return links / array_namespace(links).where(degree > 0, degree, 1.0)[:, None]  # type: ignore[no-any-return]
+        return links / array_namespace(links).where(degree > 0, degree, 1.0)[:, None]
 
     @functools.cached_property
     def _search(self) -> NeighborSearch:
         return NeighborSearch(self.points, n_jobs=self.n_jobs)
 
     def beside(self, X: Any) -> Prediction:
-        """The same for new points that are tensors: the fitted ones go where they are, and the kernel is extended there."""
+        """The same for new points that are tensors: the fitted ones go to their device, which extends the kernel."""
         if not is_tensor(X) or is_tensor(self.points):
             return self
         there = getattr(self, "_there", None)
@@ -259,9 +259,9 @@ def margins(
     """
     xp = array_namespace(costs)
     if costs.shape[1] == 1:
-        return xp.ones_like(costs[:, 0])  # type: ignore[no-any-return]
+        return xp.ones_like(costs[:, 0])
     rows, others = numbered(costs), costs + 0
     others[rows, labels] = np.inf
     unit = 2 * (abs(links) / weight).sum(axis=1)
     gap = xp.amin(others, axis=1) - costs[rows, labels]
-    return (gap / xp.where(unit > 0, unit, 1.0)).clip(0.0, 1.0)  # type: ignore[no-any-return]
+    return (gap / xp.where(unit > 0, unit, 1.0)).clip(0.0, 1.0)

@@ -1,4 +1,4 @@
-"""Graphs of neighbours on their device: the pattern of the lists joined with its mirror image, and common neighbours."""
+"""Graphs of neighbours on their device: the lists joined with their mirror image, and what neighbours share."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ class AdaptiveGaussian(Kernel):
         density = knn_density(X, self.n_neighbors, n_jobs=n_jobs)
         law = density_law(density, self.transform, X.shape[1], alpha=self.alpha)
         xp = array_namespace(radius)
-        return law * xp.exp(xp.log(radius).mean() - xp.log(law).mean())  # type: ignore[no-any-return]
+        return law * xp.exp(xp.log(radius).mean() - xp.log(law).mean())
 
     @property
     def takes_tensors(self) -> bool:
@@ -194,7 +194,7 @@ class AdaptiveGaussian(Kernel):
     def _rows(self, X: Points, sigma: NDArray[np.float64] | None, Y: Points) -> AffinityLike:
         if is_tensor(X):
             # A new point is seen from the points alone, at their own bandwidths: a product with any constant.
-            middle = float(array_namespace(sigma).log(sigma).mean().exp())  # type: ignore[union-attr]
+            middle = float(array_namespace(sigma).log(sigma).mean().exp())
             return gaussian_pairs(Y, sigma.new_full((len(Y),), middle), "product", X, sigma**2 / middle)  # type: ignore
         return self._from_centres(X, np.asarray(Y) if is_dense(Y) else Y, sigma).T
 
@@ -291,4 +291,6 @@ def _rows_at_one_bandwidth(
     X: Points, weights: NDArray[np.float64] | None, points: Points, bandwidth: float | str | ArrayLike, Y: Points
 ) -> AffinityLike:
     white = whiten(Y, bandwidth, like=X, weights=weights)[0]
-    return gaussian_pairs(white, 1.0, "gaussian", points) if is_tensor(Y) else exp_half(squared_distances(white, points))
+    if is_tensor(Y):
+        return gaussian_pairs(white, 1.0, "gaussian", points)
+    return exp_half(squared_distances(white, points))

@@ -118,7 +118,7 @@ class SharedNeighbors(Kernel):
     def _rows(self, search: NeighborSearch, theirs: Neighborhoods, Y: Points) -> AffinityLike:
         away, near = search.query(Y, self.n_neighbors + 1)
         if is_tensor(near):
-            rows = numbered(near)[:, None].expand(near.shape)  # type: ignore[arg-type]
+            rows = numbered(near)[:, None].expand(near.shape)
             pairs = rows.reshape(-1), near.reshape(-1)
             shape = float(self.sharpness), float(self.power)
             values = _of_pairs(Y, search.X, pairs, Neighborhoods.of(away, near), theirs, shape)
@@ -188,7 +188,7 @@ def _of_pairs(
     """Affinities of listed pairs of tensors."""
     from ..gpu.graph import shared_affinities
 
-    return shared_affinities(Y, X, pairs, (mine.lists, theirs.lists), (mine.radius, theirs.radius), shape)  # type: ignore
+    return shared_affinities(Y, X, pairs, (mine.lists, theirs.lists), (mine.radius, theirs.radius), shape)
 
 
 def _fill(
@@ -220,6 +220,6 @@ def _radius(distances: NDArray[np.floating]) -> NDArray[np.float64]:
     xp = array_namespace(distances)
     radius = double(distances[:, min(half, distances.shape[1] - 1)])
     if (radius > 0).all():
-        return radius  # type: ignore[no-any-return]
+        return radius
     apart = xp.amin(xp.where(distances > 0, distances, xp.inf), axis=1)
-    return xp.where(radius > 0, radius, xp.where(xp.isfinite(apart), apart, 1.0))  # type: ignore[no-any-return]
+    return xp.where(radius > 0, radius, xp.where(xp.isfinite(apart), apart, 1.0))

@@ -125,7 +125,7 @@ class Attachment:
             known = beside(rows, self.labels)
             weights = self.beside(rows)._weights(rows)
             votes = [vote_there(indices, units, known, n_clusters) for _, indices, units in weights]
-            return array_namespace(rows).concatenate(votes)  # type: ignore[no-any-return]
+            return array_namespace(rows).concatenate(votes)
         from ._loops import vote
 
         labels = np.empty(rows.shape[0], dtype=np.int64)
@@ -141,7 +141,7 @@ class Attachment:
         for _, indices, units in self.beside(rows)._weights(rows):
             votes = sum(units[:, place, None] * members[indices[:, place]] for place in range(indices.shape[1]))
             shares.append(votes / units.sum(axis=1)[:, None])
-        return array_namespace(members).concatenate(shares)  # type: ignore[no-any-return]
+        return array_namespace(members).concatenate(shares)
 
     def _weights(self, rows: Any) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
         """Slice by slice, the nearest landmarks of the rows and their weights in units of 2^-15."""
@@ -167,7 +167,7 @@ class Attachment:
         for begin in range(0, len(rows), _ROWS_ON_DEVICE):
             place = slice(begin, begin + _ROWS_ON_DEVICE)
             distances, indices = self._search.query(self._points(rows[place]), self.n_nearest)
-            yield place, indices, weigh(distances, self.radius, indices, _UNIT)  # type: ignore[arg-type]
+            yield place, indices, weigh(distances, self.radius, indices, _UNIT)
 
     def _points(self, rows: Any) -> Any:
         """Rows of the data as points beside the landmarks."""

@@ -189,7 +189,7 @@ def _shifted_choice(
     shifted[rows, labels] -= 2 * shift * point_weights / weight[labels]
     choice = shifted.argmin(axis=1)
     stays = shifted[rows, labels] <= shifted[rows, choice]
-    return array_namespace(labels).where(stays, labels, choice)  # type: ignore[no-any-return]
+    return array_namespace(labels).where(stays, labels, choice)
 
 
 def cluster_links(

@@ -245,4 +245,5 @@ def _starts(
 
 def _solve_by_cuts(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
     """Spectral starts of a dense problem, however large, refined by Lloyd steps."""
-    return _best_refined(problem, spectral_starts(problem, n_clusters, effort.n_init, rng), n_clusters, effort, rng, False)
+    starts = spectral_starts(problem, n_clusters, effort.n_init, rng)
+    return _best_refined(problem, starts, n_clusters, effort, rng, False)

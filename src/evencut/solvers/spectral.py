@@ -226,7 +226,7 @@ def cut_embedding(vectors: NDArray[np.float64], n_clusters: int, rng: np.random.
     True
     """
     if is_tensor(vectors):
-        return _cut_tensor(vectors, n_clusters, rng)  # type: ignore[return-value]
+        return _cut_tensor(vectors, n_clusters, rng)
     import warnings
 
     from sklearn.cluster import KMeans
@@ -282,7 +282,7 @@ def unit_rows(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     xp = array_namespace(vectors)
     length = (vectors**2).sum(axis=1)[:, None] ** 0.5
-    return vectors / xp.where(length > 0, length, 1.0)  # type: ignore[no-any-return]
+    return vectors / xp.where(length > 0, length, 1.0)
 
 
 @functools.cache
