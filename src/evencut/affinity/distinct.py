@@ -149,11 +149,13 @@ def _hash(X: Any) -> Any:
     """One 64-bit number a row, from its values, the same for arrays and tensors."""
     xp = array_namespace(X)
     total = xp.zeros_like(X[:, 0], dtype=xp.int64)
-    for begin in range(0, len(X), _ROWS_AT_ONCE):
-        rows = slice(begin, begin + _ROWS_AT_ONCE)
-        # Adding zero makes the two zeros one.
-        for column in (double(X[rows]) + 0.0).T:
-            mixed = (total[rows] ^ column.view(xp.int64)) * _FACTOR
+    # A block stays in the cache of the CPU; a device takes a column at once.
+    step = len(X) if is_tensor(X) else _ROWS_AT_ONCE
+    for begin in range(0, len(X), step):
+        rows = slice(begin, begin + step)
+        for column in X[rows].T:
+            # Adding zero makes the two zeros one.
+            mixed = (total[rows] ^ (double(column) + 0.0).view(xp.int64)) * _FACTOR
             # A shift of signed numbers brings their sign along, which the mask takes away.
             total[rows] = mixed ^ (mixed >> 29 & 2**35 - 1)
     # In the order of numbers without a sign.

@@ -38,7 +38,7 @@ class PairsAffinity(Affinity):
     >>> from evencut.gpu.sums import KernelSums
     >>> pairs = PairsAffinity(KernelSums(torch.tensor([[0.0], [1.0], [3.0]]), 1.0))
     >>> pairs.rescaled(torch.tensor([2.0, 1.0, 1.0])).degrees().round(decimals=3)
-    tensor([5.2360, 2.3480, 1.1580], dtype=torch.float64)
+    tensor([5.2350, 2.3480, 1.1580], dtype=torch.float64)
     """
 
     #: Fast sums are no more exact; a smaller gain of energy is noise.

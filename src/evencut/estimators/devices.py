@@ -96,6 +96,8 @@ def tensors_too(method: _Method) -> _Method:
             return answer_like(X, method(self, to_array(points), *args, **options))
         if points.shape[1] != self.n_features_in_:
             raise ValueError(f"X has {points.shape[1]} features, but {self.n_features_in_} were fitted.")
+        if is_tensor(fitted):
+            points = points.to(fitted.dtype)
         found = method(self, points, *args, **options)
         return found if is_tensor(X) or not is_tensor(found) else to_array(found)
 

@@ -175,9 +175,10 @@ def shared_neighbor_affinity(
         columns = beside(X, affinity.indices)
         rows = numbered(X).repeat_interleave(beside(X, np.diff(affinity.indptr)))
         values = _of_pairs(X, X, (rows, columns), side, side, (float(sharpness), float(power)))
+        values[rows == columns] = _ALONE
         affinity.data = to_array(array_namespace(X).asarray(values, dtype=X.dtype))
-    else:
-        _fill(side, side, True, (affinity.indptr, affinity.indices, affinity.data), (sharpness, power), n_jobs)
+        return affinity
+    _fill(side, side, True, (affinity.indptr, affinity.indices, affinity.data), (sharpness, power), n_jobs)
     affinity.setdiag(_ALONE)
     return affinity
 
