@@ -66,7 +66,7 @@ def spectral_embedding(
     from scipy.sparse.csgraph import connected_components
 
     affinity = as_affinity(affinity)
-    normalized = affinity.rescaled(affinity.degrees() ** -0.5)
+    normalized = affinity.rescaled(1.0 / affinity.degrees() ** 0.5)
     if normalized.graph is None:
         return _leading(normalized, n_vectors, rng)
     n_components, component = connected_components(normalized.graph, directed=False)
@@ -93,7 +93,7 @@ def kernel_pca(
     array([[2., 0.],
            [0., 1.]])
     """
-    values, vectors = _leading(as_affinity(matrix).rescaled(weights**-0.5), n_vectors, rng)
+    values, vectors = _leading(as_affinity(matrix).rescaled(1.0 / weights**0.5), n_vectors, rng)
     return vectors * values.clip(0) ** 0.5 / weights[:, None] ** 0.5
 
 
