@@ -17,11 +17,12 @@ READY := $(VENV)/.ready-for-
 JOBS ?= 2
 # The test workers share the cores; linear algebra with threads of its own in each would make them wait for each other.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+TEST = $(ONE_THREAD) MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --doctest-modules --doctest-ignore-import-errors src tests
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test test-gpu lint bench leaderboard paper docs dist trydist clean
+.PHONY: help run test test-all test-long test-gpu lint bench leaderboard paper docs dist trydist clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,8 +31,13 @@ run: $(READY)run ## cluster an embedded data set; writes out/demo.png and out/la
 	$(BIN)/evencut demo
 	@echo 'Now look around in the browser: $(BIN)/evencut studio'
 
-test: $(READY)test ## all tests, and the examples in the docstrings
-	$(ONE_THREAD) MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --doctest-modules --doctest-ignore-import-errors src tests
+test: $(READY)test ## the tests, and the examples in the docstrings
+	$(TEST) -m "not long"
+
+test-all: test test-long ## those of make test, then the long ones
+
+test-long: $(READY)test ## the site, the wheel in an empty environment and the figures of the paper
+	$(TEST) -m long
 
 test-gpu: $(READY)gpu ## the tests of torch tensors, on the CPU and on a GPU where there is one (installs torch)
 	$(BIN)/python -m pytest --doctest-modules src/evencut/tensors.py src/evencut/gpu src/evencut/affinity src/evencut/solvers src/evencut/landmarks src/evencut/estimators tests/test_gpu_*.py
@@ -41,10 +47,10 @@ lint: $(READY)test ## ruff and mypy
 	$(BIN)/mypy
 
 bench: $(READY)bench ## time and score against peers, in one run
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks results
 
 leaderboard: $(READY)bench ## score on public data sets (EVENCUT_DATA names their folder)
-	$(BIN)/python -m benchmarks.leaderboard
+	$(BIN)/python -m benchmarks leaderboard
 
 paper: $(READY)docs ## every figure and claim of the paper again, for its page (EVENCUT_DATA names the data)
 	$(BIN)/evencut reproduce all --out out/paper

@@ -33,7 +33,6 @@ from benchmarks.photos import (
     listed,
     photo_parser,
     worst_part,
-    write_sections,
 )
 from evencut.paper.grabcut import Photo, read_photo
 from evencut.segmentation import segment
@@ -43,6 +42,8 @@ from evencut.segmentation.interactive import build_engine
 from evencut.segmentation.knowledge import gather
 from evencut.segmentation.session import first_answer
 from evencut.segmentation.settings import Settings
+
+from .records import HERE, publish
 
 MOST_CLICKS = 20
 GOALS = (0.85, 0.9)
@@ -323,10 +324,10 @@ def draw_masks(data: Path, names: list[str], curves: list[Curve], folder: Path) 
         save_sheet([strips[name] for name in some], folder / f"{title}_ten.png")
 
 
-def main() -> None:
-    parser = photo_parser(__doc__.splitlines()[0], "CLICKS.md", ("ours", "peers", "tuning", "hard", "large", "folder"))
+def main(arguments: list[str] | None = None) -> None:
+    parser = photo_parser(__doc__.splitlines()[0], ("ours", "peers", "tuning", "hard", "large", "folder"))
     parser.add_argument("--pictures", help="folder for pictures of the worst, median and best ten")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     data, names = chosen_photos(parser, options)
     sections = {}
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
@@ -338,7 +339,7 @@ def main() -> None:
             mine = measured(ours)
         if options.part in ("all", "ours"):
             sections["ours"] = ours_section(names, mine)
-            draw_curves([photo["clicks"] for photo in mine], Path(options.out).with_name("clicks.svg"))
+            draw_curves([photo["clicks"] for photo in mine], HERE / "clicks.svg")
             if options.pictures:
                 draw_masks(data, names, [photo["clicks"] for photo in mine], Path(options.pictures))
         if options.part in ("all", "peers"):
@@ -352,7 +353,7 @@ def main() -> None:
         sections["large"] = large_section(data, names)
     if options.part in ("all", "folder"):
         sections["folder"] = folder_section(data, names)
-    print(write_sections(Path(options.out), sections, "Clicks to a cut-out"))
+    print(publish("clicks", {"title": "# Clicks to a cut-out\n", **sections}))
 
 
 if __name__ == "__main__":

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from .records import publish
+
 HERE = Path(__file__).parent
 RESULTS = HERE / "cures.json"
-PAGE = HERE / "CURES.md"
 
 #: The biases: a data set, and the criterion that falls for it.
 BIASES = {
@@ -60,14 +61,15 @@ def score(bias: str, kernel: str, cure: str | None, reach: Any, seed: int, point
     """Agreement with the two moons of one combination on one draw: their adjusted Rand index."""
     from sklearn.metrics import adjusted_rand_score
 
-    from evencut import KernelClustering, datasets, kernels
+    from evencut import EvenCut, KernelClustering, datasets, kernels
 
     make, options, criterion = BIASES[bias]
     X, y = getattr(datasets, make)(points, random_state=seed, **options)
-    asked = {}
+    model = EvenCut(2, random_state=0)
     if kernel != "default":
-        asked = {"kernel": getattr(kernels, kernel)(reach), "criterion": criterion, "equalize": cure}
-    return round(float(adjusted_rand_score(y, KernelClustering(2, random_state=0, **asked).fit_predict(X))), 3)
+        kernel = getattr(kernels, kernel)(reach)
+        model = KernelClustering(2, kernel=kernel, criterion=criterion, equalize=cure, random_state=0)
+    return round(float(adjusted_rand_score(y, model.fit_predict(X))), 3)
 
 
 def read() -> dict[str, Any]:
@@ -85,7 +87,7 @@ def page(result: dict[str, Any]) -> str:
     lines = [
         "# Which cure works when",
         "",
-        f"Written by `python -m benchmarks.cures`; evencut {result['version']}. Two moons of {result['points']} points "
+        f"Written by `python -m benchmarks cures`. Two moons of {result['points']} points "
         f"in all, {result['draws']} draws; a cure works where both moons are found (ARI above {FOUND}). The reach of "
         f"a kernel is the bandwidth of the Gaussian, {BANDWIDTHS[0]:g} to {BANDWIDTHS[-1]:g}, and the number of "
         f"neighbours of the others, {NEIGHBORS[0]} to {NEIGHBORS[-1]}.",
@@ -147,21 +149,15 @@ def _cell(ax: Any, left: float, top: float, width: float, row: dict[str, Any]) -
     ax.text(left + width / 2, top + 0.52, text, ha="center", va="center", fontsize=7, color=ink, weight=weight)
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--points", type=int, default=600)
-    parser.add_argument("--page", action="store_true", help="write CURES.md from what was measured last")
-    asked = parser.parse_args()
-    if not asked.page:
-        from evencut import __version__
-
-        result = {"version": __version__, "draws": asked.draws, "points": asked.points}
-        result["rows"] = measure(asked.draws, asked.points)
-        RESULTS.write_text(json.dumps(result).replace('{"bias"', '\n{"bias"') + "\n", encoding="utf-8")
-    PAGE.write_text(page(read()), encoding="utf-8")
-    print(PAGE.read_text(encoding="utf-8"))
+    asked = parser.parse_args(arguments)
+    result = {"draws": asked.draws, "points": asked.points, "rows": measure(asked.draws, asked.points)}
+    RESULTS.write_text(json.dumps(result).replace('{"bias"', '\n{"bias"') + "\n", encoding="utf-8")
+    print(publish("cures", {"all": page(read())}))
 
 
 if __name__ == "__main__":

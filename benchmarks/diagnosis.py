@@ -25,6 +25,8 @@ from benchmarks.diagnosis_trust import report_sets
 from evencut import KernelKMeans, __version__, diagnose
 from evencut.diagnosis import BIASES, VERDICTS
 
+from .records import publish
+
 PARTS = {"tuning": (TUNING, 1), "held out": (HELD_OUT, 1001)}
 
 
@@ -115,13 +117,12 @@ def report_time(n_points: int = 100_000) -> list[str]:
     return [*lines, ""]
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--each", type=int, default=40, help="cases of each bias a part; twice as many honest ones")
     parser.add_argument("--part", choices=[*PARTS, "both"], default="both")
     parser.add_argument("--cache", type=Path, default=None, help="folder that keeps clusterings of labelled sets")
-    parser.add_argument("--output", type=Path, default=Path(__file__).with_name("DIAGNOSIS.md"))
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     warnings.simplefilter("ignore", ConvergenceWarning)
     lines = [
         "# How often `diagnose` is right",
@@ -140,9 +141,7 @@ def main() -> None:
     data_folder = Path(os.environ.get("EVENCUT_DATA", ""))
     lines += report_sets(data_folder, options.cache) + report_labelme(data_folder) + report_time()
     text = "\n".join(lines)
-    print(text)
-    if options.part == "both":
-        options.output.write_text(text, encoding="utf-8")
+    print(publish("diagnosis", {"all": text}) if options.part == "both" else text)
 
 
 if __name__ == "__main__":

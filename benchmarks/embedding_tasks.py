@@ -26,9 +26,9 @@ _N_NEIGHBORS = 26
 
 
 def _evencut(n_clusters):
-    from evencut import KernelClustering
+    from evencut import EvenCut
 
-    return KernelClustering(n_clusters, metric="cosine", random_state=0)
+    return EvenCut(n_clusters, metric="cosine", random_state=0)
 
 
 def _landmarks(n_clusters):
@@ -50,7 +50,7 @@ def _sklearn(name, **options):
 
 #: Methods by name: how to make them, and the most rows they are asked for.
 METHODS = {
-    "evencut KernelClustering": (_evencut, None),
+    "evencut EvenCut": (_evencut, None),
     "evencut LandmarkClustering": (_landmarks, None),
     "scikit-learn KMeans": (_sklearn("KMeans", n_init=1), None),
     "scikit-learn MiniBatchKMeans": (_sklearn("MiniBatchKMeans", n_init=3), None),

@@ -22,7 +22,8 @@ from pathlib import Path
 
 from .embedding_data import write_vectors
 from .embedding_tasks import METHODS, SEARCHES
-from .embeddings_page import write_page
+from .embeddings_page import page
+from .records import publish
 
 _KEPT = Path(__file__).parent / "embeddings.json"
 # CPU seconds after which a method is given up; said in the table.
@@ -107,10 +108,10 @@ PARTS = {
 }
 
 
-def main():
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--part", choices=PARTS, nargs="*", help="measure these, and keep what is kept of the others")
-    asked = parser.parse_args()
+    asked = parser.parse_args(arguments)
     kept = json.loads(_KEPT.read_text(encoding="utf-8")) if _KEPT.exists() and asked.part is not None else {}
     for part in PARTS if asked.part is None else asked.part:
         if part == "cells" and not (find_spec("scanpy") and find_spec("leidenalg")):
@@ -121,7 +122,7 @@ def main():
         kept[part] = {"when": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d %H:%M} UTC", "load": load, "found": found}
         kept["versions"] = {name: _version(name) for name in _PACKAGES}
         _KEPT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-    write_page(kept)
+    publish("embeddings", {"all": page(kept)})
 
 
 def _version(name):

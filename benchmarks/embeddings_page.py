@@ -1,14 +1,11 @@
-"""Writes what embeddings.json keeps as the page EMBEDDINGS.md: nothing is on it that was not measured."""
+"""What embeddings.json keeps as the page EMBEDDINGS.md: nothing is on it that was not measured."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
-__all__ = ["write_page"]
+__all__ = ["page"]
 
-_TARGET = Path(__file__).parent / "EMBEDDINGS.md"
 _ABOUT_SEARCHES = [
     "Recall is the share of true neighbours found, on 200 points. The OpenBLAS in the wheel of faiss knows no",
     "processor newer than itself and takes such a one for one of 2004, four times slower; `OPENBLAS_CORETYPE` is set",
@@ -17,7 +14,8 @@ _ABOUT_SEARCHES = [
 ]
 
 
-def write_page(kept):
+def page(kept):
+    """The page as text."""
     lines = [
         "# High dimension",
         "",
@@ -35,7 +33,7 @@ def write_page(kept):
         if part in kept:
             measured = kept[part]
             lines += [*make(measured["found"]), "", f"Measured {measured['when']}, load {measured['load']:.0f}.", ""]
-    _TARGET.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+    return "\n".join(lines)
 
 
 def _searches(rows):

@@ -19,17 +19,17 @@ from evencut.solvers.exchanging import exchange_cycles
 from .energies_page import page
 from .energy_peers import PEERS, labels_of, missing, suits
 from .energy_problems import count_draws, problems, scenes_file
+from .records import publish
 
 HERE = Path(__file__).parent
 KNOWN = HERE / "energies.json"
-PAGE = HERE / "ENERGIES.md"
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--search", type=float, default=0.0, metavar="SECONDS", help="look for lower energies first")
     parser.add_argument("--only", default="", metavar="WORDS", help="problems with these words; writes no page")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if options.search < 0:
         parser.error(f"--search {options.search:g} is negative; give the CPU seconds that the search may take.")
     chosen = list(problems(options.only))
@@ -41,8 +41,7 @@ def main() -> None:
     rows = [measure(problem, known) for problem in warmed_up(chosen)]
     _keep(known)
     if not options.only:
-        PAGE.write_text(page(rows, draws(), _notes(known)))
-        print(f"wrote {PAGE}")
+        print(publish("energies", {"all": page(rows, draws(), _notes(known))}))
 
 
 def warmed_up(chosen):

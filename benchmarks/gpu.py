@@ -19,7 +19,7 @@ import torch
 
 from benchmarks.gpu_fits import against_cpu_exact, ari, default_steps, starts_of_all_pairs, time_fit, time_predict
 from benchmarks.gpu_peers import TILE, peer_neighbours, peer_sums
-from evencut import KernelClustering, KernelKMeans, LandmarkClustering
+from evencut import EvenCut, KernelClustering, KernelKMeans, LandmarkClustering
 from evencut.affinity import knn_radius
 from evencut.gpu import naive
 from evencut.gpu import nearest as search
@@ -107,12 +107,12 @@ def machine(bench):
 def default(bench):
     X, truth = bench.blobs(bench.n, 384, spread=1.6)
     how = {"n_clusters": 20, "random_state": 0, "n_jobs": -1}
-    warm = KernelClustering(**how).fit(X)
-    fitted = time_fit(bench, "default", KernelClustering(**how), X, truth, repeats=3)
+    warm = EvenCut(**how).fit(X)
+    fitted = time_fit(bench, "default", EvenCut(**how), X, truth, repeats=3)
     time_predict(bench, "384 features", fitted, X, RESULTS["fit: default"]["seconds"])
-    default_steps(bench, KernelClustering(**how), X)
+    default_steps(bench, EvenCut(**how), X)
     array = X.cpu().numpy()
-    on_cpu, cpu_s = bench.once(lambda: KernelClustering(**how).fit(array))
+    on_cpu, cpu_s = bench.once(lambda: EvenCut(**how).fit(array))
     seconds = RESULTS["fit: default"]["seconds"]
     bench.note(
         "default: against the CPU", n=len(X), device_s=seconds, cpu_s=cpu_s, times_faster=cpu_s / seconds,
@@ -120,7 +120,7 @@ def default(bench):
         same_seed_same_labels=bool((warm.labels_ == fitted.labels_).all()),
     )  # fmt: skip
     narrow, truth = bench.blobs(bench.n, 64, spread=1.6)
-    fitted, fit_s = bench.once(lambda: KernelClustering(**how).fit(narrow))
+    fitted, fit_s = bench.once(lambda: EvenCut(**how).fit(narrow))
     time_predict(bench, "64 features", fitted, narrow, fit_s)
 
 

@@ -22,6 +22,8 @@ from benchmarks.large_data import moons, write_blobs, write_with_sparse_clusters
 from benchmarks.measure import peak_megabytes
 from evencut import __version__
 
+from .records import publish
+
 HERE = Path(__file__).parent
 PARTS = ("table", "memory", "fifty", "sparse")
 _METHODS = (
@@ -30,12 +32,12 @@ _METHODS = (
 )
 
 
-def main():
+def main(arguments: list[str] | None = None) -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--part", choices=PARTS, action="append", help="measure this part only (may be repeated)")
     options.add_argument("--rows", type=float, default=1.0, help="share of the rows, to try it out")
     options.add_argument("--fit", help=argparse.SUPPRESS)
-    asked = options.parse_args()
+    asked = options.parse_args(arguments)
     if asked.fit:
         print(json.dumps(_fit(json.loads(asked.fit))))
         return
@@ -46,7 +48,7 @@ def main():
             results[part] = globals()[f"measure_{part}"](Path(folder), asked.rows)
             if asked.rows == 1:
                 kept.write_text(json.dumps(results, indent=1) + "\n")
-                (HERE / "LANDMARKS.md").write_text(report(results))
+                publish("landmarks", {"all": report(results)})
     if asked.rows != 1:
         print(report(results))
 

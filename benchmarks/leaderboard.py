@@ -27,9 +27,10 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import structureless
 from benchmarks.families import draws
-from evencut import KernelClustering, __version__
+from evencut import EvenCut, __version__
 
-PAGE = Path(__file__).with_name("LEADERBOARD.md")
+from .records import publish
+
 MAX_POINTS = 10_000
 SEEDS = range(5)
 # Draws below this number were used to choose the default; the page shows others.
@@ -41,7 +42,7 @@ Method = Callable[[np.ndarray, int, int], np.ndarray]
 def methods() -> dict[str, tuple[Method, bool]]:
     """The methods by name, and whether a seed changes what they do; peers that are not installed are left out."""
     found: dict[str, tuple[Method, bool]] = {
-        "evencut": (lambda X, k, seed: KernelClustering(k, random_state=seed).fit_predict(X), True)
+        "evencut": (lambda X, k, seed: EvenCut(k, random_state=seed).fit_predict(X), True)
     }
     try:
         from lumbermark import Lumbermark
@@ -172,7 +173,7 @@ def number_lines(sets: list) -> list[str]:
     """How often `n_clusters="auto"` finds the reference number; the nearest where there are several."""
     off = []
     for _, _, X, references in sets:
-        found = KernelClustering("auto", random_state=0).fit(X).n_clusters_
+        found = EvenCut("auto", random_state=0).fit(X).n_clusters_
         off.append(min(abs(found - int(reference.max())) for reference in references))
     misses = np.array(off)
     return [
@@ -248,7 +249,6 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=os.environ.get("EVENCUT_DATA"), help="reference data sets")
     parser.add_argument("--per-family", type=int, default=10, help="draws of each generated family")
-    parser.add_argument("--out", type=Path, default=PAGE)
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
     peers = ["lumbermark", "genieclust", "scikit-learn"]
@@ -273,8 +273,7 @@ def main(arguments: list[str] | None = None) -> None:
             lines += reference_section(Path(options.data))
         lines += families_section(options.per_family)
         lines += structureless_section(options.per_family)
-    options.out.write_text("\n".join(lines), encoding="utf-8")
-    print(f"written: {options.out}")
+    print(publish("leaderboard", {"all": "\n".join(lines)}))
 
 
 def _installed(package: str) -> bool:

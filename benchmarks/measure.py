@@ -1,13 +1,11 @@
 """Measures one method on one data set, in a process of its own: CPU and wall seconds, and the peak of memory.
 
-Called as `python -m benchmarks.measure METHOD INPUT.npz N_CLUSTERS N_JOBS OUTPUT.npz [cold]`. Unless cold, a
-small call first loads what the method loads, and compiles what it compiles; it is not counted. Cold, only
-`import evencut`, most of which is scikit-learn's, comes before the clock starts.
+Called as `python -m benchmarks.measure METHOD INPUT.npz N_CLUSTERS N_JOBS OUTPUT.npz`. A small call first
+loads what the method loads; it is not counted.
 """
 
 from __future__ import annotations
 
-import importlib
 import sys
 import time
 import warnings
@@ -19,15 +17,12 @@ from scipy import sparse
 from .peers import METHODS, graph_of
 
 
-def main(method, source, n_clusters, n_jobs, target, *cold):
+def main(method, source, n_clusters, n_jobs, target):
     warnings.simplefilter("ignore")
     function, takes = METHODS[method]
     X = np.load(source)["X"]
-    if cold:
-        importlib.import_module("evencut")
-    else:
-        # Enough points for the code that large sets take.
-        function(_prepare(X[:4000], takes), 5, n_jobs)
+    # Enough points for the code that large sets take.
+    function(_prepare(X[:4000], takes), 5, n_jobs)
     given = _prepare(X, takes, source)
     wall, cpu = time.perf_counter(), time.process_time()
     labels = function(given, n_clusters, n_jobs)
@@ -64,5 +59,5 @@ def _prepare(X, takes, source=None):
 
 
 if __name__ == "__main__":
-    name, given, clusters, jobs, result, *rest = sys.argv[1:]
-    main(name, given, int(clusters), int(jobs), result, *rest)
+    name, points, clusters, jobs, result = sys.argv[1:]
+    main(name, points, int(clusters), int(jobs), result)

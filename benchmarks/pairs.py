@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import itertools
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 from scipy import sparse
@@ -25,7 +24,8 @@ from evencut.selection import Partition, Selection, agree, consensus, look_aroun
 from evencut.selection.candidates import Neighborhoods, affinity_at, neighborhood_sizes
 from evencut.solvers.spectral import spectral_embedding
 
-PAGE = Path(__file__).with_name("PAIRS.md")
+from .records import publish
+
 N_POINTS = 1000
 RATIOS = (1, 4, 9, 19, 49, 99)
 DISTANCES = (3.0, 4.0, 5.5, 8.0)
@@ -135,12 +135,10 @@ def main(arguments: list[str] | None = None) -> None:
     """Measure and write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=4, help="of each kind of pair")
-    parser.add_argument("--out", type=Path, default=PAGE)
     options = parser.parse_args(arguments)
     with threadpool_limits(1):
         text = page(measure(options.draws), options.draws)
-    options.out.write_text(text, encoding="utf-8")
-    print(text)
+    print(publish("pairs", {"all": text}))
 
 
 if __name__ == "__main__":

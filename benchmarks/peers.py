@@ -28,9 +28,9 @@ def evencut(X, n_clusters, n_jobs):
 
 
 def evencut_default(X, n_clusters, n_jobs):
-    from evencut import KernelClustering
+    from evencut import EvenCut
 
-    return KernelClustering(n_clusters, random_state=0, n_jobs=n_jobs).fit_predict(X)
+    return EvenCut(n_clusters, random_state=0, n_jobs=n_jobs).fit_predict(X)
 
 
 def evencut_exact(X, n_clusters, n_jobs):
@@ -135,7 +135,7 @@ GAUSSIAN_BANDWIDTH = 0.05
 #: Name in the table, the function, and what it takes.
 METHODS = {
     "evencut NormalizedCut": (evencut, "points"),
-    "evencut KernelClustering, default kernel": (evencut_default, "points"),
+    "evencut EvenCut": (evencut_default, "points"),
     "evencut NormalizedCut, equalised": (evencut_exact, "points"),
     "scikit-learn SpectralClustering amg": (spectral_amg, "points"),
     "scikit-learn SpectralClustering arpack": (spectral_arpack, "points"),

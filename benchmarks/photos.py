@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import os
 import pickle
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -23,11 +22,10 @@ from evencut.paper.grabcut import find_photos
 HALVES = {"even": slice(0, None, 2), "odd": slice(1, None, 2)}
 
 
-def photo_parser(purpose: str, page: str, parts: tuple[str, ...]) -> argparse.ArgumentParser:
+def photo_parser(purpose: str, parts: tuple[str, ...]) -> argparse.ArgumentParser:
     """The options that every benchmark of photos has."""
     parser = argparse.ArgumentParser(description=purpose)
     parser.add_argument("--data", default=os.environ.get("EVENCUT_DATA"), help="folder that holds grabcut/")
-    parser.add_argument("--out", default=str(Path(__file__).with_name(page)))
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--subset", type=int, help="only every n-th photo, for a quick look")
     parser.add_argument("--part", choices=("all", *parts), default="all")
@@ -107,14 +105,3 @@ def peak_memory(code: str, arguments: list[str]) -> float:
         [sys.executable, "-c", code + PRINT_PEAK, *arguments], capture_output=True, text=True, check=True
     )
     return int(done.stdout.split()[-1]) / 1024
-
-
-def write_sections(path: Path, sections: dict[str, str], title: str) -> str:
-    """The page with the given sections in their places, new ones at its end; those not given stay as they were."""
-    old = path.read_text(encoding="utf-8") if path.exists() else ""
-    kept = {part.splitlines()[0]: part.strip() + "\n" for part in re.split(r"^(?=## )", old, flags=re.M)[1:]}
-    for text in sections.values():
-        kept[text.splitlines()[0]] = text
-    text = f"# {title}\n\n" + "\n".join(kept.values())
-    path.write_text(text, encoding="utf-8")
-    return text

@@ -10,7 +10,6 @@ import multiprocessing
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +19,9 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
-from evencut import KernelClustering, __version__
+from evencut import EvenCut, KernelClustering, __version__
+
+from .records import publish
 
 ALLOWED = 0.03
 
@@ -79,7 +80,7 @@ CASES: dict[str, Callable[[int], Case]] = {
     "binary columns": binary_columns,
 }
 OURS: dict[str, Callable[[int], Any]] = {
-    "default": lambda k: KernelClustering(k, random_state=0),
+    "default": lambda k: EvenCut(k, random_state=0),
     'kernel="knn"': lambda k: KernelClustering(k, kernel="knn", random_state=0),
 }
 PEERS: dict[str, Callable[[int], Any]] = {
@@ -160,12 +161,11 @@ def page(n_draws: int) -> str:
     )
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=5, help="draws of every case [5]")
-    parser.add_argument("--output", type=Path, default=Path(__file__).with_name("REPEATED_ROWS.md"))
-    chosen = parser.parse_args()
-    chosen.output.write_text(page(chosen.draws), encoding="utf-8")
+    chosen = parser.parse_args(arguments)
+    print(publish("repeated_rows", {"all": page(chosen.draws)}))
 
 
 if __name__ == "__main__":

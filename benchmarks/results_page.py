@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import datetime
 import importlib.metadata
 import os
-import platform
-from pathlib import Path
 
-__all__ = ["write_report"]
+__all__ = ["report"]
 
 _PACKAGES = (
-    *("evencut", "numpy", "scipy", "scikit-learn", "numba", "pyamg"),
+    *("evencut", "numpy", "scipy", "scikit-learn", "pyamg"),
     *("genieclust", "lumbermark", "tslearn", "pymetis"),
 )
 
 
-def write_report(path, rows, draws, cold):
-    lines = [*_heading(), *_table(rows), "", *_draws(draws), "", *_cold(cold), "", *_findings(rows)]
-    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+def report(rows, draws):
+    """The page as text."""
+    return "\n".join([*_heading(), *_table(rows), "", *_draws(draws), "", *_findings(rows)])
 
 
 def _heading():
-    today = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
     versions = ", ".join(f"{name} {_version(name)}" for name in _PACKAGES)
     load = os.getloadavg()
     return [
         "# Benchmarks",
         "",
-        f"Written by `python -m benchmarks` on {today}. Each row is one process of its own; the clock runs from points",
+        "Written by `python -m benchmarks results`. Each row is one process of its own; the clock runs from points",
         "(or, for *solve alone* and *partition alone*, from the same graph) to labels, imports and compilation apart.",
         "*NC* is the normalised cut, as a sum of cuts, on the same graph of 15 nearest neighbours for all methods; on",
         "*all pairs*, the energy of kernel k-means. *Ratio* is CPU time over that of the first row of its data set.",
@@ -38,9 +34,8 @@ def _heading():
         "beside them. The constants of the multilevel solver were chosen on these blobs and on thick crossing worms,",
         "the number of landmarks that the default kernel starts from on draws of all these sets.",
         "",
-        f"Machine: {_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.release()}, Python "
-        f"{platform.python_version()}. Load average at the end: {load[0]:.1f}, {load[1]:.1f}, {load[2]:.1f} "
-        "(above the number of cores the machine was shared, and wall seconds are too long: read CPU seconds).",
+        f"Load average at the end: {load[0]:.1f}, {load[1]:.1f}, {load[2]:.1f} (above the number of cores the "
+        "machine was shared, and wall seconds are too long: read CPU seconds).",
         "",
         f"Versions: {versions}.",
         "",
@@ -76,14 +71,6 @@ def _draws(draws):
         yield f"| {row['data']} | {row['method']} | {each} | {sum(row['ari']) / len(row['ari']):.3f} |"
 
 
-def _cold(cold):
-    names = ("first call after installation", "first call of the next process", "later calls")
-    yield "| cold start, 5 000 points, after `import evencut` | CPU s | wall s |"
-    yield "|---|---|---|"
-    for name, run in zip(names, cold):
-        yield f"| {name} | {run['cpu']:.2f} | {run['wall']:.2f} |" if run else f"| {name} | not finished | |"
-
-
 def _findings(rows):
     """Ratios that the goals of the project are stated in."""
     found = {(row["data"], row["method"]): row for row in rows if "cpu" in row}
@@ -107,7 +94,7 @@ def _findings(rows):
         yield from compare(data, ours, "scikit-learn amg, solve alone", "on the same graph the spectral solution takes")
     large, small = "worms 2-D, 1 000 000 points, 20 clusters", "worms 2-D, 100 000 points, 20 clusters"
     for data in (large, f"crossing {large}"):
-        for ours in ("evencut NormalizedCut", "evencut KernelClustering, default kernel"):
+        for ours in ("evencut NormalizedCut", "evencut EvenCut"):
             yield from compare(data, ours, "lumbermark", f"({ours}) lumbermark takes")
     a, b = found.get((small, "evencut NormalizedCut")), found.get((large, "evencut NormalizedCut"))
     if a and b:
@@ -124,13 +111,3 @@ def _version(name):
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return "(source)" if name == "evencut" else "(absent)"
-
-
-def _processor():
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()

@@ -33,7 +33,6 @@ from benchmarks.photos import (
     peak_memory,
     photo_parser,
     worst_part,
-    write_sections,
 )
 from evencut.paper.grabcut import error_rate, grown_box, opencv_mask, read_photo, tight_box
 from evencut.segmentation import segment
@@ -43,6 +42,8 @@ from evencut.segmentation.interactive import build_engine
 from evencut.segmentation.knowledge import gather
 from evencut.segmentation.session import first_answer
 from evencut.segmentation.settings import Settings
+
+from .records import publish
 
 BOXES = {
     "given": lambda photo: photo.box,
@@ -195,9 +196,9 @@ def tuning_section(tuned: np.ndarray) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    parser = photo_parser(__doc__.splitlines()[0], "SEGMENTATION.md", ("errors", "opencv", "tuning"))
-    options = parser.parse_args()
+def main(arguments: list[str] | None = None) -> None:
+    parser = photo_parser(__doc__.splitlines()[0], ("errors", "opencv", "tuning"))
+    options = parser.parse_args(arguments)
     data, names = chosen_photos(parser, options)
     sections = {}
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
@@ -213,7 +214,7 @@ def main() -> None:
             sections["opencv"] = opencv_section(measured(measure_opencv))
         if options.part in ("all", "tuning"):
             sections["tuning"] = tuning_section(np.array(measured(tune_boxes)))
-    print(write_sections(Path(options.out), sections, "Interactive segmentation"))
+    print(publish("segmentation", {"title": "# Interactive segmentation\n", **sections}))
 
 
 if __name__ == "__main__":

@@ -12,15 +12,16 @@ import resource
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from evencut import KernelClustering, LandmarkClustering, __version__
+from evencut import EvenCut, KernelClustering, LandmarkClustering, __version__
 from evencut.criteria import CRITERIA
 from evencut.kernels import KERNELS
 from evencut.solvers import SOLVERS
+
+from .records import publish
 
 MOST_SECONDS = 60
 MANY = 100_000
@@ -57,7 +58,8 @@ def at_full_size() -> Iterator[tuple[str, Callable[[int], np.ndarray], Any]]:
         return points(n, 2)
 
     kernels = [name for name in KERNELS if name != "precomputed"]
-    for kernel in ["auto", *kernels]:
+    yield "default", plane, EvenCut(5)
+    for kernel in kernels:
         for equalize in (None, "weights", "exact"):
             yield f"{kernel}, equalize={equalize}", plane, KernelClustering(5, kernel=kernel, equalize=equalize)
     for criterion in CRITERIA:
@@ -65,19 +67,19 @@ def at_full_size() -> Iterator[tuple[str, Callable[[int], np.ndarray], Any]]:
     for solver in SOLVERS:
         yield f"knn, {solver}", plane, KernelClustering(5, kernel="knn", solver=solver)
     for n_clusters in ("auto", 100, 1000):
-        yield f"default, k={n_clusters}", plane, KernelClustering(n_clusters)
+        yield f"default, k={n_clusters}", plane, EvenCut(n_clusters)
     for n_features in (16, 256):
         wide = (lambda d: lambda n: points(n, d))(n_features)
-        yield f"default, {n_features} columns", wide, KernelClustering(5)
+        yield f"default, {n_features} columns", wide, EvenCut(5)
         yield f"knn, {n_features} columns", wide, KernelClustering(5, kernel="knn")
         yield f"landmarks, {n_features} columns", wide, LandmarkClustering(5)
-    yield "default, integers", integers, KernelClustering(5)
-    yield "default, integers, k=auto", integers, KernelClustering("auto")
+    yield "default, integers", integers, EvenCut(5)
+    yield "default, integers, k=auto", integers, EvenCut("auto")
     yield "knn, integers", integers, KernelClustering(5, kernel="knn")
     yield "landmarks, integers", integers, LandmarkClustering(5)
     yield "landmarks, auto", plane, LandmarkClustering("auto")
-    yield "manhattan distances", plane, KernelClustering(5, metric="manhattan")
-    yield "cosine, 16 columns", lambda n: points(n, 16), KernelClustering(5, metric="cosine")
+    yield "manhattan distances", plane, EvenCut(5, metric="manhattan")
+    yield "cosine, 16 columns", lambda n: points(n, 16), EvenCut(5, metric="cosine")
 
 
 def outcome(make: Callable[[int], np.ndarray], model: Any, n: int) -> str:
@@ -106,12 +108,11 @@ def outcome(make: Callable[[int], np.ndarray], model: Any, n: int) -> str:
         return f"**no answer in {MOST_SECONDS} CPU s** (the process left with {process.exitcode})"
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", type=Path, default=Path(__file__).with_name("SETTINGS.md"))
-    chosen = parser.parse_args()
+    parser.parse_args(arguments)
     # Compiled here once, so that no process counts it.
-    for model in (KernelClustering(2), KernelClustering(2, kernel="knn", equalize="exact"), LandmarkClustering(2)):
+    for model in (EvenCut(2), KernelClustering(2, kernel="knn", equalize="exact"), LandmarkClustering(2)):
         model.fit(points(2000, 2))
     lines = []
     for name, make, model, n in settings():
@@ -128,10 +129,10 @@ def main() -> None:
         f"at most {MOST_SECONDS} CPU seconds. Of {len(lines)} settings {n_answered} answered, {n_refused} were refused",
         f"with a reason, {n_hung} hung.",
         "",
-        "| | |",
+        "| setting | answer |",
         "|---|---|",
     ]
-    chosen.output.write_text("\n".join([*head, *lines, ""]), encoding="utf-8")
+    print(publish("settings", {"all": "\n".join([*head, *lines, ""])}))
 
 
 if __name__ == "__main__":

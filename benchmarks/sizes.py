@@ -15,7 +15,6 @@ import importlib.util
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
@@ -25,11 +24,11 @@ from evencut import __version__
 
 from .data import grid_blobs, worms
 from .peers import METHODS
+from .records import publish
 
-PAGE = Path(__file__).with_name("SIZES.md")
 SIZES = (10_000, 19_000, 21_000, 50_000, 100_000)
 MILLION = 1_000_000
-_OURS, _PEER = "evencut KernelClustering, default kernel", "lumbermark"
+_OURS, _PEER = "evencut EvenCut", "lumbermark"
 DATA: dict[str, Callable[[int, int], tuple[np.ndarray, np.ndarray]]] = {
     "35 worms": lambda n, draw: worms(n, 35, random_state=draw),
     "100 blobs": lambda n, draw: grid_blobs(n, random_state=draw),
@@ -101,7 +100,6 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=10, help="of each data set, the same at every size")
     parser.add_argument("--million", type=int, default=10, help="draws of a million points; 0 leaves them out")
-    parser.add_argument("--out", type=Path, default=PAGE)
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
     with threadpool_limits(1):
@@ -126,8 +124,7 @@ def main(arguments: list[str] | None = None) -> None:
     ]
     if million:
         lines += [f"A million points in 2-D, {options.million} draws of 20 worms, in the same run:", "", *million, ""]
-    options.out.write_text("\n".join(lines), encoding="utf-8")
-    print(f"written: {options.out}")
+    print(publish("sizes", {"all": "\n".join(lines)}))
 
 
 if __name__ == "__main__":

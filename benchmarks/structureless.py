@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from evencut import KernelClustering
+from evencut import EvenCut
+
+from .records import publish
 
 __all__ = ["SHAPES", "draws", "table"]
 
@@ -92,7 +94,7 @@ def table(per_shape: int, *, first: int = 0) -> list[str]:
     """One row a shape: the share of draws that are called one cluster, and the largest number answered."""
     found: dict[str, list[int]] = {}
     for name, X in draws(per_shape, first=first):
-        found.setdefault(name, []).append(KernelClustering("auto", random_state=0).fit(X).n_clusters_)
+        found.setdefault(name, []).append(EvenCut("auto", random_state=0).fit(X).n_clusters_)
     found["all"] = [answer for answers in found.values() for answer in answers]
     lines = ["| one shape | draws | answer 1 | largest answer |", "|---|---|---|---|"]
     for name, answers in found.items():
@@ -108,7 +110,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--first", type=int, default=1000, help="number of the first draw")
     options = parser.parse_args(arguments)
     with threadpool_limits(1):
-        print("\n".join(table(options.draws, first=options.first)))
+        rows = table(options.draws, first=options.first)
+    head = [
+        "# No structure",
+        "",
+        f"`python -m benchmarks structureless --draws {options.draws} --first {options.first}`: single bodies, which "
+        "should be one cluster.",
+        "",
+    ]
+    print(publish("structureless", {"all": "\n".join([*head, *rows])}))
 
 
 if __name__ == "__main__":

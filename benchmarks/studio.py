@@ -22,6 +22,8 @@ from pathlib import Path
 
 import numpy as np
 
+from .records import publish
+
 FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -297,14 +299,12 @@ number of cores the machine was shared, and times are too long unless the nicene
 """
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", default=str(Path(__file__).with_name("STUDIO.md")))
-    options = parser.parse_args()
+    parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         text = page_of(measure(Path(folder)))
-    Path(options.out).write_text(text, encoding="utf-8")
-    print(text)
+    print(publish("studio", {"all": text}))
 
 
 if __name__ == "__main__":

@@ -23,13 +23,13 @@ def embeddings():
     from sklearn.manifold import TSNE
     from sklearn.metrics import adjusted_rand_score
 
-    from evencut import KernelClustering
+    from evencut import EvenCut
 
     X, y = patches()
     places = TSNE(metric="cosine", init="pca", random_state=0).fit_transform(X)
     found = {
         "k-means": KMeans(8, n_init=10, random_state=0).fit_predict(X),
-        "evencut, cosine": KernelClustering(8, metric="cosine", random_state=0).fit_predict(X),
+        "evencut, cosine": EvenCut(8, metric="cosine", random_state=0).fit_predict(X),
     }
     figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
     for ax, (name, labels) in zip(axes, found.items()):

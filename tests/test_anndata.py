@@ -6,7 +6,7 @@ from sklearn.metrics import adjusted_rand_score
 
 anndata = pytest.importorskip("anndata", reason="the extra cells is not installed")
 
-from evencut import KernelClustering  # noqa: E402
+from evencut import EvenCut  # noqa: E402
 from evencut.anndata import cluster, diagnose  # noqa: E402
 from evencut.kernels import SharedNeighbors  # noqa: E402
 
@@ -35,7 +35,7 @@ def test_labels_are_categories_and_components_are_not_scaled(cells, n_clusters):
     assert adjusted_rand_score(labels, cells.obs["type"]) > 0.95
     assert cells.uns["evencut"]["n_clusters"] == 3
     assert cells.uns["evencut"]["params"]["use_rep"] == "X_pca"
-    unscaled = KernelClustering(n_clusters, scale=None, random_state=0).fit(cells.obsm["X_pca"])
+    unscaled = EvenCut(n_clusters, scale=None, random_state=0).fit(cells.obsm["X_pca"])
     assert np.array_equal(labels.cat.codes, unscaled.labels_)
 
 
@@ -51,10 +51,10 @@ def test_what_noise_adds_to_every_component_is_taken_off(cells):
     variance = values.var(axis=0, dtype=np.float64)
     less = values[:, :-1] * np.sqrt(1 - variance[-1] / variance[:-1]).astype(np.float32)
     np.testing.assert_allclose(less.var(axis=0), variance[:-1] - variance[-1], rtol=1e-4)
-    by_hand = KernelClustering(3, scale=None, random_state=0).fit(less)
+    by_hand = EvenCut(3, scale=None, random_state=0).fit(less)
     assert np.array_equal(cells.obs["evencut"].cat.codes, by_hand.labels_)
     cluster(cells, 3, denoise=False, key_added="as_is")
-    as_is = KernelClustering(3, scale=None, random_state=0).fit(values)
+    as_is = EvenCut(3, scale=None, random_state=0).fit(values)
     assert np.array_equal(cells.obs["as_is"].cat.codes, as_is.labels_)
 
 

@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 import evencut
-from evencut import KernelClustering
+from evencut import EvenCut, KernelClustering
 from evencut.cli import main, outputs
 from evencut.datasets import make_clumped_moons, make_rings
 
@@ -50,7 +50,7 @@ def moons():
 
 @pytest.fixture(scope="module")
 def expected(moons):
-    return KernelClustering(2, random_state=0).fit_predict(moons[0])
+    return EvenCut(2, random_state=0).fit_predict(moons[0])
 
 
 def csv_of(X, header=None):
@@ -158,7 +158,7 @@ def test_columns_by_name_or_number_and_arrays_by_key(run, tmp_path, moons, expec
 def test_the_number_of_clusters_can_be_found(run, moons):
     np.save("points.npy", moons[0])
     assert run("cluster", "points.npy", "-k", "auto", "-o", "labels.csv").code == 0
-    found = KernelClustering("auto", random_state=0).fit_predict(moons[0])
+    found = EvenCut("auto", random_state=0).fit_predict(moons[0])
     np.testing.assert_array_equal(read_labels("labels.csv"), found)
     done = run("cluster", "points.npy", "-k", "some", "-o", "labels.csv")
     assert done.code == 2
@@ -205,14 +205,14 @@ def test_every_kind_of_number_in_parquet_is_read(run, moons):
 
 
 def test_a_warning_is_one_line(run, monkeypatch, moons):
-    fit = KernelClustering.fit
+    fit = EvenCut.fit
 
     def warn_and_fit(self, X):
         warnings.warn("points still moved\nafter 1 sweep", ConvergenceWarning, stacklevel=2)
         return fit(self, X)
 
     np.save("points.npy", moons[0])
-    monkeypatch.setattr(KernelClustering, "fit", warn_and_fit)
+    monkeypatch.setattr(EvenCut, "fit", warn_and_fit)
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         done = run("cluster", "points.npy", "-k", 2, "-o", "labels.csv")
@@ -315,10 +315,16 @@ def bad_files(tmp_path):
         ("good.csv -k 2 --criterion ncut", "--criterion ncut is not known"),
         ("good.csv -k 2 --equalize all", "--equalize all is not known"),
         ("good.csv -k 2 --solver magic", "--solver magic is not known"),
-        ("good.csv -k 2 --bandwidth 3", "--bandwidth 3 does not fit --kernel auto"),
+        ("good.csv -k 2 --bandwidth 3", "--bandwidth is for one kernel; name it with --kernel"),
+        ("good.csv -k 2 --n-neighbors 9", "--n-neighbors is for one kernel; name it with --kernel"),
+        ("good.csv -k 2 --criterion average_cut", "--criterion is for one kernel; name it with --kernel"),
+        ("good.csv -k 2 --equalize exact", "--equalize is for one kernel; name it with --kernel"),
+        ("good.csv -k 2 --solver lloyd", "--solver is for one kernel; name it with --kernel"),
+        ("good.csv -k 2 --kernel auto", "--kernel auto is not known"),
+        ("good.csv -k 2 --kernel knn --bandwidth 3", "--bandwidth 3 does not fit --kernel knn"),
         ("good.csv -k 2 --kernel gaussian --bandwidth wide", "wide"),
         ("good.csv -k 2 --kernel gaussian --bandwidth=-1", "-1"),
-        ("good.csv -k 2 --n-neighbors 0", "--n-neighbors 0 is out of range"),
+        ("good.csv -k 2 --kernel knn --n-neighbors 0", "n_neighbors=0 must be a whole number from 1"),
         ("good.csv -k 2 --n-jobs 0", "--n-jobs 0 would do nothing"),
         ("good.csv -k 2 --seed=-1", "--seed -1 is out of range; give a whole number of 0 to 4294967295"),
         ("good.csv -k 2 --colour red", "--colour"),
@@ -375,7 +381,7 @@ def test_the_old_labels_survive_whatever_stops_the_clustering(run, monkeypatch, 
 
     np.save("points.npy", moons[0])
     Path("labels.csv").write_text("precious\n")
-    monkeypatch.setattr(KernelClustering, "fit", fail)
+    monkeypatch.setattr(EvenCut, "fit", fail)
     done = run("cluster", "points.npy", "-k", 2, "-o", "labels.csv")
     assert done.code == {KeyboardInterrupt: 130}.get(wrong, 2 if isinstance(wrong, ValueError) else 1)
     assert "Traceback" not in done.err

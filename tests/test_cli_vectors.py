@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.metrics import pairwise_distances
 
-from evencut import KernelClustering, LandmarkClustering
+from evencut import EvenCut, LandmarkClustering
 from evencut.cli import main
 
 
@@ -40,7 +40,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def expected(rows):
-    return KernelClustering(3, metric="cosine", random_state=0).fit(rows).labels_
+    return EvenCut(3, metric="cosine", random_state=0).fit(rows).labels_
 
 
 def column_of(X, fixed=True):
@@ -86,7 +86,7 @@ def test_every_form_of_vectors_gives_the_labels_of_the_estimator(run, rows, expe
 def test_the_metric_makes_a_difference(run, rows, expected):
     np.save("rows.npy", rows)
     assert cluster(run, "rows.npy").code == 0
-    plain = KernelClustering(3, random_state=0).fit(rows).labels_
+    plain = EvenCut(3, random_state=0).fit(rows).labels_
     assert np.array_equal(np.load("labels.npy"), plain)
     assert not np.array_equal(plain, expected)
 
@@ -95,7 +95,7 @@ def test_the_metric_makes_a_difference(run, rows, expected):
 def test_other_metrics_are_those_of_the_estimator(run, rows, metric):
     np.save("rows.npy", rows)
     assert cluster(run, "rows.npy", "--metric", metric).code == 0
-    same = KernelClustering(3, metric=metric, random_state=0).fit(rows).labels_
+    same = EvenCut(3, metric=metric, random_state=0).fit(rows).labels_
     assert np.array_equal(np.load("labels.npy"), same)
 
 
@@ -103,7 +103,7 @@ def test_a_table_of_distances_is_clustered(run, rows):
     table = pairwise_distances(rows.astype(float), metric="cosine")
     np.save("distances.npy", table)
     assert cluster(run, "distances.npy", "--metric", "precomputed").code == 0
-    same = KernelClustering(3, metric="precomputed", random_state=0).fit(table).labels_
+    same = EvenCut(3, metric="precomputed", random_state=0).fit(table).labels_
     assert np.array_equal(np.load("labels.npy"), same)
 
 
@@ -123,7 +123,7 @@ def test_a_model_of_vectors_labels_vectors(run, rows, expected, new):
     FORMS[new](5 * rows, new)
     done = run("predict", "model.skops", new, "-o", "again.npy")
     assert done.code == 0, done.err
-    model = KernelClustering(3, metric="cosine", random_state=0).fit(rows)
+    model = EvenCut(3, metric="cosine", random_state=0).fit(rows)
     assert np.array_equal(np.load("again.npy"), model.predict(rows))
 
 

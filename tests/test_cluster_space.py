@@ -6,20 +6,21 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from evencut import KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut
+from evencut import EvenCut, KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut
 from evencut.datasets import make_clumped_moons
 from evencut.kernels import KNN, Gaussian
 
 X, Y = make_clumped_moons(300, clump=0.5, random_state=0)
 X.setflags(write=False)
-KERNELS = ["auto", "shared_neighbors", "knn", "gaussian", "adaptive_gaussian", "local_scaling", "geodesic"]
+KERNELS = [None, "shared_neighbors", "knn", "gaussian", "adaptive_gaussian", "local_scaling", "geodesic"]
 
 
 @pytest.mark.parametrize("equalize", [None, "weights", "exact"])
 @pytest.mark.parametrize("criterion", ["normalized_cut", "average_association", "average_cut"])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_the_smallest_distance_is_the_cluster_predicted(kernel, criterion, equalize):
-    model = KernelClustering(3, kernel=kernel, criterion=criterion, equalize=equalize, random_state=0).fit(X)
+    model = EvenCut(3) if kernel is None else KernelClustering(3, kernel=kernel, criterion=criterion, equalize=equalize)
+    model.set_params(random_state=0).fit(X)
     new = X[::2] + 0.02
     distances = model.transform(new)
     assert distances.shape == (150, 3)

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import ParameterGrid
 
-from evencut import KernelClustering, KernelKMeans, NormalizedCut
+from evencut import EvenCut, KernelClustering, KernelKMeans, NormalizedCut
 from evencut.criteria import energy
 from evencut.datasets import make_clumped_moons
 from evencut.kernels import KERNELS, KNN, Gaussian, LocalScaling
@@ -19,7 +19,7 @@ from evencut.kernels import KERNELS, KNN, Gaussian, LocalScaling
 BLOBS = np.random.default_rng(0).normal(size=(120, 2)) + np.repeat([[0, 0], [5, 5], [10, 0]], 40, axis=0)
 BLOBS.setflags(write=False)
 CURED = {
-    "default": KernelClustering(2),
+    "default": EvenCut(2),
     "knn and exact": KernelKMeans(2, kernel=KNN(10), equalize="exact"),
     "local scaling and exact": KernelKMeans(2, kernel=LocalScaling(7), equalize="exact"),
     # Weights even out the density on average only: single points are left that cost less than the moons.
@@ -147,17 +147,18 @@ def test_precomputed_affinities_come_in_every_form(container, index_dtype):
 @pytest.mark.parametrize("solver", ["spectral", "lloyd"])
 def test_same_seed_same_labels_whatever_the_threads(solver):
     X, _ = make_clumped_moons(900, clump=0.5, random_state=0)
-    runs = [KernelClustering(6, solver=solver, random_state=3, n_jobs=n).fit_predict(X) for n in (1, 1, 2, None)]
+    model = KernelClustering(6, kernel="knn", solver=solver, random_state=3)
+    runs = [model.set_params(n_jobs=n).fit_predict(X) for n in (1, 1, 2, None)]
     for labels in runs[1:]:
         np.testing.assert_array_equal(labels, runs[0])
 
 
 def test_frames_and_single_precision():
-    plain = KernelClustering(3, random_state=0).fit(BLOBS)
+    plain = EvenCut(3, random_state=0).fit(BLOBS)
     new = BLOBS[::-1] + 0.1
     for library in (pd, pl):
         frame, new_frame = (library.DataFrame({"a": X[:, 0], "b": X[:, 1]}) for X in (BLOBS, new))
-        model = KernelClustering(3, random_state=0).fit(frame)
+        model = EvenCut(3, random_state=0).fit(frame)
         np.testing.assert_array_equal(model.labels_, plain.labels_)
         assert list(model.feature_names_in_) == ["a", "b"]
         np.testing.assert_array_equal(model.predict(new_frame), plain.predict(new))
@@ -182,8 +183,8 @@ def test_sample_weights_stand_for_copies_with_a_fixed_kernel(rng):
 def test_thin_names_fix_one_argument():
     for thin, criterion in ((KernelKMeans, "average_association"), (NormalizedCut, "normalized_cut")):
         assert "criterion" not in thin().get_params()
-        whole = KernelClustering(3, criterion=criterion, random_state=0).fit_predict(BLOBS)
-        np.testing.assert_array_equal(thin(3, random_state=0).fit_predict(BLOBS), whole)
+        whole = KernelClustering(3, kernel="knn", criterion=criterion, random_state=0).fit_predict(BLOBS)
+        np.testing.assert_array_equal(thin(3, kernel="knn", random_state=0).fit_predict(BLOBS), whole)
         rest = {name: value for name, value in KernelClustering().get_params().items() if name != "criterion"}
         assert thin().get_params() == rest
 
@@ -198,7 +199,7 @@ def test_kernel_parameters_take_part_in_a_search():
 def test_stopping_early_is_said(rng):
     X = rng.random((300, 2))
     with pytest.warns(ConvergenceWarning, match="max_iter=1"):
-        KernelClustering(10, max_iter=1, solver="lloyd", random_state=0).fit(X)
+        KernelClustering(10, kernel="knn", max_iter=1, solver="lloyd", random_state=0).fit(X)
 
 
 HARD = {
@@ -222,8 +223,8 @@ def test_hard_data_are_clustered(name, kernel, equalize):
 
 
 def test_one_cluster_and_as_many_as_points():
-    assert set(KernelClustering(1).fit_predict(BLOBS)) == {0}
-    assert len(set(KernelClustering(len(BLOBS)).fit_predict(BLOBS))) == len(BLOBS)
+    assert set(EvenCut(1).fit_predict(BLOBS)) == {0}
+    assert len(set(EvenCut(len(BLOBS)).fit_predict(BLOBS))) == len(BLOBS)
 
 
 ASYMMETRIC = np.eye(4)
@@ -234,10 +235,10 @@ NEGATIVE = np.eye(4) - 1
 @pytest.mark.parametrize(
     ("model", "X", "message"),
     [
-        (KernelClustering(2), [[0.0], [np.nan]], "NaN"),
-        (KernelClustering(2), [[0.0], [np.inf]], "infinity"),
-        (KernelClustering(2), [[0.0, 1.0]], "1 sample.*minimum of 2"),
-        (KernelClustering(5), [[0.0]] * 9 + [[1.0]], "n_clusters=5 is more than the 2 distinct points.*at most 2"),
+        (EvenCut(2), [[0.0], [np.nan]], "NaN"),
+        (EvenCut(2), [[0.0], [np.inf]], "infinity"),
+        (EvenCut(2), [[0.0, 1.0]], "1 sample.*minimum of 2"),
+        (EvenCut(5), [[0.0]] * 9 + [[1.0]], "n_clusters=5 is more than the 2 distinct points.*at most 2"),
         (KernelClustering(5, kernel="precomputed"), np.eye(4), "n_clusters=5 is more than the 4 points"),
         (KernelClustering(2, kernel="precomputed"), ASYMMETRIC, r"symmetric.*A\[0, 1\] = 1.*\(A \+ A.T\) / 2"),
         (KernelClustering(2, kernel="precomputed"), sparse.csr_array(ASYMMETRIC), r"symmetric.*A\[0, 1\] = 1"),
@@ -247,15 +248,16 @@ NEGATIVE = np.eye(4) - 1
         (KernelClustering(2, kernel="precomputed", equalize="weights"), NEGATIVE, "smallest is -3"),
         (KernelClustering(2, kernel="rbf"), BLOBS, "kernel='rbf' is not known.*gaussian"),
         (KernelClustering(2, kernel=3), BLOBS, "kernel=3 must be"),
-        (KernelClustering(2, criterion="ncut"), BLOBS, "criterion='ncut' is not known.*normalized_cut"),
-        (KernelClustering(2, equalize="full"), BLOBS, "equalize='full' is not known.*exact"),
-        (KernelClustering(2, solver="fast"), BLOBS, "solver='fast' is not known.*spectral"),
-        (KernelClustering(0), BLOBS, "n_clusters=0 must be"),
-        (KernelClustering(2.5), BLOBS, "n_clusters=2.5 must be"),
-        (KernelClustering(2, n_init=0), BLOBS, "n_init=0 must be"),
-        (KernelClustering(2, max_iter=-1), BLOBS, "max_iter=-1 must be"),
-        (KernelClustering(2, n_jobs=0), BLOBS, "n_jobs=0 must be"),
-        (KernelClustering(2), [["a", "b"], ["c", "d"]], "could not convert string|dtype"),
+        (KernelClustering(2, kernel="auto"), BLOBS, r"kernel='auto' is EvenCut now.*shared_neighbors"),
+        (KernelClustering(2, kernel="knn", criterion="ncut"), BLOBS, "criterion='ncut' is not known.*normalized_cut"),
+        (KernelClustering(2, kernel="knn", equalize="full"), BLOBS, "equalize='full' is not known.*exact"),
+        (KernelClustering(2, kernel="knn", solver="fast"), BLOBS, "solver='fast' is not known.*spectral"),
+        (EvenCut(0), BLOBS, "n_clusters=0 must be"),
+        (EvenCut(2.5), BLOBS, "n_clusters=2.5 must be"),
+        (KernelClustering(2, kernel="knn", n_init=0), BLOBS, "n_init=0 must be"),
+        (KernelClustering(2, kernel="knn", max_iter=-1), BLOBS, "max_iter=-1 must be"),
+        (EvenCut(2, n_jobs=0), BLOBS, "n_jobs=0 must be"),
+        (EvenCut(2), [["a", "b"], ["c", "d"]], "could not convert string|dtype"),
     ],
 )
 def test_bad_input_is_named_and_changes_nothing(model, X, message):
@@ -268,7 +270,7 @@ def test_bad_input_is_named_and_changes_nothing(model, X, message):
 
 
 def test_bad_input_after_a_fit_loses_nothing():
-    model = KernelClustering(3, random_state=0).fit(BLOBS)
+    model = EvenCut(3, random_state=0).fit(BLOBS)
     labels, known = model.labels_.copy(), set(vars(model))
     with pytest.raises(ValueError, match="NaN"):
         model.fit(np.full((50, 5), np.nan))
@@ -280,7 +282,7 @@ def test_bad_input_after_a_fit_loses_nothing():
 @pytest.mark.parametrize("weight", [np.ones(3), -np.ones(120), np.full(120, np.nan), np.zeros(120)])
 def test_wrong_sample_weights_are_refused(weight):
     with pytest.raises(ValueError, match=r"[Ww]eight|distinct points"):
-        KernelClustering(2).fit(BLOBS, sample_weight=weight)
+        EvenCut(2).fit(BLOBS, sample_weight=weight)
 
 
 def test_average_association_takes_negative_affinities():

@@ -59,6 +59,25 @@ def test_a_kernel(run_example):
     np.testing.assert_array_equal(model.predict(POINTS[::-1] + 0.01), model.labels_[::-1])
 
 
+def test_a_new_kernel_appears_in_the_command_and_on_the_page(run_example, tmp_path):
+    from evencut.cli import main
+    from evencut.studio.methods import Method, estimator, known_kernels
+
+    made = run_example("A kernel")
+    np.save(tmp_path / "points.npy", POINTS)
+    words = ["cluster", str(tmp_path / "points.npy"), "-k", "2", "--kernel", "cauchy", "--parameter", "scale=3"]
+    with pytest.raises(SystemExit) as left:
+        main([*words, "-o", str(tmp_path / "labels.npy")])
+    assert not left.value.code
+    expected = KernelClustering(2, kernel=made.Cauchy(3.0), random_state=0).fit_predict(POINTS)
+    np.testing.assert_array_equal(np.load(tmp_path / "labels.npy").ravel(), expected)
+    assert known_kernels()["cauchy"].title == "Cauchy"
+    method = Method(tool="kernel", kernel="cauchy", parameters={"scale": 3.0}, n_clusters=2)
+    np.testing.assert_array_equal(estimator(method).fit_predict(POINTS), expected)
+    with pytest.raises(ValueError, match="has no parameter 'bandwidth'"):
+        Method(tool="kernel", kernel="cauchy", parameters={"bandwidth": 3.0})
+
+
 @pytest.mark.parametrize("equalize", [None, "weights", "exact"])
 def test_a_criterion(run_example, rng, equalize):
     run_example("A criterion")

@@ -31,7 +31,8 @@ def test_every_combination_was_measured(result):
 
 
 def test_the_page_is_that_of_the_kept_scores(result):
-    assert cures.PAGE.read_text(encoding="utf-8") == cures.page(result)
+    page = (cures.HERE / "CURES.md").read_text(encoding="utf-8")
+    assert page.startswith(cures.page(result).strip())
 
 
 @pytest.mark.parametrize(

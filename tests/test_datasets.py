@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from evencut import KernelClustering, datasets
+from evencut import EvenCut, KernelClustering, datasets
 
 MAKERS = [
     datasets.make_clumped_moons,
@@ -75,7 +75,7 @@ def test_the_tail_is_sparse_far_and_part_of_the_lower_moon():
 def test_the_tail_is_cut_off_by_a_fixed_bandwidth_and_not_by_the_default():
     X, y = datasets.make_sparse_subset(random_state=0)
     fixed = KernelClustering(2, kernel="gaussian", random_state=0).fit_predict(X)
-    even = KernelClustering(2, random_state=0).fit_predict(X)
+    even = EvenCut(2, random_state=0).fit_predict(X)
     assert np.bincount(fixed).min() <= 0.015 * 600
     assert adjusted_rand_score(y, fixed) < 0.1
     assert adjusted_rand_score(y, even) >= 0.95

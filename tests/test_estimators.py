@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from evencut import KernelClustering, KernelKMeans, NormalizedCut, ProbabilisticKMeans
+from evencut import EvenCut, KernelClustering, KernelKMeans, NormalizedCut, ProbabilisticKMeans
 from evencut.kernels import Gaussian
 
 # The suite warns of its own accord, so the rule that warnings are errors rests here.
@@ -12,11 +12,12 @@ pytestmark = pytest.mark.filterwarnings("default")
 
 # Two clusters, since the suite's smallest data set has only four distinct points.
 ESTIMATORS = [
-    KernelClustering(2),
-    KernelKMeans(2),
-    NormalizedCut(2),
-    KernelClustering(2, equalize="exact"),
-    KernelClustering(2, equalize="weights", solver="lloyd"),
+    EvenCut(2),
+    EvenCut(),
+    KernelKMeans(2, kernel="knn"),
+    NormalizedCut(2, kernel="shared_neighbors"),
+    KernelClustering(2, kernel="knn", equalize="exact"),
+    KernelClustering(2, kernel="knn", equalize="weights", solver="lloyd"),
     KernelClustering(2, kernel=Gaussian(1.0), criterion="average_cut"),
     ProbabilisticKMeans(2),
     ProbabilisticKMeans(2, model="histogram"),

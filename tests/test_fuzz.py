@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from evencut import KernelClustering, LandmarkClustering, diagnose
+from evencut import EvenCut, KernelClustering, LandmarkClustering, diagnose
 from evencut.segmentation import segment
 
 MODELS = (
-    KernelClustering(2),
-    KernelClustering("auto"),
+    EvenCut(2),
+    EvenCut("auto"),
     KernelClustering(3, kernel="knn", equalize="exact"),
     KernelClustering(2, kernel="gaussian", criterion="average_association"),
     KernelClustering(2, kernel="local_scaling", scale="standard"),
@@ -105,7 +105,7 @@ def test_any_clustering_is_diagnosed_or_refused(X, seed):
 def test_any_sparse_matrix_is_clustered_or_refused(X, emptied, metric):
     rows = sparse.csr_array(np.where(np.random.default_rng(0).random(X.shape) < emptied, 0.0, X))
     before = rows.copy()
-    check_fit(KernelClustering(2, metric=metric), rows, len(X))
+    check_fit(EvenCut(2, metric=metric), rows, len(X))
     assert (rows != before).nnz == 0 or not np.isfinite(before.data).all()
 
 
@@ -144,7 +144,6 @@ def test_any_frame_is_clustered_or_refused(X, extra, in_polars, model):
 @bounded
 def test_any_image_and_box_are_cut_or_refused(shape, dtype, box, seed):
     pytest.importorskip("skimage", reason="photos need scikit-image")
-    pytest.importorskip("ortools", reason="photos need OR-Tools")
     rng = np.random.default_rng(seed)
     image = rng.random((*shape, 3)) if np.dtype(dtype).kind == "f" else rng.integers(0, 256, (*shape, 3))
     image = image.astype(dtype)

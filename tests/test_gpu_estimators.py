@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: make test-g
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from evencut import KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut, diagnose
+from evencut import EvenCut, KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut, diagnose
 from evencut.affinity import (
     equalizing_scale,
     knn_density,
@@ -52,8 +52,8 @@ def blobs():
 
 
 MODELS = {
-    "default": KernelClustering(4, random_state=0),
-    "default, weights": KernelClustering(4, equalize="weights", random_state=0),
+    "default": EvenCut(4, random_state=0),
+    "adaptive, weights": NormalizedCut(4, kernel="adaptive_gaussian", equalize="weights", random_state=0),
     "gaussian": KernelKMeans(4, kernel=Gaussian("median"), random_state=0),
     "gaussian, exact": KernelClustering(4, kernel="gaussian", equalize="exact", random_state=0),
     "adaptive": KernelKMeans(4, kernel="adaptive_gaussian", random_state=0),
@@ -103,7 +103,7 @@ def test_arrays_are_predicted_as_arrays_and_models_are_pickled(blobs, name):
 
 def test_the_number_of_clusters_is_found_on_a_sample(blobs):
     X, _ = blobs
-    for model in (KernelClustering("auto", random_state=0), NormalizedCut("auto", kernel="knn", random_state=0)):
+    for model in (EvenCut("auto", random_state=0), NormalizedCut("auto", kernel="knn", random_state=0)):
         assert model.fit(X).n_clusters_ == 4
 
 
@@ -141,7 +141,7 @@ def test_near_copies_are_one_point(blobs):
 def test_tables_of_units_are_scaled(blobs):
     X, truth = blobs
     units = X * torch.tensor([1.0, 1e4, 1e-3, 10.0], device=DEVICE)
-    model = KernelClustering(4, random_state=0).fit(units)
+    model = EvenCut(4, random_state=0).fit(units)
     assert torch.allclose(model.feature_scale_.float(), units.std(dim=0, correction=0), rtol=1e-4)
     assert adjusted_rand_score(truth, model.labels_.cpu()) > 0.9
 
@@ -160,7 +160,7 @@ def test_known_labels_are_kept(blobs):
     X, truth = blobs
     known = torch.full((N_ROWS,), -1, device=DEVICE)
     known[:40] = torch.tensor(truth[:40], device=DEVICE)
-    for model in (KernelClustering(4, random_state=0), KernelClustering(4, kernel="knn", random_state=0)):
+    for model in (EvenCut(4, random_state=0), KernelClustering(4, kernel="knn", random_state=0)):
         assert (model.fit(X, known).labels_[:40] == known[:40]).all()
 
 
@@ -243,7 +243,7 @@ def test_all_pairs_copy_no_more_than_labels_and_a_sample_of_distances(blobs, nam
 def test_graphs_labels_and_centres_are_all_that_is_copied(blobs):
     wide = torch.randn(N_ROWS, 500, generator=torch.Generator().manual_seed(0)).to(DEVICE) + blobs[0][:, :1]
     with count_copies() as crossed:
-        KernelClustering(4, random_state=0).fit(wide)
+        EvenCut(4, random_state=0).fit(wide)
     assert max(crossed) <= 4 * 300 * 500
     with count_copies() as crossed:
         model = MODELS["knn"].fit(wide)

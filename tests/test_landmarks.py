@@ -16,7 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import evencut
-from evencut import KernelClustering, LandmarkClustering, diagnose
+from evencut import EvenCut, KernelClustering, LandmarkClustering, diagnose
 from evencut.cli import main
 from evencut.cli.label_folder import LabelFolder
 from evencut.criteria import energy
@@ -308,16 +308,16 @@ def test_new_data_must_have_the_fitted_columns(moons, fitted):
 
 def test_in_memory_estimators_name_the_right_tool(moons, monkeypatch):
     with pytest.raises(TypeError, match="LandmarkClustering"):
-        KernelClustering(2).fit(da.from_array(moons[0]))
+        EvenCut(2).fit(da.from_array(moons[0]))
 
     def full(*_, **__):
         raise MemoryError("8 EiB")
 
     monkeypatch.setattr(evencut.kernels.KNN, "affinity_and_extension", full)
-    monkeypatch.setattr("evencut.estimators.kernel_clustering.select", full)
-    for kernel in ("knn", "auto"):
+    monkeypatch.setattr("evencut.estimators.even_cut.select", full)
+    for model in (KernelClustering(2, kernel="knn"), EvenCut(2)):
         with pytest.raises(MemoryError, match=r"4000 points does not fit.*8 EiB.*LandmarkClustering"):
-            KernelClustering(2, kernel=kernel).fit(moons[0])
+            model.fit(moons[0])
 
 
 def test_a_sample_is_the_same_from_any_input(moons, fitted):

@@ -116,7 +116,9 @@ def test_the_page_of_sizes_is_made_in_one_call(benchmarks, tmp_path, monkeypatch
     sizes = benchmarks("sizes")
     monkeypatch.setattr(sizes, "SIZES", (1500, 2000, 2500))
     monkeypatch.setattr(sizes, "MILLION", 1500)
-    sizes.main(["--draws", "1", "--million", "2", "--out", str(tmp_path / "page.md")])
-    page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    records = benchmarks("records")
+    monkeypatch.setattr(records, "HERE", tmp_path)
+    sizes.main(["--draws", "1", "--million", "2"])
+    page = (tmp_path / "SIZES.md").read_text(encoding="utf-8")
     assert page.count("| 35 worms |") == page.count("| 100 blobs |") == 3
-    assert "| evencut KernelClustering, default kernel | 2 |" in page
+    assert "| evencut EvenCut | 2 |" in page

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evencut import KernelClustering, LandmarkClustering, diagnose
+from evencut import EvenCut, KernelClustering, LandmarkClustering, diagnose
 from evencut.affinity import exact_scale
 from evencut.kernels import KNN, Gaussian, LocalScaling
 
@@ -20,7 +20,7 @@ def blobs():
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-200, 1e-100, 1e100, 1e150, 1e200, 1e300])
-@pytest.mark.parametrize("model", [KernelClustering(2), KernelClustering(2, kernel="knn"), LandmarkClustering(2)])
+@pytest.mark.parametrize("model", [EvenCut(2), KernelClustering(2, kernel="knn"), LandmarkClustering(2)])
 def test_the_unit_does_not_matter_however_large_or_small(blobs, unit, model):
     labels = model.set_params(random_state=0).fit(blobs * unit).labels_
     np.testing.assert_array_equal(labels, np.repeat([0, 1], 50) if labels[0] == 0 else np.repeat([1, 0], 50))
@@ -29,7 +29,7 @@ def test_the_unit_does_not_matter_however_large_or_small(blobs, unit, model):
 @pytest.mark.parametrize("value", [1e200, -1e250, 1e308])
 def test_a_single_immense_value_is_refused_by_place(blobs, value):
     blobs[3, 1] = value
-    for model in (KernelClustering(2), KernelClustering(2, kernel="knn"), KernelClustering(2, kernel="gaussian")):
+    for model in (EvenCut(2), KernelClustering(2, kernel="knn"), KernelClustering(2, kernel="gaussian")):
         with pytest.raises(ValueError, match=r"row 3, column 1 is .*beside so large a value"):
             model.fit(blobs)
 
@@ -38,7 +38,7 @@ def test_names_of_columns_are_told(blobs):
     pandas = pytest.importorskip("pandas")
     blobs[3, 1] = 1e200
     with pytest.raises(ValueError, match="row 3, column 'weight'"):
-        KernelClustering(2).fit(pandas.DataFrame(blobs, columns=["height", "weight"]))
+        EvenCut(2).fit(pandas.DataFrame(blobs, columns=["height", "weight"]))
 
 
 def test_lengths_that_mean_something_are_not_rescaled(blobs):
@@ -47,7 +47,7 @@ def test_lengths_that_mean_something_are_not_rescaled(blobs):
 
 
 def test_new_points_may_be_anywhere(blobs):
-    model = KernelClustering(2, random_state=0).fit(blobs)
+    model = EvenCut(2, random_state=0).fit(blobs)
     with np.errstate(over="ignore"):
         far = model.predict(np.array([[1e200, 1e200], [-1e308, -1e308], [8.0, 8.0], [0.0, 0.0]]))
     assert far[0] == far[2] and far[1] == far[3]
@@ -80,7 +80,7 @@ def test_an_exact_scale_is_a_power_of_two(exponent, seed):
 )
 def test_wrong_parameters_are_named(blobs, parameters, message):
     with pytest.raises(ValueError, match=message):
-        KernelClustering(2, **parameters).fit(blobs)
+        (KernelClustering if "kernel" in parameters else EvenCut)(2, **parameters).fit(blobs)
 
 
 def test_a_kernel_of_all_pairs_of_very_many_points_is_refused():

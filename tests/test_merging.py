@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from evencut.criteria import average_association, average_cut, normalized_cut
-from evencut.solvers.merging import merge_clusters, merge_levels
+from evencut.solvers.merging import merge_levels
 
 
 def random_affinity(n=30):
@@ -44,16 +44,17 @@ def test_levels_are_nested():
 
 
 def test_merging_stops_at_the_number_asked_for():
-    labels = merge_clusters(normalized_cut(random_affinity()), np.arange(30), 7)
+    *_, last = merge_levels(normalized_cut(random_affinity()), np.arange(30), 7)
+    labels = last.labels()
     assert sorted(np.unique(labels)) == list(range(7))
 
 
 def test_blocks_are_put_together_again():
     blocks = np.kron(np.eye(3), np.ones((10, 10))) + 1e-3
-    labels = merge_clusters(normalized_cut(blocks), np.arange(30), 3)
-    assert (labels == np.repeat([0, 1, 2], 10)).all()
+    *_, last = merge_levels(normalized_cut(blocks), np.arange(30), 3)
+    assert (last.labels() == np.repeat([0, 1, 2], 10)).all()
 
 
 def test_too_few_parts_are_named():
     with pytest.raises(ValueError, match="n_clusters=5 is more than the 3 parts"):
-        merge_clusters(normalized_cut(random_affinity()), np.arange(30) % 3, 5)
+        next(merge_levels(normalized_cut(random_affinity()), np.arange(30) % 3, 5))

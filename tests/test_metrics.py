@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from sklearn.preprocessing import normalize
 
-from evencut import DominantSets, KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut, diagnose
+from evencut import DominantSets, EvenCut, KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut, diagnose
 from evencut.affinity import check_distances, coordinates, points_in, prepare
 from evencut.kernels import KERNELS, AdaptiveGaussian, Gaussian, Geodesic
 
@@ -21,8 +21,8 @@ def directions(n_samples=240, n_features=20, n_clusters=3, seed=0, dtype=np.floa
 
 
 ESTIMATORS = [
-    KernelClustering(3, random_state=0),
-    KernelClustering("auto", random_state=0),
+    EvenCut(3, random_state=0),
+    EvenCut("auto", random_state=0),
     KernelClustering(3, kernel="knn", equalize="exact", random_state=0),
     KernelKMeans(3, kernel="local_scaling", random_state=0),
     NormalizedCut(3, kernel=Gaussian("median"), random_state=0),
@@ -54,23 +54,23 @@ def test_cosine_is_euclidean_on_unit_rows_exactly(estimator, dtype):
 def test_the_diagnosis_takes_the_metric():
     X, y = directions()
     assert str(diagnose(X, y, metric="cosine")) == str(diagnose(normalize(X), y))
-    model = KernelClustering(3, metric="cosine", random_state=0).fit(X)
+    model = EvenCut(3, metric="cosine", random_state=0).fit(X)
     assert model.diagnose().verdict == model.diagnose(X).verdict == "ok"
     table = pairwise_distances(normalize(X))
     assert diagnose(table, y, metric="precomputed").verdict == "ok"
     assert diagnose(sparse.csr_array(X), y, metric="cosine").verdict == "ok"
 
 
-@pytest.mark.parametrize("kernel", ["auto", "shared_neighbors", "knn", "local_scaling", Gaussian(2.0)])
+@pytest.mark.parametrize("kernel", [None, "shared_neighbors", "knn", "local_scaling", Gaussian(2.0)])
 def test_distances_stand_for_their_points(kernel):
     X, _ = directions()
     new = directions(60, seed=1)[0]
-    options = {"kernel": kernel, "random_state": 0, "scale": None}
-    points = KernelClustering(3, **options).fit(X)
-    distances = KernelClustering(3, metric="precomputed", **options).fit(pairwise_distances(X))
+    model = EvenCut(3) if kernel is None else KernelClustering(3, kernel=kernel)
+    model.set_params(random_state=0, scale=None)
+    points = clone(model).fit(X)
+    distances = clone(model).set_params(metric="precomputed").fit(pairwise_distances(X))
     assert adjusted_rand_score(points.labels_, distances.labels_) == 1.0
-    # The default chooses its scale without a mixture where there are no coordinates.
-    assert kernel == "auto" or distances.energy_ == pytest.approx(points.energy_, rel=1e-6)
+    assert kernel is None or distances.energy_ == pytest.approx(points.energy_, rel=1e-6)
     matched = dict(zip(distances.labels_.tolist(), points.labels_.tolist()))
     predicted = [matched[label] for label in distances.predict(pairwise_distances(new, X)).tolist()]
     assert np.mean(predicted == points.predict(new)) > 0.98
@@ -81,8 +81,8 @@ def test_rows_of_weight_zero_are_left_out_of_distances():
     weights = np.ones(len(X))
     weights[:40] = 0
     table = pairwise_distances(X)
-    fitted = KernelClustering(3, metric="precomputed", random_state=0).fit(table, sample_weight=weights)
-    rest = KernelClustering(3, metric="precomputed", random_state=0).fit(table[40:, 40:])
+    fitted = EvenCut(3, metric="precomputed", random_state=0).fit(table, sample_weight=weights)
+    rest = EvenCut(3, metric="precomputed", random_state=0).fit(table[40:, 40:])
     assert adjusted_rand_score(fitted.labels_[40:], rest.labels_) == 1.0
     assert np.array_equal(fitted.predict(table), fitted.labels_)
 
@@ -91,10 +91,10 @@ def test_rows_of_weight_zero_are_left_out_of_distances():
 def test_other_metrics_cluster_and_predict(metric):
     X, y = directions()
     X /= np.linalg.norm(X, axis=1, keepdims=True)
-    model = KernelClustering(3, metric=metric, random_state=0).fit(X)
+    model = EvenCut(3, metric=metric, random_state=0).fit(X)
     assert adjusted_rand_score(y, model.labels_) > 0.9
     assert np.mean(model.predict(X) == model.labels_) > 0.98
-    given = KernelClustering(3, metric="precomputed", random_state=0).fit(pairwise_distances(X, metric=metric))
+    given = EvenCut(3, metric="precomputed", random_state=0).fit(pairwise_distances(X, metric=metric))
     assert adjusted_rand_score(given.labels_, model.labels_) > 0.98
 
 
@@ -112,8 +112,8 @@ def documents(n_samples=300, n_terms=2000, n_topics=3, seed=0, dtype=np.float64)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sparse_rows_are_clustered_as_dense_ones(metric, dtype):
     X, topic = documents(dtype=dtype)
-    thin = KernelClustering(3, metric=metric, scale=None, random_state=0).fit(X)
-    full = KernelClustering(3, metric=metric, scale=None, random_state=0).fit(X.toarray())
+    thin = EvenCut(3, metric=metric, scale=None, random_state=0).fit(X)
+    full = EvenCut(3, metric=metric, scale=None, random_state=0).fit(X.toarray())
     assert adjusted_rand_score(thin.labels_, full.labels_) > 0.98
     assert thin.affinity_.dtype == dtype
     assert np.mean(thin.predict(X) == thin.labels_) > 0.99
@@ -124,11 +124,11 @@ def test_sparse_rows_are_clustered_as_dense_ones(metric, dtype):
 def test_sparse_copies_are_one_point():
     X, _ = documents()
     twice = sparse.vstack([X, X[:50]]).tocsr()
-    model = KernelClustering(3, metric="cosine", random_state=0).fit(twice)
+    model = EvenCut(3, metric="cosine", random_state=0).fit(twice)
     assert len(model.weights_) == 300
     assert np.array_equal(model.labels_[:50], model.labels_[300:])
     weights = np.r_[np.full(50, 2.0), np.ones(250)]
-    weighted = KernelClustering(3, metric="cosine", random_state=0).fit(X, sample_weight=weights)
+    weighted = EvenCut(3, metric="cosine", random_state=0).fit(X, sample_weight=weights)
     assert np.array_equal(model.labels_[:300], weighted.labels_)
 
 
@@ -140,10 +140,11 @@ def test_single_precision_stays():
     assert prepare(pairwise_distances(X).astype(np.float32), metric="precomputed").points.dtype == np.float32
 
 
-@pytest.mark.parametrize("kernel", ["auto", "knn", "shared_neighbors", "local_scaling", Gaussian(1.0)], ids=str)
+@pytest.mark.parametrize("kernel", [None, "knn", "shared_neighbors", "local_scaling", Gaussian(1.0)], ids=str)
 def test_fits_of_single_precision_stay_single(kernel):
     X, _ = directions(dtype=np.float32)
-    model = KernelClustering(3, kernel=kernel, metric="cosine", random_state=0).fit(X)
+    model = EvenCut(3) if kernel is None else KernelClustering(3, kernel=kernel)
+    model.set_params(metric="cosine", random_state=0).fit(X)
     assert model.affinity_.dtype == np.float32
     assert model._prepared.points.dtype == np.float32
 
@@ -185,7 +186,7 @@ def with_zero_row(X):
 def test_wrong_data_are_named(data, options, message):
     X, _ = directions()
     with pytest.raises((ValueError, TypeError), match=message):
-        KernelClustering(3, random_state=0, **options).fit(data(X))
+        (KernelClustering if "kernel" in options else EvenCut)(3, random_state=0, **options).fit(data(X))
 
 
 def with_value(value, row=3, column=4):
@@ -244,11 +245,11 @@ def test_every_estimator_and_the_diagnosis_name_what_is_wrong(what):
 
 def test_new_rows_are_checked_too():
     X, _ = directions()
-    model = KernelClustering(3, metric="cosine", random_state=0).fit(X)
+    model = EvenCut(3, metric="cosine", random_state=0).fit(X)
     with pytest.raises(ValueError, match="row 5 is zero throughout"):
         model.predict(with_zero_row(X))
     table = pairwise_distances(X)
-    given = KernelClustering(3, metric="precomputed", random_state=0).fit(table)
+    given = EvenCut(3, metric="precomputed", random_state=0).fit(table)
     with pytest.raises(ValueError, match="is negative, but distances are not"):
         given.predict(-table[:5])
     with pytest.raises(ValueError, match="features"):
@@ -258,8 +259,8 @@ def test_new_rows_are_checked_too():
 def test_integers_are_numbers_in_sparse_rows_too():
     X, _ = documents()
     counts = sparse.csr_array((np.ceil(X.data).astype(int), X.indices, X.indptr), shape=X.shape)
-    same = KernelClustering(3, metric="cosine", random_state=0).fit(counts.astype(float)).labels_
-    assert np.array_equal(KernelClustering(3, metric="cosine", random_state=0).fit(counts).labels_, same)
+    same = EvenCut(3, metric="cosine", random_state=0).fit(counts.astype(float)).labels_
+    assert np.array_equal(EvenCut(3, metric="cosine", random_state=0).fit(counts).labels_, same)
 
 
 def test_kernels_say_what_they_need():
@@ -289,7 +290,7 @@ def test_sparse_rows_are_never_made_dense():
     rows = np.repeat(np.arange(2000), 30)
     X = sparse.csr_array((rng.uniform(0.5, 2, rows.size), (rows, terms.ravel())), shape=(2000, 200_000))
     tracemalloc.start()
-    model = KernelClustering(4, metric="cosine", random_state=0).fit(X)
+    model = EvenCut(4, metric="cosine", random_state=0).fit(X)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert adjusted_rand_score(topic, model.labels_) > 0.95

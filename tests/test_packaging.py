@@ -12,12 +12,13 @@ import pytest
 import evencut
 
 ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.long
 
 USE_IT = """
 import sys, evencut
 from evencut.datasets import make_clumped_moons
 X, y = make_clumped_moons(200, random_state=0)
-labels = evencut.KernelClustering(2, random_state=0).fit_predict(X)
+labels = evencut.EvenCut(2, random_state=0).fit_predict(X)
 assert ((labels == y).all() or (labels == 1 - y).all()), labels
 assert not {"matplotlib", "typer"} & set(sys.modules)
 print(evencut.__version__, evencut.__file__)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
 
-from evencut import KernelClustering
+from evencut import EvenCut, NormalizedCut
 from evencut.datasets import make_clumped_moons, make_rings
 from evencut.plotting import PALETTE, BorderDisplay, ClusterDisplay, DensityDisplay, EnergyDisplay, make_figure
 
@@ -111,7 +111,7 @@ def test_density_lies_under_the_points_and_is_highest_in_the_clump(ax):
 
 def test_borders_are_those_of_predict(ax):
     X, _ = make_rings(200, random_state=0)
-    model = KernelClustering(2, random_state=0).fit(X)
+    model = EvenCut(2, random_state=0).fit(X)
     display = BorderDisplay.from_estimator(model, X, ax=ax, resolution=30, legend=False)
     left, right, bottom, top = display.regions_.get_extent()
     shown = display.regions_.get_array()
@@ -124,7 +124,7 @@ def test_borders_are_those_of_predict(ax):
 
 def test_energies_of_the_solver_are_drawn_as_they_are(ax):
     X, _ = make_rings(200, random_state=0)
-    model = KernelClustering(2, random_state=0)
+    model = NormalizedCut(2, kernel="knn", random_state=0)
     with pytest.raises(ValueError, match="not fitted"):
         EnergyDisplay.from_estimator(model, ax=ax)
     display = EnergyDisplay.from_estimator(model.fit(X), ax=ax, color="black")

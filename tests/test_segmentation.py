@@ -435,7 +435,6 @@ IMAGE, TRUTH, BOX = disc_image()
     ({"features": np.zeros((3, 3))}, "features have shape"),
     ({"features": np.full((48, 48), np.nan)}, "NaN"),
     ({"start": "middle"}, "start='middle'"),
-    ({"maxflow": "dinic"}, "maxflow='dinic'"),
     ({"max_iter": 0}, "max_iter=0"),
     ({"kernel": SampledKNN(share=2.0)}, "share=2.0"),
     ({"kernel": SampledKNN(keep=0)}, "keep=0"),

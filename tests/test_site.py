@@ -5,10 +5,8 @@ Chromium.
 """
 
 import ast
-import fcntl
 import html
 import inspect
-import os
 import re
 import runpy
 import subprocess
@@ -27,6 +25,8 @@ DOCS = ROOT / "docs"
 PACKAGE = Path(evencut.__file__).parent
 # What a page shows beside its sidebar without scrolling.
 WIDEST_CODE = 92
+# One process builds the site for all its tests.
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("site")]
 
 
 @pytest.fixture(scope="module")
@@ -34,18 +34,10 @@ def site(tmp_path_factory):
     """The built site."""
     for name in ("sphinx", "sphinx-mathjax-offline", "sphinx_gallery", "numpydoc", "myst_parser", "furo"):
         pytest.importorskip(name, reason="building the documentation needs the extra docs: make test installs it")
-    shared = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        shared = shared.parent
-    out = shared / "site"
+    out = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", str(out / "trees"), str(DOCS)]
-    # One process builds it, the others wait: two at once would write the same pictures of the gallery.
-    with (shared / "site.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (out / "built").exists():
-            built = subprocess.run([*command, str(out / "html")], capture_output=True, text=True, cwd=ROOT)
-            assert built.returncode == 0, built.stdout[-3000:] + built.stderr[-6000:]
-            (out / "built").touch()
+    built = subprocess.run([*command, str(out / "html")], capture_output=True, text=True, cwd=ROOT)
+    assert built.returncode == 0, built.stdout[-3000:] + built.stderr[-6000:]
     return out / "html"
 
 

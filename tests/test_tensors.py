@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import evencut
-from evencut import KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut, diagnose
+from evencut import EvenCut, KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut, diagnose
 from evencut.affinity import equalizing_scale, knn_density, knn_radius, parzen_density
 from evencut.datasets import make_clumped_moons
 from evencut.tensors import count_copies, is_tensor, to_array
@@ -84,7 +84,7 @@ def test_a_tensor_is_known_by_its_class_and_module():
 
 
 @pytest.mark.parametrize("model", [
-    KernelClustering(2, random_state=0),
+    EvenCut(2, random_state=0),
     KernelKMeans(2, kernel="gaussian", random_state=0),
     NormalizedCut(2, kernel="knn", random_state=0),
     LandmarkClustering(2, n_landmarks=60, random_state=0),

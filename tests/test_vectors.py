@@ -8,7 +8,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from evencut import KernelClustering, LandmarkClustering, diagnose
+from evencut import EvenCut, LandmarkClustering, diagnose
 from evencut.io import TableError, as_rows, read_table
 from evencut.landmarks import open_files
 
@@ -53,8 +53,8 @@ def test_every_kind_of_column_is_one_array(kind, vectors):
 
 def test_estimators_and_the_diagnosis_take_tables(vectors):
     table = pa.table({"vector": arrow(vectors)})
-    labels = KernelClustering(3, random_state=0).fit(vectors).labels_
-    model = KernelClustering(3, random_state=0).fit(table)
+    labels = EvenCut(3, random_state=0).fit(vectors).labels_
+    model = EvenCut(3, random_state=0).fit(table)
     assert np.array_equal(model.labels_, labels)
     assert np.array_equal(model.predict(table), model.predict(vectors))
     landmarks = LandmarkClustering(3, n_landmarks=30, random_state=0)
@@ -167,8 +167,8 @@ def test_hugging_face_datasets_are_tables(vectors, monkeypatch):
     monkeypatch.setattr(Dataset, "__module__", "datasets.arrow_dataset")
     given = Dataset(pa.table({"embedding": arrow(vectors, fixed=False)}))
     np.testing.assert_array_equal(as_rows(given), vectors)
-    labels = KernelClustering(3, metric="cosine", random_state=0).fit(vectors).labels_
-    assert np.array_equal(KernelClustering(3, metric="cosine", random_state=0).fit(given).labels_, labels)
+    labels = EvenCut(3, metric="cosine", random_state=0).fit(vectors).labels_
+    assert np.array_equal(EvenCut(3, metric="cosine", random_state=0).fit(given).labels_, labels)
 
 
 def test_real_datasets_are_taken(vectors, tmp_path):

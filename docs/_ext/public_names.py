@@ -15,11 +15,12 @@ from sphinx.pycode import ModuleAnalyzer
 TASKS = (
     (
         "Cluster points",
-        "Estimators in the manner of scikit-learn; `KernelClustering` is the one to begin with.",
+        "Estimators in the manner of scikit-learn; `EvenCut` is the one to begin with.",
         (
             (
                 "evencut",
                 (
+                    "EvenCut",
                     "KernelClustering",
                     "KernelKMeans",
                     "NormalizedCut",

@@ -24,7 +24,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
-from evencut import KernelClustering, KernelKMeans
+from evencut import EvenCut, KernelKMeans
 from evencut.affinity import scott_bandwidth
 from evencut.datasets import make_clumped_moons, make_rings, make_sparse_subset
 from evencut.plotting import ClusterDisplay
@@ -55,7 +55,7 @@ def tools(X, k):
             k, affinity="nearest_neighbors", random_state=0
         ),
         "kernel k-means\n(evencut)": KernelKMeans(k, kernel="gaussian", random_state=0),
-        "evencut,\ndefault": KernelClustering(k, random_state=0),
+        "evencut,\ndefault": EvenCut(k, random_state=0),
     }
 
 

@@ -11,11 +11,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_blobs
 
-from evencut import KernelClustering
+from evencut import EvenCut
 from evencut.plotting import ClusterDisplay, plot_selection
 
 X, _ = make_blobs([300, 150, 80, 40, 20], cluster_std=0.7, random_state=4)
-model = KernelClustering("auto", random_state=0).fit(X)
+model = EvenCut("auto", random_state=0).fit(X)
 print(f"{model.n_clusters_} clusters of {np.bincount(model.labels_)} points")
 
 figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.8), layout="constrained")

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_blobs
 
-from evencut import KernelClustering
+from evencut import EvenCut
 from evencut.plotting import PALETTE, ClusterDisplay
 
 corners = np.array([[0, 0], [3, 0], [0, 3], [3, 3]])
@@ -23,7 +23,7 @@ rows[nearest], columns[nearest] = [0, 0, 1, 1], [0, 1, 0, 1]
 figure, axes = plt.subplots(1, 3, figsize=(8.4, 3.0), layout="constrained")
 asked = {"no labels": None, "rows": rows, "columns": columns}
 for ax, (title, y) in zip(axes, asked.items()):
-    model = KernelClustering(2, random_state=0).fit(X, y)
+    model = EvenCut(2, random_state=0).fit(X, y)
     ClusterDisplay.from_estimator(model, X, ax=ax, title=title, legend=False, s=8)
     ax.set(aspect="equal", xticks=[], yticks=[])
     if y is not None:

@@ -12,10 +12,10 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
 
-from evencut import KernelClustering
+from evencut import EvenCut
 
 X, y = load_digits(return_X_y=True)
-model = KernelClustering(10, metric="cosine", random_state=0).fit(X)
+model = EvenCut(10, metric="cosine", random_state=0).fit(X)
 
 figure, axes = plt.subplots(2, 5, figsize=(7.6, 3.9), layout="constrained")
 for k, ax in enumerate(axes.flat):

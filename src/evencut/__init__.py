@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .diagnosis import bandwidth_sweep, diagnose
     from .estimators import (
         DominantSets,
+        EvenCut,
         KernelClustering,
         KernelKMeans,
         LandmarkClustering,
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __version__ = "0.3.0.dev0"
 __all__ = [
     "DominantSets",
+    "EvenCut",
     "KernelClustering",
     "KernelKMeans",
     "LandmarkClustering",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from . import KernelClustering
+from . import EvenCut, KernelClustering
 from . import diagnose as _diagnose
 from .diagnosis import BiasReport
 
@@ -46,13 +46,13 @@ def cluster(
     ----------
     adata : AnnData
     n_clusters : int or "auto", default="auto"
-        As in :class:`evencut.KernelClustering`.
+        As in :class:`evencut.EvenCut`.
     use_rep : str, optional
         Where the cells are: a name in `adata.obsm`, or `"X"`. `"X_pca"` where it is there, else `"X"`.
     neighbors_key : str, optional
         Cluster the neighbour graph that `scanpy.pp.neighbors` left instead: `"neighbors"`, or its `key_added`.
     metric : str, default="euclidean"
-        As in :class:`evencut.KernelClustering`.
+        As in :class:`evencut.EvenCut`.
     denoise : bool, default=True
         Take the noise off principal components: noise adds the same variance to each of them, about that of the last,
         so that much is taken off the variance of every one. Does nothing to other spaces than `"X_pca"`, nor where
@@ -63,7 +63,8 @@ def cluster(
     copy : bool, default=False
         Return a changed copy and leave `adata` alone.
     **options
-        Further parameters of :class:`evencut.KernelClustering`.
+        Further parameters of :class:`evencut.EvenCut` or, with `neighbors_key` or a `kernel` among them, of
+        :class:`evencut.KernelClustering`.
 
     Returns
     -------
@@ -84,10 +85,10 @@ def cluster(
         raise ValueError("neighbors_key takes the graph as it is; leave use_rep and metric out.")
     adata = adata.copy() if copy else adata
     # Components have one unit, and their spreads mean something: they are not scaled.
-    model = KernelClustering(n_clusters, random_state=random_state, n_jobs=n_jobs, scale=None, metric=metric)
+    settings = {"random_state": random_state, "n_jobs": n_jobs, "scale": None, "metric": metric, **options}
     if neighbors_key is not None:
-        model.set_params(kernel="precomputed")
-    model.set_params(**options)
+        settings.setdefault("kernel", "precomputed")
+    model = (KernelClustering if "kernel" in settings else EvenCut)(n_clusters, **settings)
     place = None if neighbors_key is not None else _representation(adata, use_rep)
     data = _connectivities(adata, neighbors_key) if neighbors_key is not None else _values(adata, place)
     denoised = denoise and place == "X_pca" and data.shape[1] >= _FEWEST_WITH_NOISE
@@ -104,8 +105,11 @@ def cluster(
             "random_state": random_state,
         },
         "n_clusters": int(model.n_clusters_),
-        "energy": float(model.energy_),
     }
+    if isinstance(model, KernelClustering):
+        adata.uns[key_added]["energy"] = float(model.energy_)
+    else:
+        adata.uns[key_added]["confidence"] = float(model.confidence_)
     return adata if copy else None
 
 

@@ -65,7 +65,6 @@ def describe(labels: ArrayLike, matrix: Any, terms: Sequence[str], *, n_terms: i
     Examples
     --------
     >>> from sklearn.feature_extraction.text import TfidfVectorizer
-    >>> from evencut import KernelClustering
     >>> words = ["red apple", "green apple", "apple pie", "fast car", "red car", "car race"]
     >>> vectorizer = TfidfVectorizer()
     >>> X = vectorizer.fit_transform(words)

@@ -11,11 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evencut import KernelClustering, KernelKMeans, diagnose
+from evencut import EvenCut, KernelKMeans, diagnose
 from evencut.datasets import make_clumped_moons
-from evencut.studio.held_labels import are_obeyed
 
-PLAIN = {"kernel": "gaussian", "criterion": "average_association"}
+PLAIN = {"tool": "kernel", "kernel": "gaussian", "criterion": "average_association"}
 
 
 def labels_of(tab, run):
@@ -58,7 +57,7 @@ def test_labels_are_those_of_the_library(tab):
     plain = tab.fit("a", **PLAIN)
     even = tab.fit("b")
     assert np.array_equal(labels_of(tab, plain), KernelKMeans(2, kernel="gaussian", random_state=0).fit_predict(X))
-    assert np.array_equal(labels_of(tab, even), KernelClustering(2, random_state=0).fit_predict(X))
+    assert np.array_equal(labels_of(tab, even), EvenCut(2, random_state=0).fit_predict(X))
     assert plain["facts"]["true_agreement"] < 0.5
     (candidates,) = even["facts"]["selection"]
     assert candidates["rows"]
@@ -93,13 +92,13 @@ METHODS = [
     PLAIN,
     {},
     {"n_clusters": "auto"},
-    {**PLAIN, "bandwidth": 0.1},
-    {"kernel": "knn", "equalize": "exact"},
-    {"kernel": "knn", "n_neighbors": 15, "criterion": "average_cut", "seed": 3},
-    {"kernel": "local_scaling", "equalize": "weights", "criterion": "average_association"},
-    {"kernel": "adaptive_gaussian", "n_neighbors": 9, "scale": "standard"},
+    {**PLAIN, "parameters": {"bandwidth": 0.1}},
+    {"tool": "kernel", "kernel": "knn", "equalize": "exact"},
+    {"tool": "kernel", "kernel": "knn", "parameters": {"n_neighbors": 15}, "criterion": "average_cut", "seed": 3},
+    {"tool": "kernel", "kernel": "local_scaling", "equalize": "weights", "criterion": "average_association"},
+    {"tool": "kernel", "kernel": "adaptive_gaussian", "parameters": {"n_neighbors": 9}, "scale": "standard"},
     {"tool": "kmeans"},
-    {"tool": "hdbscan", "n_neighbors": 12},
+    {"tool": "hdbscan", "min_cluster_size": 12},
 ]
 
 
@@ -150,7 +149,7 @@ def test_files_are_read_and_their_code_reads_them_again(tab, tmp_path, name):
     assert loaded["n_rows"] == 120
     numbers = [column["name"] for column in loaded["columns"] if column["number"]]
     assert tab.put("/points/columns", {"columns": numbers[:2]}).status_code == 200
-    run = tab.fit(kernel="knn")
+    run = tab.fit(tool="kernel", kernel="knn")
     labels = labels_of(tab, run)
     assert (labels == -1).sum() == (8 if name == "holes.csv" else 0)
     assert run["facts"]["n_missing"] == (labels == -1).sum()
@@ -216,7 +215,6 @@ def test_the_sweep_is_the_librarys(tab):
     assert found["answer"] == whole.answer()
 
 
-@pytest.mark.skipif(not are_obeyed(), reason="fit(X, y) of this version does not hold labels")
 def test_corrections_are_held_and_exported(tab, tmp_path):
     tab.example("moons")
     _, y = make_clumped_moons(600, clump=0.5, random_state=0)
@@ -280,7 +278,7 @@ def test_one_job_at_a_time_and_progress_on_the_way(tab):
             assert tab.client.delete(f"{tab.base}/jobs/{job}").status_code == 204
     assert steps[-1]["kind"] == "cancelled"
     assert "1 of 12" in steps[0]["step"]
-    assert tab.fit(n_clusters=10, kernel="knn")["facts"]["n_clusters"] == 10
+    assert tab.fit(tool="kernel", n_clusters=10, kernel="knn")["facts"]["n_clusters"] == 10
 
 
 def kill_workers(studio):
@@ -307,7 +305,7 @@ def test_a_worker_killed_in_the_middle_is_told_and_the_studio_goes_on(studio, ta
     last = list(events)[-1]
     assert last["kind"] == "failed"
     assert "ended before its answer" in last["detail"]
-    assert tab.fit(n_clusters=10, kernel="knn")["facts"]["n_clusters"] == 10
+    assert tab.fit(tool="kernel", n_clusters=10, kernel="knn")["facts"]["n_clusters"] == 10
 
 
 def test_sessions_do_not_mix(studio, tab):

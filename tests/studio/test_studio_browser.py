@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 from test_studio_api import kill_workers, run_code
 
-from evencut.studio.held_labels import are_obeyed
-
 READY_MS = 300_000
 SHOTS = os.environ.get("EVENCUT_SCREENSHOTS")
 
@@ -186,7 +184,6 @@ def test_a_lasso_selects_points(opened, studio):
     assert page.locator(".selection-bar").is_hidden()
 
 
-@pytest.mark.skipif(not are_obeyed(), reason="fit(X, y) of this version does not hold labels")
 def test_a_correction_by_lasso_is_obeyed(opened, studio):
     page = opened.open(studio.address)
     page.get_by_role("button", name="Lasso", exact=True).click()

@@ -102,12 +102,15 @@ def test_without_its_libraries_the_command_says_what_to_install(tmp_path):
             'import evencut; labels = evencut.KernelClustering(3, kernel="knn", equalize="exact").fit_predict(X)',
             {"n_clusters": 3, "kernel": "knn", "equalize": "exact"},
         ),
-        ("KernelKMeans(2, kernel=Gaussian(0.5)).fit(X)", {"kernel": "gaussian", "bandwidth": 0.5, "n_clusters": 2}),
+        (
+            "KernelKMeans(2, kernel=Gaussian(0.5)).fit(X)",
+            {"tool": "kernel", "kernel": "gaussian", "bandwidth": 0.5, "n_clusters": 2},
+        ),
         (
             "NormalizedCut(4, kernel=kernels.KNN(n_neighbors=12), scale='standard')",
             {"n_neighbors": 12, "scale": "standard"},
         ),
-        ("KernelClustering('auto', random_state=7)", {"n_clusters": "auto", "seed": 7}),
+        ("EvenCut('auto', random_state=7)", {"tool": "evencut", "n_clusters": "auto", "seed": 7}),
     ],
 )
 def test_an_advised_line_becomes_choices(line, expected):

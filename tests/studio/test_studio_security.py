@@ -164,11 +164,11 @@ BODIES = {
     "a file that was not given": ("/points/given", {"index": 0}, 404),
     "a photo that was not given": ("/photo/given", {"index": 3}, 404),
     "an example that is a path": ("/points/example", {"name": "../../etc/passwd"}, 404),
-    "a kernel that is code": ("/runs", {"method": {"kernel": "__import__('os')"}}, 422),
+    "a kernel that is code": ("/runs", {"method": {"tool": "kernel", "kernel": "__import__('os')"}}, 422),
     "a thousand million clusters": ("/runs", {"method": {"n_clusters": 10**9}}, 422),
     "minus one cluster": ("/runs", {"method": {"n_clusters": -1}}, 422),
     "an unknown setting": ("/runs", {"method": {"shell": "rm"}}, 422),
-    "a bandwidth of nothing": ("/runs", {"method": {"kernel": "gaussian", "bandwidth": 0}}, 422),
+    "a bandwidth of nothing": ("/runs", {"method": {"tool": "kernel", "parameters": {"bandwidth": 0}}}, 422),
     "a pane that does not exist": ("/runs", {"pane": "constructor", "method": {}}, 422),
     "a sweep of everything": ("/sweep", {"n_clusters": 10**6}, 422),
     "a column that does not exist": ("/runs/column", {"name": "__class__"}, 404),
@@ -189,7 +189,13 @@ def test_hostile_bodies_are_refused(victim, name):
 
 @pytest.mark.parametrize(
     "body",
-    [b"{", b"[[[[" * 20_000, b'{"method": {"bandwidth": NaN}}', b'{"method": {"bandwidth": 1e999}}', b"\xff\xfe"],
+    [
+        b"{",
+        b"[[[[" * 20_000,
+        b'{"method": {"parameters": {"bandwidth": NaN}}}',
+        b'{"method": {"parameters": {"bandwidth": 1e999}}}',
+        b"\xff\xfe",
+    ],
 )
 def test_json_that_is_none_is_refused(victim, body):
     headers = {"content-type": "application/json"}
@@ -366,7 +372,7 @@ def test_text_of_strangers_comes_back_as_data(victim):
     answer = victim.get("/points/rows/0")
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["x-content-type-options"] == "nosniff"
-    run = victim.fit(kernel="knn")
+    run = victim.fit(tool="kernel", kernel="knn")
     report = victim.get(f"/runs/{run['id']}/report.html")
     assert "attachment" in report.headers["content-disposition"]
     assert "<img" not in report.text

@@ -54,6 +54,21 @@ class Affinity(Protocol):
     array: NDArray[np.floating] | None = None
     rounding: float = 1e-12
 
+    @property
+    def is_graph(self) -> bool:
+        """Whether it is a sparse matrix in memory."""
+        return self.graph is not None
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is a dense matrix in memory."""
+        return self.array is not None
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether its entries are computed, or kept elsewhere."""
+        return self.graph is None and self.array is None
+
     def __matmul__(self, other: NDArray[np.floating]) -> NDArray[np.floating]: ...
 
     def beside(self, values: Any) -> Any:

@@ -4,7 +4,6 @@ above, fused kernels for tensors. One search chooses among them, so that no othe
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from scipy import sparse
 
 from ..tensors import is_tensor, stable_order, to_array
 from .cells import CellSearch
+from .notices import warn_user
 from .products import DenseProducts, SparseProducts, in_threads
 from .spaces import SparsePoints, is_dense, points_in
 from .threads import n_threads
@@ -128,10 +128,9 @@ class NeighborSearch:
             if self.n_points <= _MANY_POINTS:
                 return cells.exact
             cells.limit(_MAX_SHARE)
-            warnings.warn(
+            warn_user(
                 f"neighbours of {self.n_points} points in {self.X.shape[1]} dimensions are approximate (recall "
                 f"{cells.recall:.3f} on a sample); ask for method 'exact', or reduce the dimension first.",
-                stacklevel=4,
             )
         self.recall = cells.recall
         return cells

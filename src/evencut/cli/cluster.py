@@ -13,12 +13,12 @@ from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
 from evencut.cli.labels_out import cluster_sizes, write_labels
 from evencut.cli.model_files import Scaling, check_model_file, save_model
-from evencut.cli.options import Seed, names, number_or_name, whole_number, whole_number_or_auto
+from evencut.cli.options import Seed, names, whole_number, whole_number_or_auto
 from evencut.cli.outputs import check_distinct, check_writable
 from evencut.cli.pictures import check_picture, save_figure
 from evencut.cli.table_options import Columns, Decimal, Header, Key, Missing, Standardize, column_list, tell
 from evencut.criteria import CRITERIA
-from evencut.estimators import KernelClustering, LandmarkClustering
+from evencut.estimators import EvenCut, KernelClustering, LandmarkClustering
 from evencut.io import MISSING, Source, Table, check_output_format, read_table
 from evencut.kernels import KERNELS
 from evencut.solvers import SOLVERS
@@ -27,8 +27,6 @@ from evencut.tensors import to_array
 __all__ = ["cluster"]
 
 _EQUALIZE = ("none", "weights", "exact")
-_KERNELS = ("auto", *KERNELS)
-_DEFAULTS = KernelClustering().get_params(deep=False)
 
 
 def cluster(
@@ -72,22 +70,27 @@ def cluster(
     standardize: Standardize = False,
     metric: Annotated[
         str, typer.Option(help=f"How points are compared: {names(METRICS)} precomputed reads a table of distances.")
-    ] = _DEFAULTS["metric"],
+    ] = "euclidean",
     kernel: Annotated[
-        str, typer.Option(help=f"{names(_KERNELS)} auto compares several scales and takes the best.")
-    ] = _DEFAULTS["kernel"],
+        str | None,
+        typer.Option(help=f"Minimise one criterion on one kernel instead of the consensus: {names(KERNELS)}"),
+    ] = None,
     n_neighbors: Annotated[
-        int | None,
-        typer.Option(parser=whole_number("--n-neighbors", 1), metavar="N", help="Neighbours of the kernel [its own]."),
+        str | None, typer.Option(metavar="N", help="Neighbours of the kernel [its own].")
     ] = None,
     bandwidth: Annotated[
         str | None, typer.Option(help="Bandwidth of the kernel: a number, scott, silverman or median [its own].")
     ] = None,
-    criterion: Annotated[str, typer.Option(help=names(CRITERIA))] = _DEFAULTS["criterion"],
-    equalize: Annotated[str, typer.Option(help=f"Even the density out: {names(_EQUALIZE)}")] = "none",
-    solver: Annotated[
-        str, typer.Option(help=f"{names(SOLVERS)} auto takes the one that suits the size.")
-    ] = _DEFAULTS["solver"],
+    parameter: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Another parameter of the kernel; may be repeated.")
+    ] = None,
+    criterion: Annotated[
+        str | None, typer.Option(help=f"With --kernel or --landmarks: {names(CRITERIA)} [normalized_cut]")
+    ] = None,
+    equalize: Annotated[
+        str | None, typer.Option(help=f"With --kernel or --landmarks, even the density out: {names(_EQUALIZE)} [none]")
+    ] = None,
+    solver: Annotated[str | None, typer.Option(help=f"With --kernel or --landmarks: {names(SOLVERS)} [auto]")] = None,
     landmarks: Annotated[
         str | None,
         typer.Option(metavar="P|auto", help="Cluster P landmarks (or auto), block by block: for data beyond memory."),
@@ -105,12 +108,14 @@ def cluster(
     ] = None,
 ) -> None:
     """Cluster the points in a file."""
-    estimator: KernelClustering | LandmarkClustering = _estimator(kernel, criterion, equalize, solver, n_jobs)
+    if n_jobs == 0:
+        raise UserError("--n-jobs 0 would do nothing; give at least 1, or -1 for all cores.")
     check_name("--metric", metric, METRICS)
-    estimator.set_params(metric=metric)
+    problem = _problem(criterion, equalize, solver)
+    estimator: EvenCut | KernelClustering | LandmarkClustering
     check_name("--missing", missing, MISSING)
     if landmarks is not None:
-        _check_unused("--landmarks", kernel=kernel != _DEFAULTS["kernel"], n_neighbors=n_neighbors, bandwidth=bandwidth)
+        _check_unused("--landmarks", kernel=kernel, n_neighbors=n_neighbors, bandwidth=bandwidth, parameter=parameter)
         _check_unused("--landmarks", device=device != CPU)
         # What only a table in memory allows.
         as_table = {
@@ -121,7 +126,8 @@ def cluster(
             "decimal": decimal,
             "missing": missing != MISSING[0],
         }
-        estimator = _landmark_model(estimator, landmarks)
+        estimator = LandmarkClustering(n_landmarks=whole_number_or_auto("--landmarks", 1)(landmarks), **problem)
+        estimator.set_params(metric=metric, n_jobs=n_jobs)
         if scheduler is not None or not is_one_table(file, output, in_blocks=not any(as_table.values())):
             _check_unused("files that are read block by block", **as_table)
             estimator.set_params(n_clusters=n_clusters, random_state=seed, scale="standard" if standardize else "auto")
@@ -134,8 +140,8 @@ def cluster(
         given = f"--scheduler {scheduler}" if scheduler is not None else f"{file} stands for several files and"
         raise UserError(f"{given} needs --landmarks; --landmarks auto chooses their number.")
     else:
-        _set_kernel_parameters(estimator, kernel, n_neighbors=n_neighbors, bandwidth=bandwidth)
-    estimator.set_params(n_clusters=n_clusters, random_state=seed)
+        estimator = _model(kernel, problem, {"n_neighbors": n_neighbors, "bandwidth": bandwidth}, parameter or [])
+    estimator.set_params(n_clusters=n_clusters, metric=metric, random_state=seed, n_jobs=n_jobs)
     source = Source(file, keep=append)
     check_device(device)
     _check_files(file, output, plot, save)
@@ -165,20 +171,53 @@ def _say_done(labels: Any, what: str, *written: str) -> None:
     say(f"{len(labels)} {what}, {cluster_sizes(labels)}" + (f"; wrote {files}" if files else ""))
 
 
-def _estimator(kernel: str, criterion: str, equalize: str, solver: str, n_jobs: int | None) -> KernelClustering:
-    check_name("--kernel", kernel, _KERNELS)
-    check_name("--criterion", criterion, CRITERIA)
-    check_name("--equalize", equalize, _EQUALIZE)
-    check_name("--solver", solver, SOLVERS)
-    if n_jobs == 0:
-        raise UserError("--n-jobs 0 would do nothing; give at least 1, or -1 for all cores.")
-    return KernelClustering(
-        kernel="auto" if kernel == "auto" else KERNELS[kernel](),
-        criterion=criterion,
-        equalize=None if equalize == "none" else equalize,
-        solver=solver,
-        n_jobs=n_jobs,
-    )
+def _problem(criterion: str | None, equalize: str | None, solver: str | None) -> dict[str, Any]:
+    """The parameters of a criterion that were named."""
+    for option, value, known in (
+        ("--criterion", criterion, CRITERIA),
+        ("--equalize", equalize, _EQUALIZE),
+        ("--solver", solver, SOLVERS),
+    ):
+        if value is not None:
+            check_name(option, value, known)
+    chosen = {"criterion": criterion, "equalize": equalize, "solver": solver}
+    return {name: None if value == "none" else value for name, value in chosen.items() if value is not None}
+
+
+def _model(
+    kernel: str | None, problem: dict[str, Any], options: dict[str, str | None], assigned: list[str]
+) -> EvenCut | KernelClustering:
+    """The consensus, or the criterion on the kernel that was named."""
+    settings = {name: text for name, text in options.items() if text is not None}
+    if kernel is None:
+        for name in (*problem, *settings, *["parameter"][: len(assigned)]):
+            raise UserError(
+                f"--{name.replace('_', '-')} is for one kernel; name it with --kernel, such as --kernel "
+                "shared_neighbors, or leave the option out."
+            )
+        return EvenCut()
+    check_name("--kernel", kernel, KERNELS)
+    for text in assigned:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UserError(f"--parameter {text} is no assignment; write --parameter NAME=VALUE.")
+        settings[name] = value
+    known = {setting.name: setting for setting in KERNELS[kernel].settings}
+    values = {}
+    for name, text in settings.items():
+        if name not in known:
+            takes = f"it takes {', '.join(known)}" if known else "it has no parameters"
+            raise UserError(f"{_option(name)} {text} does not fit --kernel {kernel}: {takes}.")
+        try:
+            values[name] = known[name].read(text)
+        except ValueError as error:
+            raise UserError(str(error)) from None
+    return KernelClustering(kernel=KERNELS[kernel](**values), **problem)
+
+
+def _option(name: str) -> str:
+    """The option that sets a parameter of a kernel."""
+    return f"--{name.replace('_', '-')}" if name in ("n_neighbors", "bandwidth") else f"--parameter {name}"
 
 
 def _check_unused(beside: str, **given: Any) -> None:
@@ -186,17 +225,6 @@ def _check_unused(beside: str, **given: Any) -> None:
     for name, value in given.items():
         if value:
             raise UserError(f"--{name.replace('_', '-')} does not go with {beside}; leave one of them out.")
-
-
-def _landmark_model(like: KernelClustering, landmarks: str) -> LandmarkClustering:
-    return LandmarkClustering(
-        n_landmarks=whole_number_or_auto("--landmarks", 1)(landmarks),
-        criterion=like.criterion,
-        equalize=like.equalize,
-        solver=like.solver,
-        n_jobs=like.n_jobs,
-        metric=like.metric,
-    )
 
 
 def _check_files(file: str, output: str, plot: str | None, save: str | None) -> None:
@@ -209,17 +237,6 @@ def _check_files(file: str, output: str, plot: str | None, save: str | None) -> 
         check_picture(plot)
     if save is not None:
         check_model_file(save)
-
-
-def _set_kernel_parameters(estimator: Any, kernel: str, **given: Any) -> None:
-    known = {} if kernel == "auto" else estimator.kernel.get_params()
-    for name, value in given.items():
-        if value is None:
-            continue
-        if name not in known:
-            takes = f"it takes {', '.join(known)}" if known else "it has no parameters"
-            raise UserError(f"--{name.replace('_', '-')} {value} does not fit --kernel {kernel}: {takes}.")
-        estimator.set_params(**{f"kernel__{name}": number_or_name(value) if name == "bandwidth" else value})
 
 
 def _draw(plot: str, table: Table, labels: Any) -> None:

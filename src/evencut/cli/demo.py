@@ -46,13 +46,11 @@ def demo(
 
 
 def _methods(seed: int) -> dict[str, Any]:
-    from evencut import KernelClustering
+    from evencut import EvenCut, KernelKMeans
     from evencut.kernels import Gaussian
 
-    plain = KernelClustering(
-        2, kernel=Gaussian(bandwidth="scott"), criterion="average_association", random_state=seed
-    )
-    return {"kernel k-means": plain, "evencut": KernelClustering(2, random_state=seed)}
+    plain = KernelKMeans(2, kernel=Gaussian(bandwidth="scott"), random_state=seed)
+    return {"kernel k-means": plain, "evencut": EvenCut(2, random_state=seed)}
 
 
 def _as_column(name: str) -> str:

@@ -96,9 +96,9 @@ class ClusterSpaceMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Examples
         --------
         >>> import numpy as np
-        >>> from evencut import KernelClustering
+        >>> from evencut import EvenCut
         >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in (0, 9)])
-        >>> model = KernelClustering(2, random_state=0).fit(X)
+        >>> model = EvenCut(2, random_state=0).fit(X)
         >>> bool(model.predict_margin([[0.0, 0.0]])[0] > 0.9)
         True
         """

@@ -60,7 +60,7 @@ def fit_tensor(estimator: Any, X: Any, y: Any, sample_weight: Any, kernel: Kerne
         # The centres that many points were condensed to are few; the CPU compares partitions of them.
         prepared = prepared.in_memory
     solution = estimator._fit_prepared(prepared, kernel, partial)
-    warn_of_early_stop(solution, estimator.max_iter)
+    warn_of_early_stop(solution, estimator._sweeps)
     left_out = X[to_tensor(np.flatnonzero(prepared.of_row < 0), X)]
     estimator._label_rows(left_out if is_tensor(prepared.points) else to_array(left_out), prepared, solution, partial)
     _as_tensors(estimator, X)

@@ -5,7 +5,6 @@ They generalise maximal cliques to weighted graphs, and share the mode isolation
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
@@ -19,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 
 from ..affinity import points_in
+from ..affinity.notices import warn_user
 from ..diagnosis import MODE_ISOLATION, DensityBiasWarning, diagnose
 from ..kernels import Kernel
 from .fitting import whole_or_nothing
@@ -265,21 +265,19 @@ class DominantSets(ClusterMixin, BaseEstimator):
 
     def _warn(self, sets: list[tuple[DominantSet, NDArray[np.intp]]], points: Any, given: bool) -> None:
         if not all(one.converged for one, _ in sets):
-            warnings.warn(
+            warn_user(
                 f"a dominant set was not reached in max_iter={self.max_iter} steps; raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         if given or len(np.unique(self.labels_[self.labels_ >= 0])) < 2:
             return
         rows = diagnose(points, self.labels_, cures=False, n_jobs=self.n_jobs).clusters
         isolated = [row.label for row in rows if row.verdict == MODE_ISOLATION]
         if isolated:
-            warnings.warn(
+            warn_user(
                 f"dominant sets isolated a density mode (clusters {', '.join(map(str, isolated))}); see "
                 "evencut.diagnose(X, labels), and use an adaptive kernel such as kernel='local_scaling'.",
                 DensityBiasWarning,
-                stacklevel=4,
             )
 
     def _check_parameters(self) -> Kernel:

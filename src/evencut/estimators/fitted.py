@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..affinity import as_affinity
 from ..diagnosis import BiasReport, diagnose, diagnose_fitted
-from ..kernels import Kernel
 from ..tensors import answer_like, is_tensor
 from .devices import many_pairs, tensors_too
-from .inputs import kernel_from
 
 __all__ = ["FittedClustering"]
 
@@ -26,15 +25,14 @@ class FittedClustering:
     _affinity: Any
     labels_: Any
     selection_: Any
-    kernel: Any
     n_clusters: Any
     metric: str
     scale: str | None
     _ready: Any
 
-    def _scale_with(self, kernel: Kernel | None) -> str | None:
-        """The scaling that was asked for, or that goes with the kernel: none with one that was chosen by name."""
-        return None if self.scale == "auto" and kernel is not None else self.scale
+    @abstractmethod
+    def _scaling(self) -> str | None:
+        """The scaling of the columns that `scale` stands for, as :func:`evencut.affinity.prepare` knows it."""
 
     @property
     def _fitted_points(self) -> Any:
@@ -86,8 +84,8 @@ class FittedClustering:
         check_is_fitted(self)
         if not hasattr(self, "selection_"):
             raise ValueError(
-                f"nothing was selected with kernel={self.kernel!r} and n_clusters={self.n_clusters!r}; "
-                "fit with kernel='auto' or n_clusters='auto' first."
+                f"nothing was selected: n_clusters={self.n_clusters!r} and the kernel were set; fit with "
+                "n_clusters='auto', or use EvenCut."
             )
         return plot_selection(self.selection_, ax)
 
@@ -107,10 +105,10 @@ class FittedClustering:
 
         Examples
         --------
-        >>> from evencut import KernelClustering
+        >>> from evencut import EvenCut
         >>> from evencut.datasets import make_clumped_moons
         >>> X, _ = make_clumped_moons(600, clump=0.5, random_state=0)
-        >>> KernelClustering(n_clusters=2, random_state=0).fit(X).diagnose().verdict
+        >>> EvenCut(n_clusters=2, random_state=0).fit(X).diagnose().verdict
         'ok'
         """
         check_is_fitted(self)
@@ -122,5 +120,4 @@ class FittedClustering:
             options.setdefault("metric", self.metric)
             return diagnose(X, self.labels_, **options)
         options.setdefault("affinity", self._affinity)
-        scale = self._scale_with(kernel_from(self.kernel, auto=True))
-        return diagnose_fitted(self._prepared, self._prediction.fitted_labels, scale=scale, **options)
+        return diagnose_fitted(self._prepared, self._prediction.fitted_labels, scale=self._scaling(), **options)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import sys
 import time
-import warnings
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from sklearn.exceptions import ConvergenceWarning
 
+from ..affinity.notices import warn_user
 from ..solvers import Solution
 
 __all__ = ["step", "warn_of_early_stop", "whole_or_nothing"]
@@ -98,10 +98,9 @@ def whole_or_nothing(fit: _Fit) -> _Fit:
 def warn_of_early_stop(solution: Solution, max_iter: int) -> None:
     """Warn, at the line that called `fit`, where a solution was cut short."""
     if not solution.converged:
-        warnings.warn(
+        warn_user(
             f"points still moved after max_iter={max_iter} sweeps of refinement; raise max_iter.",
             ConvergenceWarning,
-            stacklevel=5,
         )
 
 

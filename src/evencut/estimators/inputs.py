@@ -54,15 +54,15 @@ def check_n_jobs(n_jobs: Any) -> None:
         raise ValueError(f"n_jobs={n_jobs!r} must be None, a number of threads, or -1 for all cores.")
 
 
-def kernel_from(kernel: Any, *, auto: bool = False) -> Kernel | None:
-    """A kernel given by name or as an object, as an object of its own; None for `"auto"` where that is allowed."""
-    if auto and isinstance(kernel, str) and kernel == "auto":
-        return None
+def kernel_from(kernel: Any) -> Kernel:
+    """A kernel given by name or as an object, as an object of its own."""
     if isinstance(kernel, str) and kernel in KERNELS:
         return KERNELS[kernel]()
     if isinstance(kernel, Kernel):
         return clone(kernel)
-    known = [*(["auto"] if auto else []), *KERNELS]
+    known = [*KERNELS]
+    if isinstance(kernel, str) and kernel == "auto":
+        raise ValueError(f"kernel='auto' is EvenCut now: use EvenCut(n_clusters), or name a kernel: one of {known}.")
     if isinstance(kernel, str):
         raise ValueError(f"kernel={kernel!r} is not known; choose one of {known}.")
     raise ValueError(f"kernel={kernel!r} must be one of {known} or an object of evencut.kernels.")

@@ -1,80 +1,51 @@
-"""The scikit-learn estimator: kernel + criterion + solver, with density equalisation where asked for."""
+"""Kernel clustering: one criterion on one kernel, by one solver, with density equalisation where asked for."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
+from numpy.typing import NDArray
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_sample_weight
 
-from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity, limits, prepare, prepare_affinity
+from ..affinity import SCALES, AffinityLike, PreparedPoints, as_affinity
+from ..affinity.notices import warn_user
 from ..criteria import CRITERIA, EQUALIZATIONS, PosedProblem, pose
-from ..kernels import Extension, Kernel
-from ..selection import Selection, choose_number, select, select_number
-from ..solvers import SOLVERS, Solution, heaviest_first, refine, solve
+from ..kernels import Kernel, SharedNeighbors
+from ..selection import choose_number, select_number
+from ..solvers import SOLVERS, Solution, solve
 from ..tensors import is_tensor, to_array
-from .cluster_space import ClusterSpaceMixin
-from .devices import fit_tensor, number_on_device
-from .fitted import FittedClustering
-from .fitting import step, warn_of_early_stop, whole_or_nothing
+from .clustering import Chosen, Clustering
+from .devices import number_on_device
 from .inputs import (
     check_choice,
     check_count,
     check_metric,
-    check_n_clusters,
     check_n_jobs,
-    check_points,
-    check_space,
     kernel_from,
-    memory_advice,
-    seed_from,
     tags_of_inputs,
 )
-from .partial_labels import check_partial, emphasis, labels_of_points, steer
-from .prediction import Prediction
 
 __all__ = ["KernelClustering"]
 
 
-@dataclass(frozen=True, eq=False)
-class _Chosen:
-    """A kernel with its affinity, and what was found while choosing it."""
+class KernelClustering(Clustering):
+    r"""Kernel clustering: the partition of lowest energy of one criterion on the affinity of one kernel.
 
-    kernel: Kernel
-    affinity: AffinityLike
-    extension: Extension | None
-    n_clusters: int
-    selection: Selection | None = None
-    start: Solution | None = None
+    .. math:: -\sum_k \frac{\sum_{pq \in S_k} A_{pq}}{\sum_{p \in S_k} w_p}, \qquad
+              w_p = d_p \text{ (normalised cut, eq. 10)}, \quad w_p = 1 \text{ (kernel k-means, eqs 8, 9)}
 
-
-class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimator):
-    r"""Kernel clustering without density bias.
-
-    Splits the points into k clusters that minimise a criterion on a kernel's affinity A, such as
-
-    .. math:: -\sum_k \frac{\sum_{pq \in S_k} A_{pq}}{\sum_{p \in S_k} d_p} \quad \text{(eq. 10)}
-
-    The default takes the partition that candidates of different principles agree on most: normalised cuts of
-    shared-neighbour graphs at several scales, cuts of spanning trees, and a mixture of Gaussians. A tenth of the votes
-    goes to clusters that leak little for how fast they mix; no size or shape is preferred (:mod:`evencut.selection` has
-    the formula).
+    The criteria have density biases (:func:`evencut.diagnose` reports them); `equalize` and adaptive kernels counter
+    them. For clusters without choosing a kernel use :class:`EvenCut`.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        `"auto"` takes the number from 2 to 40 whose worst cluster leaks least against one cluster more, and that
-        trees agree with; 1 where there is no structure (:mod:`evencut.selection`).
-    kernel : str or kernel object, default="auto"
-        `"auto"`: the consensus of :func:`evencut.selection.select`, on :class:`evencut.kernels.SharedNeighbors` at
-        scales around a sixth of an average cluster. More than 5000 distinct points (or 20 a cluster) are condensed to
-        so many weighted centres first. With `solver="lloyd"` or `"multilevel"`, 25 neighbours and nothing compared. Or
+        `"auto"` takes the number from 2 to 64 whose worst cluster leaks least against one cluster more on the affinity
+        (:func:`evencut.selection.rank_numbers`).
+    kernel : str or kernel object, default=None
         `"shared_neighbors"`, `"knn"`, `"gaussian"`, `"disc"`, `"adaptive_gaussian"`, `"local_scaling"`, `"geodesic"`,
-        `"precomputed"`, or an object of :mod:`evencut.kernels` with parameters of its own.
+        `"precomputed"`, or an object of :mod:`evencut.kernels` with parameters of its own. None is
+        :class:`evencut.kernels.SharedNeighbors` of 25 neighbours, with a warning in 0.3: version 0.2 ran what is
+        :class:`EvenCut` now.
     criterion : {"normalized_cut", "average_association", "average_cut"}, default="normalized_cut"
         Average association is kernel k-means.
     equalize : {None, "weights", "exact"}, default=None
@@ -84,15 +55,10 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
     solver : {"auto", "spectral", "multilevel", "lloyd"}, default="auto"
         As in :func:`evencut.solvers.solve`.
     scale : {"auto", "standard", None}, default="auto"
-        Division of the columns before distances are taken. `"standard"`: by their standard deviations.
-        `"auto"`: the same with `kernel="auto"` where there are more than 3 columns and their deviations differ
-        by more than 10 times (a table of different units rather than coordinates), else none. `None`: none. A
-        precomputed affinity is never scaled.
+        Division of the columns before distances are taken. `"standard"`: by their standard deviations. `"auto"` and
+        `None`: none; the kernel's own lengths decide. A precomputed affinity is never scaled.
     metric : str, default="euclidean"
-        `"cosine"` is Euclidean distance between rows of unit length, exactly: what embeddings and TF-IDF rows are
-        compared by. `"precomputed"`: X holds the distances between all points, at `predict` those of new points
-        (rows) to the fitted ones. Or `"manhattan"`, `"chebyshev"`, `"canberra"`, `"braycurtis"`, `"correlation"`.
-        `scale="auto"` scales nothing unless it is Euclidean.
+        As in :class:`EvenCut`.
     n_init : int, default=4
         Number of starts; the one of lowest energy is kept.
     max_iter : int, default=100
@@ -109,12 +75,11 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
     labels_ : ndarray of shape (n_samples,)
         Clusters, numbered by falling weight.
     margin_ : ndarray of shape (n_samples,)
-        How much dearer the second-best cluster would be, from 0 at a border to 1 deep inside a cluster.
+        How much higher the cost of the second-best cluster is, from 0 at a border to 1 deep inside a cluster.
     n_clusters_ : int
-        Number of clusters, given or chosen.
+        Number of clusters, set or chosen.
     selection_ : Selection
-        With `kernel="auto"` or `n_clusters="auto"`: the candidates that were compared, best first, with their
-        scores; :meth:`plot_selection` draws them.
+        With `n_clusters="auto"`: the numbers of clusters compared, best first; :meth:`plot_selection` draws them.
     feature_scale_ : ndarray of shape (n_features_in_,)
         What the columns were divided by.
     point_of_row_ : ndarray of shape (n_samples,)
@@ -129,7 +94,7 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
     degrees_ : ndarray of shape (n_points,)
         Node degrees of `affinity_`.
     energy_ : float
-        Value of the criterion in the paper's sign and scale; lower is better.
+        Value of the criterion at `labels_`, in the paper's sign and scale; lower is better.
     energy_trace_ : ndarray
         Energies of the start that won, before and after each sweep; they never rise.
     n_iter_ : int
@@ -153,7 +118,7 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
     >>> from evencut import KernelClustering
     >>> from evencut.datasets import make_clumped_moons
     >>> X, y = make_clumped_moons(600, clump=0.5, random_state=0)
-    >>> model = KernelClustering(n_clusters=2, random_state=0).fit(X)
+    >>> model = KernelClustering(2, kernel="knn", equalize="exact", random_state=0).fit(X)
     >>> sorted(int(size) for size in (sum(model.labels_ == 0), sum(model.labels_ == 1)))
     [300, 300]
     """
@@ -162,7 +127,7 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
         self,
         n_clusters: int | str = 8,
         *,
-        kernel: str | Kernel = "auto",
+        kernel: str | Kernel | None = None,
         criterion: str = "normalized_cut",
         equalize: str | None = None,
         solver: str = "auto",
@@ -187,164 +152,8 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @whole_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> KernelClustering:
-        """Cluster the points.
-
-        Parameters
-        ----------
-        X : array, tensor or sparse matrix of shape (n_samples, n_features), frame, or square matrix
-            Points; or, with `kernel="precomputed"`, a dense or sparse affinity; or, with `metric="precomputed"`,
-            distances. Sparse rows stay sparse. With a torch tensor, labels and other attributes are tensors on its
-            device.
-        y : array of int of shape (n_samples,), optional
-            Partial labels: the clusters, from 0, of rows where they are known, and -1 elsewhere. Labelled rows keep
-            their label, and steer the rest. A `y` without any -1 is ignored, as scikit-learn's clusterers do.
-        sample_weight : array of shape (n_samples,), optional
-            How many points each point stands for.
-
-        Returns
-        -------
-        self
-        """
-        kernel = self._check_parameters()
-        if is_tensor(X):
-            return fit_tensor(self, X, y, sample_weight, kernel)
-        return self._fit_array(X, y, sample_weight, kernel)
-
-    def _fit_array(self, X: Any, y: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> KernelClustering:
-        X = self._check_points(X, kernel, reset=True)
-        partial = check_partial(y, X.shape[0])
-        prepared = self._prepare(X, sample_weight, kernel)
-        solution = self._fit_prepared(prepared, kernel, partial)
-        warn_of_early_stop(solution, self.max_iter)
-        self._label_rows(X[prepared.of_row < 0], prepared, solution, partial)
-        return self
-
-    def _fit_prepared(
-        self, prepared: PreparedPoints, kernel: Kernel | None, partial: NDArray[np.int64] | None
-    ) -> Solution:
-        """Choose, pose, solve and record, once the points are what is to be clustered."""
-        seed = seed_from(self.random_state)
-        step("neighbours and affinity", 1, 3)
-        with memory_advice(len(prepared.weights)):
-            chosen = self._choose(prepared, kernel, seed, 1 if partial is None else int(partial.max()) + 1)
-        step("clusters", 2, 3)
-        if partial is None:
-            posed = pose(chosen.affinity, prepared.weights, self.criterion, self.equalize)
-            solution = self._solve(posed, chosen, seed)
-            labels = heaviest_first(solution.labels, posed.problem.weights, prepared.first_row)
-            solution = replace(solution, labels=labels)
-        else:
-            posed, solution = self._steer(prepared, chosen, partial, seed)
-        step("summary", 3, 3)
-        self._record(prepared, chosen, posed, solution)
-        return solution
-
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int64]:
-        """Cluster the points and return their labels; parameters as in :meth:`fit`."""
-        return self.fit(X, y, sample_weight=sample_weight).labels_
-
-    def _prepare(self, X: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> PreparedPoints:
-        """The distinct points of positive weight, their columns scaled; of a given affinity, its rows as they are."""
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not (weights > 0).any():
-            raise ValueError("sample_weight is zero for every point; give at least some a positive weight.")
-        if kernel is not None and kernel.is_pairwise:
-            prepared = prepare_affinity(X, weights)
-        else:
-            prepared = prepare(
-                X,
-                weights,
-                scale=self._scale_with(kernel),
-                has_units=kernel is not None and kernel.has_units,
-                merge=kernel is None or not kernel.is_tied_to_rows,
-                most=self._most_points() if kernel is None else None,
-                n_jobs=self.n_jobs,
-                names=getattr(self, "feature_names_in_", None),
-                metric=self.metric,
-            )
-            check_space(kernel, prepared.points, self.metric)
-        if not isinstance(self.n_clusters, str):
-            check_n_clusters(self.n_clusters, prepared)
-        return prepared
-
-    def _most_points(self) -> int:
-        n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
-        return max(limits.MOST_COMPARED, limits.POINTS_PER_CLUSTER * n_clusters)
-
-    def _choose(self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int) -> _Chosen:
-        """The kernel, its affinity and the number of clusters; with `kernel="auto"` also a first solution."""
-        points, weights = prepared.points, prepared.weights
-        if kernel is None:
-            how = {name: getattr(self, name) for name in ("solver", "n_init", "max_iter", "n_jobs")}
-            found = select(points, self.n_clusters, least=least, weights=weights, random_state=seed, **how)
-            return _Chosen(
-                found.kernel, found.affinity, found.extension, found.n_clusters, found.selection, found.solution
-            )
-        affinity, extension = kernel.affinity_and_extension(points, weights=weights, n_jobs=self.n_jobs)
-        if is_tensor(points) or not isinstance(self.n_clusters, str):
-            return _Chosen(kernel, affinity, extension, number_on_device(self, points, seed))
-        selection = select_number(affinity, weights, seed)
-        n_clusters = max(choose_number(selection.numbers), least)
-        return _Chosen(kernel, affinity, extension, n_clusters, selection)
-
-    def _solve(self, posed: PosedProblem, chosen: _Chosen, seed: int) -> Solution:
-        """The solution found while choosing, refined where the criterion is another; else a new one."""
-        if chosen.start is None:
-            how = {name: getattr(self, name) for name in ("solver", "n_init", "max_iter")}
-            return solve(posed.problem, chosen.n_clusters, random_state=seed, **how)
-        if self.criterion == "normalized_cut" and self.equalize is None:
-            return chosen.start
-        by_moves = SOLVERS[self.solver].by_moves
-        return refine(posed.problem, chosen.start.labels, chosen.n_clusters, by_moves, max_iter=self.max_iter)
-
-    def _steer(
-        self, prepared: PreparedPoints, chosen: _Chosen, partial: NDArray[np.int64], seed: int
-    ) -> tuple[PosedProblem, Solution]:
-        """The problem in which labelled points count more, and its solution with these held."""
-        held = labels_of_points(partial, prepared, chosen.n_clusters)
-        weights = prepared.weights * emphasis(held, prepared.weights, chosen.n_clusters)
-        posed = pose(chosen.affinity, weights, self.criterion, self.equalize)
-        start = chosen.start or self._solve(posed, chosen, seed)
-        return posed, steer(posed.problem, start.labels, held, chosen.n_clusters, self.max_iter, seed)
-
-    def _label_rows(
-        self, left_out: Any, prepared: PreparedPoints, solution: Solution, partial: NDArray[np.int64] | None
-    ) -> None:
-        """Give every row the label and the margin of its point; rows of weight zero, `left_out`, are predicted."""
-        self.labels_ = solution.labels[prepared.of_row]
-        self.margin_ = self._prediction.fitted_margins[prepared.of_row]
-        places = np.flatnonzero(prepared.of_row < 0)
-        if places.size:
-            rows = prepared.scaled(left_out)
-            self.labels_[places] = to_array(self._prediction.labels(rows))
-            self.margin_[places] = to_array(self._prediction.margins(rows))
-        if partial is not None:
-            self.labels_[partial >= 0] = partial[partial >= 0]
-
-    def _record(self, prepared: PreparedPoints, chosen: _Chosen, posed: PosedProblem, solution: Solution) -> None:
-        """Keep what the fit has found, the points in the order of their first rows."""
-        self._prediction = Prediction.of(chosen, prepared, posed, solution.labels, self.n_jobs)
-        self._prepared = prepared
-        self._affinity = chosen.affinity
-        if chosen.selection is not None:
-            self.selection_ = chosen.selection
-        self.n_clusters_ = chosen.n_clusters
-        self.feature_scale_ = prepared.feature_scale
-        order = prepared.given_order
-        place = np.full(len(order) + 1, -1)
-        place[order] = np.arange(len(order))
-        self.point_of_row_ = place[prepared.of_row]
-        self.weights_ = posed.weights[order]
-        self.equalizing_scale_ = posed.scale[order]
-        self.degrees_ = to_array(as_affinity(chosen.affinity).degrees())[order]
-        self.energy_ = solution.energy
-        self.energy_trace_ = np.array(solution.trace)
-        self.n_iter_ = solution.n_iter
-
-    def _check_parameters(self) -> Kernel | None:
-        """Raise for parameters out of range; the kernel as an object, None where it is to be chosen."""
+    def _check_parameters(self) -> Kernel:
+        """Raise for parameters out of range; the kernel as an object."""
         check_choice("criterion", self.criterion, CRITERIA)
         check_choice("equalize", self.equalize, EQUALIZATIONS)
         check_choice("solver", self.solver, SOLVERS)
@@ -352,12 +161,55 @@ class KernelClustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEs
         for name in ("n_clusters", "n_init", "max_iter"):
             check_count(name, getattr(self, name), auto=name == "n_clusters")
         check_n_jobs(self.n_jobs)
-        kernel = kernel_from(self.kernel, auto=True)
+        kernel = self._kernel()
         check_metric(self.metric, kernel)
         return kernel
 
-    def _check_points(self, X: Any, kernel: Kernel | None, *, reset: bool) -> Any:
-        return check_points(self, X, kernel is not None and kernel.is_pairwise, self.metric, reset=reset)
+    def _kernel(self) -> Kernel:
+        if self.kernel is not None:
+            return kernel_from(self.kernel)
+        name = type(self).__name__
+        warn_user(
+            f"{name} without a kernel minimises its criterion on SharedNeighbors(n_neighbors=25) since 0.3; the "
+            f"consensus that it ran in 0.2 is EvenCut now. Use EvenCut({self.n_clusters!r}), or name the kernel: "
+            f"{name}({self.n_clusters!r}, kernel='shared_neighbors').",
+            FutureWarning,
+        )
+        return SharedNeighbors()
+
+    def _scaling(self) -> str | None:
+        return None if self.scale == "auto" else self.scale
+
+    def _choose(self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int) -> Chosen:
+        """The kernel's affinity and, with `n_clusters="auto"`, the number of clusters that suits it."""
+        assert kernel is not None
+        points, weights = prepared.points, prepared.weights
+        affinity, extension = kernel.affinity_and_extension(points, weights=weights, n_jobs=self.n_jobs)
+        if is_tensor(points) or not isinstance(self.n_clusters, str):
+            return Chosen(kernel, affinity, extension, number_on_device(self, points, seed))
+        selection = select_number(affinity, weights, seed)
+        n_clusters = max(choose_number(selection.numbers), least)
+        return Chosen(kernel, affinity, extension, n_clusters, selection)
+
+    def _pose(self, affinity: AffinityLike, weights: NDArray[np.float64]) -> PosedProblem:
+        return pose(affinity, weights, self.criterion, self.equalize)
+
+    @property
+    def _sweeps(self) -> int:
+        return self.max_iter
+
+    def _solve(self, posed: PosedProblem, chosen: Chosen, seed: int) -> Solution:
+        options = {name: getattr(self, name) for name in ("solver", "n_init", "max_iter")}
+        return solve(posed.problem, chosen.n_clusters, random_state=seed, **options)
+
+    def _record(self, prepared: PreparedPoints, chosen: Chosen, posed: PosedProblem, solution: Solution) -> None:
+        super()._record(prepared, chosen, posed, solution)
+        order = prepared.given_order
+        self.equalizing_scale_ = posed.scale[order]
+        self.degrees_ = to_array(as_affinity(chosen.affinity).degrees())[order]
+        self.energy_ = solution.energy
+        self.energy_trace_ = np.array(solution.trace)
+        self.n_iter_ = solution.n_iter
 
     def __sklearn_tags__(self) -> Tags:
         return tags_of_inputs(super().__sklearn_tags__(), self.kernel, self.metric)

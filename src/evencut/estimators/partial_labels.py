@@ -74,7 +74,7 @@ def steer(
 ) -> Solution:
     """The better of two starts with labelled points held: clusters found without labels, and labels spread along the
     graph."""
-    if problem.matrix.graph is None and problem.matrix.array is None:
+    if problem.matrix.is_lazy:
         raise ValueError(
             "partial labels need an affinity in memory; use a neighbour kernel, or give the kernel more memory."
         )

@@ -14,10 +14,11 @@ from ..criteria import CRITERIA
 from ..kernels import KERNELS
 from ..landmarks import Attachment
 from ..tensors import in_memory
+from .clustering import Clustering
+from .even_cut import EvenCut
 from .kernel_clustering import KernelClustering
-from .kernel_kmeans import KernelKMeans
 from .landmark_clustering import LandmarkClustering
-from .normalized_cut import NormalizedCut
+from .named_criteria import KernelKMeans, NormalizedCut
 from .prediction import Prediction
 
 __all__ = ["portable", "portable_types"]
@@ -38,7 +39,7 @@ def portable(model: Any) -> Any:
     kept = copy.copy(model)
     for name, value in vars(model).items():
         setattr(kept, name, in_memory(value))
-    if isinstance(model, KernelClustering):
+    if isinstance(model, Clustering):
         # Made again from the kernel and the points when first needed.
         kept._prepared = model._prepared.in_memory
         kept._prediction = replace(model._prediction, points=kept._prepared.points, extension=None)
@@ -51,7 +52,7 @@ def portable(model: Any) -> Any:
 
 def portable_types() -> list[type]:
     """Every type a portable model is made of, besides those of NumPy, SciPy and Python."""
-    models = [KernelClustering, KernelKMeans, NormalizedCut, LandmarkClustering]
+    models = [EvenCut, KernelClustering, KernelKMeans, NormalizedCut, LandmarkClustering]
     criteria = [type(criterion) for criterion in CRITERIA.values()]
     points = [SparsePoints, MetricPoints, GivenDistances]
     return [*models, Prediction, PreparedPoints, *points, Attachment, *KERNELS.values(), *criteria]

@@ -6,7 +6,6 @@ New points are arrays or tensors, as the fitted ones are, and so are the answers
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from types import FunctionType
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..affinity import NeighborSearch, as_affinity, is_dense, shrink_far
+from ..affinity.notices import warn_user
 from ..criteria import Criterion, PosedProblem, RatioProblem
 from ..kernels import Extension, Kernel
 from ..solvers.lloyd import bound_costs, cluster_links
@@ -187,8 +187,8 @@ class Prediction:
             labels[far] = beside(nearest, self.fitted_labels)[nearest]
         else:
             labels[far] = 0
-            warnings.warn(
-                f"{len(far)} new points have no affinity with any fitted point and go to cluster 0.", stacklevel=5
+            warn_user(
+                f"{len(far)} new points have no affinity with any fitted point and go to cluster 0."
             )
 
     def _point_weights(self, links: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -15,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..affinity.notices import warn_user
 from ..solvers import heaviest_first
 from .cluster_models import COVARIANCES, ClusterModel, GaussianModel, HistogramModel
 from .fitting import whole_or_nothing
@@ -149,10 +149,9 @@ class ProbabilisticKMeans(ClusterMixin, BaseEstimator):
         model = self._new_model(points)
         best = min((self._descend(points, model, rng) for _ in range(self.n_init)), key=lambda run: run.energy)
         if not best.converged:
-            warnings.warn(
+            warn_user(
                 f"points still moved after max_iter={self.max_iter} turns; raise max_iter.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         self._record(points, model, best)
         return self

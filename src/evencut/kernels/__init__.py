@@ -4,7 +4,7 @@ A kernel is a small object with scikit-learn parameters. `affinity(X)` gives the
 points; `extend(X)` gives a function from new points to their affinities with `X`.
 """
 
-from .base import Extension, Kernel, Points, for_tensors
+from .base import BANDWIDTH, NEIGHBORS, Extension, Kernel, KernelParameter, Points, for_tensors
 from .disc import Disc
 from .gaussian import AdaptiveGaussian, Gaussian, LocalScaling
 from .geodesic import Geodesic
@@ -13,14 +13,17 @@ from .precomputed import Precomputed
 from .shared_neighbors import SharedNeighbors, shared_neighbor_affinity
 
 __all__ = [
+    "BANDWIDTH",
     "KERNELS",
     "KNN",
+    "NEIGHBORS",
     "AdaptiveGaussian",
     "Disc",
     "Extension",
     "Gaussian",
     "Geodesic",
     "Kernel",
+    "KernelParameter",
     "LocalScaling",
     "Points",
     "Precomputed",

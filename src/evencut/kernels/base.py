@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,9 +15,12 @@ from sklearn.base import BaseEstimator
 from ..affinity import AffinityLike
 
 __all__ = [
+    "BANDWIDTH",
+    "NEIGHBORS",
     "Extension",
     "FixedBandwidth",
     "Kernel",
+    "KernelParameter",
     "Points",
     "check_neighbors",
     "exp_half",
@@ -42,8 +46,73 @@ def for_tensors(method: _Method) -> _Method:
     return method
 
 
+@dataclass(frozen=True)
+class KernelParameter:
+    """A parameter of a kernel that a form, the command or a recipe can set.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the constructor.
+    title, hint : str
+        What a form calls it, and a sentence on what it does.
+    least, most : float
+        The range of numbers that it takes.
+    whole : bool
+        Whether only whole numbers.
+    rules : tuple of str
+        Names it takes instead of a number.
+
+    Examples
+    --------
+    >>> NEIGHBORS.read("12"), BANDWIDTH.read("scott"), BANDWIDTH.read("0.5")
+    (12, 'scott', 0.5)
+    """
+
+    name: str
+    title: str
+    hint: str
+    least: float
+    most: float
+    whole: bool = False
+    rules: tuple[str, ...] = ()
+
+    def read(self, text: str) -> float | str:
+        """The value that a text stands for; raises for one that the parameter does not take."""
+        if text in self.rules:
+            return text
+        try:
+            number = int(text) if self.whole else float(text)
+        except ValueError:
+            number = float("nan")
+        if not self.least <= number <= self.most:
+            kind = "a whole number" if self.whole else "a number"
+            rules = "".join(f", {rule}" for rule in self.rules)
+            raise ValueError(f"{self.name}={text} must be {kind} from {self.least:g} to {self.most:g}{rules}.")
+        return number
+
+
+NEIGHBORS = KernelParameter(
+    "n_neighbors", "Neighbours", "How many nearest points make a point's neighbourhood.", 1, 100_000, whole=True
+)
+BANDWIDTH = KernelParameter(
+    "bandwidth",
+    "Bandwidth",
+    "Over which distance points count as alike.",
+    1e-100,
+    1e100,
+    rules=("scott", "silverman", "median"),
+)
+
+
 class Kernel(BaseEstimator):
     """A map from points to a symmetric affinity."""
+
+    #: What a form calls it.
+    title = ""
+
+    #: What a form, the command or a recipe can set; other parameters of the constructor are for Python alone.
+    settings: ClassVar[tuple[KernelParameter, ...]] = ()
 
     #: Whether an affinity is given in place of points.
     is_pairwise = False
@@ -95,6 +164,7 @@ class FixedBandwidth(Kernel):
     """A kernel of one bandwidth for all points: a length, one a feature, a matrix, or a rule that follows the data."""
 
     bandwidth: float | str | ArrayLike
+    settings = (BANDWIDTH,)
 
     @property
     def has_units(self) -> bool:  # type: ignore[override]

@@ -45,6 +45,7 @@ class Disc(FixedBandwidth):
            [0., 0., 1.]])
     """
 
+    title = "Disc of one radius"
     is_graph = True
 
     def __init__(self, bandwidth: float | str | ArrayLike = "scott", memory: float | None = None):

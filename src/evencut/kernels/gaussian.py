@@ -23,7 +23,17 @@ from ..affinity import (
 )
 from ..affinity.on_device import gaussian_pairs
 from ..tensors import array_namespace, is_tensor
-from .base import Extension, FixedBandwidth, Kernel, Points, check_neighbors, exp_half, for_tensors, matrix_per_point
+from .base import (
+    NEIGHBORS,
+    Extension,
+    FixedBandwidth,
+    Kernel,
+    Points,
+    check_neighbors,
+    exp_half,
+    for_tensors,
+    matrix_per_point,
+)
 
 __all__ = ["AdaptiveGaussian", "Gaussian", "LocalScaling"]
 
@@ -49,6 +59,8 @@ class Gaussian(FixedBandwidth):
     array([[1.   , 0.607],
            [0.607, 1.   ]])
     """
+
+    title = "Gaussian, one bandwidth"
 
     def __init__(self, bandwidth: float | str | ArrayLike = "scott", memory: float | None = None):
         self.bandwidth = bandwidth
@@ -128,6 +140,9 @@ class AdaptiveGaussian(Kernel):
            [0.607, 1.   , 0.371],
            [0.168, 0.371, 1.   ]])
     """
+
+    title = "Gaussian, adaptive bandwidth"
+    settings = (NEIGHBORS,)
 
     def __init__(
         self,
@@ -248,6 +263,9 @@ class LocalScaling(Kernel):
     array([[1.   , 0.607],
            [0.607, 1.   ]])
     """
+
+    title = "Local scaling"
+    settings = (NEIGHBORS,)
 
     def __init__(self, n_neighbors: int = 7, memory: float | None = None):
         self.n_neighbors = n_neighbors

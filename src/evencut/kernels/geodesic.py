@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
 
 from ..affinity import AffinityLike, NeighborSearch, kneighbors, knn_radius
-from .base import Extension, Kernel, Points, check_neighbors, exp_half, matrix_per_point
+from .base import BANDWIDTH, NEIGHBORS, Extension, Kernel, Points, check_neighbors, exp_half, matrix_per_point
 from .fast_marching import MetricGrid
 
 __all__ = ["Geodesic"]
@@ -53,6 +54,9 @@ class Geodesic(Kernel):
            [0.607, 1.   , 0.607],
            [0.135, 0.607, 1.   ]])
     """
+
+    title = "Geodesic"
+    settings = (NEIGHBORS, replace(BANDWIDTH, rules=()))
 
     def __init__(
         self,

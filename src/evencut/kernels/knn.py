@@ -12,7 +12,7 @@ from scipy import sparse
 from ..affinity import AffinityLike, NeighborSearch, neighbor_graph
 from ..affinity.on_device import NeighborRows
 from ..tensors import is_tensor
-from .base import Extension, Kernel, Points, check_neighbors, for_tensors
+from .base import NEIGHBORS, Extension, Kernel, Points, check_neighbors, for_tensors
 
 __all__ = ["KNN"]
 
@@ -42,6 +42,8 @@ class KNN(Kernel):
            [0. , 0.5, 1. ]])
     """
 
+    title = "Nearest neighbours"
+    settings = (NEIGHBORS,)
     is_graph = True
 
     def __init__(self, n_neighbors: int = 10, symmetrize: str = "mean", neighbors: Any = "auto"):

@@ -18,7 +18,7 @@ from ..affinity import AffinityLike, NeighborSearch, neighbor_graph
 from ..affinity.on_device import NeighborRows
 from ..affinity.threads import n_threads
 from ..tensors import array_namespace, beside, double, is_tensor, numbered, to_array
-from .base import Extension, Kernel, Points, check_neighbors, for_tensors
+from .base import NEIGHBORS, Extension, Kernel, Points, check_neighbors, for_tensors
 
 __all__ = ["SharedNeighbors", "shared_neighbor_affinity"]
 
@@ -74,6 +74,8 @@ class SharedNeighbors(Kernel):
     0.0
     """
 
+    title = "Shared neighbours"
+    settings = (NEIGHBORS,)
     is_graph = True
 
     def __init__(self, n_neighbors: int = 25, sharpness: float = 0.5, power: float = 6.0):

@@ -3,14 +3,13 @@
 from .attaching import Attachment
 from .blocks import Block, RowBlocks, row_blocks, sample
 from .files import open_files
-from .solving import LandmarkGraph, labels_by_landmarks, landmark_graph, solve_landmarks, usual_landmarks
+from .solving import LandmarkGraph, landmark_graph, solve_landmarks, usual_landmarks
 
 __all__ = [
     "Attachment",
     "Block",
     "LandmarkGraph",
     "RowBlocks",
-    "labels_by_landmarks",
     "landmark_graph",
     "open_files",
     "row_blocks",

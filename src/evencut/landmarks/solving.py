@@ -17,12 +17,11 @@ from ..criteria import pose
 from ..solvers import Solution, solve
 from ..tensors import beside, is_tensor, to_array
 from .attaching import Attachment, whole_graph
-from .blocks import RowBlocks, row_blocks
+from .blocks import RowBlocks
 from .choosing import RowSample, choose_landmarks
 
 __all__ = [
     "LandmarkGraph",
-    "labels_by_landmarks",
     "landmark_graph",
     "landmarks_a_row",
     "pilot_rows",
@@ -196,23 +195,3 @@ def solve_landmarks(
     affinity = graph.used_affinity
     posed = pose(affinity, np.ones(affinity.shape[0]), criterion, equalize)
     return solve(posed.problem, n_clusters, random_state=seed, **how)
-
-
-def labels_by_landmarks(
-    X: NDArray[np.floating], n_clusters: int, *, seed: int, n_jobs: int | None = None, **how: Any
-) -> NDArray[np.int64]:
-    """Clusters of points in memory by the normalised cut of landmarks.
-
-    Examples
-    --------
-    >>> from evencut.datasets import make_clumped_moons
-    >>> X, y = make_clumped_moons(5000, clump=0.5, random_state=0)
-    >>> labels = labels_by_landmarks(X, 2, seed=0)
-    >>> bool(abs((labels == y).mean() - 0.5) > 0.49)
-    True
-    """
-    rows = row_blocks(X, n_jobs)
-    graph = landmark_graph(rows, usual_landmarks(len(X), X.shape[1], n_clusters), seed=seed, n_jobs=n_jobs)
-    solver_seed = int(np.random.RandomState(seed).randint(2**31 - 1))
-    solution = solve_landmarks(graph, n_clusters, "normalized_cut", None, solver_seed, **how)
-    return rows.filled(graph.labelled(solution.labels).predict)

@@ -237,10 +237,10 @@ def plot_selection(selection: Any, ax: Any = None) -> Any:
 
     Examples
     --------
-    >>> from evencut import KernelClustering
+    >>> from evencut import EvenCut
     >>> from evencut.datasets import make_rings
     >>> X, y = make_rings(random_state=0)
-    >>> ax = plot_selection(KernelClustering(2, random_state=0).fit(X).selection_)
+    >>> ax = plot_selection(EvenCut(2, random_state=0).fit(X).selection_)
     >>> ax.get_title().split()[0]
     'confidence'
     """

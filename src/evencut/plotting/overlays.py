@@ -96,10 +96,10 @@ class BorderDisplay:
 
     Examples
     --------
-    >>> from evencut import KernelClustering
+    >>> from evencut import EvenCut
     >>> from evencut.datasets import make_rings
     >>> X, _ = make_rings(200, random_state=0)
-    >>> model = KernelClustering(2, random_state=0).fit(X)
+    >>> model = EvenCut(2, random_state=0).fit(X)
     >>> BorderDisplay.from_estimator(model, X, resolution=20).regions_.get_array().shape
     (20, 20, 4)
     """

@@ -28,7 +28,6 @@ def sharpen_band(
     *,
     radius: int,
     weigh: Callable[[NDArray[np.floating]], NDArray[np.floating]],
-    maxflow: str = "grid",
     drawn: Labels | None = None,
     redraw: Mask | None = None,
 ) -> Labels:
@@ -46,7 +45,6 @@ def sharpen_band(
         Half the width of the band, in pixels of half the size.
     weigh : callable
         Boundary weights of a part of the image.
-    maxflow : str
     drawn : ndarray of shape (height, width), optional
         An earlier answer at this size, kept outside `redraw`.
     redraw : ndarray of bool of the shape of the costs, optional
@@ -86,7 +84,7 @@ def sharpen_band(
         top, left = inner[0].start - view[0].start, inner[1].start - view[1].start
         part = undecided[rows, columns]
         pinned[top : top + part.shape[0], left : left + part.shape[1]][part] = -1
-        labeler = GridLabeler(weigh(image[view]), pinned, costs.shape[2], maxflow)
+        labeler = GridLabeler(weigh(image[view]), pinned, costs.shape[2])
         shape = pinned.shape
         fine[view] = labeler.improve(enlarge_part(costs, factor, view, (shape[0], shape[1])), fine[view])
     return fine

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..affinity.notices import warn_user
 from .grid import Labels
 from .images import halve
 
@@ -40,14 +39,13 @@ def check_box(box: ArrayLike, shape: tuple[int, int]) -> Box:
     if clipped[0] >= clipped[2] or clipped[1] >= clipped[3]:
         raise ValueError(f"box=({x0}, {y0}, {x1}, {y1}) lies outside the image of {width} by {height} pixels.")
     if clipped != (x0, y0, x1, y1):
-        warnings.warn(f"box=({x0}, {y0}, {x1}, {y1}) is clipped to the image: {clipped}.", stacklevel=3)
+        warn_user(f"box=({x0}, {y0}, {x1}, {y1}) is clipped to the image: {clipped}.")
     covered = (clipped[2] - clipped[0]) * (clipped[3] - clipped[1]) / (width * height)
     if covered > _NEARLY_ALL and min(height, width) >= 3:
         if covered == 1:
-            warnings.warn(
+            warn_user(
                 "box covers the whole image: the outermost pixels are taken for background; draw a tighter box or give "
                 "scribbles.",
-                stacklevel=3,
             )
         return max(1, clipped[0]), max(1, clipped[1]), min(width - 1, clipped[2]), min(height - 1, clipped[3])
     if covered == 1:

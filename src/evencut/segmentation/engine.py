@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..affinity.notices import warn_user
 from ..solvers.lloyd import Descent
 from .affinities import pixel_affinity, pose_term
 from .band import sharpen_band
@@ -188,10 +188,9 @@ class Engine:
         if not rounds.converged:
             from sklearn.exceptions import ConvergenceWarning
 
-            warnings.warn(
+            warn_user(
                 f"the rounds stopped after max_iter={self.settings.max_iter} before they came to rest.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         with clock("contour"):
             end = replace(rounds.step, labels=np.asarray(finish(rounds.step.labels), dtype=np.int64))
@@ -209,7 +208,7 @@ class Engine:
         term: Term = self.term if evidence is None else EvidenceTerm(self.term, evidence)
         smoothness = self.smoothness
         for attempt in range(_ATTEMPTS):
-            labeler = GridLabeler(self.weights * smoothness, known, self.n_labels, self.settings.maxflow)
+            labeler = GridLabeler(self.weights * smoothness, known, self.n_labels)
             rounds = minimize_energy(
                 term, labeler, start, max_iter=self.settings.max_iter, rest=self.settings.rest
             )
@@ -253,7 +252,6 @@ class Engine:
                 known[level],
                 radius=self.settings.band_radius,
                 weigh=partial(self._weigh, level=level, weight=weight),
-                maxflow=self.settings.maxflow,
                 drawn=None if drawn is None else drawn[level],
                 redraw=redraw,
             )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ..affinity.notices import warn_user
 
 __all__ = ["as_image", "enlarge", "halve", "read_image"]
 
@@ -35,7 +36,7 @@ def as_image(image: ArrayLike) -> NDArray[np.float32]:
     if pixels.ndim == 2:
         pixels = pixels[..., None]
     if pixels.shape[2] in (2, 4):
-        warnings.warn("the alpha channel of the image is ignored; composite it first if it matters.", stacklevel=3)
+        warn_user("the alpha channel of the image is ignored; composite it first if it matters.")
         pixels = pixels[..., :-1]
     if pixels.dtype.kind == "f" and not np.isfinite(pixels).all():
         bad = int((~np.isfinite(pixels)).any(axis=2).sum())

@@ -39,7 +39,6 @@ def segment(
     hard: bool = True,
     features: Features = "auto",
     start: str = "barrier",
-    maxflow: str = "grid",
     max_iter: int = 15,
     working_pixels: int = 100_000,
     random_state: int | np.random.Generator | None = None,
@@ -88,8 +87,6 @@ def segment(
         weight.
     start : {"barrier", "box"}
         First guess from a box: what no even path joins to the outside, or all of the box as in the paper.
-    maxflow : {"grid", "ortools", "scipy", "pymaxflow"}
-        The max-flow program: our own, or one of three libraries.
     max_iter : int
         Most rounds.
     working_pixels : int
@@ -122,7 +119,6 @@ def segment(
         smoothness=smoothness,
         hard=hard,
         start=start,
-        maxflow=maxflow,
         max_iter=max_iter,
         working_pixels=working_pixels,
     )

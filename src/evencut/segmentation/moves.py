@@ -28,7 +28,6 @@ class GridLabeler:
     known : ndarray of int of shape (height, width)
         The label of pixels that must keep it, -1 elsewhere.
     n_labels : int
-    maxflow : str
         Name of the max-flow program.
 
     Examples
@@ -39,11 +38,10 @@ class GridLabeler:
     array([[1, 1, 0]])
     """
 
-    def __init__(self, weights: NDArray[np.floating], known: Labels, n_labels: int, maxflow: str = "grid"):
+    def __init__(self, weights: NDArray[np.floating], known: Labels, n_labels: int):
         self.weights = weights
         self.known = known
         self.n_labels = n_labels
-        self._maxflow = maxflow
         self._window = window_of(known < 0) if (known < 0).any() else None
         self._cut: GridCut | None = None
         if self._window is not None:
@@ -77,7 +75,7 @@ class GridLabeler:
     def _best_of_two(self, costs: NDArray[np.floating]) -> Labels:
         unary = costs[..., 1] - costs[..., 0] + self._pull_of_rim
         if self._cut is None:
-            self._cut = GridCut(self._inner, self._maxflow)
+            self._cut = GridCut(self._inner)
         known = self._inner_known
         force = self._force(unary)
         unary = np.where(known < 0, unary, np.where(known == 1, -force, force))
@@ -116,7 +114,7 @@ class GridLabeler:
         force = self._force(unary)
         fixed = known >= 0
         unary[fixed] = force
-        takes = GridCut(capacities, self._maxflow).minimize(unary) & ~fixed
+        takes = GridCut(capacities).minimize(unary) & ~fixed
         labels[grown][takes] = label
 
     def _window_mask(self) -> NDArray[np.bool_]:

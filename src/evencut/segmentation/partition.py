@@ -34,7 +34,6 @@ def partition(
     regularizer: str | None = "contrast",
     smoothness: float | str = "auto",
     features: Features = "lab",
-    maxflow: str = "grid",
     max_iter: int = 15,
     random_state: int | np.random.Generator | None = None,
 ) -> Segmentation:
@@ -48,7 +47,7 @@ def partition(
     ----------
     image : array of shape (M, N) or (M, N, C)
     n_regions : int, default=4
-    kernel, criterion, equalize, regularizer, smoothness, features, maxflow, max_iter, random_state
+    kernel, criterion, equalize, regularizer, smoothness, features, max_iter, random_state
         As in :func:`evencut.segmentation.segment`.
 
     Returns
@@ -74,7 +73,6 @@ def partition(
         equalize=equalize,
         regularizer=regularizer,
         smoothness=smoothness,
-        maxflow=maxflow,
         max_iter=max_iter,
     )
     clock = Clock()

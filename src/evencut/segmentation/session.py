@@ -5,7 +5,6 @@ A `State` is all that the next answer needs; it holds arrays only, so that resul
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import label as connected_parts
 
+from ..affinity.notices import warn_user
 from .clicks import Click, check_clicks
 from .clock import Clock
 from .corrections import correct, evidence_of
@@ -211,8 +211,7 @@ def _shrunk(region: Mask, shape: tuple[int, ...]) -> Mask:
 
 
 def _warn_of_trivial(share: float) -> None:
-    warnings.warn(
+    warn_user(
         f"{share:.1%} of what was undecided came out as object even with a weak boundary term: the colours do not tell "
         "object and background apart; add scribbles.",
-        stacklevel=5,
     )

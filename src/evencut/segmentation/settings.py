@@ -23,7 +23,7 @@ class Settings:
 
     Parameters
     ----------
-    kernel, criterion, equalize, regularizer, smoothness, hard, start, maxflow, max_iter, working_pixels
+    kernel, criterion, equalize, regularizer, smoothness, hard, start, max_iter, working_pixels
         As in :func:`evencut.segmentation.segment`.
     strictness : tuple of float
         Share of Otsu's threshold above which a barrier distance means object; the later ones are tried where the
@@ -73,7 +73,6 @@ class Settings:
     smoothness: float | str = "auto"
     hard: bool = True
     start: str = "barrier"
-    maxflow: str = "grid"
     max_iter: int = 15
     working_pixels: int = 100_000
     strictness: tuple[float, ...] = (0.5, 0.4, 0.25)

@@ -216,7 +216,7 @@ def _merge_down(
 
 def _parts(problem: RatioProblem, n_parts: int, random_state: int | None) -> NDArray[np.int64]:
     """Many small parts that follow the shapes."""
-    if problem.matrix.graph is not None:
+    if problem.matrix.is_graph:
         return multilevel(problem, n_parts, n_init=2, n_runs=1, random_state=random_state)[0]
     rng = np.random.default_rng(random_state)
     return cut_embedding(unit_rows(spectral_embedding(problem.matrix, n_parts // 2, rng)[1]), n_parts, rng)

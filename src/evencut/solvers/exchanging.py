@@ -139,7 +139,7 @@ def _strong_links(problem: RatioProblem) -> sparse.csr_array:
     from ._growth_loops import strongest_links
 
     scale = 1.0 / np.sqrt(problem.weights)
-    graph = problem.matrix.rescaled(scale).graph if problem.matrix.graph is not None else None
+    graph = problem.matrix.rescaled(scale).graph if problem.matrix.is_graph else None
     if graph is not None:
         return sparse.csr_array((np.maximum(graph.data, 0.0), graph.indices, graph.indptr), shape=graph.shape)
     n_points = problem.n_points
@@ -152,20 +152,20 @@ def _strong_links(problem: RatioProblem) -> sparse.csr_array:
 
 def _in_memory(problem: RatioProblem) -> NDArray[np.floating]:
     """The dense matrix of a problem."""
-    if problem.matrix.array is None:
+    if not problem.matrix.is_array:
         kind = type(problem.matrix.entries).__name__
         raise ValueError(
             f"the multilevel solver needs an affinity in memory, but the rows of {kind} are computed when needed; use "
             "a neighbour kernel, or solver='auto' or 'lloyd'."
         )
-    return problem.matrix.array
+    return np.asarray(problem.matrix.entries)
 
 
 def _contracted(problem: RatioProblem, parent: NDArray[np.int64], n_groups: int) -> NDArray[np.float64]:
     """M summed over each pair of groups."""
     from ._growth_loops import contract_dense
 
-    if problem.matrix.graph is not None:
+    if problem.matrix.is_graph:
         return part_links(problem, parent, n_groups)
     small = contract_dense(_in_memory(problem), parent, n_groups)
     if problem.diagonal is not None:

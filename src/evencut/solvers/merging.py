@@ -15,36 +15,7 @@ from scipy import sparse
 
 from ..criteria import RatioProblem
 
-__all__ = ["Level", "merge_clusters", "merge_levels", "part_links"]
-
-
-def merge_clusters(problem: RatioProblem, labels: NDArray[np.integer], n_clusters: int) -> NDArray[np.int64]:
-    r"""Greedy merging down to `n_clusters`, each step the pair with the least loss of ratio association.
-
-    .. math:: \Delta_{ab} = \frac{M_{aa} + M_{bb} + 2 M_{ab}}{w_a + w_b} - \frac{M_{aa}}{w_a} - \frac{M_{bb}}{w_b}
-
-    Parameters
-    ----------
-    problem : RatioProblem
-    labels : ndarray of shape (n,)
-        A partition into at least `n_clusters` parts.
-    n_clusters : int
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from evencut.criteria import normalized_cut
-    >>> pairs = np.kron(np.eye(2), np.ones((2, 2)))
-    >>> merge_clusters(normalized_cut(pairs), np.arange(4), 2)
-    array([0, 0, 1, 1])
-    """
-    for found in merge_levels(problem, labels, n_clusters):
-        level = found
-    return level.labels()
+__all__ = ["Level", "merge_levels", "part_links"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +43,11 @@ class Level:
 
 
 def merge_levels(problem: RatioProblem, labels: NDArray[np.integer], n_clusters: int = 1) -> Iterator[Level]:
-    """The partitions met on the way from the parts given down to `n_clusters`, finest first.
+    r"""The partitions met on the way from the parts down to `n_clusters`, finest first.
+
+    Each step joins the pair with the least loss of ratio association:
+
+    .. math:: \Delta_{ab} = \frac{M_{aa} + M_{bb} + 2 M_{ab}}{w_a + w_b} - \frac{M_{aa}}{w_a} - \frac{M_{bb}}{w_b}
 
     Examples
     --------

@@ -129,12 +129,12 @@ def refine(
     array([0, 0, 1, 1])
     """
     matrix = problem.matrix
-    if not by_moves or (matrix.graph is None and matrix.array is None):
+    if not by_moves or matrix.is_lazy:
         end = lloyd_descent(problem, start, n_clusters, max_iter=max_iter)
         n_iter = len(end.trace) - 1 + end.converged
         return Solution.after(problem, end.step.labels, list(end.trace), end.converged, n_iter)
     first = problem.energy(start)
-    if matrix.graph is not None and problem.n_points > limits.MANY_POINTS:
+    if matrix.is_graph and problem.n_points > limits.MANY_POINTS:
         labels, trace, converged = improve_border(problem, start, n_clusters, max_iter=max_iter)
     else:
         labels, trace, converged = improve_by_moves(problem, start, n_clusters, max_iter=max_iter, rng=rng)
@@ -144,9 +144,9 @@ def refine(
 def _solve_automatically(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
     """The best of all solvers where they are quick; multilevel alone for larger graphs, a sample for all pairs."""
     matrix = problem.matrix
-    if matrix.graph is not None and problem.n_points > _MANY_NODES:
+    if matrix.is_graph and problem.n_points > _MANY_NODES:
         return _solve_multilevel(problem, n_clusters, effort, rng)
-    if matrix.graph is None and (matrix.array is None or problem.n_points > _MANY_DENSE):
+    if not matrix.is_graph and (matrix.is_lazy or problem.n_points > _MANY_DENSE):
         return _solve_by_moves(problem, n_clusters, effort, rng)
     return _solve_all_ways(problem, n_clusters, effort, rng)
 
@@ -158,10 +158,10 @@ def _solve_all_ways(problem: RatioProblem, n_clusters: int, effort: Effort, rng:
     of_cuts, of_exchanges, of_cycles = rng.spawn(3)
     found = [_solve_spectral(problem, n_clusters, Effort(n_cuts, effort.max_iter), of_cuts)]
     # Modes, stragglers and small pieces are what some criteria like best, and only exchanges look for them.
-    n_exchanges = n_cuts if problem.matrix.graph is not None else effort.n_init
+    n_exchanges = n_cuts if problem.matrix.is_graph else effort.n_init
     how = {"n_init": _EXCHANGE_CYCLES, "n_runs": n_exchanges, "max_iter": effort.max_iter}
     found.append(_ended(problem, exchange_cycles(problem, n_clusters, random_state=of_exchanges, **how)))
-    if problem.matrix.graph is not None and effort.n_init > n_cuts:
+    if problem.matrix.is_graph and effort.n_init > n_cuts:
         how = {"n_init": _GRAPH_CYCLES, "n_runs": effort.n_init - n_cuts, "max_iter": effort.max_iter}
         found.append(_ended(problem, multilevel(problem, n_clusters, random_state=of_cycles, **how)))
     return min(found, key=_by_energy)
@@ -185,7 +185,7 @@ def _solve_by_lloyd(problem: RatioProblem, n_clusters: int, effort: Effort, rng:
 
 def _solve_multilevel(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
     """Shrink, exchange clusters, refine."""
-    cycles = exchange_cycles if problem.matrix.graph is None else multilevel
+    cycles = exchange_cycles if not problem.matrix.is_graph else multilevel
     how = {"n_init": effort.n_init, "max_iter": effort.max_iter}
     return _ended(problem, cycles(problem, n_clusters, random_state=rng, **how))
 
@@ -229,7 +229,7 @@ def _starts(
     """Spectral starts of small or sparse problems; of large dense ones, starts from solved samples."""
     matrix = problem.matrix
     small = not sample_large or problem.n_points <= _MANY_DENSE
-    if matrix.graph is not None or (matrix.array is not None and small):
+    if matrix.is_graph or (matrix.is_array and small):
         yield from spectral_starts(problem, n_clusters, effort.n_init, rng)
         return
     on_device = is_tensor(problem.weights)

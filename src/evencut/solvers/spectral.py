@@ -67,7 +67,7 @@ def spectral_embedding(
 
     affinity = as_affinity(affinity)
     normalized = affinity.rescaled(1.0 / affinity.degrees() ** 0.5)
-    if normalized.graph is None:
+    if not normalized.is_graph:
         return _leading(normalized, n_vectors, rng)
     n_components, component = connected_components(normalized.graph, directed=False)
     if n_components == 1:

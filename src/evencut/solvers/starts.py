@@ -35,7 +35,7 @@ def spectral_starts(
     links = _linking_part(problem)
     _, vectors = spectral_embedding(links, n_clusters, rng)
     embeddings = [unit_rows(vectors)]
-    if problem.matrix.array is not None and problem.diagonal is None:
+    if problem.matrix.is_array and problem.diagonal is None:
         ratio = links.degrees() / problem.weights
         if not array_namespace(ratio).allclose(ratio, ratio[0], rtol=1e-6):
             embeddings.append(unit_rows(kernel_pca(problem.matrix, problem.weights, n_clusters, rng)))
@@ -73,8 +73,8 @@ def _linking_part(problem: RatioProblem) -> Affinity:
             return matrix
         # A point without links has no direction in the spectrum; one of its own keeps it apart.
         alone = 1.0 * isolated
-        diagonal = array_namespace(alone).diag(alone) if matrix.graph is None else sparse.diags_array(alone)
+        diagonal = sparse.diags_array(alone) if matrix.is_graph else array_namespace(alone).diag(alone)
         return as_affinity(matrix.entries + diagonal)
-    if matrix.graph is not None:
-        return as_affinity(abs(matrix.graph) + sparse.eye_array(problem.n_points) * 1e-12)
+    if matrix.is_graph:
+        return as_affinity(abs(matrix.entries) + sparse.eye_array(problem.n_points) * 1e-12)
     return as_affinity(matrix.entries - lowest)

@@ -14,7 +14,12 @@ from .methods import Method
 
 __all__ = ["cure_of"]
 
-_CRITERIA = {"KernelClustering": None, "KernelKMeans": "average_association", "NormalizedCut": "normalized_cut"}
+_CRITERIA = {
+    "EvenCut": None,
+    "KernelClustering": None,
+    "KernelKMeans": "average_association",
+    "NormalizedCut": "normalized_cut",
+}
 _KERNELS = {
     "Gaussian": "gaussian",
     "KNN": "knn",
@@ -22,7 +27,6 @@ _KERNELS = {
     "LocalScaling": "local_scaling",
     "Geodesic": "geodesic",
     "SharedNeighbors": "shared_neighbors",
-    "Auto": "auto",
 }
 
 
@@ -46,7 +50,7 @@ def cure_of(code: str, seed: int = 0) -> Method | None:
 
 
 def _method(call: ast.Call, seed: int) -> Method | None:
-    given: dict[str, Any] = {"seed": seed}
+    given: dict[str, Any] = {"seed": seed, "tool": "evencut" if _name(call.func) == "EvenCut" else "kernel"}
     if _CRITERIA[_name(call.func)]:
         given["criterion"] = _CRITERIA[_name(call.func)]
     for position, value in enumerate(call.args):

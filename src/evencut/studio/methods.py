@@ -9,18 +9,20 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from evencut.kernels import KERNELS, Kernel
 
 from .refusals import Refused
 
-__all__ = ["DENSE_KERNELS", "Method", "estimator", "fit_labels", "kernel_arguments"]
+__all__ = ["Method", "estimator", "fit_labels", "known_kernels"]
 
 Name = Annotated[str, Field(max_length=1000)]
 
-#: Kernels whose affinity holds every pair of points.
-DENSE_KERNELS = ("gaussian", "adaptive_gaussian", "local_scaling", "geodesic")
-_WITH_BANDWIDTH = ("gaussian", "geodesic")
-_WITH_NEIGHBORS = ("shared_neighbors", "knn", "adaptive_gaussian", "local_scaling", "geodesic")
+
+def known_kernels() -> dict[str, type[Kernel]]:
+    """The kernels that the page offers: all that take points."""
+    return {name: kernel for name, kernel in KERNELS.items() if not kernel.is_pairwise}
 
 
 class Method(BaseModel):
@@ -28,40 +30,44 @@ class Method(BaseModel):
 
     Examples
     --------
-    >>> Method(n_clusters=2, kernel="gaussian", bandwidth=0.3).kernel
-    'gaussian'
+    >>> Method(tool="kernel", n_clusters=2, kernel="gaussian", parameters={"bandwidth": 0.3}).kernel_object()
+    Gaussian(bandwidth=0.3)
     """
 
     model_config = ConfigDict(extra="forbid")
 
-    tool: Literal["evencut", "kmeans", "hdbscan"] = "evencut"
+    tool: Literal["evencut", "kernel", "kmeans", "hdbscan"] = "evencut"
     n_clusters: Annotated[int, Field(ge=1, le=2000)] | Literal["auto"] = 2
-    kernel: Literal["auto", "shared_neighbors", "knn", "gaussian", "adaptive_gaussian", "local_scaling", "geodesic"] = (
-        "auto"
-    )
-    bandwidth: Annotated[float, Field(gt=0, lt=1e100)] | Literal["scott", "silverman", "median"] = "scott"
-    n_neighbors: Annotated[int, Field(ge=1, le=1000)] | None = None
+    kernel: Name = "gaussian"
+    parameters: dict[Name, Annotated[float, Field(allow_inf_nan=False)] | Name] = {}
     criterion: Literal["normalized_cut", "average_association", "average_cut"] = "normalized_cut"
     equalize: Literal["weights", "exact"] | None = None
     scale: Literal["auto", "standard"] | None = "auto"
+    min_cluster_size: Annotated[int, Field(ge=2, le=100_000)] = 10
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     sample: Annotated[int, Field(ge=100, le=20_000)] = 3000
 
+    @model_validator(mode="after")
+    def _known(self) -> Method:
+        """The kernel and its parameters are checked against what the kernel says of itself."""
+        kernels = known_kernels()
+        if self.kernel not in kernels:
+            raise ValueError(f"kernel {self.kernel[:80]!r} is not known; choose one of {[*kernels]}")
+        known = {setting.name: setting for setting in kernels[self.kernel].settings}
+        for name, value in self.parameters.items():
+            if name not in known:
+                raise ValueError(f"the kernel {self.kernel} has no parameter {name[:80]!r}; it has {[*known]}")
+            number = isinstance(value, float) and value.is_integer() and known[name].whole
+            self.parameters[name] = known[name].read(str(int(value) if number else value))
+        return self
+
+    def kernel_object(self) -> Kernel:
+        """The kernel with its parameters."""
+        return known_kernels()[self.kernel](**self.parameters)
+
     def is_sampled(self, n_points: int) -> bool:
         """Whether it is fitted on a sample, the other points following: a dense kernel on many points."""
-        return self.tool == "evencut" and self.kernel in DENSE_KERNELS and n_points > self.sample
-
-
-def kernel_arguments(method: Method) -> dict[str, Any]:
-    """The arguments of the kernel that differ from its own defaults."""
-    given: dict[str, Any] = {}
-    if method.kernel in _WITH_NEIGHBORS and method.n_neighbors is not None:
-        given["n_neighbors"] = method.n_neighbors
-    if method.kernel in _WITH_BANDWIDTH and method.bandwidth != "scott":
-        if isinstance(method.bandwidth, str) and method.kernel == "geodesic":
-            raise Refused(f"the geodesic kernel takes a number as bandwidth, not {method.bandwidth!r}.")
-        given["bandwidth"] = method.bandwidth
-    return given
+        return self.tool == "kernel" and not known_kernels()[self.kernel].is_graph and n_points > self.sample
 
 
 def estimator(method: Method) -> Any:
@@ -73,14 +79,14 @@ def estimator(method: Method) -> Any:
     if method.tool == "hdbscan":
         from sklearn.cluster import HDBSCAN
 
-        return HDBSCAN(min_cluster_size=method.n_neighbors or 10, copy=True)
-    from evencut import KernelClustering
-    from evencut.kernels import KERNELS
+        return HDBSCAN(min_cluster_size=method.min_cluster_size, copy=True)
+    from evencut import EvenCut, KernelClustering
 
-    arguments = kernel_arguments(method)
+    if method.tool == "evencut":
+        return EvenCut(method.n_clusters, scale=method.scale, random_state=method.seed)
     return KernelClustering(
         method.n_clusters,
-        kernel=KERNELS[method.kernel](**arguments) if arguments else method.kernel,
+        kernel=method.kernel_object(),
         criterion=method.criterion,
         equalize=method.equalize,
         scale=method.scale,

@@ -10,21 +10,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from .examples import PHOTOS, POINTS
-from .methods import Method, kernel_arguments
+from .methods import Method
 from .prompts import Prompt, code_lines
 from .sessions import Correction, Run
 from .tables import MISSING, Table
 
 __all__ = ["photo_code", "photo_command", "points_code", "points_command"]
 
-_KERNEL_CLASSES = {
-    "shared_neighbors": "SharedNeighbors",
-    "knn": "KNN",
-    "gaussian": "Gaussian",
-    "adaptive_gaussian": "AdaptiveGaussian",
-    "local_scaling": "LocalScaling",
-    "geodesic": "Geodesic",
-}
 _SHOWN_ROWS = 12
 _DEFAULTS = Method()
 
@@ -95,21 +87,18 @@ def _estimator_code(method: Method) -> tuple[list[str], str]:
         call = f"KMeans({method.n_clusters}, n_init=10, random_state={method.seed})"
         return ["from sklearn.cluster import KMeans"], call
     if method.tool == "hdbscan":
-        call = f"HDBSCAN(min_cluster_size={method.n_neighbors or 10}, copy=True)"
+        call = f"HDBSCAN(min_cluster_size={method.min_cluster_size}, copy=True)"
         return ["from sklearn.cluster import HDBSCAN"], call
-    imports = ["from evencut import KernelClustering"]
-    parts = [repr(method.n_clusters)]
-    arguments = kernel_arguments(method)
-    if arguments:
-        kernel = _KERNEL_CLASSES[method.kernel]
+    name, parts = "EvenCut" if method.tool == "evencut" else "KernelClustering", [repr(method.n_clusters)]
+    imports, asked = [f"from evencut import {name}"], ["scale"]
+    if method.tool == "kernel":
+        kernel = type(method.kernel_object()).__name__
         imports.append(f"from evencut.kernels import {kernel}")
-        parts.append(f"kernel={kernel}({', '.join(f'{name}={value!r}' for name, value in arguments.items())})")
-    elif method.kernel != "auto":
-        parts.append(f"kernel={method.kernel!r}")
-    for name in ("criterion", "equalize", "scale"):
-        if getattr(method, name) != getattr(_DEFAULTS, name):
-            parts.append(f"{name}={getattr(method, name)!r}")
-    return imports, f"KernelClustering({', '.join(parts)}, random_state={method.seed})".replace("'", '"')
+        parts.append(f"kernel={kernel}({', '.join(f'{name}={value!r}' for name, value in method.parameters.items())})")
+        asked = ["criterion", "equalize", "scale"]
+    chosen = {part: getattr(method, part) for part in asked}
+    parts += [f"{part}={value!r}" for part, value in chosen.items() if value != getattr(_DEFAULTS, part)]
+    return imports, f"{name}({', '.join(parts)}, random_state={method.seed})".replace("'", '"')
 
 
 def _held_lines(corrections: Sequence[Correction], n_rows: int, has_gaps: bool) -> list[str]:
@@ -149,7 +138,7 @@ def points_command(table: Table, run: Run, options: frozenset[str]) -> tuple[str
     if run.method is None:
         return "", "the labels come from a column of the file."
     method = Method(**run.method)
-    if method.tool != "evencut":
+    if method.tool not in ("evencut", "kernel"):
         return "", f"the command clusters with evencut only, not with {method.tool}; use the Python code."
     if run.corrections:
         return "", "the command takes no corrections by hand; use the Python code."
@@ -164,13 +153,13 @@ def points_command(table: Table, run: Run, options: frozenset[str]) -> tuple[str
             return "", "some rows have gaps, which the command does not take; use the Python code."
         words += ["--missing", "drop"]
     words += ["--columns", ",".join(_as_options(table, run.columns))]
-    if method.kernel != "auto":
+    if method.tool == "kernel":
         words += ["--kernel", method.kernel]
-    for option, value in kernel_arguments(method).items():
-        words += [f"--{option.replace('_', '-')}", str(value)]
-    for option in ("criterion", "equalize"):
-        if getattr(method, option) != getattr(_DEFAULTS, option):
-            words += [f"--{option}", str(getattr(method, option))]
+        for option, value in method.parameters.items():
+            words += ["--parameter", f"{option}={value}"]
+        for option in ("criterion", "equalize"):
+            if getattr(method, option) != getattr(_DEFAULTS, option):
+                words += [f"--{option}", str(getattr(method, option))]
     if method.scale != "auto":
         return "", "the command has no option for this scaling; use the Python code."
     words += ["--seed", str(method.seed), "-o", "labels.csv"]

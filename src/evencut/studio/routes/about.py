@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Any
 
@@ -10,6 +11,7 @@ from fastapi import APIRouter
 from evencut import __version__
 
 from ..examples import PHOTOS, POINTS
+from ..methods import known_kernels
 from ..state import Here
 
 __all__ = ["router"]
@@ -33,5 +35,13 @@ async def about(studio: Here) -> dict[str, Any]:
             "photos": has_photos,
             "grabcut": find_spec("cv2") is not None,
         },
+        "kernels": [
+            {
+                "name": name,
+                "title": kernel.title or name,
+                "parameters": [asdict(setting) for setting in kernel.settings],
+            }
+            for name, kernel in known_kernels().items()
+        ],
         "limits": studio.plain_limits(),
     }

@@ -51,7 +51,7 @@ class _Sweep(BaseModel):
 async def fit(body: _Fit, tab: Tab, studio: Here) -> dict[str, Any]:
     """Begin to cluster; the job's end names the run."""
     table, columns, key = tab.need_table(), list(tab.columns), tab.table_key
-    holds = body.hold and body.method.tool == "evencut"
+    holds = body.hold and body.method.tool in ("evencut", "kernel")
     held = tab.hold() if holds else None
     corrections = tuple(tab.corrections) if holds else ()
     method = body.method.model_dump()

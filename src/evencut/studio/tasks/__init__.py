@@ -18,8 +18,7 @@ def _warm(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> None:
     from ..methods import Method
 
     kept["warm"] = load_points("moons")
-    for kernel, criterion in (("gaussian", "average_association"), ("auto", "normalized_cut")):
-        method = Method(kernel=kernel, criterion=criterion)  # type: ignore[arg-type]
+    for method in (Method(tool="kernel", criterion="average_association"), Method()):
         points.fit(kept, {"table": "warm", "columns": ["x", "y"], "method": method.model_dump(), "held": None}, tell)
     del kept["warm"]
 

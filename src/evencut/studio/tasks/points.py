@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evencut.affinity import scott_bandwidth, silverman_bandwidth
+
 from ..examples import load_points
-from ..held_labels import check_held
 from ..methods import Method, fit_labels
 from ..options import Limits
+from ..refusals import Refused
 from ..tables import Table, read_table
 
 __all__ = ["density", "example", "fit", "plane", "read", "rows_without_gaps"]
@@ -122,7 +124,7 @@ def fit(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str,
     X, complete = rows_without_gaps(table, arguments["columns"])
     held = arguments["held"]
     if held is not None:
-        check_held(held, method.n_clusters)
+        _check_held(held, method.n_clusters)
         held = held[complete]
     start = time.perf_counter()
     tell("clustering", 0.0)
@@ -161,16 +163,26 @@ def _values(model: Any, complete: NDArray[np.bool_]) -> dict[str, NDArray[np.flo
     return found
 
 
+def _check_held(held: NDArray[np.int64], n_clusters: int | str) -> None:
+    """Raise unless a fit with so many clusters can keep these labels."""
+    if n_clusters != "auto" and held.max() >= int(n_clusters):
+        raise Refused(
+            f"a correction speaks of cluster {held.max()}, but {n_clusters} clusters (0 to {int(n_clusters) - 1}) are "
+            "asked for; raise the number of clusters."
+        )
+
+
 def _bandwidth_used(method: Method, X: NDArray[np.float64]) -> float | None:
     """The mean sigma of a Gaussian kernel, so that the slider can stand where a rule has put it."""
-    if method.tool != "evencut" or method.kernel != "gaussian":
+    if method.tool != "kernel" or method.kernel != "gaussian":
         return None
-    if not isinstance(method.bandwidth, str):
-        return method.bandwidth
-    factor = {"scott": 1.0, "silverman": (4 / (X.shape[1] + 2)) ** (1 / (X.shape[1] + 4))}.get(method.bandwidth)
-    if factor is None:
+    bandwidth = method.parameters.get("bandwidth", "scott")
+    if not isinstance(bandwidth, str):
+        return bandwidth
+    if bandwidth == "median":
         return None
-    return float(np.mean(X.std(axis=0, ddof=1)) * factor * len(X) ** (-1 / (X.shape[1] + 4)))
+    rule = scott_bandwidth if bandwidth == "scott" else silverman_bandwidth
+    return float(np.mean(rule(X)))
 
 
 def _number(value: Any) -> float | None:

@@ -3,23 +3,21 @@
 import { field, h, replace, segmented, select } from "./ui.js";
 
 export const PRESETS = {
-  kernel_kmeans: { title: "Kernel k-means", method: { kernel: "gaussian", bandwidth: "scott", criterion: "average_association", equalize: null } },
-  evencut: { title: "evencut", method: { kernel: "auto", criterion: "normalized_cut", equalize: null } },
-  normalized_cut: { title: "Normalised cut", method: { kernel: "gaussian", bandwidth: "scott", criterion: "normalized_cut", equalize: null } },
-  equalised: { title: "Equalised exactly", method: { kernel: "gaussian", bandwidth: "scott", criterion: "average_association", equalize: "exact" } },
+  kernel_kmeans: { title: "Kernel k-means", method: { tool: "kernel", kernel: "gaussian", criterion: "average_association", equalize: null } },
+  evencut: { title: "evencut", method: { tool: "evencut" } },
+  normalized_cut: { title: "Normalised cut", method: { tool: "kernel", kernel: "gaussian", criterion: "normalized_cut", equalize: null } },
+  equalised: { title: "Equalised exactly", method: { tool: "kernel", kernel: "gaussian", criterion: "average_association", equalize: "exact" } },
   kmeans: { title: "k-means", method: { tool: "kmeans" } },
   hdbscan: { title: "HDBSCAN", method: { tool: "hdbscan" } },
 };
 
-const KERNELS = [
-  ["auto", "Automatic (shared neighbours)"],
-  ["shared_neighbors", "Shared neighbours"],
-  ["knn", "Nearest neighbours"],
-  ["gaussian", "Gaussian, one bandwidth"],
-  ["adaptive_gaussian", "Gaussian, adaptive bandwidth"],
-  ["local_scaling", "Local scaling"],
-  ["geodesic", "Geodesic"],
-];
+/** The kernels as the server describes them: name, title and parameters of each. */
+let kernels = [];
+export function setKernels(described) {
+  kernels = described;
+}
+const kernelOf = (method) => kernels.find((kernel) => kernel.name === method.kernel);
+const RULES = { scott: "Scott's rule", silverman: "Silverman's rule", median: "Median distance" };
 const CRITERIA = [
   ["normalized_cut", "Normalised cut"],
   ["average_association", "Average association (kernel k-means)"],
@@ -35,18 +33,16 @@ const SCALES = [
   ["standard", "To one deviation"],
   ["", "As they are"],
 ];
-const WITH_BANDWIDTH = ["gaussian", "geodesic"];
-const WITH_NEIGHBORS = ["shared_neighbors", "knn", "adaptive_gaussian", "local_scaling", "geodesic"];
 
 export const DEFAULT_METHOD = {
   tool: "evencut",
   n_clusters: 2,
-  kernel: "auto",
-  bandwidth: "scott",
-  n_neighbors: null,
+  kernel: "gaussian",
+  parameters: {},
   criterion: "normalized_cut",
   equalize: null,
   scale: "auto",
+  min_cluster_size: 10,
   seed: 0,
   sample: 3000,
 };
@@ -59,7 +55,7 @@ export function withPreset(method, name) {
 
 /** The preset a method is, whatever its bandwidth; null where it is none of them. */
 function presetOf(method) {
-  const matches = ([, preset]) => Object.entries({ tool: "evencut", ...preset.method }).every(([key, value]) => key === "bandwidth" || method[key] === value);
+  const matches = ([, preset]) => Object.entries(preset.method).every(([key, value]) => method[key] === value);
   return Object.entries(PRESETS).find(matches)?.[0] ?? null;
 }
 
@@ -74,20 +70,20 @@ export function methodTitle(method) {
 /** What tells it apart from others of the same name. */
 export function methodDetail(method, facts) {
   const k = method.n_clusters === "auto" ? "k auto" : `k = ${method.n_clusters}`;
-  if (method.tool === "hdbscan") return `at least ${method.n_neighbors ?? 10} points a cluster`;
-  if (method.tool !== "evencut") return k;
-  const parts = [k];
-  if (method.kernel !== "auto") parts.push(KERNELS.find(([key]) => key === method.kernel)[1].split(",")[0].toLowerCase());
-  if (hasBandwidth(method)) {
-    const sigma = facts?.bandwidth ?? method.bandwidth;
-    parts.push(`σ = ${typeof sigma === "number" ? Number(sigma.toPrecision(3)) : sigma}`);
+  if (method.tool === "hdbscan") return `at least ${method.min_cluster_size} points a cluster`;
+  if (method.tool !== "kernel") return k;
+  const parts = [k, kernelOf(method).title.split(",")[0].toLowerCase()];
+  for (const { name, title } of kernelOf(method).parameters) {
+    const value = (name === "bandwidth" ? facts?.bandwidth : null) ?? method.parameters[name];
+    if (value === undefined) continue;
+    const shown = typeof value === "number" ? Number(value.toPrecision(3)) : value;
+    parts.push(name === "bandwidth" ? `σ = ${shown}` : name === "n_neighbors" ? `${shown} neighbours` : `${title.toLowerCase()} ${shown}`);
   }
-  if (method.n_neighbors && WITH_NEIGHBORS.includes(method.kernel)) parts.push(`${method.n_neighbors} neighbours`);
   if (method.equalize) parts.push(method.equalize === "exact" ? "equal degrees" : "weights");
   return parts.join(" · ");
 }
 
-export const hasBandwidth = (method) => method.tool === "evencut" && WITH_BANDWIDTH.includes(method.kernel);
+export const hasBandwidth = (method) => method.tool === "kernel" && kernelOf(method).parameters.some(({ name }) => name === "bandwidth");
 
 /** The form; `change(method)` is called with a new method whenever one is chosen. */
 export class MethodForm {
@@ -124,21 +120,27 @@ export class MethodForm {
   }
 
   #fields(method, set) {
-    const own = method.tool === "evencut";
+    const own = method.tool === "kernel";
+    const ours = own || method.tool === "evencut";
     const found = [];
-    if (method.tool !== "hdbscan") found.push(this.#number(method, set, own));
+    if (method.tool !== "hdbscan") found.push(this.#number(method, set, ours));
     if (own) {
       found.push(
         field(
           "Kernel",
           "How alike two points are; kernels that adapt to density do not isolate dense clumps.",
           "kernel",
-          select(KERNELS, method.kernel, (kernel) => set({ kernel }), { "data-control": "kernel" }),
+          select(
+            kernels.map(({ name, title }) => [name, title]),
+            method.kernel,
+            (kernel) => set({ kernel, parameters: {} }),
+            { "data-control": "kernel" },
+          ),
         ),
       );
     }
-    if (hasBandwidth(method)) found.push(this.#bandwidth(method, set));
-    if ((own && WITH_NEIGHBORS.includes(method.kernel)) || method.tool === "hdbscan") found.push(this.#neighbors(method, set));
+    if (own) found.push(...kernelOf(method).parameters.map((parameter) => this.#parameter(parameter, method, set)));
+    if (method.tool === "hdbscan") found.push(this.#smallest(method, set));
     if (own) {
       found.push(
         field(
@@ -153,6 +155,10 @@ export class MethodForm {
           "equalise",
           select(EQUALISE, method.equalize ?? "", (value) => set({ equalize: value || null }), { "data-control": "equalize" }),
         ),
+      );
+    }
+    if (ours) {
+      found.push(
         field(
           "Scale the columns",
           "Columns of different units are brought to one spread before distances are taken.",
@@ -183,26 +189,31 @@ export class MethodForm {
     return field("Clusters", "How many there should be; auto finds the number.", "clusters", number, how);
   }
 
-  #bandwidth(method, set) {
-    const rules = method.kernel === "geodesic" ? [["scott", "Its own"]] : [["scott", "Scott's rule"], ["silverman", "Silverman's rule"], ["median", "Median distance"]];
-    const isNumber = typeof method.bandwidth === "number";
+  /** A number, or one of the rules that the parameter knows; empty leaves it to the kernel. */
+  #parameter({ name, title, hint, least, most, whole, rules }, method, set) {
+    const value = method.parameters[name];
+    const choose = (chosen) => {
+      const { [name]: _, ...others } = method.parameters;
+      set({ parameters: chosen === null ? others : { ...others, [name]: chosen } });
+    };
     const number = h("input", {
-      type: "number", min: "0", step: "any", "aria-label": "Bandwidth", "data-control": "bandwidth",
-      value: isNumber ? String(Number(method.bandwidth.toPrecision(4))) : "", placeholder: "number",
+      type: "number", min: String(least), max: String(most), step: whole ? "1" : "any", "aria-label": title, "data-control": name,
+      value: typeof value === "number" ? String(Number(value.toPrecision(4))) : "", placeholder: "its own",
     });
-    number.addEventListener("change", () => Number(number.value) > 0 && set({ bandwidth: Number(number.value) }));
-    const rule = select([["", "Number"], ...rules], isNumber ? "" : method.bandwidth, (value) => value && set({ bandwidth: value }), { "aria-label": "Rule of the bandwidth" });
-    return field("Bandwidth", "Over which distance points count as alike; drag the slider under the plots.", "bandwidth", number, rule);
+    number.addEventListener("change", () => {
+      if (!number.value) return choose(null);
+      const asked = whole ? Math.round(Number(number.value)) : Number(number.value);
+      if (asked > 0) choose(Math.min(most, Math.max(least, asked)));
+    });
+    if (!rules.length) return field(title, hint, name, number);
+    const options = [["", "Number"], ...rules.map((rule) => [rule, RULES[rule] ?? rule])];
+    const rule = select(options, typeof value === "number" ? "" : (value ?? rules[0]), (chosen) => chosen && choose(chosen), { "aria-label": `Rule of the ${title.toLowerCase()}` });
+    return field(title, hint, name, number, rule);
   }
 
-  #neighbors(method, set) {
-    const number = h("input", {
-      type: "number", min: "1", max: "1000", step: "1", placeholder: "its own", "data-control": "n_neighbors",
-      value: method.n_neighbors === null ? "" : String(method.n_neighbors),
-    });
-    number.addEventListener("change", () => set({ n_neighbors: number.value ? Math.min(1000, Math.max(1, Math.round(Number(number.value)))) : null }));
-    return method.tool === "hdbscan"
-      ? field("Smallest cluster", "Fewer points together than this are noise.", "neighbors", number)
-      : field("Neighbours", "How many nearest points make a point's neighbourhood.", "neighbors", number);
+  #smallest(method, set) {
+    const number = h("input", { type: "number", min: "2", max: "100000", step: "1", "data-control": "min_cluster_size", value: String(method.min_cluster_size) });
+    number.addEventListener("change", () => set({ min_cluster_size: Math.min(100000, Math.max(2, Math.round(Number(number.value) || 10))) }));
+    return field("Smallest cluster", "Fewer points together than this are noise.", "n_neighbors", number);
   }
 }

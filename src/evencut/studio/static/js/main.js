@@ -1,6 +1,7 @@
 // The page begins here: session, theme, the two halves, files that are dropped, links.
 
 import { about as askAbout, Work } from "./api.js";
+import { setKernels } from "./controls.js";
 import { Photos } from "./photos.js";
 import { Points } from "./points.js";
 import { fromLink, openSession, toLink } from "./store.js";
@@ -43,6 +44,7 @@ async function start() {
     const settings = { v: 1, half, example: points.points?.source.example ?? null, data: points.points?.name ?? null, photo: photos.photo?.source.example ?? null, points: points.settings() };
     history.replaceState(null, "", `#s=${toLink(settings)}`);
   });
+  setKernels(about.kernels);
   const context = { api, work, about, remember };
   points = new Points(context);
   photos = new Photos(context);

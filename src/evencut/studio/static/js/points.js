@@ -197,7 +197,7 @@ export class Points {
   #showBandwidth() {
     const side = this.#bandwidthSide();
     const facts = side && this.panes[side].run?.facts;
-    const given = side && this.methods[side].bandwidth;
+    const given = side && this.methods[side].parameters.bandwidth;
     this.sweep.setSigma(side ? (typeof given === "number" ? given : facts?.bandwidth) : null, Boolean(side), SIDES[side]);
   }
 
@@ -223,7 +223,7 @@ export class Points {
   #drag(sigma) {
     const key = this.#bandwidthSide();
     if (!key) return;
-    this.methods[key] = { ...this.methods[key], bandwidth: Number(sigma.toPrecision(4)) };
+    this.methods[key] = { ...this.methods[key], parameters: { ...this.methods[key].parameters, bandwidth: Number(sigma.toPrecision(4)) } };
     this.run(key, true);
   }
 
@@ -251,7 +251,7 @@ export class Points {
 
   async #runOnce(key) {
     const column = this.columns[key];
-    const hold = this.corrections.count > 0 && this.methods[key].tool === "evencut";
+    const hold = this.corrections.count > 0 && ["evencut", "kernel"].includes(this.methods[key].tool);
     const result = column
       ? await this.api.post("/runs/column", { pane: key, name: column })
       : await this.work.run("Clustering", () => this.api.post("/runs", { pane: key, method: this.methods[key], hold }));

@@ -1,0 +1,143 @@
+"""What was measured, as records: version, commit, date, processor and rows. A page is drawn from its record alone.
+
+A benchmark measures sections of Markdown, text and tables. `publish` keeps each as a record in `records/NAME.json`,
+with where and when it was measured, and draws the page `NAME.md` from what is kept. Sections that were not measured
+this time stay as they were, under their own stamp.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from evencut import __version__
+
+__all__ = ["HERE", "draw", "minor", "publish", "read_record", "record_names", "stamp"]
+
+HERE = Path(__file__).parent
+_FOLDER = HERE / "records"
+_TABLE = re.compile(r"^\|.*\n\|[-| :]+\|\n(?:\|.*(?:\n|\Z))*", re.M)
+
+
+def stamp() -> dict[str, Any]:
+    """Where and when something is measured: nothing in it names a machine or a path."""
+    return {
+        "version": __version__,
+        "commit": _commit(),
+        "date": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}",
+        "cpu": _processor(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+    }
+
+
+def _commit() -> str:
+    asked = ["git", "-C", str(HERE), "describe", "--always", "--dirty", "--exclude", "*"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+def _processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def publish(name: str, sections: dict[str, str], *, folder: Path | None = None) -> str:
+    """Keep what was measured of some sections, and draw the page; returns its text.
+
+    A section that starts with a heading of the first level gives the page its title.
+    """
+    folder = HERE if folder is None else folder
+    path = folder / "records" / f"{name.lower()}.json"
+    record: dict[str, Any] = {"title": name.capitalize(), "sections": {}}
+    if path.exists():
+        record = json.loads(path.read_text(encoding="utf-8"))
+    for section, text in sections.items():
+        if text.startswith("# "):
+            heading, text = text.split("\n", 1)
+            record["title"] = heading.removeprefix("# ")
+        if not text.strip():
+            continue
+        record["sections"][section] = {**stamp(), "rows": _blocks(text)}
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    page = draw(record)
+    (folder / f"{name.upper()}.md").write_text(page, encoding="utf-8")
+    return page
+
+
+def record_names() -> list[str]:
+    """The benchmarks of which something is kept."""
+    return sorted(path.stem for path in _FOLDER.glob("*.json"))
+
+
+def read_record(name: str) -> dict[str, Any]:
+    """What is kept of a benchmark."""
+    return json.loads((_FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def minor(version: str) -> str:
+    """The minor version, which a development version counts as.
+
+    >>> minor("0.3.0.dev0"), minor("0.3.1")
+    ('0.3', '0.3')
+    """
+    return ".".join(version.split(".")[:2])
+
+
+def draw(record: dict[str, Any]) -> str:
+    """The page: its sections, and where and when each was measured, unless the next one was measured with it."""
+    lines = [f"# {record['title']}", ""]
+    sections = list(record["sections"].values())
+    for place, section in enumerate(sections):
+        lines += [_drawn(block) for block in section["rows"]]
+        following = sections[place + 1] if place + 1 < len(sections) else None
+        if following is None or _measured(following) != _measured(section):
+            lines += [_measured(section), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _measured(section: dict[str, Any]) -> str:
+    return (
+        f"*Measured with evencut {section['version']} (commit {section['commit']}) on {section['date']}: "
+        f"{section['cpu']}, {section['cores']} cores, Python {section['python']}.*"
+    )
+
+
+def _blocks(text: str) -> list[Any]:
+    """Text and tables in turn; a table is its columns and its rows."""
+    blocks: list[Any] = []
+    end = 0
+    for match in _TABLE.finditer(text):
+        _add_text(blocks, text[end : match.start()])
+        header, _, *rows = match[0].strip().splitlines()
+        blocks.append({"columns": _cells(header), "rows": [_cells(row) for row in rows]})
+        end = match.end()
+    _add_text(blocks, text[end:])
+    return blocks
+
+
+def _add_text(blocks: list[Any], text: str) -> None:
+    if text.strip():
+        blocks.append(text.strip("\n"))
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().removeprefix("|").removesuffix("|").split("|")]
+
+
+def _drawn(block: Any) -> str:
+    if isinstance(block, str):
+        return block + "\n"
+    head, *rows = (f"| {' | '.join(cells)} |" for cells in (block["columns"], *block["rows"]))
+    return "\n".join([head, "|" + "---|" * len(block["columns"]), *rows, ""])

@@ -1,0 +1,209 @@
+"""The steps of every fit in memory: prepare the points, choose an affinity, pose a problem, solve it, record it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import _check_sample_weight
+
+from ..affinity import AffinityLike, PreparedPoints, prepare, prepare_affinity
+from ..criteria import PosedProblem
+from ..kernels import Extension, Kernel
+from ..selection import Selection
+from ..solvers import Solution, heaviest_first
+from ..tensors import is_tensor, to_array
+from .cluster_space import ClusterSpaceMixin
+from .devices import fit_tensor
+from .fitted import FittedClustering
+from .fitting import step, warn_of_early_stop, whole_or_nothing
+from .inputs import check_n_clusters, check_points, check_space, memory_advice, seed_from
+from .partial_labels import check_partial, emphasis, labels_of_points, steer
+from .prediction import Prediction
+
+__all__ = ["Chosen", "Clustering"]
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """An affinity, the number of clusters, and what was compared to choose them.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    affinity : array or affinity of shape (n, n)
+    extension : callable or None
+        From new points to their affinities.
+    n_clusters : int
+    selection : Selection, optional
+        Where something was compared.
+    solution : Solution, optional
+        Where the comparison has found the partition too.
+    """
+
+    kernel: Kernel
+    affinity: AffinityLike
+    extension: Extension | None
+    n_clusters: int
+    selection: Selection | None = None
+    solution: Solution | None = None
+
+
+class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimator):
+    """What the estimators of one table in memory share; each says what it chooses and which problem it poses."""
+
+    n_jobs: int | None
+    random_state: Any
+
+    @whole_or_nothing
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Cluster the points.
+
+        Parameters
+        ----------
+        X : array, tensor or sparse matrix of shape (n_samples, n_features), frame, or square matrix
+            Points; or, with `kernel="precomputed"`, a dense or sparse affinity; or, with `metric="precomputed"`,
+            distances. Sparse rows stay sparse. With a torch tensor, labels and other attributes are tensors on its
+            device.
+        y : array of int of shape (n_samples,), optional
+            Partial labels: the clusters, from 0, of rows where they are known, and -1 elsewhere. Labelled rows keep
+            their label, and steer the rest. A `y` without any -1 is ignored, as scikit-learn's clusterers do.
+        sample_weight : array of shape (n_samples,), optional
+            How many points each point stands for.
+
+        Returns
+        -------
+        self
+        """
+        kernel = self._check_parameters()
+        if is_tensor(X):
+            return fit_tensor(self, X, y, sample_weight, kernel)
+        return self._fit_array(X, y, sample_weight, kernel)
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Cluster the points and return their labels; parameters as in :meth:`fit`."""
+        return self.fit(X, y, sample_weight=sample_weight).labels_
+
+    @abstractmethod
+    def _check_parameters(self) -> Kernel | None:
+        """Raise for parameters out of range; the kernel as an object, None where there is none to name."""
+
+    @abstractmethod
+    def _choose(self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int) -> Chosen:
+        """The affinity and the number of clusters, at least `least` of them."""
+
+    @abstractmethod
+    def _pose(self, affinity: AffinityLike, weights: NDArray[np.float64]) -> PosedProblem:
+        """The problem whose clusters label new points."""
+
+    @abstractmethod
+    def _solve(self, posed: PosedProblem, chosen: Chosen, seed: int) -> Solution:
+        """The partition, where labels do not steer it."""
+
+    @property
+    def _sweeps(self) -> int:
+        """Most sweeps of refinement a start."""
+        return 100
+
+    def _most_points(self) -> int | None:
+        """More distinct points than this are condensed to so many weighted centres."""
+        return None
+
+    def _fit_array(self, X: Any, y: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> Self:
+        X = self._check_points(X, kernel, reset=True)
+        partial = check_partial(y, X.shape[0])
+        prepared = self._prepare(X, sample_weight, kernel)
+        solution = self._fit_prepared(prepared, kernel, partial)
+        warn_of_early_stop(solution, self._sweeps)
+        self._label_rows(X[prepared.of_row < 0], prepared, solution, partial)
+        return self
+
+    def _fit_prepared(
+        self, prepared: PreparedPoints, kernel: Kernel | None, partial: NDArray[np.int64] | None
+    ) -> Solution:
+        """Choose, pose, solve and record, once the points are what is to be clustered."""
+        seed = seed_from(self.random_state)
+        step("neighbours and affinity", 1, 3)
+        with memory_advice(len(prepared.weights)):
+            chosen = self._choose(prepared, kernel, seed, 1 if partial is None else int(partial.max()) + 1)
+        step("clusters", 2, 3)
+        if partial is None:
+            posed = self._pose(chosen.affinity, prepared.weights)
+            solution = self._solve(posed, chosen, seed)
+            labels = heaviest_first(solution.labels, posed.problem.weights, prepared.first_row)
+            solution = replace(solution, labels=labels)
+        else:
+            posed, solution = self._steer(prepared, chosen, partial, seed)
+        step("summary", 3, 3)
+        self._record(prepared, chosen, posed, solution)
+        return solution
+
+    def _prepare(self, X: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> PreparedPoints:
+        """The distinct points of positive weight, their columns scaled; of an affinity, its rows as they are."""
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not (weights > 0).any():
+            raise ValueError("sample_weight is zero for every point; give at least some a positive weight.")
+        if kernel is not None and kernel.is_pairwise:
+            prepared = prepare_affinity(X, weights)
+        else:
+            prepared = prepare(
+                X,
+                weights,
+                scale=self._scaling(),
+                has_units=kernel is not None and kernel.has_units,
+                merge=kernel is None or not kernel.is_tied_to_rows,
+                most=self._most_points(),
+                n_jobs=self.n_jobs,
+                names=getattr(self, "feature_names_in_", None),
+                metric=self.metric,
+            )
+            check_space(kernel, prepared.points, self.metric)
+        if not isinstance(self.n_clusters, str):
+            check_n_clusters(self.n_clusters, prepared)
+        return prepared
+
+    def _steer(
+        self, prepared: PreparedPoints, chosen: Chosen, partial: NDArray[np.int64], seed: int
+    ) -> tuple[PosedProblem, Solution]:
+        """The problem in which labelled points count more, and its solution with these held."""
+        held = labels_of_points(partial, prepared, chosen.n_clusters)
+        weights = prepared.weights * emphasis(held, prepared.weights, chosen.n_clusters)
+        posed = self._pose(chosen.affinity, weights)
+        start = self._solve(posed, chosen, seed)
+        return posed, steer(posed.problem, start.labels, held, chosen.n_clusters, self._sweeps, seed)
+
+    def _label_rows(
+        self, left_out: Any, prepared: PreparedPoints, solution: Solution, partial: NDArray[np.int64] | None
+    ) -> None:
+        """Give every row the label and the margin of its point; rows of weight zero, `left_out`, are predicted."""
+        self.labels_ = solution.labels[prepared.of_row]
+        self.margin_ = self._prediction.fitted_margins[prepared.of_row]
+        places = np.flatnonzero(prepared.of_row < 0)
+        if places.size:
+            rows = prepared.scaled(left_out)
+            self.labels_[places] = to_array(self._prediction.labels(rows))
+            self.margin_[places] = to_array(self._prediction.margins(rows))
+        if partial is not None:
+            self.labels_[partial >= 0] = partial[partial >= 0]
+
+    def _record(self, prepared: PreparedPoints, chosen: Chosen, posed: PosedProblem, solution: Solution) -> None:
+        """Keep what predictions need, and how the rows became points, these in the order of their first rows."""
+        self._prediction = Prediction.of(chosen, prepared, posed, solution.labels, self.n_jobs)
+        self._prepared = prepared
+        self._affinity = chosen.affinity
+        if chosen.selection is not None:
+            self.selection_ = chosen.selection
+        self.n_clusters_ = chosen.n_clusters
+        self.feature_scale_ = prepared.feature_scale
+        order = prepared.given_order
+        place = np.full(len(order) + 1, -1)
+        place[order] = np.arange(len(order))
+        self.point_of_row_ = place[prepared.of_row]
+        self.weights_ = posed.weights[order]
+
+    def _check_points(self, X: Any, kernel: Kernel | None, *, reset: bool) -> Any:
+        return check_points(self, X, kernel is not None and kernel.is_pairwise, self.metric, reset=reset)

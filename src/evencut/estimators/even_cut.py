@@ -1,0 +1,155 @@
+"""The front door: the partition that candidates of different principles agree on, and into how many clusters."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Tags
+
+from ..affinity import SCALES, AffinityLike, PreparedPoints, limits
+from ..criteria import PosedProblem, pose
+from ..kernels import Kernel
+from ..selection import select
+from ..solvers import Solution
+from .clustering import Chosen, Clustering
+from .inputs import check_choice, check_count, check_metric, check_n_jobs, tags_of_inputs
+
+__all__ = ["EvenCut"]
+
+
+class EvenCut(Clustering):
+    r"""Clusters that candidates of different principles agree on, without a preference for a size or a density.
+
+    Normalised cuts of shared-neighbour graphs at several scales, cuts of spanning trees and a mixture of Gaussians each
+    propose partitions :math:`P_i`. The one that the families agree with most is taken:
+
+    .. math:: \arg\max_i \sum_f v_f \operatorname{mean}_{j \in f} \mathrm{ARI}(P_i, P_j)^p
+
+    with a tenth of the votes for clusters of low conductance whose inside mixes fast (:mod:`evencut.selection` has the
+    full formula). There is no kernel, criterion or bandwidth to set; to minimise one criterion on one kernel use
+    :class:`KernelClustering`.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto", default="auto"
+        `"auto"` takes the number from 2 to 64 whose worst cluster leaks least against one cluster more, and that
+        trees agree with; 1 where there is no structure (:mod:`evencut.selection`).
+    scale : {"auto", "standard", None}, default="auto"
+        Division of the columns before distances are taken. `"standard"`: by their standard deviations. `"auto"`: the
+        same where there are more than 3 columns and their deviations differ by more than 10 times (a table of
+        different units rather than coordinates), else none. `None`: none.
+    metric : str, default="euclidean"
+        `"cosine"` is Euclidean distance between rows of unit length, exactly: what embeddings and TF-IDF rows are
+        compared by. `"precomputed"`: X holds the distances between all points, at `predict` those of new points
+        (rows) to the fitted ones. Or `"manhattan"`, `"chebyshev"`, `"canberra"`, `"braycurtis"`, `"correlation"`.
+        `scale="auto"` scales nothing unless it is Euclidean.
+    random_state : int, RandomState or None, default=None
+        The same seed gives the same labels, whatever `n_jobs`.
+    n_jobs : int or None, default=None
+        Threads of the neighbour search; -1 takes all cores.
+    verbose : int, default=0
+        1 tells the progress of the fit on stderr, as a bar on a terminal.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Clusters, numbered by falling weight.
+    n_clusters_ : int
+        Number of clusters, set or chosen.
+    confidence_ : float
+        Mean agreement of all families with the partition chosen, from 0 to 1; not a number where there was nothing to
+        compare (one cluster, or as many as points).
+    selection_ : Selection
+        The candidates that were compared, best first, and the numbers of clusters; :meth:`plot_selection` draws them.
+    margin_ : ndarray of shape (n_samples,)
+        How much higher the cost of the second-best cluster is, from 0 at a border to 1 deep inside a cluster.
+    feature_scale_ : ndarray of shape (n_features_in_,)
+        What the columns were divided by.
+    point_of_row_ : ndarray of shape (n_samples,)
+        The point that each row became: rows that are equal are one point, and more than 5000 distinct points (or 20 a
+        cluster) are condensed to so many weighted centres; -1 for rows of weight zero.
+    weights_ : ndarray of shape (n_points,)
+        Sample weights, summed over the rows of a point.
+    affinity_ : CSR array of shape (n_points, n_points)
+        The shared-neighbour graph of the broadest scale, by which new points are labelled; a copy.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only where the columns have names.
+
+    Notes
+    -----
+    A row that occurs c times is one point of weight c: neighbours are counted among distinct points, so that copies do
+    not fill a neighbourhood, and a sample weight means the same as repetition. Near-copies, nearer to each other than a
+    thousandth of the distance to anyone else, are copies too. A weight of zero leaves a row out of the fit; it is
+    labelled afterwards as a new point would be.
+
+    New points go to the cluster of lowest cost under the bound of the Lloyd step of the normalised cut on `affinity_`,
+    :math:`-2 (A S_k)_p / d(S_k) + d_p A(S_k, S_k)/d(S_k)^2`.
+
+    Examples
+    --------
+    >>> from evencut import EvenCut
+    >>> from evencut.datasets import make_clumped_moons
+    >>> X, y = make_clumped_moons(600, clump=0.5, random_state=0)
+    >>> model = EvenCut(random_state=0).fit(X)
+    >>> model.n_clusters_, sorted(int(sum(model.labels_ == k)) for k in range(2))
+    (2, [300, 300])
+    """
+
+    def __init__(
+        self,
+        n_clusters: int | str = "auto",
+        *,
+        scale: str | None = "auto",
+        metric: str = "euclidean",
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        self.n_clusters = n_clusters
+        self.scale = scale
+        self.metric = metric
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @property
+    def confidence_(self) -> float:
+        """Mean agreement of all families with the partition chosen."""
+        return self.selection_.confidence
+
+    def _check_parameters(self) -> None:
+        check_count("n_clusters", self.n_clusters, auto=True)
+        check_choice("scale", self.scale, SCALES)
+        check_n_jobs(self.n_jobs)
+        check_metric(self.metric)
+
+    def _scaling(self) -> str | None:
+        return self.scale
+
+    def _most_points(self) -> int:
+        n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
+        return max(limits.MOST_COMPARED, limits.POINTS_PER_CLUSTER * n_clusters)
+
+    def _choose(self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int) -> Chosen:
+        picked = select(
+            prepared.points,
+            self.n_clusters,
+            least=least,
+            weights=prepared.weights,
+            random_state=seed,
+            n_jobs=self.n_jobs,
+        )
+        return Chosen(
+            picked.kernel, picked.affinity, picked.extension, picked.n_clusters, picked.selection, picked.solution
+        )
+
+    def _pose(self, affinity: AffinityLike, weights: NDArray[np.float64]) -> PosedProblem:
+        return pose(affinity, weights, "normalized_cut")
+
+    def _solve(self, posed: PosedProblem, chosen: Chosen, seed: int) -> Solution:
+        assert chosen.solution is not None
+        return chosen.solution
+
+    def __sklearn_tags__(self) -> Tags:
+        return tags_of_inputs(super().__sklearn_tags__(), None, self.metric)

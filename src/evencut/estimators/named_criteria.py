@@ -1,0 +1,80 @@
+"""Normalised cut and kernel k-means: `KernelClustering` with its criterion fixed, under the names that people know."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels import Kernel
+from .kernel_clustering import KernelClustering
+
+__all__ = ["KernelKMeans", "NormalizedCut"]
+
+
+class _NamedCriterion(KernelClustering):
+    _criterion: str
+
+    def __init__(
+        self,
+        n_clusters: int | str = 8,
+        *,
+        kernel: str | Kernel | None = None,
+        equalize: str | None = None,
+        solver: str = "auto",
+        scale: str | None = "auto",
+        metric: str = "euclidean",
+        n_init: int = 4,
+        max_iter: int = 100,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        super().__init__(
+            n_clusters,
+            kernel=kernel,
+            criterion=self._criterion,
+            equalize=equalize,
+            solver=solver,
+            scale=scale,
+            metric=metric,
+            n_init=n_init,
+            max_iter=max_iter,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+
+
+class NormalizedCut(_NamedCriterion):
+    r"""Normalised cut: :class:`KernelClustering` with its default criterion, under its own name (eq. 10).
+
+    .. math:: -\sum_k \frac{\sum_{pq \in S_k} A_{pq}}{\sum_{p \in S_k} d_p}
+
+    Parameters and attributes are those of :class:`KernelClustering`, without `criterion`.
+
+    Examples
+    --------
+    >>> from evencut import NormalizedCut
+    >>> NormalizedCut(2, kernel="gaussian", random_state=0).fit_predict([[0.0], [0.1], [3.0], [3.1]])
+    array([0, 0, 1, 1])
+    """
+
+    _criterion = "normalized_cut"
+
+
+class KernelKMeans(_NamedCriterion):
+    r"""Kernel k-means: :class:`KernelClustering` with the average association criterion (eqs 8, 9).
+
+    .. math:: -\sum_k \frac{\sum_{pq \in S_k} A_{pq}}{|S_k|}
+
+    Prone to isolating dense clumps (Breiman's bias) unless `equalize` or an adaptive kernel evens the density; with a
+    Gaussian kernel of large bandwidth it is k-means (eq. 44).
+    Parameters and attributes are those of :class:`KernelClustering`, without `criterion`.
+
+    Examples
+    --------
+    >>> from evencut import KernelKMeans
+    >>> KernelKMeans(2, kernel="gaussian", random_state=0).fit_predict([[0.0], [0.1], [3.0], [3.1]])
+    array([0, 0, 1, 1])
+    """
+
+    _criterion = "average_association"
