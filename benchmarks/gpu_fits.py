@@ -32,7 +32,8 @@ def time_fit(bench, name, model, X, truth, repeats=1):
         found.append(seconds)
     bench.note(
         f"fit: {name}", seconds=float(np.median(found)), ari=ari(truth, fitted.labels_),
-        energy=float(fitted.energy_), on_device=str(fitted.labels_.device), largest_copy_mb=max(crossed) / 1e6,
+        energy=float(getattr(fitted, "energy_", "nan")), on_device=str(fitted.labels_.device),
+        largest_copy_mb=max(crossed) / 1e6,
         copies_mb=sum(crossed) / 1e6,
     )  # fmt: skip
     return fitted
