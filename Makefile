@@ -40,7 +40,7 @@ test-long: $(READY)test ## the site, the wheel in an empty environment and the f
 	$(TEST) -m long
 
 test-gpu: $(READY)gpu ## the tests of torch tensors, on the CPU and on a GPU where there is one (installs torch)
-	$(BIN)/python -m pytest --doctest-modules src/evencut/gpu src/evencut/affinity/on_device.py src/evencut/estimators tests/test_gpu_*.py
+	$(BIN)/python -m pytest --doctest-modules src/evencut/tensors.py src/evencut/gpu src/evencut/affinity src/evencut/solvers src/evencut/landmarks src/evencut/estimators tests/test_gpu_*.py
 
 lint: $(READY)test ## ruff and mypy
 	$(BIN)/ruff check .

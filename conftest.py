@@ -13,7 +13,7 @@ import pytest
 # Kernels have no examples, and must not be loaded before their tests have chosen between compiler and interpreter.
 collect_ignore_glob = ["src/evencut/gpu/_*_triton.py"]
 if not find_spec("torch"):
-    collect_ignore_glob += ["src/evencut/gpu/*.py", "src/evencut/*/on_device.py", "src/evencut/*/device_*.py"]
+    collect_ignore_glob += ["src/evencut/tensors.py", "src/evencut/gpu/*.py", "src/evencut/*/on_device.py"]
 
 
 @pytest.hookimpl(wrapper=True)
