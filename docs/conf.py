@@ -10,7 +10,7 @@ sys.path[:0] = [str(HERE.parent / "src"), str(HERE.parent)]
 # Examples must look the same whoever builds them.
 os.environ.setdefault("MPLBACKEND", "agg")
 # Times that the pages tell are those of one thread.
-for library in ("OMP", "OPENBLAS", "NUMBA"):
+for library in ("OMP", "OPENBLAS"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 import evencut
@@ -38,7 +38,7 @@ extensions = [
     "inner_links",
 ]
 
-exclude_patterns = ["_build", "_static", "examples", "reproduced", "gallery/*.md5", "gallery/**/*.ipynb"]
+exclude_patterns = ["_build", "_static", "examples", "reproduced/body.md", "gallery/*.md5", "gallery/**/*.ipynb"]
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 default_role = "literal"

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 __all__ = ["bounded", "child_environment", "fuzz", "is_nightly", "n_examples"]
 
 _USUAL = 600
-#: Far beyond what any example needs on a busy machine that compiles the loops first: what takes longer hangs.
+#: Far beyond what any example needs on a busy machine: what takes longer hangs.
 _MOST_SECONDS = 300
 
 

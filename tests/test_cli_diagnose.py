@@ -119,7 +119,7 @@ def test_measurements_as_labels_cost_one_line(run, moons):
 def test_the_cure_that_was_tried_is_told(run, moons):
     write_labels("l.csv", moons[2])
     _, out, _ = run("points.csv", "l.csv")
-    assert "Tried KernelClustering(2, random_state=0): it moves the borders of clusters 0, 1 into a valley" in out
+    assert "Tried EvenCut(n_clusters=2, random_state=0): it moves the borders of clusters 0, 1 into a valley" in out
     code, out, _ = run("points.csv", "l.csv", "--json")
     (cure,) = json.loads(out)["cures"]
     assert code == 1

@@ -129,9 +129,10 @@ def test_predict_works_for_precomputed_rows_dense_and_sparse():
     model = KernelClustering(3, kernel="precomputed", random_state=0).fit(A)
     rows = KNN(10).extend(BLOBS)(BLOBS + 1e-3)
     by_points = KernelClustering(3, kernel=KNN(10), random_state=0).fit(BLOBS)
-    np.testing.assert_array_equal(model.labels_, by_points.labels_)
-    np.testing.assert_array_equal(model.predict(rows), by_points.predict(BLOBS + 1e-3))
-    np.testing.assert_array_equal(model.predict(rows.toarray()), by_points.predict(BLOBS + 1e-3))
+    # Clusters of one size are numbered by the order of the points, which is another where there are rows alone.
+    assert adjusted_rand_score(model.labels_, by_points.labels_) == 1
+    assert adjusted_rand_score(model.predict(rows), by_points.predict(BLOBS + 1e-3)) == 1
+    np.testing.assert_array_equal(model.predict(rows.toarray()), model.predict(rows))
 
 
 @pytest.mark.parametrize("index_dtype", [np.int32, np.int64])
@@ -141,7 +142,8 @@ def test_precomputed_affinities_come_in_every_form(container, index_dtype):
     A = sparse.csr_array((A.data, A.indices.astype(index_dtype), A.indptr.astype(index_dtype)), shape=A.shape)
     given = A.toarray() if container is np.asarray else container(A)
     labels = KernelClustering(3, kernel="precomputed", random_state=0).fit_predict(given)
-    np.testing.assert_array_equal(labels, KernelClustering(3, kernel=KNN(10), random_state=0).fit_predict(BLOBS))
+    by_points = KernelClustering(3, kernel=KNN(10), random_state=0).fit_predict(BLOBS)
+    assert adjusted_rand_score(labels, by_points) == 1
 
 
 @pytest.mark.parametrize("solver", ["spectral", "lloyd"])
@@ -257,7 +259,7 @@ NEGATIVE = np.eye(4) - 1
         (KernelClustering(2, kernel="knn", n_init=0), BLOBS, "n_init=0 must be"),
         (KernelClustering(2, kernel="knn", max_iter=-1), BLOBS, "max_iter=-1 must be"),
         (EvenCut(2, n_jobs=0), BLOBS, "n_jobs=0 must be"),
-        (EvenCut(2), [["a", "b"], ["c", "d"]], "could not convert string|dtype"),
+        (EvenCut(2), [["a", "b"], ["c", "d"]], "column 0 holds words"),
     ],
 )
 def test_bad_input_is_named_and_changes_nothing(model, X, message):

@@ -300,7 +300,7 @@ def test_html_is_one_file_that_needs_no_other(biased_report, tmp_path):
     assert text.startswith("<!doctype html>")
     assert text.count("<svg") == 4  # density, clusters, and a border profile for each cluster
     assert text.count("<circle") > 1200
-    for word in ("mode isolation", "KernelClustering", "Density", "border with"):
+    for word in ("mode isolation", "EvenCut", "Density", "border with"):
         assert word in text
     links = set(re.findall(r"(?:href|src)=", text)) | (set(re.findall(r"https?://[^\s\"']+", text)))
     assert links == {"http://www.w3.org/2000/svg"}

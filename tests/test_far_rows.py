@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
+from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from evencut import EvenCut, KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut
+from evencut import EvenCut, KernelKMeans, LandmarkClustering, NormalizedCut
 from evencut.affinity import distinct_points, feature_scale, kneighbors
 
 
@@ -86,7 +87,7 @@ def test_neighbors_in_high_dimension_are_exact_beside_a_far_row(rng):
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.sampled_from([KernelClustering, KernelKMeans, NormalizedCut, LandmarkClustering]),
+    st.sampled_from([EvenCut(), KernelKMeans(kernel="knn"), NormalizedCut(kernel="knn"), LandmarkClustering()]),
     st.sampled_from([(100, 10.0, 5e-3), (100, 10.0, 1e-3), (20, 1.4, 1e-3), (30, 1.0, 1e-9)]),
     st.integers(3, 8),
     st.integers(0, 2**32 - 1),
@@ -95,7 +96,7 @@ def test_there_are_as_many_clusters_as_asked_for(estimator, groups, n_clusters, 
     n_each, apart, deviation = groups
     noise = np.random.default_rng(seed).normal(size=(2 * n_each, 2))
     X = np.repeat([[0, 0], [apart, 0]], n_each, 0) + deviation * noise
-    model = estimator(n_clusters, random_state=0).fit(X)
+    model = clone(estimator).set_params(n_clusters=n_clusters, random_state=0).fit(X)
     assert model.n_clusters_ == n_clusters
     np.testing.assert_array_equal(np.unique(model.labels_), np.arange(n_clusters))
     assert model.transform(X).shape[1] == n_clusters

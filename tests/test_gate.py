@@ -118,7 +118,7 @@ def test_rows_of_zeros_have_no_dissimilarity():
 
 def test_a_pair_without_a_distance_is_named():
     rows = np.array([[1.0, 2.0], [3.0, 1.0], [2.0, 2.0], [-3.0, -1.0], [1.0, 1.0]])
-    with pytest.raises(ValueError, match=r"rows 1 and 3 have no finite distance .*'braycurtis'.*add up to zero"):
+    with pytest.raises(ValueError, match=r"rows (1 and 3|3 and 1) have no .*'braycurtis'.*add up to zero"):
         KernelClustering(2, kernel="knn", metric="braycurtis").fit(rows)
     wide = np.random.default_rng(0).normal(size=(30, 20))
     model = KernelClustering(2, kernel="knn", metric="manhattan", random_state=0).fit(wide)
@@ -234,7 +234,7 @@ def test_points_that_are_one_place_have_coordinates(metric):
     np.testing.assert_array_equal(place, place[:1].repeat(4, axis=0))
 
 
-@pytest.mark.parametrize("estimator", [KernelClustering, LandmarkClustering])
+@pytest.mark.parametrize("estimator", [EvenCut, LandmarkClustering])
 def test_single_precision_of_immense_values_is_predicted(estimator):
     X = np.where(np.arange(24)[:, None] % 2 == 0, -1.0, -3e38) * np.ones((24, 3))
     X = X.astype(np.float32)

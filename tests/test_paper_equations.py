@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from evencut.paper import FIGURES
-from evencut.paper.contents import CONTENTS
 from evencut.paper.equation_table import N_EQUATIONS, Checked, differ, equations, exceed
+from evencut.paper.results import items
 
 SOURCE = Path(__file__).parents[1] / "src"
 #: What a few equations are called in the paper's source, by their printed number.
@@ -79,12 +79,12 @@ def test_figures_tables_and_theorems_are_all_listed(tex):
     kinds = {"Figure": r"figure\*?", "Table": "table", "Theorem": "theor", "Lemma": "lem", "Example": "example"}
     for name, begin in kinds.items():
         n_items = len(re.findall(rf"\\begin\{{{begin}\}}", tex))
-        listed = {item for item in CONTENTS if item.startswith(f"{name} ")}
+        listed = {item for item in items() if item.startswith(f"{name} ")}
         assert {f"{name} {i}" for i in range(1, n_items + 1)} == listed
 
 
 def test_every_item_is_made_by_something():
-    assert {name for names in CONTENTS.values() for name in names} <= set(FIGURES)
+    assert {name for names in items().values() for name in names} <= set(FIGURES)
 
 
 def test_every_equation_is_in_the_table_once():

@@ -469,7 +469,7 @@ def test_pieces_are_joined_by_their_nearest_points_in_any_dimension(rng):
 
 def test_a_selection_prints_in_a_few_words():
     X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in (0, 9)])
-    for model in (KernelClustering("auto", random_state=0), KernelClustering("auto", kernel="knn", random_state=0)):
+    for model in (EvenCut(random_state=0), KernelClustering("auto", kernel="knn", random_state=0)):
         told = repr(model.fit(X).selection_)
         assert len(told) < 300
         assert told.startswith("Selection(") and "numbers of clusters, best first: 2" in told
@@ -481,5 +481,5 @@ def test_a_candidate_of_fewer_clusters_is_none(deviation):
     for draw in range(5):
         rng = np.random.default_rng(draw)
         X = np.repeat([[0, 0], [10, 0]], 100, axis=0) + deviation * rng.normal(size=(200, 2))
-        for model in (KernelClustering(3, random_state=0), KernelKMeans(3, random_state=0)):
+        for model in (EvenCut(3, random_state=0), KernelKMeans(3, kernel="knn", random_state=0)):
             assert len(np.unique(model.fit(X).labels_)) == model.n_clusters_ == model.transform(X).shape[1] == 3

@@ -8,8 +8,7 @@ import pytest
 
 from evencut import DominantSets, EvenCut, LandmarkClustering, ProbabilisticKMeans, diagnose
 
-rng = np.random.default_rng(0)
-X = rng.normal(size=(60, 3)) + np.repeat([[0, 0, 0], [9, 0, 5]], 30, axis=0)
+X = np.random.default_rng(0).normal(size=(60, 3)) + np.repeat([[0, 0, 0], [9, 0, 5]], 30, axis=0)
 X.setflags(write=False)
 TABLE = pa.table({name: X[:, i] for i, name in enumerate("abc")})
 MODELS = [

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from evencut.cli.console import progress, say
+from evencut.cli.console import counted, progress, say
 from evencut.cli.errors import UserError, check_name
 from evencut.cli.options import whole_number
 from evencut.cli.outputs import make_folder, whole_file
@@ -25,8 +29,14 @@ def reproduce(
     ] = None,
     out: Annotated[str, typer.Option(help="Folder for the pictures and numbers; made if need be.")] = "out/paper",
     jobs: Annotated[
-        int, typer.Option(parser=whole_number("--jobs", 1), metavar="N", help="Photos of table1 at a time.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            parser=whole_number("--jobs", 1),
+            metavar="N",
+            help="Figures and photos at a time; as many as there are cores by default.",
+            show_default=False,
+        ),
+    ] = None,
     subset: Annotated[
         int | None,
         typer.Option(
@@ -38,53 +48,96 @@ def reproduce(
     ] = None,
 ) -> None:
     """Make figures and tables of the paper again and judge its claims; 1 if one fails and we cannot say why."""
-    from evencut.paper import FIGURES, DataMissing
+    from evencut.paper import FIGURES
     from evencut.paper.results import results_of
     from evencut.plotting import require_matplotlib
 
     check_name("figure", name, [*FIGURES, "all"])
     require_matplotlib()
     source, folder = _data_folder(data), make_folder(out)
-    made, skipped = [], []
-    for one in FIGURES if name == "all" else (name,):
-        try:
-            figure = _make(one, source, folder, jobs, subset)
-        except DataMissing as reason:
+    names = [name] if name != "all" else list(FIGURES)
+    n_jobs = jobs or os.cpu_count() or 1
+    options = _photo_options(names, source, folder, n_jobs, subset)
+    made, skipped, surprised = {}, [], False
+    for one, outcome in _make_all(names, source, folder, options, n_jobs):
+        if isinstance(outcome, Exception):
             if name != "all":
-                raise UserError(f"{one} {reason}") from reason
-            skipped.append((one, str(reason)))
-            say(f"skipped {one}: {reason}")
+                raise UserError(f"{one} {outcome}") from outcome
+            skipped.append((one, str(outcome)))
+            say(f"skipped {one}: {outcome}")
             continue
-        figure.save(folder)
-        made.append(figure)
+        made[one], is_surprise = outcome
+        surprised |= is_surprise
         # At once: what is made stays made, whatever becomes of the rest.
-        _renew_results(folder, results_of([figure]))
-        _print(figure)
+        _renew_results(folder, results_of([made[one]]))
+        _print(made[one])
     if name == "all":
-        _write_page(folder, made, skipped)
-        _write_results(folder, results_of(made, skipped))
-        _print_summary(made, skipped)
+        results = results_of([made[one] for one in names if one in made], skipped)
+        _write_page(folder, results)
+        _write_results(folder, results)
+        _print_summary(results)
         say(f"wrote {folder / 'index.html'} and results.json")
     else:
         say(f"wrote {folder / name}.png, .svg and .json")
-    if any(figure.surprises for figure in made):
+    if surprised:
         raise typer.Exit(1)
 
 
-def _make(name: str, data: Path | None, folder: Path, jobs: int, subset: int | None) -> Any:
-    """One figure; the table, which takes minutes, with a bar of its own and a folder to go on from."""
-    from evencut.paper import make
-    from evencut.paper.frame import find_data
-
-    if name == "table1":
-        find_data(data, "grabcut", "boxes.csv")
-        rows = folder / "table1"
+def _photo_options(
+    names: list[str], data: Path | None, folder: Path, jobs: int, subset: int | None
+) -> dict[str, dict[str, Any]]:
+    """Measure the photos, which takes minutes, with a bar of its own and a folder to go on from; whom they serve."""
+    of_photos = [one for one in names if one in ("table1", "photo_bandwidth", "photo_weight")]
+    rows = folder / "table1"
+    if of_photos and data is not None and (data / "grabcut" / "boxes.csv").exists():
         make_table1(data, rows, jobs=jobs, subset=subset)
-        return make(name, data=data, folder=rows, subset=subset)
-    options: dict[str, Any] = {"subset": subset} if name.startswith("photo_") else {}
-    with progress() as step:
-        step(f"making {name}")
-        return make(name, data=data, **options)
+    return {one: {"folder": rows, "subset": subset} for one in of_photos}
+
+
+def _make_all(
+    names: list[str], data: Path | None, folder: Path, options: dict[str, dict[str, Any]], jobs: int
+) -> Iterator[tuple[str, Any]]:
+    """Each name with its figure and whether it surprises, or with what data it lacks; the slow ones begin first."""
+    from evencut.paper.frame import TEXTS
+
+    tasks = {one: (one, data, folder, options.get(one, {})) for one in names}
+    if len(names) == 1 or jobs == 1:
+        with progress() as step:
+            for one, task in tasks.items():
+                step(f"making {one}")
+                yield one, _make_and_save(*task)
+        return
+    order = sorted(names, key=lambda one: not TEXTS[one].get("slow", False))
+    limit = ProcessPoolExecutor(min(jobs, len(names)), get_context("spawn"), _one_thread)
+    with limit as pool, counted("figures", total=len(names)) as advance:
+        running = {pool.submit(_make_and_save, *tasks[one]): one for one in order}
+        try:
+            for done in as_completed(running):
+                advance()
+                yield running[done], done.result()
+        finally:
+            # On an interruption what has not begun is not begun.
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _one_thread() -> None:
+    """Processes share the cores; linear algebra with threads of its own in each would make them wait."""
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)
+
+
+def _make_and_save(name: str, data: Path | None, folder: Path, options: dict[str, Any]) -> Any:
+    """The figure as a dictionary with its processor time, and whether it surprises; or what data it lacks."""
+    from evencut.paper import DataMissing, make
+
+    begin = time.process_time()
+    try:
+        figure = make(name, data=data, **options)
+    except DataMissing as reason:
+        return reason
+    figure.save(folder)
+    return figure.as_dict() | {"cpu_seconds": round(time.process_time() - begin, 1)}, bool(figure.surprises)
 
 
 def _data_folder(data: str | None) -> Path | None:
@@ -98,23 +151,26 @@ def _data_folder(data: str | None) -> Path | None:
     return folder
 
 
-def _print(figure: Any) -> None:
-    print(f"{figure.name}: {figure.title}")
-    for claim in figure.claims:
-        print(f"  {claim.verdict:10}  {claim.says}  [{claim.measured}]")
-        if claim.why:
-            print(f"{'':14}because {claim.why}")
+def _print(figure: dict[str, Any]) -> None:
+    print(f"{figure['name']}: {figure['title']}")
+    for claim in figure["claims"]:
+        print(f"  {claim['says']}")
+        for solver, verdict in (("steps", claim["steps"]), ("lowest", claim["lowest"])):
+            if verdict is not None:
+                print(f"    {solver if claim['lowest'] else '':6}  {verdict['verdict']:10}  [{verdict['measured']}]")
+                if verdict["why"]:
+                    print(f"{'':14}because {verdict['why']}")
 
 
-def _print_summary(made: list[Any], skipped: list[tuple[str, str]]) -> None:
+def _print_summary(results: dict[str, Any]) -> None:
     """How many claims there are, and how many of them fail or could not be tested."""
-    claims = [claim for figure in made for claim in figure.claims]
-    for who, ours in (("of the paper", False), ("that are not in the paper", True)):
-        chosen = [claim for claim in claims if claim.is_ours == ours]
-        count = {verdict: sum(c.verdict == verdict for c in chosen) for verdict in ("pass", "fail", "not tested")}
-        print(f"{len(chosen)} claims {who}: " + ", ".join(f"{number} {verdict}" for verdict, number in count.items()))
-    if skipped:
-        print(f"not made: {', '.join(name for name, _ in skipped)}")
+    from evencut.paper.results import counts_of
+
+    for group, count in counts_of(results["figures"]).items():
+        told = ", ".join(f"{number} {verdict}" for verdict, number in count.items())
+        print(f"{sum(count.values())} {group}: {told}")
+    if results["skipped"]:
+        print(f"not made: {', '.join(name for name, _ in results['skipped'])}")
 
 
 def _write_results(folder: Path, results: dict[str, Any]) -> None:
@@ -134,8 +190,8 @@ def _renew_results(folder: Path, new: dict[str, Any]) -> None:
         _write_results(folder, before | {"figures": [made[name] for name in FIGURES if name in made]})
 
 
-def _write_page(folder: Path, made: list[Any], skipped: list[tuple[str, str]]) -> None:
+def _write_page(folder: Path, results: dict[str, Any]) -> None:
     from evencut.paper.index_page import page
 
     with whole_file(folder / "index.html") as file:
-        file.write(page(made, skipped).encode())
+        file.write(page(results).encode())

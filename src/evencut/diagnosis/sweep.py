@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_array, check_random_state
 
 from ..affinity import knn_radius
@@ -216,6 +215,8 @@ def _default_bandwidths(X: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _agreement(parts: list[NDArray], labellings: list[NDArray]) -> float:
     """Mean adjusted Rand index of the pairs of labellings, each on the points both have seen."""
+    from sklearn.metrics import adjusted_rand_score
+
     scores = []
     for (a, first), (b, second) in combinations(zip(parts, labellings), 2):
         _, in_a, in_b = np.intersect1d(a, b, assume_unique=True, return_indices=True)

@@ -80,7 +80,7 @@ class ClusterSpaceMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         >>> from evencut import KernelKMeans
         >>> X = [[0.0], [0.1], [3.0], [3.1]]
         >>> round(KernelKMeans(2, kernel="gaussian", random_state=0).fit(X).score(X), 2)
-        0.87
+        0.74
         """
         prediction, X = self._ready(X)
         return prediction.separation(X, getattr(self, "_affinity", None))

@@ -6,6 +6,7 @@ Never a pickle: a file is refused where it holds a type that no model has, and n
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -81,9 +82,7 @@ def load(path: str | Path) -> Any:
 
 def record_bytes(model: Any, **more: Any) -> bytes:
     """A model, and plain data beside it, as the bytes of a file."""
-    from .. import __version__
-
-    record = {"format": _FORMAT, "evencut": __version__, "model": portable(model), **more}
+    record = {"format": _FORMAT, "evencut": _version(), "model": portable(model), **more}
     content: bytes = require_skops().dumps(record)
     strange = _strange(require_skops().get_untrusted_types(data=content))
     if strange:
@@ -96,8 +95,6 @@ def record_bytes(model: Any, **more: Any) -> bytes:
 
 def read_record(path: str | Path) -> dict[str, Any]:
     """What a file of a model holds; a ValueError says what is wrong with it."""
-    from .. import __version__
-
     skops = require_skops()
     try:
         content = Path(path).read_bytes()
@@ -118,12 +115,12 @@ def read_record(path: str | Path) -> dict[str, Any]:
         raise ValueError(f"{path} is not a model that evencut has saved ({one_line(error)}).") from error
     if written != _FORMAT:
         raise ValueError(
-            f"{path} is a model of format {written}, and this evencut {__version__} reads format {_FORMAT}; use "
+            f"{path} is a model of format {written}, and this evencut {_version()} reads format {_FORMAT}; use "
             f"evencut {by}, or save the model again."
         )
-    if _minor(by) != _minor(__version__):
+    if _minor(by) != _minor(_version()):
         raise ValueError(
-            f"{path} was saved by evencut {by}, whose models this evencut {__version__} does not read: fit and save it "
+            f"{path} was saved by evencut {by}, whose models this evencut {_version()} does not read: fit and save it "
             f"again, or install evencut {by}."
         )
     return record
@@ -132,6 +129,11 @@ def read_record(path: str | Path) -> dict[str, Any]:
 def _minor(version: str) -> str:
     """The minor version: models of one are read by another of the same."""
     return ".".join(str(version).split(".")[:2])
+
+
+def _version() -> str:
+    # Of the package itself, which is loaded by now: no room may import it.
+    return str(sys.modules[__name__.partition(".")[0]].__version__)
 
 
 def _strange(held: list[str]) -> list[str]:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from ..affinity import Affinity, AffinityLike, PreparedPoints
 from ..criteria import PosedProblem, RatioProblem, pose
@@ -212,6 +211,8 @@ def _matched(
     start: NDArray[np.int64], held: NDArray[np.int64], weights: NDArray[np.floating], n_clusters: int
 ) -> NDArray[np.int64]:
     """The clusters renumbered so that they hold as much labelled weight of their own number as they can."""
+    from scipy.optimize import linear_sum_assignment
+
     overlap = np.zeros((n_clusters, n_clusters))
     known = np.flatnonzero(held >= 0)
     np.add.at(overlap, (start[known], held[known]), weights[known])

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.cluster import kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -208,6 +207,8 @@ class ProbabilisticKMeans(ClusterMixin, BaseEstimator):
 
     def _start(self, points: NDArray[np.float64], rng: np.random.RandomState) -> Labels:
         """Every point with the nearest of k-means++ centres, features in units of their deviations."""
+        from sklearn.cluster import kmeans_plusplus
+
         fixed = self.model == "gaussian" and self.covariance in ("fixed", "spherical")
         deviation = points.std(axis=0)
         scaled = points if fixed else points / np.where(deviation > 0, deviation, 1.0)

@@ -1,7 +1,8 @@
 """The figures and tables of "Kernel clustering: density biases and solutions", made again and judged.
 
-One small module each; `make(NAME)` runs one. To add a figure, write `paper/NAME.py` with a function
-`make(data, small)` that returns a `Figure`, and add its name to `FIGURES`.
+`make(NAME)` makes one. What each is called, shows and claims stands in `claims.toml`; the function that its `made_by`
+names measures, hands its numbers to a :class:`~evencut.paper.frame.Run`, and returns a picture. To add a figure, write
+both.
 """
 
 from __future__ import annotations
@@ -10,43 +11,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from .frame import Claim, DataMissing, Figure
+from .frame import TEXTS, Claim, DataMissing, Figure, Run, Verdict
 
-__all__ = ["FIGURES", "Claim", "DataMissing", "Figure", "make"]
+__all__ = ["FIGURES", "Claim", "DataMissing", "Figure", "Verdict", "make"]
 
-#: The figures and tables in the order of the paper; `NAME` is made by `evencut.paper.NAME`.
-FIGURES = (
-    "fig1",
-    "fig2",
-    "bandwidth",
-    "entropy",
-    "breiman",
-    "clusters",
-    "dominant",
-    "labelme",
-    "weights",
-    "sigma",
-    "riemann",
-    "normalized",
-    "adaptive",
-    "nash",
-    "mds",
-    "grabcut",
-    "table1",
-    "photo_bandwidth",
-    "photo_weight",
-    "ncut",
-    "pairs",
-    "inversion",
-    "degrees",
-    "equivalence",
-    "cheeger",
-    "minima",
-    "equations",
-)
-
-# Where the figure is not the module of its name.
-_MODULES = {"grabcut": "grabcut_figure", "table1": "table1_figure"}
+#: The figures and tables in the order of the paper.
+FIGURES = tuple(TEXTS)
 
 
 def make(name: str, *, data: Path | None = None, small: bool = False, **options: Any) -> Figure:
@@ -61,8 +31,8 @@ def make(name: str, *, data: Path | None = None, small: bool = False, **options:
     small : bool, default=False
         Fewer points and coarser sweeps: the same claims in a fraction of the time.
     **options
-        Of `table1`: `folder`, where finished photos are kept. Of it, `photo_bandwidth` and `photo_weight`:
-        `subset`, how many photos to take.
+        Of `table1`, `photo_bandwidth` and `photo_weight`: `folder`, where finished photos are kept, and `subset`, how
+        many photos to take.
 
     Returns
     -------
@@ -74,6 +44,8 @@ def make(name: str, *, data: Path | None = None, small: bool = False, **options:
     >>> make("degrees", small=True).verdict
     'pass'
     """
-    if name not in FIGURES:
+    if name not in TEXTS:
         raise ValueError(f"figure {name!r} is not known; choose one of {', '.join(FIGURES)}.")
-    return import_module(f".{_MODULES.get(name, name)}", __name__).make(data=data, small=small, **options)
+    module, function = TEXTS[name]["made_by"].split(".")
+    run = Run(name, data, small)
+    return run.figure(getattr(import_module(f".{module}", __name__), function)(run, **options))

@@ -11,12 +11,20 @@ from scipy.ndimage import binary_dilation
 
 from .grabcut import Photo
 
-__all__ = ["save_sheet", "save_strip"]
+__all__ = ["painted", "save_sheet", "save_strip"]
 
 _SIZE = 132
 _TITLE = 14
 _BOX_COLOR = (230, 60, 60)
 _TRUTH_COLOR = (70, 230, 70)
+
+
+def painted(photo: Photo, mask: NDArray[np.bool_], color: tuple[int, int, int]) -> NDArray[np.uint8]:
+    """The photo, pale outside the mask, with the contour of the truth."""
+    pale = np.where(mask[..., None], photo.image, (0.8 * 255 + 0.2 * photo.image).astype(np.uint8))
+    truth = photo.truth == 255
+    pale[binary_dilation(truth, iterations=max(2, photo.image.shape[1] // 150)) & ~truth] = color
+    return pale
 
 
 def save_strip(photo: Photo, panels: list[tuple[str, NDArray[np.bool_]]], path: Path) -> None:
@@ -27,12 +35,7 @@ def save_strip(photo: Photo, panels: list[tuple[str, NDArray[np.bool_]]], path: 
     first = Image.fromarray(photo.image)
     ImageDraw.Draw(first).rectangle((x0, y0, x1 - 1, y1 - 1), outline=_BOX_COLOR, width=4)
     pictures = [(photo.name, first)]
-    truth = photo.truth == 255
-    contour = binary_dilation(truth, iterations=2) & ~truth
-    for title, mask in panels:
-        painted = np.where(mask[..., None], photo.image, (255 * 0.75 + 0.25 * photo.image).astype(np.uint8))
-        painted[contour] = _TRUTH_COLOR
-        pictures.append((title, Image.fromarray(painted)))
+    pictures += [(title, Image.fromarray(painted(photo, mask, _TRUTH_COLOR))) for title, mask in panels]
     strip = Image.new("RGB", (_SIZE * len(pictures), _SIZE + _TITLE), "white")
     draw = ImageDraw.Draw(strip)
     for i, (title, picture) in enumerate(pictures):

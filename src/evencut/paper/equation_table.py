@@ -15,11 +15,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..affinity import as_affinity
 from ..kernels import Kernel
+from ..plotting import make_figure
+from .draw import BLUE, GREEN, GREY, ORANGE, heading
+from .frame import Claim, Run, Verdict
 
-__all__ = ["N_EQUATIONS", "Checked", "Equation", "differ", "equation", "equations", "exceed", "matrix_of"]
+__all__ = [
+    "N_EQUATIONS", "Checked", "Equation", "check_all", "differ", "equation", "equations", "exceed", "matrix_of",
+    "points",
+]  # fmt: skip
 
 #: Numbered equations of the paper.
 N_EQUATIONS = 68
+#: Those that define a term. Their checks say that evencut computes it so; they say nothing that could be false.
+_DEFINITIONS = frozenset((
+    1, 2, 3, 8, 9, 10, 11, 13, 14, 16, 17, 18, 19, 20, 21, 26, 31, 39, 45, 46, 48, 54, 59, 60, 63, 65, 66,
+))  # fmt: skip
+# Errors of identities are drawn no lower than this.
+_FLOOR = 1e-17
 
 _PARTS = ("equations_kernel", "equations_gini", "equations_adaptive", "equations_inversion")
 _EQUATIONS: dict[int, Equation] = {}
@@ -52,6 +64,11 @@ class Equation:
     says: str
     functions: tuple[str, ...]
     check: Callable[[], Checked]
+
+    @property
+    def defines(self) -> bool:
+        """Whether it defines a term, so that only our own function can be wrong."""
+        return self.number in _DEFINITIONS
 
     def resolve(self) -> list[Any]:
         """The functions themselves."""
@@ -86,7 +103,7 @@ def equations() -> list[Equation]:
     Examples
     --------
     >>> equations()[8].says
-    'Average association takes any affinity in place of the kernel.'
+    'Average association takes any affinity as its kernel.'
     """
     for part in _PARTS:
         import_module(f".{part}", __package__)
@@ -132,6 +149,35 @@ def matrix_of(kernel: Kernel, X: NDArray[np.floating]) -> NDArray[np.float64]:
            [0., 1.]])
     """
     return np.asarray(as_affinity(kernel.affinity(X)).part(slice(None)), dtype=np.float64)
+
+
+def check_all(run: Run) -> Any:
+    """Every equation, checked by numbers: both sides compared, or an approximation measured."""
+    found = [(one, one.check()) for one in equations()]
+    run.claims = [Claim(one.says, Verdict.of(str(c), c.holds), at=f"eq. {one.number}") for one, c in found]
+    run.numbers["equations"] = [
+        {"number": one.number, "defines": one.defines, "functions": list(one.functions), "error": c.error}
+        for one, c in found
+    ]
+    picture, ax = make_figure(size=(12, 3.6))
+    number = np.array([one.number for one, _ in found])
+    error, limit = (np.maximum([getattr(c, key) for _, c in found], _FLOOR) for key in ("error", "limit"))
+    is_bound, is_near = np.array(["violation" in c.what for _, c in found]), limit > 1e-4
+    ax.vlines(number, _FLOOR, limit, color=GREY, lw=4, alpha=0.25)
+    kinds = ((~is_bound & ~is_near, BLUE, "identity"), (is_bound, GREEN, "bound"), (is_near, ORANGE, "approximation"))
+    for chosen, color, name in kinds:
+        ax.plot(number[chosen], error[chosen], "o", color=color, ms=5, label=name)
+    ax.legend(fontsize=9, ncols=3, loc="upper left")
+    words = {"xlabel": "number of the equation", "ylabel": "error (bar: what is allowed)"}
+    limits = {"xlim": (0, number.max() + 1), "ylim": (_FLOOR / 3, 3)}
+    heading(ax, f"{len(found)} numbered equations", yscale="log", **words, **limits)
+    return picture
+
+
+def points(n_samples: int = 60) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """Points of the plane, and clusters and whole weights that have nothing to do with them."""
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n_samples, 2)), rng.integers(0, 3, n_samples), rng.integers(1, 5, n_samples)
 
 
 def _find(name: str) -> Any:

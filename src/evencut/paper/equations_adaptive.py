@@ -12,40 +12,31 @@ from ..criteria import average_association, energy
 from ..datasets import make_growing_density
 from ..kernels import AdaptiveGaussian, Gaussian, Geodesic
 from ..theory import embedded_profile, euclidean_embedding, kernel_pca, transformed_density
-from .equation_table import Checked, differ, equation, matrix_of
-from .riemann import exact_distances, mahalanobis, map_of, points_of_square, tensor_at
-
-
-def _points(n_samples: int = 60) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Points of the plane, labels and whole weights that have nothing to do with them."""
-    rng = np.random.default_rng(0)
-    return rng.normal(size=(n_samples, 2)), rng.integers(0, 3, n_samples), rng.integers(1, 5, n_samples)
+from .embeddings import exact_distances, mahalanobis, map_of, points_of_square, tensor_at
+from .equation_table import Checked, differ, equation, matrix_of, points
 
 
 def _embedding() -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Geodesic distances that are not Euclidean, the points they are embedded as, and the square of h."""
     X = np.random.default_rng(1).uniform(size=(80, 2))
     distances = Geodesic(6, metric="euclidean").distances(X)
-    points, shift = euclidean_embedding(distances**2)
-    return distances, points, shift
+    embedded, shift = euclidean_embedding(distances**2)
+    return distances, embedded, shift
 
 
 @equation(41, "Weights count the errors of kernel k-means.", "criteria.average_association")
 def _weighted_errors() -> Checked:
-    X, labels, weights = _points()
+    X, labels, weights = points()
     kernel = matrix_of(Gaussian(0.8), X)
     phi = kernel_pca(average_association(kernel), len(X))
-    total = 0.0
-    for k in range(3):
-        own, w = phi[labels == k], weights[labels == k]
-        total += np.sum(w[:, None] * (own - np.average(own, axis=0, weights=w)) ** 2)
-    constant = np.sum(weights * np.diagonal(kernel))
-    return differ(total, constant + energy(kernel, labels, "average_association", weights))
+    means = np.array([np.average(phi[labels == k], axis=0, weights=weights[labels == k]) for k in range(3)])
+    total = np.sum(weights[:, None] * (phi - means[labels]) ** 2)
+    return differ(total, weights @ np.diagonal(kernel) + energy(kernel, labels, "average_association", weights))
 
 
 @equation(42, "Weighted average association is that of replicated points.", "criteria.average_association")
 def _weighted_association() -> Checked:
-    X, labels, weights = _points()
+    X, labels, weights = points()
     many = matrix_of(Gaussian(0.8), np.repeat(X, weights, axis=0))
     repeated = energy(many, np.repeat(labels, weights), "average_association")
     return differ(energy(matrix_of(Gaussian(0.8), X), labels, "average_association", weights), repeated)
@@ -62,7 +53,7 @@ def _weighted_density() -> Checked:
 
 @equation(44, "A large bandwidth makes k-means of kernel k-means.", "kernels.Gaussian", "KernelKMeans")
 def _large_bandwidth() -> Checked:
-    X, _, _ = _points(200)
+    X, _, _ = points(200)
     labels = KMeans(3, n_init=1, random_state=0).fit_predict(X)
     sigma, squared = 200.0, squared_distances(X)
     errors = sum(((X[labels == k] - X[labels == k].mean(axis=0)) ** 2).sum() for k in range(3))
@@ -73,14 +64,14 @@ def _large_bandwidth() -> Checked:
 
 @equation(45, "A radial function sees distances alone.", "kernels.Gaussian")
 def _radial() -> Checked:
-    X, _, _ = _points()
+    X, _, _ = points()
     turn = np.array([[np.cos(0.7), -np.sin(0.7)], [np.sin(0.7), np.cos(0.7)]])
     return differ(matrix_of(Gaussian(0.8), X @ turn), matrix_of(Gaussian(0.8), X))
 
 
 @equation(46, "A geodesic kernel is a radial function of geodesic distances.", "kernels.Geodesic")
 def _geodesic() -> Checked:
-    X, _, _ = _points()
+    X, _, _ = points()
     kernel = Geodesic(8, bandwidth=1.5)
     return differ(matrix_of(kernel, X), np.exp(-kernel.distances(X) ** 2 / (2 * 1.5**2)))
 
@@ -96,7 +87,7 @@ def _nearby() -> Checked:
 
 @equation(48, "The adaptive Gaussian kernel.", "kernels.AdaptiveGaussian")
 def _adaptive() -> Checked:
-    X, _, _ = _points()
+    X, _, _ = points()
     matrices = np.linalg.inv(tensor_at(X**2 / (1 + X**2)))
     one_way = np.exp(-0.5 * mahalanobis(X, np.linalg.inv(matrices)) ** 2)
     return differ(matrix_of(AdaptiveGaussian(covariances=matrices), X), 0.5 * (one_way + one_way.T))
@@ -113,18 +104,18 @@ def _about_geodesic() -> Checked:
 
 @equation(50, "One constant makes any distances Euclidean.", "theory.euclidean_shift", "theory.euclidean_embedding")
 def _euclidean() -> Checked:
-    distances, points, shift = _embedding()
-    return differ(squared_distances(points), distances**2 + shift * (1 - np.eye(len(distances))))
+    distances, embedded, shift = _embedding()
+    return differ(squared_distances(embedded), distances**2 + shift * (1 - np.eye(len(distances))))
 
 
 @equation(51, "The embedded kernel equals the geodesic one.", "theory.embedded_profile")
 def _same_kernel() -> Checked:
-    distances, points, shift = _embedding()
+    distances, embedded, shift = _embedding()
 
     def psi(t: NDArray) -> NDArray:
         return np.exp(-(t**2) / 0.1)
 
-    return differ(embedded_profile(psi, shift)(np.sqrt(squared_distances(points))), psi(distances), 1e-6)
+    return differ(embedded_profile(psi, shift)(np.sqrt(squared_distances(embedded))), psi(distances), 1e-6)
 
 
 @equation(52, "A small ball of the tensor is an ellipsoid.", "theory.transformed_density")
@@ -149,30 +140,30 @@ def _covered() -> Checked:
 
 @equation(54, "In the embedding these are balls of radius sqrt(epsilon^2 + h^2).", "theory.euclidean_embedding")
 def _ball() -> Checked:
-    distances, points, shift = _embedding()
-    off = ~np.eye(len(points), dtype=bool)
-    radius = np.sqrt(squared_distances(points)[off])
+    distances, embedded, shift = _embedding()
+    off = ~np.eye(len(embedded), dtype=bool)
+    radius = np.sqrt(squared_distances(embedded)[off])
     return differ(radius, np.sqrt(distances[off] ** 2 + shift))
 
 
-def _neighbourhoods() -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Who is within epsilon of whom in the data, and within the larger radius in the embedding."""
-    distances, points, shift = _embedding()
+@equation(55, "Which cover the same points.", "theory.euclidean_embedding")
+def _samepoints() -> Checked:
+    distances, embedded, shift = _embedding()
     # Between two neighbouring values no rounding decides.
     epsilon = float(np.mean(np.unique(distances.round(12))[300:302]))
-    return distances <= epsilon, squared_distances(points) <= epsilon**2 + shift
-
-
-@equation(55, "Which cover the same points.", "theory.euclidean_embedding")
-def _same_points() -> Checked:
-    before, after = _neighbourhoods()
-    return Checked(float(np.sum(before != after)), 0.0, "pairs that are near in one space only:")
+    apart = (distances <= epsilon) != (squared_distances(embedded) <= epsilon**2 + shift)
+    return Checked(float(apart.sum()), 0.0, "pairs that are near in one space only:")
 
 
 @equation(56, "So density times volume is the same number of points.", "theory.transformed_density")
 def _numbers() -> Checked:
-    before, after = _neighbourhoods()
-    return differ(before.sum(axis=1), after.sum(axis=1))
+    # The numbers in balls of the embedding, against the true density in the data and the area of the ellipses there.
+    X, epsilon = points_of_square(3000), 0.12
+    inner = ((X > 0.2) & (X < 0.8)).all(axis=1)
+    number = (exact_distances(X)[inner] <= epsilon).sum(axis=1) - 1
+    rho = np.prod(1.25 * X[inner] ** 0.25, axis=1)
+    wanted = len(X) * transformed_density(rho, tensor_at(X[inner])) * np.pi * epsilon**2
+    return Checked(float(abs(np.mean(number / wanted) - 1)), 0.05, "difference of the mean ratio from 1,")
 
 
 @equation(57, "Density law: the new density is the old one over sqrt(det g).", "theory.transformed_density")
@@ -202,14 +193,14 @@ def _bandwidth_law() -> Checked:
 
 @equation(60, "The nearest-neighbour estimate of a density.", "affinity.knn_density")
 def _knn() -> Checked:
-    X, _, _ = _points()
+    X, _, _ = points()
     volume = np.pi / gamma(2) * knn_radius(X, 5) ** 2
     return differ(knn_density(X, 5), 5 / (len(X) * volume))
 
 
 @equation(61, "With it, the law for a constant density is the K-th neighbour's distance.", "kernels.AdaptiveGaussian")
 def _knn_bandwidth() -> Checked:
-    X, _, _ = _points()
+    X, _, _ = points()
     by_law = density_law(knn_density(X, 7), "constant", dimension=2)
     given = AdaptiveGaussian(7).bandwidths(X)
     return differ(by_law / by_law.mean(), given / given.mean())

@@ -15,11 +15,13 @@ from ..kernels import Disc
 from ..theory import continuous_gini_criterion, gini_approximation, gini_supremum, mode_split, parzen_energy
 from .equation_table import Checked, differ, equation, exceed, matrix_of
 
-_GRID = np.linspace(-6, 8, 7001)
-_CELL = float(_GRID[1] - _GRID[0])
+__all__ = ["CELL", "GRID", "N_SAMPLES", "density_of_two", "objective", "random_splits", "sample_of_two"]
+
+GRID = np.linspace(-6, 8, 7001)
+CELL = float(GRID[1] - GRID[0])
 # Two bumps: mean, deviation, weight.
 _BUMPS = ((0.0, 1.0, 0.6), (3.0, 0.7, 0.4))
-_N_SAMPLES = 4000
+N_SAMPLES = 4000
 _SMALLEST = 1e-4
 
 
@@ -27,16 +29,18 @@ def _density(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(sum(w * norm.pdf(x, m, s) for m, s, w in _BUMPS))
 
 
-def _rho() -> NDArray[np.float64]:
-    density = _density(_GRID)
-    return density / (density.sum() * _CELL)
+def density_of_two() -> NDArray[np.float64]:
+    """Two bumps, the first the higher one, on the grid."""
+    density = _density(GRID)
+    return density / (density.sum() * CELL)
 
 
-def _sample() -> NDArray[np.float64]:
+def sample_of_two() -> NDArray[np.float64]:
+    """Points drawn from it."""
     rng = np.random.default_rng(0)
-    bump = rng.choice(len(_BUMPS), _N_SAMPLES, p=[w for _, _, w in _BUMPS])
-    means, deviations = (np.array([one[i] for one in _BUMPS])[bump] for i in (0, 1))
-    return (means + deviations * rng.normal(size=_N_SAMPLES))[:, None]
+    bump = rng.choice(len(_BUMPS), N_SAMPLES, p=[w for _, _, w in _BUMPS])
+    means, deviations, _ = np.array(_BUMPS)[bump].T
+    return (means + deviations * rng.normal(size=N_SAMPLES))[:, None]
 
 
 def _split(x: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -44,150 +48,149 @@ def _split(x: NDArray[np.float64]) -> NDArray[np.int64]:
     return (np.abs(x) < 0.8).astype(np.int64)
 
 
-def _random_splits() -> Iterator[NDArray[np.bool_]]:
+def random_splits() -> Iterator[NDArray[np.bool_]]:
     """Indicators of unions of a few intervals, of which neither side is empty."""
     rng = np.random.default_rng(0)
     for _ in range(200):
-        ends = np.sort(rng.integers(1, len(_GRID) - 1, rng.integers(1, 6)))
-        yield np.searchsorted(ends, np.arange(len(_GRID)), side="right") % 2 == 1
+        ends = np.sort(rng.integers(1, len(GRID) - 1, rng.integers(1, 6)))
+        yield np.searchsorted(ends, np.arange(len(GRID)), side="right") % 2 == 1
 
 
 def _expected(values: NDArray) -> float:
-    return float(np.sum(values * _rho()) * _CELL)
+    return float(np.sum(values * density_of_two()) * CELL)
 
 
 def _terms(inside: NDArray[np.bool_]) -> tuple[float, float]:
     """The two terms of L: mean densities in the cluster and outside."""
-    rho, weight = _rho(), _expected(inside.astype(float))
+    rho, weight = density_of_two(), _expected(inside.astype(float))
     return _expected(inside * rho) / weight, _expected(~inside * rho) / (1 - weight)
 
 
-def _objective(inside: NDArray[np.bool_]) -> float:
-    return 1 - continuous_gini_criterion(_rho(), inside.astype(int), _CELL)
+def objective(inside: NDArray[np.bool_]) -> float:
+    """L of a split: one minus the Gini criterion."""
+    return 1 - continuous_gini_criterion(density_of_two(), inside.astype(int), CELL)
 
 
 @equation(20, "The continuous Gini criterion.", "theory.continuous_gini_criterion")
 def _criterion() -> Checked:
-    rho, labels = _rho(), _split(_GRID)
-    total = 0.0
-    for k in (0, 1):
-        weight = np.sum(rho[labels == k]) * _CELL
-        total += weight * (1 - np.sum((rho[labels == k] / weight) ** 2) * _CELL)
-    return differ(continuous_gini_criterion(rho, labels, _CELL), total)
+    rho, labels = density_of_two(), _split(GRID)
+    parts = [(rho[labels == k], np.sum(rho[labels == k]) * CELL) for k in (0, 1)]
+    total = sum(weight * (1 - np.sum((part / weight) ** 2) * CELL) for part, weight in parts)
+    return differ(continuous_gini_criterion(rho, labels, CELL), total)
 
 
 @equation(21, "The Gini impurity of a density.", "theory.continuous_gini_criterion")
 def _impurity() -> Checked:
     # Of a normal density the integral of the square is 1 / (2 sqrt(pi) sigma).
-    value = continuous_gini_criterion(norm.pdf(_GRID, 1, 0.9), np.zeros(len(_GRID)), _CELL)
+    value = continuous_gini_criterion(norm.pdf(GRID, 1, 0.9), np.zeros(len(GRID)), CELL)
     return differ(value, 1 - 1 / (2 * np.sqrt(np.pi) * 0.9))
 
 
 @equation(22, "A sum over a sample is about an integral (Monte-Carlo).", "theory.sample_gini_criterion")
 def _monte_carlo() -> Checked:
-    X = _sample()[:, 0]
-    return differ(np.mean(_density(X)), _expected(_rho()), 0.02, f"relative difference for {_N_SAMPLES} points,")
+    mean = np.mean(_density(sample_of_two()[:, 0]))
+    return differ(mean, _expected(density_of_two()), 0.02, f"relative difference for {N_SAMPLES} points,")
 
 
 @equation(23, "So is the kernel k-means energy, of estimated and true densities.", "theory.parzen_energy")
 def _parzen_criterion() -> Checked:
-    X, bandwidth, total = _sample(), 0.15, 0.0
-    labels, cells = _split(X[:, 0]), _split(_GRID)
+    X, bandwidth, total = sample_of_two(), 0.15, 0.0
+    labels, cells = _split(X[:, 0]), _split(GRID)
     for k in (0, 1):
-        true = np.where(cells == k, _rho(), 0.0)
-        true /= true.sum() * _CELL
-        estimate = parzen_density(X[labels == k], bandwidth, at=_GRID[:, None])
-        total -= np.sum(labels == k) * np.sum(estimate * true) * _CELL
-    what = f"relative difference for {_N_SAMPLES} points,"
+        true = np.where(cells == k, density_of_two(), 0.0)
+        true /= true.sum() * CELL
+        estimate = parzen_density(X[labels == k], bandwidth, at=GRID[:, None])
+        total -= np.sum(labels == k) * np.sum(estimate * true) * CELL
+    what = f"relative difference for {N_SAMPLES} points,"
     return differ(parzen_energy(X, labels, bandwidth), total, 0.03, what)
 
 
 @equation(24, "A bandwidth good for density estimation gives about the true density.", "affinity.parzen_density")
 def _accurate() -> Checked:
-    rho = _rho()
-    error = np.abs(parzen_density(_sample(), "scott", at=_GRID[:, None]) - rho).sum() * _CELL
-    return Checked(float(error), 0.1, f"integrated absolute difference, Scott's rule for {_N_SAMPLES} points,")
+    rho = density_of_two()
+    error = np.abs(parzen_density(sample_of_two(), "scott", at=GRID[:, None]) - rho).sum() * CELL
+    return Checked(float(error), 0.1, f"integrated absolute difference, Scott's rule for {N_SAMPLES} points,")
 
 
 @equation(25, "Then the energy is about the Gini criterion.", "theory.gini_approximation")
 def _gini_approximation() -> Checked:
-    X = _sample()
+    X = sample_of_two()
     found = [parzen_energy(X, _split(X[:, 0] - shift), 0.15) for shift in (0.0, 1.0, 3.0)]
-    wanted = [gini_approximation(_rho(), _split(_GRID - shift), _N_SAMPLES, _CELL) for shift in (0.0, 1.0, 3.0)]
-    return differ(found, wanted, 0.1, f"largest relative difference of three splits for {_N_SAMPLES} points,")
+    wanted = [gini_approximation(density_of_two(), _split(GRID - shift), N_SAMPLES, CELL) for shift in (0.0, 1.0, 3.0)]
+    return differ(found, wanted, 0.1, f"largest relative difference of three splits for {N_SAMPLES} points,")
 
 
 @equation(26, "One minus the criterion is the objective L.", "theory.continuous_gini_criterion")
 def _l() -> Checked:
-    rho, inside = _rho(), _split(_GRID) == 1
-    weight = np.sum(rho[inside]) * _CELL
+    rho, inside = density_of_two(), _split(GRID) == 1
+    weight = np.sum(rho[inside]) * CELL
     conditional = [np.where(inside, rho, 0) / weight, np.where(inside, 0, rho) / (1 - weight)]
-    value = sum(w * np.sum(c**2) * _CELL for w, c in zip((weight, 1 - weight), conditional))
-    return differ(_objective(inside), value)
+    value = sum(w * np.sum(c**2) * CELL for w, c in zip((weight, 1 - weight), conditional))
+    return differ(objective(inside), value)
 
 
 @equation(27, "The density of a cluster is the density cut to it over its weight.", "theory.continuous_gini_criterion")
 def _conditional() -> Checked:
-    X, inside = _sample(), _split(_GRID) == 1
-    conditional = _rho() * inside / _expected(inside.astype(float))
+    X, inside = sample_of_two(), _split(GRID) == 1
+    conditional = density_of_two() * inside / _expected(inside.astype(float))
     own = np.sort(X[_split(X[:, 0]) == 1, 0])
     # Against the sample: the two distribution functions.
-    there = np.interp(own, _GRID, np.cumsum(conditional) * _CELL)
+    there = np.interp(own, GRID, np.cumsum(conditional) * CELL)
     error = float(np.abs(there - (np.arange(len(own)) + 0.5) / len(own)).max())
     return Checked(error, 0.05, f"largest difference of distribution functions for {len(own)} points,")
 
 
 @equation(28, "L by integrals of the squared density.", "theory.continuous_gini_criterion")
 def _l_by_squares() -> Checked:
-    rho, inside = _rho(), _split(_GRID) == 1
+    rho, inside = density_of_two(), _split(GRID) == 1
     weight = _expected(inside.astype(float))
-    value = np.sum(rho[inside] ** 2) * _CELL / weight + np.sum(rho[~inside] ** 2) * _CELL / (1 - weight)
-    return differ(_objective(inside), value)
+    value = np.sum(rho[inside] ** 2) * CELL / weight + np.sum(rho[~inside] ** 2) * CELL / (1 - weight)
+    return differ(objective(inside), value)
 
 
 @equation(29, "L by expectations.", "theory.continuous_gini_criterion")
 def _l_by_expectations() -> Checked:
-    return differ([_objective(i) for i in _random_splits()], [sum(_terms(i)) for i in _random_splits()])
+    return differ([objective(i) for i in random_splits()], [sum(_terms(i)) for i in random_splits()])
 
 
 @equation(30, "The mean density is between those of the two clusters (Lemma 1).", "theory.gini_supremum")
 def _ratio() -> Checked:
-    mean = _expected(_rho())
-    both = np.array([sorted(_terms(inside)) for inside in _random_splits()])
+    mean = _expected(density_of_two())
+    both = np.array([sorted(_terms(inside)) for inside in random_splits()])
     return exceed(np.maximum(both[:, 0] - mean, mean - both[:, 1]) + mean, mean)
 
 
 @equation(31, "The split that keeps what is within epsilon of the highest density.", "theory.mode_split")
 def _mode_split() -> Checked:
-    rho = _rho()
+    rho = density_of_two()
     return differ(mode_split(rho, 0.05), np.where(rho >= rho.max() - 0.05, 1, 2))
 
 
 @equation(32, "The best value of L is the mean density plus the highest one (Lemma 2).", "theory.gini_supremum")
 def _supremum() -> Checked:
-    limit = _objective(mode_split(_rho(), _SMALLEST) == 1)
-    return differ(limit, gini_supremum(_rho(), _CELL), 0.02, f"relative gap at epsilon = {_SMALLEST:g},")
+    limit = objective(mode_split(density_of_two(), _SMALLEST) == 1)
+    return differ(limit, gini_supremum(density_of_two(), CELL), 0.02, f"relative gap at epsilon = {_SMALLEST:g},")
 
 
 @equation(33, "The mean density in a cluster is at most the highest one.", "theory.gini_supremum")
 def _highest() -> Checked:
-    return exceed([max(_terms(inside)) for inside in _random_splits()], _rho().max())
+    return exceed([max(_terms(inside)) for inside in random_splits()], density_of_two().max())
 
 
 @equation(34, "No split exceeds the bound.", "theory.gini_supremum")
 def _bound() -> Checked:
-    return exceed([_objective(inside) for inside in _random_splits()], gini_supremum(_rho(), _CELL))
+    return exceed([objective(inside) for inside in random_splits()], gini_supremum(density_of_two(), CELL))
 
 
 @equation(35, "Outside a shrinking mode the mean density tends to that of all.", "theory.mode_split")
 def _outside() -> Checked:
-    value = _terms(mode_split(_rho(), _SMALLEST) == 1)[1]
-    return differ(value, _expected(_rho()), 0.02, f"relative gap at epsilon = {_SMALLEST:g},")
+    value = _terms(mode_split(density_of_two(), _SMALLEST) == 1)[1]
+    return differ(value, _expected(density_of_two()), 0.02, f"relative gap at epsilon = {_SMALLEST:g},")
 
 
 @equation(36, "Inside it the mean density is at least the highest less epsilon.", "theory.mode_split")
 def _inside() -> Checked:
-    rho = _rho()
+    rho = density_of_two()
     epsilons = np.geomspace(0.1, _SMALLEST, 20)
     values = np.array([_terms(mode_split(rho, e) == 1)[0] for e in epsilons])
     return exceed(rho.max() - epsilons, values)
@@ -195,15 +198,15 @@ def _inside() -> Checked:
 
 @equation(37, "So it tends to the highest density.", "theory.mode_split")
 def _to_the_mode() -> Checked:
-    value = _terms(mode_split(_rho(), _SMALLEST) == 1)[0]
-    return differ(value, _rho().max(), 0.02, f"relative gap at epsilon = {_SMALLEST:g},")
+    value = _terms(mode_split(density_of_two(), _SMALLEST) == 1)[0]
+    return differ(value, density_of_two().max(), 0.02, f"relative gap at epsilon = {_SMALLEST:g},")
 
 
 @equation(38, "Both limits together give the bound.", "theory.gini_supremum")
 def _both() -> Checked:
     gaps = []
     for epsilon in (1e-2, 1e-3, 1e-4):
-        gaps.append(gini_supremum(_rho(), _CELL) - sum(_terms(mode_split(_rho(), epsilon) == 1)))
+        gaps.append(gini_supremum(density_of_two(), CELL) - sum(_terms(mode_split(density_of_two(), epsilon) == 1)))
     falls = gaps[0] > gaps[1] > gaps[2] >= 0
     return Checked(gaps[2] if falls else np.inf, 0.01, "gap at epsilon = 1e-4, falling,")
 
@@ -223,9 +226,9 @@ def _one_cluster() -> Checked:
 
 @equation(40, "For accurate densities it is the mean density in the cluster.", "theory.parzen_energy")
 def _mean_density() -> Checked:
-    X = _sample()
+    X = sample_of_two()
     inside = _split(X[:, 0]) == 1
     affinity_sum = parzen_density(X[inside], 0.15).sum()
     # Per point of all, since a cluster's own density is that of all over its share.
-    value = affinity_sum / _N_SAMPLES
-    return differ(value, _terms(_split(_GRID) == 1)[0], 0.1, f"relative difference for {_N_SAMPLES} points,")
+    value = affinity_sum / N_SAMPLES
+    return differ(value, _terms(_split(GRID) == 1)[0], 0.1, f"relative difference for {N_SAMPLES} points,")

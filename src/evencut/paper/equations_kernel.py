@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import entropy, multivariate_normal, norm
 
 from ..affinity import parzen_density, scott_bandwidth, squared_distances
 from ..criteria import average_association, energy
 from ..estimators import ProbabilisticKMeans
 from ..kernels import Gaussian
 from ..theory import entropy_criterion, gini_criterion, gini_impurity, kernel_pca, parzen_energy
-from .equation_table import Checked, differ, equation, exceed, matrix_of
+from .equation_table import Checked, differ, equation, exceed, matrix_of, points
 
 _SIGMA = 0.8
 
 
-def _points(n_samples: int = 60) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Points of the plane and clusters that have nothing to do with them."""
-    rng = np.random.default_rng(0)
-    return rng.normal(size=(n_samples, 2)), rng.integers(0, 3, n_samples)
-
-
 def _embedded() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
     """A kernel matrix, points whose inner products it holds, and labels."""
-    X, labels = _points()
+    X, labels, _ = points()
     kernel = matrix_of(Gaussian(_SIGMA), X)
     return kernel, kernel_pca(average_association(kernel), len(X)), labels
 
@@ -44,13 +38,13 @@ def _inside(matrix: NDArray, labels: NDArray) -> NDArray[np.float64]:
 
 @equation(1, "The Gaussian kernel of one bandwidth.", "kernels.Gaussian")
 def _gaussian() -> Checked:
-    X, _ = _points()
+    X, _, _ = points()
     return differ(matrix_of(Gaussian(_SIGMA), X), np.exp(-squared_distances(X) / (2 * _SIGMA**2)))
 
 
 @equation(2, "The k-means criterion: squared distances to the means.", "ProbabilisticKMeans")
 def _k_means() -> Checked:
-    X, _ = _points()
+    X, _, _ = points()
     model = ProbabilisticKMeans(3, covariance="fixed", width=0.7, random_state=0).fit(X)
     constant = X.size * np.log(0.7 * np.sqrt(2 * np.pi))
     own = _squared_errors(X, model.labels_, _means(X, model.labels_))
@@ -75,9 +69,10 @@ def _best_means() -> Checked:
 
 @equation(5, "With the means put in, the energy depends on the partition alone.", "theory.kernel_pca")
 def _partition_energy() -> Checked:
+    # The least squares over all parameters, by regression on the indicators of the clusters.
     kernel, phi, labels = _embedded()
-    total = sum(((phi[labels == k] - phi[labels == k].mean(axis=0)) ** 2).sum() for k in range(3))
-    return differ(total, np.trace(kernel) + energy(kernel, labels, "average_association"))
+    least = np.linalg.lstsq(np.eye(3)[labels], phi, rcond=None)[1].sum()
+    return differ(least, np.trace(kernel) + energy(kernel, labels, "average_association"))
 
 
 @equation(6, "It is a sum of inner products in clusters, up to a constant.", "criteria.average_association")
@@ -100,11 +95,9 @@ def _kernel_k_means() -> Checked:
     return differ(energy(kernel, labels, "average_association"), -np.sum(_inside(kernel, labels) / np.bincount(labels)))
 
 
-@equation(
-    9, "Average association takes any affinity in place of the kernel.", "criteria.average_association", "KernelKMeans"
-)
+@equation(9, "Average association takes any affinity as its kernel.", "criteria.average_association", "KernelKMeans")
 def _average_association() -> Checked:
-    X, labels = _points()
+    X, labels, _ = points()
     improper = 1 - squared_distances(X)
     value = energy(improper, labels, "average_association")
     return differ(value, -np.sum(_inside(improper, labels) / np.bincount(labels)))
@@ -119,7 +112,7 @@ def _normalized_cut() -> Checked:
 
 @equation(11, "Parzen's estimate of a density.", "affinity.parzen_density")
 def _parzen() -> Checked:
-    X, _ = _points()
+    X, _, _ = points()
     direct = [np.mean(multivariate_normal(x, _SIGMA**2).pdf(X)) for x in X]
     return differ(parzen_density(X, _SIGMA), direct)
 
@@ -141,25 +134,23 @@ def _profile() -> Checked:
 
 @equation(14, "Scott's rule of thumb.", "affinity.scott_bandwidth")
 def _scott() -> Checked:
-    X, _ = _points()
+    X, _, _ = points()
     return differ(scott_bandwidth(X), X.std(axis=0, ddof=1) / len(X) ** (1 / 6))
 
 
 @equation(15, "Kernel k-means is minus the sum of the clusters' densities at their points.", "theory.parzen_energy")
 def _parzen_energy() -> Checked:
-    X, labels = _points()
+    X, labels, _ = points()
     normalized = matrix_of(Gaussian(_SIGMA), X) / (2 * np.pi * _SIGMA**2)
     return differ(parzen_energy(X, labels, _SIGMA), energy(normalized, labels, "average_association"))
 
 
 @equation(16, "Probabilistic k-means: minus the log-likelihood of the points in clusters.", "ProbabilisticKMeans")
 def _probabilistic() -> Checked:
-    X, _ = _points(200)
+    X, _, _ = points(200)
     model = ProbabilisticKMeans(3, random_state=0).fit(X)
-    total = 0.0
-    for k in range(3):
-        own = X[model.labels_ == k]
-        total -= multivariate_normal(own.mean(axis=0), np.cov(own.T, bias=True)).logpdf(own).sum()
+    clusters = [X[model.labels_ == k] for k in range(3)]
+    total = -sum(multivariate_normal(c.mean(axis=0), np.cov(c.T, bias=True)).logpdf(c).sum() for c in clusters)
     # The estimator adds a millionth of the data's variance to each cluster's.
     return differ(model.energy_, total, 1e-4)
 
@@ -167,11 +158,8 @@ def _probabilistic() -> Checked:
 @equation(17, "The entropy criterion.", "theory.entropy_criterion", "ProbabilisticKMeans")
 def _entropy() -> Checked:
     values, labels = np.random.default_rng(0).integers(0, 8, 400), np.random.default_rng(1).integers(0, 3, 400)
-    total = 0.0
-    for k in range(3):
-        share = np.bincount(values[labels == k]) / np.sum(labels == k)
-        total -= np.sum(labels == k) * np.sum(share[share > 0] * np.log(share[share > 0]))
-    return differ(entropy_criterion(values, labels), total)
+    entropies = [entropy(np.bincount(values[labels == k])) for k in range(3)]
+    return differ(entropy_criterion(values, labels), np.bincount(labels) @ entropies)
 
 
 @equation(18, "The discrete Gini criterion.", "theory.gini_criterion")

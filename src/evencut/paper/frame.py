@@ -1,86 +1,116 @@
-"""What every reproduced figure is made of: the picture, the numbers behind it, and a verdict for each claim.
+"""What every reproduced figure is made of: a picture, the numbers behind it, and verdicts on what the paper says.
 
-A module of this package has one function `make` that returns a `Figure`; nothing else is asked of it.
+What the paper says stands in `claims.toml`, and what was measured is handed to a `Run`. A claim about a criterion is
+judged twice: by the paper's own steps, and at the lowest energy that evencut finds.
 """
 
 from __future__ import annotations
 
 import json
+import tomllib
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from functools import cache
+from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-__all__ = ["OURS", "Claim", "DataMissing", "Figure", "find_data", "share_in_largest"]
+from .solver import LOWEST, STEPS, Solver
 
-#: How a claim begins that is not in the paper.
-OURS = "(Not in the paper.)"
+__all__ = [
+    "TEXTS", "UNTESTED", "Both", "Claim", "DataMissing", "Figure", "Named", "Run", "Verdict", "find_data", "worst",
+]  # fmt: skip
+
+T = TypeVar("T")
 
 
 class DataMissing(Exception):
     """The figure needs data that was not given; the message says which and how to give it."""
 
 
+@cache
+def _read_texts() -> dict[str, Any]:
+    return tomllib.loads(resources.files(__package__).joinpath("claims.toml").read_text(encoding="utf-8"))
+
+
+#: Every figure by name: its title, its caption, the part of the paper, the function that makes it, and its claims.
+TEXTS: dict[str, Any] = _read_texts()["figure"]
+#: Sentences of the paper that nothing here decides: where, what it says, and why.
+UNTESTED: list[dict[str, str]] = _read_texts()["untested"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was measured, and whether the claim holds: "pass", "fail" or "not tested".
+
+    "not tested" means: what was measured cannot decide the claim. `why` stands beside a verdict that is no pass and
+    says where it comes from; it never changes the verdict.
+    """
+
+    measured: str
+    verdict: str
+    why: str = ""
+
+    @classmethod
+    def of(cls, measured: str, holds: Any, why: str = "") -> Verdict:
+        """The verdict; None for `holds` says that nothing was decided.
+
+        Examples
+        --------
+        >>> Verdict.of("2 % 2 = 0", 2 % 2 == 0, why="not needed")
+        Verdict(measured='2 % 2 = 0', verdict='pass', why='')
+        """
+        if holds is None:
+            return cls(measured, "not tested", why)
+        return cls(measured, "pass") if holds else cls(measured, "fail", why)
+
+
 @dataclass(frozen=True)
 class Claim:
-    """One statement of the paper, in our words, beside what was measured.
+    """One statement of the paper, in our words.
 
     Parameters
     ----------
     says : str
-        What the paper claims.
-    measured : str
-        What came out here.
-    verdict : {"pass", "fail", "not tested"}
-        "not tested" means: what was measured here cannot decide it, and `why` says what is missing.
-    why : str
-        Stands beside a verdict that is no pass and says where it comes from; it never changes the verdict.
+    steps : Verdict
+        By the paper's own steps; the only verdict where nothing is optimised.
+    lowest : Verdict, optional
+        At the lowest energy found.
     at : str
         Where the paper says it, as in "eq. 9", where that is not the figure itself.
+    ours : bool
+        The paper does not say it, and we want to know all the same.
     """
 
     says: str
-    measured: str
-    verdict: str
-    why: str = ""
+    steps: Verdict
+    lowest: Verdict | None = None
     at: str = ""
+    ours: bool = False
 
     @property
-    def is_ours(self) -> bool:
-        """Whether the paper does not say it, and we want to know all the same."""
-        return self.says.startswith(OURS)
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """One verdict, or both."""
+        return (self.steps,) if self.lowest is None else (self.steps, self.lowest)
 
-    @classmethod
-    def judge(cls, says: str, measured: str, holds: Any, why: str = "", at: str = "") -> Claim:
-        """The claim with its verdict; None for `holds` says that it was not tested, and `why` goes with no pass.
 
-        Examples
-        --------
-        >>> Claim.judge("two is even", "2 % 2 = 0", 2 % 2 == 0).verdict
-        'pass'
-        """
-        if holds is None:
-            return cls(says, measured, "not tested", why, at)
-        return cls(says, measured, "pass", "", at) if holds else cls(says, measured, "fail", why, at)
+def worst(verdicts: Any) -> str:
+    """The worst of some verdicts, given as words.
+
+    Examples
+    --------
+    >>> worst(["pass", "not tested"])
+    'not tested'
+    """
+    seen = set(verdicts)
+    return next(v for v in ("fail", "not tested", "pass") if v in seen or v == "pass")
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A reproduced figure or table.
-
-    Parameters
-    ----------
-    name : str
-        As given on the command line.
-    title : str
-    caption : str
-        What is seen, in one or two sentences.
-    picture : matplotlib Figure
-    claims : list of Claim
-    numbers : dict
-        The measured numbers, plain enough for JSON once arrays are lists.
-    """
+    """A reproduced figure or table: its name for the command, words, matplotlib picture, claims and numbers."""
 
     name: str
     title: str
@@ -92,13 +122,12 @@ class Figure:
     @property
     def verdict(self) -> str:
         """The worst verdict of its claims."""
-        found = {claim.verdict for claim in self.claims}
-        return next(v for v in ("fail", "not tested", "pass") if v in found or v == "pass")
+        return worst(v.verdict for claim in self.claims for v in claim.verdicts)
 
     @property
     def surprises(self) -> list[Claim]:
         """The claims that fail for no known reason: a mistake of ours until someone finds another."""
-        return [claim for claim in self.claims if claim.verdict == "fail" and not claim.why]
+        return [c for c in self.claims if any(v.verdict == "fail" and not v.why for v in c.verdicts)]
 
     def save(self, folder: Path) -> list[Path]:
         """Write NAME.png, NAME.svg and NAME.json; the same figure gives the same bytes."""
@@ -114,14 +143,87 @@ class Figure:
 
     def as_dict(self) -> dict[str, Any]:
         """All but the picture, ready for JSON."""
-        return {
-            "name": self.name,
-            "title": self.title,
-            "caption": self.caption,
-            "verdict": self.verdict,
-            "claims": [asdict(claim) for claim in self.claims],
-            "numbers": _plain(self.numbers),
-        }
+        words = {"name": self.name, "title": self.title, "caption": self.caption, "verdict": self.verdict}
+        return words | {"claims": [asdict(claim) for claim in self.claims], "numbers": _plain(self.numbers)}
+
+
+@dataclass(frozen=True)
+class Both(Generic[T]):
+    """What was measured with the paper's own steps and at the lowest energy found."""
+
+    steps: T
+    lowest: T
+
+
+class Named(dict[str, Any]):
+    """Numbers by name that show themselves in a sentence.
+
+    Examples
+    --------
+    >>> f"ARI {Named(KNN=1.0, Gaussian=0.125):.2f}"
+    'ARI KNN 1.00; Gaussian 0.12'
+    """
+
+    def __format__(self, form: str) -> str:
+        return "; ".join(f"{name} {value:{form}}" for name, value in self.items())
+
+
+class Run:
+    """One figure in the making: what it may read, and the verdicts so far.
+
+    Parameters
+    ----------
+    name : str
+    data : Path, optional
+        Folder with the real data.
+    small : bool
+        Fewer points and coarser sweeps: the same claims in a fraction of the time.
+    """
+
+    def __init__(self, name: str, data: Path | None = None, small: bool = False) -> None:
+        self.name, self.data, self.small = name, data, small
+        self.text = TEXTS[name]
+        self.claims: list[Claim] = []
+        self.numbers: dict[str, Any] = {}
+        #: What the caption and the sentences on what was measured may tell.
+        self.words: dict[str, Any] = {}
+        self._open = set(self.text["claims"])
+
+    def find(self, *parts: str) -> Path:
+        """The path of a file in the data folder; `DataMissing` where it is not there."""
+        return find_data(self.data, *parts)
+
+    def both(self, measure: Callable[[Solver], T]) -> Both[T]:
+        """Measure with the paper's own steps, and at the lowest energy found."""
+        return Both(measure(STEPS), measure(LOWEST))
+
+    def judge(self, key: str, holds: Any, why: str = "", **words: Any) -> None:
+        """A claim in which nothing is optimised; `words` fill in what its sentences leave open."""
+        self._enter(key, words, self._verdict(key, holds, "why", words, why))
+
+    def twice(self, key: str, by: Both[T], rule: Callable[[T], Any], **words: Any) -> None:
+        """A claim about a criterion: the same rule for what both solvers found, `m` in the sentences."""
+        steps, lowest = (words | {"m": one} for one in (by.steps, by.lowest))
+        first = self._verdict(key, rule(by.steps), "why", steps)
+        self._enter(key, words, first, self._verdict(key, rule(by.lowest), "why_lowest", lowest))
+
+    def _verdict(self, key: str, holds: Any, kind: str, words: dict[str, Any], why: str = "") -> Verdict:
+        claim = self.text["claims"][key]
+        measured = claim["measured"].format(**(self.words | words))
+        return Verdict.of(measured, holds, why or claim.get(kind) or claim.get("why", ""))
+
+    def _enter(self, key: str, words: dict[str, Any], steps: Verdict, lowest: Verdict | None = None) -> None:
+        claim = self.text["claims"][key]
+        self._open.discard(key)
+        says, at = (claim.get(one, "").format(**words) for one in ("says", "at"))
+        self.claims.append(Claim(says, steps, lowest, at, claim.get("ours", False)))
+
+    def figure(self, picture: Any) -> Figure:
+        """The finished figure; a claim of the text that nothing has judged is an error."""
+        if self._open:
+            raise ValueError(f"{self.name} has not judged {', '.join(sorted(self._open))} of claims.toml.")
+        caption = self.text["caption"].format(**self.words)
+        return Figure(self.name, self.text["title"], caption, picture, self.claims, self.numbers)
 
 
 def find_data(data: Path | None, *parts: str) -> Path:
@@ -142,26 +244,12 @@ def find_data(data: Path | None, *parts: str) -> Path:
     return path
 
 
-def share_in_largest(labels: Any) -> float:
-    """Share of the points that lie in the largest cluster.
-
-    Examples
-    --------
-    >>> share_in_largest([0, 0, 0, 1])
-    0.75
-    """
-    labels = np.asarray(labels)
-    return float(np.bincount(labels).max() / len(labels))
-
-
 def _plain(value: Any) -> Any:
     """Arrays and numpy numbers as plain ones, rounded to what a reader can use."""
     if isinstance(value, dict):
         return {str(key): _plain(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(inner) for inner in value]
-    if isinstance(value, np.ndarray):
+    if isinstance(value, (np.ndarray, np.generic)):
         return _plain(value.tolist())
-    if isinstance(value, np.generic):
-        return _plain(value.item())
     return float(f"{value:.6g}") if isinstance(value, float) else value

@@ -1,18 +1,24 @@
-"""Photographs as points of colour space: one bundled with scikit-image, a sample of its pixels, and clusters of all."""
+"""Figures 2 and 7: a photo's colours, cut in two by fixed and adaptive kernels, in colour space and in the image."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity import parzen_density
-from ..estimators import KernelClustering
-from .moons import SEED
+from ..affinity import knn_radius, parzen_density, squared_distances
+from ..kernels import KNN, AdaptiveGaussian, Gaussian
+from ..plotting import make_figure
+from .draw import BLUE, COLORMAP, ORANGE, canvas, heading, ink, photo, solid
+from .frame import Run
+from .solver import SEED, Solver, contrast, smaller
 
-__all__ = ["Cut", "Photo", "cut_in_two", "load_photo"]
+__all__ = ["FIG2_SIGMA", "Cut", "Photo", "cut_in_two", "fig2", "load_photo", "nash"]
+
+FIG2_SIGMA = 5.0
 
 
 @dataclass(frozen=True)
@@ -26,7 +32,7 @@ class Photo:
 
 @dataclass(frozen=True)
 class Cut:
-    """Two clusters of a photo's colours: of the sample, and the picture with the larger cluster removed.
+    """Two clusters of a photo's colours: of the sample (1 the smaller), and the picture with the larger one removed.
 
     `share` of the pixels is in the smaller cluster, whose colours are `contrast` times as dense as the others (in the
     median) and which holds the share `of_mode` of the densest twentieth of the sample.
@@ -37,6 +43,11 @@ class Cut:
     share: float
     contrast: float
     of_mode: float
+
+    @property
+    def isolates(self) -> bool:
+        """Whether the smaller cluster is the mode of the colours: few pixels, dense, with all of the densest."""
+        return self.share < 0.35 and self.contrast > 2 and self.of_mode > 0.9
 
 
 def load_photo(name: str, height: int, n_sample: int) -> Photo:
@@ -60,14 +71,79 @@ def load_photo(name: str, height: int, n_sample: int) -> Photo:
     return Photo(pixels, colors, colors[rows])
 
 
-def cut_in_two(photo: Photo, kernel: Any) -> Cut:
+def cut_in_two(solver: Solver, shown: Photo, kernel: Any) -> Cut:
     """Kernel k-means of the sampled colours in two; all pixels are then labelled as new points."""
-    model = KernelClustering(2, kernel=kernel, criterion="average_association", random_state=SEED).fit(photo.sample)
-    found = model.predict(photo.colors).reshape(photo.pixels.shape[:2])
-    kept = int(np.bincount(model.labels_, minlength=2).argmin())
-    picture = np.where((found == kept)[..., None], photo.pixels, 1.0)
-    density = parzen_density(photo.sample, 5.0)
-    smaller = model.labels_ == kept
-    contrast = float(np.median(density[smaller]) / np.median(density[~smaller]))
-    of_mode = float(np.mean(smaller[density >= np.quantile(density, 0.95)]))
-    return Cut(np.where(smaller, 1, 0), picture, float(np.mean(found == kept)), contrast, of_mode)
+    model = solver.fit(shown.sample, kernel)
+    inside = smaller(model.labels_)
+    kept = model.predict(shown.colors).reshape(shown.pixels.shape[:2]) == model.labels_[inside][0]
+    density = parzen_density(shown.sample, 5.0)
+    of_mode = float(np.mean(inside[density >= np.quantile(density, 0.95)]))
+    picture = np.where(kept[..., None], shown.pixels, 1.0)
+    return Cut(inside.astype(np.int64), picture, float(kept.mean()), contrast(density, inside), of_mode)
+
+
+def _judge_cuts(run: Run, shown: Photo, fixed: Any, adaptive: Any) -> SimpleNamespace:
+    """Both cuts by both solvers, their numbers kept; what the steps found is drawn."""
+    by = run.both(
+        lambda solver: SimpleNamespace(
+            fixed=cut_in_two(solver, shown, fixed), adaptive=cut_in_two(solver, shown, adaptive)
+        )
+    )
+    run.twice("fixed", by, lambda m: m.fixed.isolates)
+    run.twice("adaptive", by, lambda m: not m.adaptive.isolates)
+    for name, m in vars(by).items():
+        run.numbers[name] = {
+            kind: {"share": cut.share, "density_ratio": cut.contrast, "of_mode": cut.of_mode}
+            for kind, cut in vars(m).items()
+        }
+    return by.steps
+
+
+def fig2(run: Run) -> Any:
+    """Figure 2: a small dense group of colours isolated."""
+    shown = load_photo("astronaut", 160, 1200 if run.small else 2000)
+    m = _judge_cuts(run, shown, Gaussian(FIG2_SIGMA), KNN(40 if run.small else 50))
+    picture = canvas(12.5, 3)
+    grid = picture.add_gridspec(1, 5)
+    photo(picture.add_subplot(grid[0]), shown.pixels, "photo")
+    for place, (cut, name) in enumerate(((m.fixed, "(a) fixed Gaussian"), (m.adaptive, "(b) KNN kernel"))):
+        ax = solid(picture, grid[1 + 2 * place], shown.sample[:, [1, 2, 0]], name, cut.labels, size=2)
+        ax.set(xlabel="a", ylabel="b", zlabel="L")
+        for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
+            axis.labelpad = -12
+        photo(picture.add_subplot(grid[2 + 2 * place]), cut.picture, f"{cut.share:.0%} of the pixels")
+    return picture
+
+
+def nash(run: Run) -> Any:
+    """Figure 7: an adaptive kernel makes the density of colours uniform."""
+    shown = load_photo("immunohistochemistry", 80 if run.small else 160, 800 if run.small else 2000)
+    n_neighbors = 20 if run.small else 50
+    m = _judge_cuts(run, shown, Gaussian("scott"), AdaptiveGaussian(n_neighbors))
+    before, after = parzen_density(shown.sample), _embedded_density(shown.sample, n_neighbors)
+    spreads = [float(rho.std() / rho.mean()) for rho in (before, after)]
+    run.judge("even", spreads[1] < 0.5 * spreads[0], spreads=spreads)
+    run.numbers["variation"] = spreads
+    picture, axes = make_figure(2, 3, size=(10, 6.4))
+    photo(axes[0, 0], shown.pixels, "(a) input")
+    photo(axes[1, 0], m.fixed.picture, f"(c) fixed kernel: {m.fixed.share:.0%} of the pixels")
+    photo(axes[1, 2], m.adaptive.picture, f"(f) adaptive kernel: {m.adaptive.share:.0%} of the pixels")
+    names = {"xlabel": "a (green to red)", "ylabel": "b (blue to yellow)"}
+    axes[0, 1].hist2d(*shown.colors[:, 1:].T, bins=60, cmap=COLORMAP, norm="log", cmin=1)
+    heading(axes[0, 1], "(b) histogram of colours (log)", **names)
+    colors = np.where(m.fixed.labels == 1, ORANGE, BLUE)
+    axes[1, 1].scatter(*shown.sample[:, 1:].T, s=3, color=colors, linewidths=0)
+    heading(axes[1, 1], "(d) fixed kernel, in colours", xlim=axes[0, 1].get_xlim(), ylim=axes[0, 1].get_ylim(), **names)
+    x, y = before / before.mean(), after / after.mean()
+    axes[0, 2].scatter(x, y, s=3, color=BLUE, linewidths=0, alpha=0.6)
+    ends = (0, float(x.max()) * 1.05)
+    axes[0, 2].plot(ends, ends, color=ink(), lw=0.8, ls="--")
+    words = {"xlabel": "density of the colours", "ylabel": "density, embedded"}
+    heading(axes[0, 2], "(e) density mapping", xlim=ends, ylim=ends, **words)
+    return picture
+
+
+def _embedded_density(X: NDArray, n_neighbors: int) -> NDArray[np.float64]:
+    """Parzen density where distances are those of the adaptive kernel: one fixed Gaussian of d_pq = |x - y|/R."""
+    radius = knn_radius(X, n_neighbors)
+    return np.exp(-0.5 * squared_distances(X) / (radius[:, None] * radius)).mean(axis=1)

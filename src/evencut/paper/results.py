@@ -1,28 +1,40 @@
-"""The results of all figures as one small table, and the page of the documentation that is made from it."""
+"""The results of all figures as one table, and the pages of the documentation that are made from it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .contents import CONTENTS, NEED_DATA, UNTESTED, heading_of
-from .equation_table import equations
-from .frame import OURS, Figure
+from .equation_table import N_EQUATIONS, equations
+from .frame import TEXTS, UNTESTED, worst
 
-__all__ = ["claims_about", "page_of", "results_of"]
+__all__ = ["PARTS", "claims_about", "counts_of", "items", "pages_of", "results_of"]
 
+#: The parts of the paper, a page each: what they are called.
+PARTS = {
+    "lowest": "Lower energies are more biased",
+    "bias": "Breiman's bias",
+    "cures": "Adaptive weights and kernels",
+    "photos": "Photos",
+    "cuts": "Normalised cut, and one criterion for all",
+    "equations": "The numbered equations",
+}
 _MARKS = {"pass": "pass", "fail": "**fail**", "not tested": "*not tested*"}
-_TEST = "tests/test_paper.py"
 _TERMS = {"none": "none", "length": "Euclidean length", "contrast": "contrast-sensitive"}
+# Whose numbers the pages tell.
+_WITH_NUMBERS = ("table1", "lower_energies")
+
+Results = dict[str, Any]
 
 
-def results_of(figures: Sequence[Figure], skipped: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
-    """Claims and verdicts of all figures, without the numbers behind the pictures; of Table 1 with its cells.
+def results_of(figures: Sequence[Results], skipped: Sequence[tuple[str, str]] = ()) -> Results:
+    """Claims and verdicts of all figures, without the numbers behind most pictures.
 
     Parameters
     ----------
-    figures : sequence of Figure
+    figures : sequence of dict
+        From :meth:`evencut.paper.Figure.as_dict`.
     skipped : sequence of (name, reason)
         What was not made.
 
@@ -31,180 +43,222 @@ def results_of(figures: Sequence[Figure], skipped: Sequence[tuple[str, str]] = (
     >>> results_of([], [("labelme", "needs data")])["skipped"]
     [['labelme', 'needs data']]
     """
-    kept = []
-    for figure in figures:
-        told = figure.as_dict()
-        numbers = told.pop("numbers")
-        kept.append(told | ({"numbers": numbers} if figure.name == "table1" else {}))
-    return {"figures": kept, "skipped": [list(pair) for pair in skipped]}
+    from .. import __version__
+
+    kept = [f if f["name"] in _WITH_NUMBERS else {k: v for k, v in f.items() if k != "numbers"} for f in figures]
+    return {"version": __version__, "figures": kept, "skipped": [list(pair) for pair in skipped]}
 
 
-def page_of(results: dict[str, Any], pictures: dict[str, str]) -> str:
-    """The body of the page, as Markdown.
+def counts_of(figures: Sequence[Results]) -> dict[str, dict[str, int]]:
+    """How many claims and equations pass, fail and are not tested; definitions, which cannot fail, apart.
+
+    Examples
+    --------
+    >>> counts_of([])["claims of the paper, by its own steps"]
+    {'pass': 0, 'fail': 0, 'not tested': 0}
+    """
+    claims = [claim for figure in figures if figure["name"] != "equations" for claim in figure["claims"]]
+    paper = [claim for claim in claims if not claim["ours"]]
+    defines = {f"eq. {one.number}": one.defines for one in equations()}
+    checked = [claim for figure in figures if figure["name"] == "equations" for claim in figure["claims"]]
+    groups = {
+        "claims of the paper, by its own steps": [c["steps"] for c in paper],
+        "of these judged twice, by its own steps": [c["steps"] for c in paper if c["lowest"]],
+        "the same at the lowest energy found": [c["lowest"] for c in paper if c["lowest"]],
+        "equations that state something": [c["steps"] for c in checked if not defines[c["at"]]],
+        "findings of our own": [v for c in claims if c["ours"] for v in (c["steps"], c["lowest"]) if v],
+    }
+    return {name: {v: sum(one["verdict"] == v for one in of) for v in _MARKS} for name, of in groups.items()}
+
+
+def items() -> dict[str, tuple[str, ...]]:
+    """Every numbered item of the paper, and the names under which `evencut reproduce` makes it.
+
+    Examples
+    --------
+    >>> items()["Figure 9"]
+    ('ncut', 'pairs')
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for name, text in TEXTS.items():
+        for item in text.get("items", []):
+            found[item] = (*found.get(item, ()), name)
+    return found | {f"Equation {number}": ("equations",) for number in range(1, N_EQUATIONS + 1)}
+
+
+def pages_of(results: Results, pictures: dict[str, str]) -> dict[str, str]:
+    """The pages as Markdown: "body", which tells the outcome with the failures first, and one for each of `PARTS`.
 
     Parameters
     ----------
     results : dict
         From :func:`results_of`, or read from `results.json`.
     pictures : dict
-        The path of each figure's picture, as seen from the page; those without one are told how to make it.
+        The path of each figure's picture, as seen from the pages; those without one are told how to make it.
 
     Examples
     --------
-    >>> "0 claims of the paper" in page_of({"figures": [], "skipped": []}, {})
+    >>> "| claims of the paper, by its own steps | 0 | 0 | 0 |" in pages_of(results_of([]), {})["body"]
     True
     """
     figures = results["figures"]
-    parts = [_summary(figures), _contents(figures)]
-    parts += [_section(figure, pictures.get(figure["name"])) for figure in figures if figure["name"] != "equations"]
-    if results["skipped"]:
-        parts.append("## Not made here\n\n" + _bullets(f"`{name}` {why}" for name, why in results["skipped"]))
-    equation_figure = next((figure for figure in figures if figure["name"] == "equations"), None)
-    if equation_figure is not None:
-        parts.append(_equations(equation_figure, pictures.get("equations")))
-    parts += [_untested(), _all_claims(figures)]
-    return "\n\n".join(parts) + "\n"
+    parts = {part: [f for f in figures if TEXTS[f["name"]]["part"] == part] for part in PARTS}
+    pages = {}
+    for part, chosen in parts.items():
+        sections = [_section(figure, pictures.get(figure["name"])) for figure in chosen]
+        pages[part] = "\n\n".join([f"# {PARTS[part]}", _failures(chosen), *sections]) + "\n"
+    skipped = [f"`{name}` {why}" for name, why in results["skipped"]]
+    body = [
+        f"Measured with evencut {results['version']}.",
+        _headline(figures),
+        "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(f"reproduced/{part}" for part in PARTS) + "\n```",
+        "## What does not hold",
+        _failures(figures, "reproduced/") or "Everything holds.",
+        "## Every figure, table, theorem, lemma and example",
+        _contents(figures),
+        "## What is not tested",
+        "Sentences of the paper that nothing here decides, and why.",
+        _bullets(f"{one['at']}: {one['says']} *{one['why']}*" for one in UNTESTED),
+        *(["## Not made here", _bullets(skipped)] if skipped else []),
+    ]
+    pages["body"] = "\n\n".join(body) + "\n"
+    return pages
 
 
-def _summary(figures: list[dict[str, Any]]) -> str:
-    claims = [claim for figure in figures for claim in figure["claims"]]
-    lines = []
-    for who, chosen in (
-        ("of the paper", [c for c in claims if not c["says"].startswith(OURS)]),
-        ("more that are not in the paper", [c for c in claims if c["says"].startswith(OURS)]),
-    ):
-        count = [f"{sum(c['verdict'] == verdict for c in chosen)} {verdict}" for verdict in _MARKS]
-        lines.append(f"- {len(chosen)} claims {who}: {', '.join(count)}")
-    return "\n".join(lines)
+def _headline(figures: list[Results]) -> str:
+    rows = [" | ".join((name, *map(str, count.values()))) for name, count in counts_of(figures).items()]
+    n_defined = sum(one.defines for one in equations())
+    table = _table("what is judged | pass | fail | not tested", rows)
+    told = "define terms; their checks, which only evencut's own code can fail, are not counted."
+    return f"{table}\n\nThe other {n_defined} equations {told}"
 
 
-def _contents(figures: list[dict[str, Any]]) -> str:
-    """Every numbered figure, table, theorem, lemma and example with the verdicts of its claims, and the equations."""
+def _failures(figures: list[Results], folder: str = "") -> str:
+    """Every claim with a verdict that is no pass, with both verdicts."""
+    rows = []
+    for figure in figures:
+        where = f"[`{figure['name']}`]({folder}{TEXTS[figure['name']]['part']}.md#{_anchor(figure['name'])})"
+        for claim in figure["claims"]:
+            verdicts = [claim[key]["verdict"] if claim[key] else "" for key in ("steps", "lowest")]
+            if worst(v for v in verdicts if v) != "pass":
+                ours = "*ours:* " if claim["ours"] else ""
+                rows.append(" | ".join((where, ours + _cell(claim["says"]), *(_MARKS.get(v, "–") for v in verdicts))))
+    return _table("figure | claim | the paper's steps | lowest energy", rows) if rows else ""
+
+
+def _contents(figures: list[Results]) -> str:
     made = {figure["name"] for figure in figures}
-    rows = ["| item of the paper | made by | claims |", "|---|---|---|"]
-    for item, names in CONTENTS.items():
-        if item.startswith("Equation"):
-            continue
-        links = ", ".join(f"[`{name}`](#{_anchor(name)})" for name in names if name in made)
-        rows.append(f"| {item} | {links or '-'} | {_counted(claims_about(item, figures)) or 'not made'} |")
-    found = [claim for figure in figures if figure["name"] == "equations" for claim in figure["claims"]]
-    if found:
-        rows.append(f"| Equations 1 to {len(found)} | [`equations`](#{_anchor('equations')}) | {_counted(found)} |")
-    return "\n".join(rows)
+    rows = []
+    for item, names in items().items():
+        if not item.startswith("Equation"):
+            links = [f"[`{n}`](reproduced/{TEXTS[n]['part']}.md#{_anchor(n)})" for n in names if n in made]
+            about = claims_about(item, figures)
+            counted = [_counted([c[key] for c in about if c[key]]) for key in ("steps", "lowest")]
+            rows.append(" | ".join((item, ", ".join(links) or "–", *(one or "–" for one in counted))))
+    return _table("item | made by | by the paper's steps | at the lowest energy", rows)
 
 
-def claims_about(item: str, figures: list[dict[str, Any]]) -> list[dict[str, str]]:
+def claims_about(item: str, figures: list[Results]) -> list[Results]:
     """The paper's claims about one numbered item: those that name it, and of its own figure those that name no other.
 
     Examples
     --------
-    >>> claim = {"says": "a", "at": "Figure 1c"}
+    >>> claim = {"says": "a", "at": "Figure 1c", "ours": False}
     >>> figures = [{"name": "dominant", "title": "Section 2.3", "claims": [claim]}]
-    >>> claims_about("Figure 1", figures), claims_about("Figure 11", figures)
-    ([{'says': 'a', 'at': 'Figure 1c'}], [])
+    >>> claims_about("Figure 1", figures) == [claim], claims_about("Figure 11", figures)
+    (True, [])
     """
     named = re.compile(rf"{item}(?!\d)")
     found = []
     for figure in figures:
-        own = bool(named.search(figure["title"]))
+        own = bool(named.search(figure["title"])) or item in TEXTS[figure["name"]].get("items", [])
         for claim in figure["claims"]:
             is_elsewhere = claim["at"].split(" ")[0] in ("Figure", "Table", "Theorem", "Lemma", "Example")
-            if named.match(claim["at"]) or (own and not is_elsewhere):
+            if not claim["ours"] and (named.match(claim["at"]) or (own and not is_elsewhere)):
                 found.append(claim)
-    return [claim for claim in found if not claim["says"].startswith(OURS)]
+    return found
 
 
-def _counted(claims: list[dict[str, str]]) -> str:
-    count = {verdict: sum(claim["verdict"] == verdict for claim in claims) for verdict in _MARKS}
-    return ", ".join(f"{number} {_MARKS[verdict]}" for verdict, number in count.items() if number)
+def _counted(verdicts: list[dict[str, str]]) -> str:
+    count = {v: sum(one["verdict"] == v for one in verdicts) for v in _MARKS}
+    return ", ".join(f"{number} {_MARKS[v]}" for v, number in count.items() if number)
 
 
-def _section(figure: dict[str, Any], picture: str | None) -> str:
-    name = figure["name"]
-    items = heading_of(name)
+def _section(figure: Results, picture: str | None) -> str:
+    name, text = figure["name"], TEXTS[figure["name"]]
     lines = [f"({_anchor(name)})=", f"## {figure['title']}", ""]
-    if items and items not in figure["title"]:
-        lines += [f"Here: {items}.", ""]
     if picture:
         lines += [f"![{figure['title']}]({picture})", "", figure["caption"]]
     else:
         lines += [figure["caption"], "", "The picture shows photos that are not part of the project; this makes it:"]
-    lines += ["", _line(name), ""]
+    needs_data = " --data DIR" if text.get("data") else ""
+    test = "on_real_data_hold" if text.get("data") else "hold"
+    tested = "test_equation[N]" if name == "equations" else f"test_the_claims_{test}[{name}]"
+    lines += ["", f"`evencut reproduce {name}{needs_data}`, tested by `{tested}`.", ""]
     if name == "table1":
         lines += [_twelve_cells(figure["numbers"]), ""]
-    return "\n".join([*lines, _claims(figure["claims"])])
+    if name == "lower_energies":
+        lines += [_cures(figure["numbers"]), ""]
+    return "\n".join([*lines, _equation_rows(figure) if name == "equations" else _claim_rows(figure["claims"])])
 
 
-def _line(name: str) -> str:
-    data = " --data DIR" if name in NEED_DATA else ""
-    return f"`evencut reproduce {name}{data}`"
-
-
-def _claims(claims: list[dict[str, str]]) -> str:
-    rows = ["| the paper claims | measured | verdict |", "|---|---|---|"]
+def _claim_rows(claims: list[Results]) -> str:
+    """Both verdicts side by side."""
+    rows = []
     for claim in claims:
-        where = f" ({claim['at']})" if claim["at"] else ""
-        why = f" *Because {_cell(claim['why'])}.*" if claim["why"] else ""
-        measured = f"{_cell(claim['measured'])}.{why}"
-        rows.append(f"| {_cell(claim['says'])}{where} | {measured} | {_MARKS[claim['verdict']]} |")
-    return "\n".join(rows)
+        ours = "*Ours, not the paper's:* " if claim["ours"] else ""
+        says = ours + _cell(claim["says"]) + (f" ({claim['at']})" if claim["at"] else "")
+        rows.append(f"{says} | {_verdict_cell(claim['steps'])} | {_verdict_cell(claim['lowest'])}")
+    return _table("the paper claims | by the paper's steps | at the lowest energy", rows)
 
 
-def _twelve_cells(numbers: dict[str, Any]) -> str:
+def _verdict_cell(verdict: dict[str, str] | None) -> str:
+    if verdict is None:
+        return "–"
+    why = f" *Because {_cell(verdict['why'])}.*" if verdict["why"] else ""
+    return f"{_MARKS[verdict['verdict']]}: {_cell(verdict['measured'])}.{why}"
+
+
+def _twelve_cells(numbers: Results) -> str:
     """Table 1 beside the paper's."""
     from .table1 import CELLS
 
-    rows = [
-        f"Mean errors in percent on {numbers['photos']} photos; the paper's in brackets.",
-        "",
-        "| boundary term | Gaussian AA | Gaussian NC | KNN AA | KNN NC |",
-        "|---|---|---|---|---|",
-    ]
+    rows = []
     for term, words in _TERMS.items():
-        row = {" ".join(cell): paper for cell, paper in CELLS.items() if cell[2] == term}
-        cells = [f"{numbers['mean'][cell]:.1f} [{paper:.1f}]" for cell, paper in row.items()]
-        rows.append(f"| {words} | " + " | ".join(cells) + " |")
-    return "\n".join(rows)
+        cells = {" ".join(cell): paper for cell, paper in CELLS.items() if cell[2] == term}
+        row = [f"{numbers['mean'][cell]:.1f} [{paper:.1f}]" for cell, paper in cells.items()]
+        rows.append(" | ".join((words, *row)))
+    table = _table("boundary term | Gaussian AA | Gaussian NC | KNN AA | KNN NC", rows)
+    return f"Mean errors in percent on {numbers['photos']} photos; the paper's in brackets.\n\n{table}"
 
 
-def _equations(figure: dict[str, Any], picture: str | None) -> str:
-    """The table equation, function, test."""
-    lines = [f"({_anchor('equations')})=", f"## {figure['title']}", ""]
-    if picture:
-        lines += [f"![{figure['title']}]({picture})", "", figure["caption"], ""]
-    test = "`tests/test_paper_equations.py::test_equation[N]`"
-    lines += [_line("equations"), "", f"Each is checked by {test} too, N its number.", ""]
-    lines += ["| eq. | says | function | measured | verdict |", "|---|---|---|---|---|"]
-    checked = {claim["at"]: claim for claim in figure["claims"]}
+def _cures(numbers: Results) -> str:
+    """Mean ARI of each cure on each data set: by the steps, and at the lowest energy."""
+    steps, lowest = numbers["steps"], numbers["lowest"]
+    sets = list(next(iter(steps.values())))
+    rows = [
+        " | ".join((cure, *(f"{steps[cure][s]:.2f} → {lowest[cure][s]:.2f}" for s in sets))) for cure in steps
+    ]
+    return "Mean ARI by the paper's steps → at the lowest energy found.\n\n" + _table(" | ".join(("cure", *sets)), rows)
+
+
+def _equation_rows(figure: Results) -> str:
+    checked = {claim["at"]: claim["steps"] for claim in figure["claims"]}
+    rows = []
     for one in equations():
-        claim = checked.get(f"eq. {one.number}")
-        measured, verdict = (_cell(claim["measured"]), _MARKS[claim["verdict"]]) if claim else ("-", "not made")
+        verdict = checked[f"eq. {one.number}"]
         functions = ", ".join(f"`{name.removeprefix('evencut.')}`" for name in one.functions)
-        lines.append(f"| {one.number} | {_cell(one.says)} | {functions} | {measured} | {verdict} |")
-    return "\n".join(lines)
+        kind = "definition" if one.defines else _MARKS[verdict["verdict"]]
+        rows.append(" | ".join((str(one.number), _cell(one.says), functions, _cell(verdict["measured"]), kind)))
+    return _table("eq. | says | function | measured | verdict", rows)
 
 
-def _untested() -> str:
-    rows = ["## What is not tested", "", "Sentences of the paper that nothing here decides, and why.", ""]
-    return "\n".join([*rows, _bullets(f"{where}: {says} *{why}*" for where, says, why in UNTESTED)])
+def _table(head: str, rows: Iterable[str]) -> str:
+    lines = [head, "|".join("---" for _ in head.split(" | ")), *rows]
+    return "\n".join(f"| {line} |" for line in lines)
 
 
-def _all_claims(figures: list[dict[str, Any]]) -> str:
-    """Every claim with where it is tested."""
-    rows = ["## Every claim and its test", "", "| where | claim | verdict | test |", "|---|---|---|---|"]
-    for figure in figures:
-        if figure["name"] == "equations":
-            continue
-        kind = "real_data_" if figure["name"] in NEED_DATA else ""
-        test = f"`test_the_claims_{'on_' if kind else ''}{kind}hold[{figure['name']}]`"
-        place = figure["title"].split(":")[0]
-        for claim in figure["claims"]:
-            rows.append(f"| {claim['at'] or place} | {_cell(claim['says'])} | {_MARKS[claim['verdict']]} | {test} |")
-    rows.append("| eqs 1 to 68 | each of the table above | see there | `test_equation[N]` |")
-    return "\n".join(rows) + f"\n\nThe tests are in `{_TEST}`, on smaller data where that takes minutes."
-
-
-def _bullets(lines: Any) -> str:
+def _bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
@@ -214,4 +268,4 @@ def _anchor(name: str) -> str:
 
 def _cell(text: str) -> str:
     """Text that does not end a cell of a table, nor begins emphasis or mathematics."""
-    return text.rstrip(".").replace("|", "\\|").replace("*", "\\*").replace("$", "\\$").replace("_", "\\_")
+    return re.sub(r"([|*$_])", r"\\\1", text.rstrip("."))

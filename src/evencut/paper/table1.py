@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import time
 import warnings
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from importlib.util import find_spec
@@ -26,43 +27,48 @@ from ..segmentation.graph import PixelGraph
 from .contact_sheet import save_sheet, save_strip
 from .grabcut import Photo, error_rate, find_photos, opencv_mask, read_photo
 
-__all__ = ["BANDWIDTH", "CELLS", "OURS", "PEER", "OneGraph", "choose_photos", "format_table", "noisy_lab", "run"]
+__all__ = [
+    "BANDWIDTH", "CELLS", "OTHER_BANDWIDTHS", "OTHER_WEIGHTS", "OURS", "PEER", "Method", "OneGraph", "choose_photos",
+    "format_table", "other_bandwidth", "other_weight", "run",
+]  # fmt: skip
 
+_COLUMNS_OF_PAPER = [(k, c) for k in ("gaussian", "knn") for c in ("average_association", "normalized_cut")]
+_PAPER = {"none": (20.4, 17.6, 12.2, 12.4), "length": (15.1, 16.0, 10.2, 11.0), "contrast": (9.7, 13.8, 7.1, 7.8)}
 #: Mean error in percent that the paper reports, by kernel, criterion and boundary term.
-CELLS: dict[tuple[str, str, str], float] = {
-    ("gaussian", "average_association", "none"): 20.4,
-    ("gaussian", "normalized_cut", "none"): 17.6,
-    ("knn", "average_association", "none"): 12.2,
-    ("knn", "normalized_cut", "none"): 12.4,
-    ("gaussian", "average_association", "length"): 15.1,
-    ("gaussian", "normalized_cut", "length"): 16.0,
-    ("knn", "average_association", "length"): 10.2,
-    ("knn", "normalized_cut", "length"): 11.0,
-    ("gaussian", "average_association", "contrast"): 9.7,
-    ("gaussian", "normalized_cut", "contrast"): 13.8,
-    ("knn", "average_association", "contrast"): 7.1,
-    ("knn", "normalized_cut", "contrast"): 7.8,
-}
+CELLS = {(*pair, term): e for term, row in _PAPER.items() for pair, e in zip(_COLUMNS_OF_PAPER, row)}
+Method = tuple[str, str, str]
 OURS = ("knn", "entropy", "contrast")
 PEER = ("opencv", "grabCut", "contrast")
 
-#: Bandwidth of the Gaussian kernel, in deviations of the colours. The paper does not tell its own; under this one both
+#: Bandwidth of the Gaussian kernel, in deviations of the colours. The paper does not state its own; under this one both
 #: criteria come nearest to its errors without a boundary term (see photo_bandwidth).
 BANDWIDTH = 0.7
+#: What explains the Gaussian columns: other bandwidths without a boundary term, and other weights of one term.
+OTHER_BANDWIDTHS: tuple[float | str, ...] = ("scott", 0.35, 1.4)
+OTHER_WEIGHTS = (0.04, 0.16)
 
 #: Weights of the boundary terms; like the paper's they are the best of a few on (some of) these photos.
-_SMOOTHNESS = {
-    ("gaussian", "average_association", "length"): 0.02,
-    ("gaussian", "normalized_cut", "length"): 0.02,
-    ("knn", "average_association", "length"): 0.04,
-    ("knn", "normalized_cut", "length"): 0.04,
-    ("gaussian", "average_association", "contrast"): 0.11,
-    ("gaussian", "normalized_cut", "contrast"): 0.08,
-    ("knn", "average_association", "contrast"): 0.16,
-    ("knn", "normalized_cut", "contrast"): 0.16,
-}
-_MAX_ITER = 100
+_WEIGHTS = {"length": (0.02, 0.02, 0.04, 0.04), "contrast": (0.11, 0.08, 0.16, 0.16)}
+_SMOOTHNESS = {(*pair, term): w for term, row in _WEIGHTS.items() for pair, w in zip(_COLUMNS_OF_PAPER, row)}
 _COLUMNS = ("name", "kernel", "criterion", "regularizer", "error", "cpu_seconds", "rounds", "converged", "smoothness")
+
+
+
+
+def other_bandwidth(criterion: str, width: float | str) -> Method:
+    """The Gaussian kernel of another bandwidth without a boundary term."""
+    return (f"gaussian {width}", criterion, "none")
+
+
+def other_weight(weight: float) -> Method:
+    """Normalised cut with the Gaussian kernel and another weight of the contrast-sensitive term."""
+    return ("gaussian", "normalized_cut", f"contrast {weight}")
+
+
+def _methods() -> list[Method]:
+    widths = [other_bandwidth(c, w) for w in OTHER_BANDWIDTHS for c in ("average_association", "normalized_cut")]
+    peer = [PEER] if find_spec("cv2") is not None else []
+    return [*CELLS, OURS, *peer, *widths, *map(other_weight, OTHER_WEIGHTS)]
 
 
 def run(
@@ -72,7 +78,7 @@ def run(
     subset: int | None = None,
     resume: bool = True,
     advance: Callable[[int, int], None] | None = None,
-) -> dict[tuple[str, str, str], NDArray[np.float64]]:
+) -> dict[Method, NDArray[np.float64]]:
     """Measure every cell on the GrabCut photos.
 
     Parameters
@@ -101,12 +107,9 @@ def run(
     out.mkdir(parents=True, exist_ok=True)
     table = out / "table1.csv"
     rows = _finished(table) if resume else []
-    if rows:
-        _write_rows(table, rows, new=True)
+    _write_rows(table, rows, new=True)
     done = {row["name"] for row in rows}
     missing = [name for name in names if name not in done]
-    if not rows:
-        _write_rows(table, [], new=True)
     for count, found in enumerate(_each(data, out, missing, jobs), start=len(names) - len(missing) + 1):
         _write_rows(table, found)
         rows += found
@@ -119,7 +122,7 @@ def run(
     return errors
 
 
-def format_table(errors: dict[tuple[str, str, str], NDArray[np.float64]]) -> str:
+def format_table(errors: dict[Method, NDArray[np.float64]]) -> str:
     """Means and medians beside the paper's means, as a Markdown table."""
     n_photos = max(len(values) for values in errors.values())
     lines = [
@@ -177,12 +180,9 @@ def _measure(data: Path, out: Path, name: str) -> list[dict[str, Any]]:
     """All methods on one photo; its strip of the contact sheet is written last."""
     photo = read_photo(data, name)
     rows, masks, knn = [], {}, OneGraph()
-    for method in (*CELLS, OURS, PEER):
-        if method == PEER and find_spec("cv2") is None:
-            continue
-        row, mask = _apply(photo, method, knn)
+    for method in _methods():
+        row, masks[method] = _apply(photo, method, knn)
         rows.append(row)
-        masks[method] = mask
     (out / "strips").mkdir(exist_ok=True)
     shown = [cell for cell in CELLS if cell[2] == "none" or cell[:2] == ("knn", "average_association")]
     panels = [(_title(method), masks[method]) for method in (*shown, OURS, PEER) if method in masks]
@@ -200,7 +200,7 @@ class OneGraph(SampledKNN):
         return self._graph
 
 
-def _apply(photo: Photo, method: tuple[str, str, str], knn: SampledKNN) -> tuple[dict[str, Any], NDArray[np.bool_]]:
+def _apply(photo: Photo, method: Method, knn: SampledKNN) -> tuple[dict[str, Any], NDArray[np.bool_]]:
     kernel, criterion, regularizer = method
     row: dict[str, Any] = dict.fromkeys(_COLUMNS, "")
     row.update(name=photo.name, kernel=kernel, criterion=criterion, regularizer=regularizer)
@@ -219,35 +219,33 @@ def _apply(photo: Photo, method: tuple[str, str, str], knn: SampledKNN) -> tuple
     return row, mask
 
 
-def _options(method: tuple[str, str, str], knn: SampledKNN) -> dict[str, Any]:
+def _options(method: Method, knn: SampledKNN) -> dict[str, Any]:
     """Our defaults for our method; for the paper's, its start from the box."""
-    kernel, criterion, regularizer = method
     if method == OURS:
         return {}
+    kernel, width, term, weight = (*method[0].partition(" ")[::2], *method[2].partition(" ")[::2])
+    bandwidth = BANDWIDTH if not width else width if width == "scott" else float(width)
     return {
-        "kernel": knn if kernel == "knn" else Gaussian(BANDWIDTH),
-        "criterion": criterion,
-        "regularizer": None if regularizer == "none" else regularizer,
-        "smoothness": _SMOOTHNESS.get(method, 0.0),
+        "kernel": knn if kernel == "knn" else Gaussian(bandwidth),
+        "criterion": method[1],
+        "regularizer": None if term == "none" else term,
+        "smoothness": float(weight) if weight else _SMOOTHNESS.get(method, 0.0),
         "start": "box",
-        "features": noisy_lab,
-        "max_iter": _MAX_ITER,
+        "features": _noisy_lab,
+        "max_iter": 100,
     }
 
 
-def noisy_lab(image: NDArray[np.float32]) -> NDArray[np.float32]:
+def _noisy_lab(image: NDArray[np.float32]) -> NDArray[np.float32]:
     """LAB at unit deviation, with what is left of noise of variance 2e-4 in a photo of half the size."""
     noise = np.random.default_rng(0).standard_normal(image.shape, dtype=np.float32) * np.float32(np.sqrt(5e-5))
     return even_channels(lab_channels(np.clip(image + noise, 0, 1)))
 
 
-def _title(method: tuple[str, str, str]) -> str:
+def _title(method: Method) -> str:
     short = {"average_association": "AA", "normalized_cut": "NC", "gaussian": "Gaussian", "knn": "KNN"}
-    if method == OURS:
-        return "evencut"
-    if method == PEER:
-        return "OpenCV"
-    return f"{short[method[0]]} {short[method[1]]}, {method[2]}"
+    named = {OURS: "evencut", PEER: "OpenCV"}
+    return named.get(method) or f"{short[method[0]]} {short[method[1]]}, {method[2]}"
 
 
 def _finished(table: Path) -> list[dict[str, Any]]:
@@ -256,11 +254,8 @@ def _finished(table: Path) -> list[dict[str, Any]]:
         return []
     with table.open(newline="", encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row.get("error")]
-    n_methods = len(CELLS) + 1 + (find_spec("cv2") is not None)
-    counts: dict[str, int] = {}
-    for row in rows:
-        counts[row["name"]] = counts.get(row["name"], 0) + 1
-    return [row for row in rows if counts[row["name"]] >= n_methods]
+    counts = Counter(row["name"] for row in rows)
+    return [row for row in rows if counts[row["name"]] >= len(_methods())]
 
 
 def _write_rows(table: Path, rows: list[dict[str, Any]], new: bool = False) -> None:
@@ -271,8 +266,8 @@ def _write_rows(table: Path, rows: list[dict[str, Any]], new: bool = False) -> N
         writer.writerows(rows)
 
 
-def _by_method(rows: list[dict[str, Any]]) -> dict[tuple[str, str, str], NDArray[np.float64]]:
-    errors: dict[tuple[str, str, str], list[float]] = {}
+def _by_method(rows: list[dict[str, Any]]) -> dict[Method, NDArray[np.float64]]:
+    errors: defaultdict[Method, list[float]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: row["name"]):
-        errors.setdefault((row["kernel"], row["criterion"], row["regularizer"]), []).append(float(row["error"]))
+        errors[row["kernel"], row["criterion"], row["regularizer"]].append(float(row["error"]))
     return {method: np.array(values) for method, values in errors.items()}

@@ -21,7 +21,6 @@ __all__ = [
     "euclidean_embedding",
     "euclidean_shift",
     "kernel_pca",
-    "low_rank_start",
     "metric_mds",
 ]
 
@@ -210,38 +209,6 @@ def kernel_pca(problem: RatioProblem, n_components: int, random_state: int = 0) 
     order = np.argsort(values)[::-1]
     order = order[values[order] > 1e-12 * max(float(np.abs(values).max()), np.finfo(float).tiny)]
     return vectors[:, order] * np.sqrt(values[order]) / root[:, None]
-
-
-def low_rank_start(
-    problem: RatioProblem, n_clusters: int, n_components: int | None = None, random_state: int = 0
-) -> NDArray[np.int64]:
-    """Labels by weighted k-means on :func:`kernel_pca`: a start for any criterion.
-
-    Parameters
-    ----------
-    problem : RatioProblem
-    n_clusters : int
-    n_components : int, optional
-        The rank; `n_clusters` by default.
-    random_state : int, default=0
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from evencut.criteria import average_association
-    >>> blocks = np.kron(np.eye(2), np.ones((3, 3)))
-    >>> labels = low_rank_start(average_association(blocks), n_clusters=2)
-    >>> len(set(labels[:3])), len(set(labels[3:])), len(set(labels))
-    (1, 1, 2)
-    """
-    from sklearn.cluster import KMeans
-
-    n_components = min(n_clusters, problem.n_points) if n_components is None else n_components
-    points = kernel_pca(problem, n_components, random_state)
-    if not points.shape[1]:
-        raise ValueError("the matrix of the criterion has no positive eigenvalue; add a diagonal to the affinity.")
-    model = KMeans(n_clusters, n_init=10, random_state=random_state)
-    return model.fit(points, sample_weight=problem.weights).labels_.astype(np.int64)
 
 
 def _leading_of(
