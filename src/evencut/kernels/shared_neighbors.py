@@ -221,7 +221,8 @@ def _radius(distances: NDArray[np.floating]) -> NDArray[np.float64]:
     """Distance to the (K/2)-th other neighbour; where copies of the point fill that place, to the next one apart."""
     half = max((distances.shape[1] - 1) // 2, 1)
     xp = array_namespace(distances)
-    radius = double(distances[:, min(half, distances.shape[1] - 1)])
+    # A copy, since compiled loops take no column of a table.
+    radius = double(distances[:, min(half, distances.shape[1] - 1)]) + 0.0
     if (radius > 0).all():
         return radius
     apart = xp.amin(xp.where(distances > 0, distances, xp.inf), axis=1)
