@@ -48,7 +48,7 @@ test-bounds: ## the same with every index of the compiled loops checked
 	$(MAKE) test BOUNDS=1
 
 test-gpu: $(READY)gpu ## the tests of torch tensors, on the CPU and on a GPU where there is one (installs torch)
-	$(BIN)/python -m pytest --doctest-modules src/evencut/gpu src/evencut/affinity/on_device.py src/evencut/estimators tests/test_gpu_*.py
+	$(BIN)/python -m pytest --doctest-modules src/evencut/tensors.py src/evencut/gpu src/evencut/affinity src/evencut/solvers src/evencut/landmarks src/evencut/estimators tests/test_gpu_*.py
 
 lint: $(READY)test ## ruff and mypy
 	$(BIN)/ruff check .

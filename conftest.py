@@ -15,7 +15,7 @@ collect_ignore_glob = ["src/evencut/gpu/_*_triton.py"]
 # What is imported of compiled loops is not their source; their own test runs their examples.
 collect_ignore_glob += ["src/evencut/*/_*loops.py"]
 if not find_spec("torch"):
-    collect_ignore_glob += ["src/evencut/gpu/*.py", "src/evencut/*/on_device.py", "src/evencut/*/device_*.py"]
+    collect_ignore_glob += ["src/evencut/tensors.py", "src/evencut/gpu/*.py", "src/evencut/*/on_device.py"]
 
 
 @pytest.hookimpl(wrapper=True)

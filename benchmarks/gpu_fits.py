@@ -7,16 +7,15 @@ import torch
 from sklearn.metrics import adjusted_rand_score
 
 from evencut import KernelClustering
-from evencut.affinity import NeighborSearch, PreparedPoints
-from evencut.estimators.device_fits import condensed
-from evencut.estimators.device_points import prepare_on_device
-from evencut.gpu.all_pairs import adaptive_sums
-from evencut.gpu.lloyd import improve_by_lloyd
+from evencut.affinity import NeighborSearch, condense, distinct_points, feature_scale, prepare
+from evencut.criteria import pose
 from evencut.gpu.nearest import nearest_to_points
-from evencut.gpu.problem import pose
-from evencut.gpu.starts import sample_start, spectral_start
-from evencut.gpu.tensors import count_copies, to_array
-from evencut.kernels import KNN
+from evencut.kernels import KNN, AdaptiveGaussian
+from evencut.solvers.block_spectrum import spectral_start
+from evencut.solvers.lloyd import lloyd_descent
+from evencut.solvers.sampling import sample_problem, spread_labels
+from evencut.solvers.solve import Effort, _solve_by_cuts
+from evencut.tensors import count_copies
 
 
 def ari(truth, labels):
@@ -33,7 +32,8 @@ def time_fit(bench, name, model, X, truth, repeats=1):
         found.append(seconds)
     bench.note(
         f"fit: {name}", seconds=float(np.median(found)), ari=ari(truth, fitted.labels_),
-        energy=float(fitted.energy_), on_device=str(fitted.labels_.device), largest_copy_mb=max(crossed) / 1e6,
+        energy=float(getattr(fitted, "energy_", "nan")), on_device=str(fitted.labels_.device),
+        largest_copy_mb=max(crossed) / 1e6,
         copies_mb=sum(crossed) / 1e6,
     )  # fmt: skip
     return fitted
@@ -41,38 +41,52 @@ def time_fit(bench, name, model, X, truth, repeats=1):
 
 def default_steps(bench, model, X):
     """Seconds of each step of the default fit, as the estimator takes them."""
-    weights = torch.ones(len(X), dtype=torch.float64, device=X.device)
-    prepared, merging_s = bench.once(lambda: prepare_on_device(X, weights, scale=model._scale_with(None)))
-    few, condensing_s = bench.once(lambda: condensed(prepared, model._most_points()))
-    parts = (few.points, few.weights, few.of_row, few.first_row, few.feature_scale)
-    host, copying_s = bench.once(lambda: PreparedPoints(*(to_array(part) for part in parts)))
+    _, scaling_s = bench.once(lambda: feature_scale(X, "auto"))
+    table, merging_s = bench.once(lambda: distinct_points(X))
+    _, condensing_s = bench.once(lambda: condense(table, model._most_points()))
+    host = prepare(X, most=model._most_points()).in_memory
     solution, clustering_s = bench.once(lambda: model._fit_prepared(host, None, None))
-    _, labelling_s = bench.once(lambda: model._label_rows(to_array(X[few.of_row < 0]), host, solution, None))
+    _, labelling_s = bench.once(lambda: model._label_rows(host.points[:0], host, solution, None))
     bench.note(
-        "default: steps", merging_s=merging_s, condensing_s=condensing_s, copying_s=copying_s,
+        "default: steps", scaling_s=scaling_s, merging_s=merging_s, condensing_s=condensing_s,
         clustering_on_cpu_s=clustering_s, labelling_on_cpu_s=labelling_s,
     )  # fmt: skip
+
+
+def time_predict(bench, name, fitted, X, fit_s):
+    """Seconds to label all rows again by a fitted default model, beside those of its fit."""
+    fitted.predict(X[: len(X) // 50])
+    labels, seconds = bench.once(lambda: fitted.predict(X))
+    agreement = float((labels == fitted.labels_).double().mean())
+    bench.note(f"predict: {name}", seconds=seconds, fit_s=fit_s, of_the_fit=seconds / fit_s, agreement=agreement)
 
 
 def starts_of_all_pairs(bench, X, n_clusters=20):
     """Energy and seconds from the spectrum of a sample and from that of all points, for clusters and for noise."""
     tables = {"clusters, 8 features": X, "noise, 2 features": bench.noise(len(X), 2)}
     for table, points in tables.items():
-        problem = pose(adaptive_sums(points), "normalized_cut")
-        for start in (sample_start, spectral_start):
+        problem = pose(AdaptiveGaussian().affinity(points), np.ones(len(points)), "normalized_cut").problem
+        for name, start in {"sample_start": _sample_start, "spectral_start": _spectral_start}.items():
             (energy, n_steps), seconds = bench.once(
                 lambda start=start, problem=problem: _end_of(problem, start, n_clusters)
             )
-            bench.note(f"start: {start.__name__}, {table}", n=len(X), seconds=seconds, energy=energy, n_steps=n_steps)
+            bench.note(f"start: {name}, {table}", n=len(X), seconds=seconds, energy=energy, n_steps=n_steps)
+
+
+def _sample_start(problem, n_clusters, rng):
+    rows, sample = sample_problem(problem, n_clusters, rng)
+    labels = _solve_by_cuts(sample, n_clusters, Effort(), rng).labels
+    return spread_labels(problem, rows, sample, labels, n_clusters)
+
+
+def _spectral_start(problem, n_clusters, rng):
+    return spectral_start(problem, n_clusters, 4, sample_problem(problem, n_clusters, rng)[0], rng)
 
 
 def _end_of(problem, start, n_clusters):
     """Energy after Lloyd steps from a start, and their number."""
-    labels = start(problem, n_clusters, 4, torch.Generator().manual_seed(0))
-    if labels is None:
-        return float("nan"), 0
-    found = improve_by_lloyd(problem, labels, n_clusters)
-    return found.trace[-1], len(found.trace)
+    end = lloyd_descent(problem, start(problem, n_clusters, np.random.default_rng(0)), n_clusters)
+    return end.trace[-1], len(end.trace)
 
 
 def against_cpu_exact(bench, X, truth):

@@ -17,6 +17,7 @@ def page(results, n_points):
         _neighbours(results, n_points),
         _sums(results),
         _fits(results),
+        _predictions(results),
         _steps(results),
         _starts(results),
         _against_cpu(results),
@@ -113,6 +114,21 @@ def _fits(results):
     ]
     head = ("fit", "s", "ARI", "largest copy", "all copies")
     return f"## Whole fits\n\n{text}\n\n{_table(head, rows)}\n\n{'; '.join(same)}."
+
+
+def _predictions(results):
+    found = _named(results, "predict: ")
+    if not found:
+        return ""
+    rows = [
+        (name, f"{v['seconds']:.2f}", f"{v['fit_s']:.2f}", f"{v['of_the_fit']:.1f}x", f"{v['agreement']:.4f}")
+        for name, v in found.items()
+    ]
+    text = (
+        "`predict` of all fitted rows by the default model: each finds its nearest centres, and the neighbours it "
+        "shares with them, on the device. Agreement: the share of rows that keep the label of the fit."
+    )
+    return f"### New rows\n\n{text}\n\n{_table(('default', 's', 'its fit, s', 'of the fit', 'agreement'), rows)}"
 
 
 def _steps(results):

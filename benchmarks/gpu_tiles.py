@@ -10,9 +10,9 @@ import time
 import torch
 
 from benchmarks.gpu import main, sum_error
+from evencut.affinity import knn_radius
 from evencut.gpu import nearest as search
 from evencut.gpu import sums as summing
-from evencut.gpu.density import knn_radius
 from evencut.gpu.nearest import SearchTiles
 from evencut.gpu.sums import KernelSums, Tiles
 

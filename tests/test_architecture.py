@@ -15,6 +15,7 @@ PACKAGE = Path(evencut.__file__).parent
 # The rooms in the order of the data: a room imports rooms above it only. A new room needs a line here.
 ROOMS = (
     "interpreted",
+    "tensors",
     "gpu",
     "affinity",
     "io",

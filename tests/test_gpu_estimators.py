@@ -12,14 +12,21 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from evencut import EvenCut, KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut, diagnose
-from evencut.affinity import equalizing_scale, knn_density, knn_radius, limits, parzen_density
+from evencut.affinity import (
+    equalizing_scale,
+    knn_density,
+    knn_radius,
+    limits,
+    parzen_density,
+    prepare,
+    squared_distances,
+)
 from evencut.estimators import devices
-from evencut.estimators.device_points import prepare_on_device
+from evencut.estimators.portable import portable
 from evencut.gpu import arrays
-from evencut.gpu.prediction import KernelRows
 from evencut.gpu.sums import KernelSums
-from evencut.gpu.tensors import count_copies
-from evencut.kernels import KNN, AdaptiveGaussian, Gaussian, LocalScaling, SharedNeighbors
+from evencut.kernels import KNN, AdaptiveGaussian, Gaussian, Kernel, LocalScaling, SharedNeighbors, for_tensors
+from evencut.tensors import count_copies
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 N_ROWS = 600
@@ -34,7 +41,7 @@ def many(monkeypatch):
     monkeypatch.setattr(devices, "_MANY_PAIRS", 100)
     monkeypatch.setattr(limits, "MANY_POINTS", 100)
     monkeypatch.setattr(limits, "MOST_COMPARED", 300)
-    for module in ("estimators.devices", "affinity.equalization", "affinity.on_device"):
+    for module in ("tensors", "estimators.devices"):
         monkeypatch.setattr(f"evencut.{module}.runs_on_device", lambda X: True)
 
 
@@ -49,6 +56,7 @@ MODELS = {
     "shared neighbours, weights": KernelClustering(
         4, kernel="shared_neighbors", equalize="weights", random_state=0
     ),
+    "adaptive, weights": NormalizedCut(4, kernel="adaptive_gaussian", equalize="weights", random_state=0),
     "gaussian": KernelKMeans(4, kernel=Gaussian("median"), random_state=0),
     "gaussian, exact": KernelClustering(4, kernel="gaussian", equalize="exact", random_state=0),
     "adaptive": KernelKMeans(4, kernel="adaptive_gaussian", random_state=0),
@@ -75,7 +83,7 @@ def test_fits_on_a_device_find_what_the_cpu_finds(blobs, name):
         if key.endswith("_"):
             assert torch.is_tensor(getattr(model, key)) and getattr(model, key).device == X.device, key
     if "default" not in name and name != "landmarks":
-        assert model._device is not None
+        assert torch.is_tensor(model._prepared.points)
         for key in ("weights_", "degrees_", "equalizing_scale_"):
             assert np.allclose(getattr(model, key).cpu(), on_cpu[key], rtol=1e-3, atol=1e-6), key
     agree = (model.predict(X[:200]) == model.labels_[:200]).double().mean()
@@ -128,7 +136,7 @@ def test_rows_of_weight_zero_are_labelled_afterwards(blobs, name):
 
 def test_near_copies_are_one_point(blobs):
     X = blobs[0].double()
-    table = prepare_on_device(torch.cat([X, X + 1e-9]), torch.ones(2 * N_ROWS, device=DEVICE), scale=None)
+    table = prepare(torch.cat([X, X + 1e-9]), scale=None)
     assert len(table.points) == N_ROWS
     assert (table.of_row[:N_ROWS] == table.of_row[N_ROWS:]).all()
 
@@ -141,11 +149,14 @@ def test_tables_of_units_are_scaled(blobs):
     assert adjusted_rand_score(truth, model.labels_.cpu()) > 0.9
 
 
-def test_immense_values_take_the_careful_way(blobs):
+def test_immense_values_are_brought_into_range_exactly(blobs):
     X, truth = blobs
     model = KernelClustering(4, kernel="knn", random_state=0).fit(X * 1e20)
-    assert model._device is None and model.labels_.device == X.device
+    assert torch.is_tensor(model._prepared.points) and model.labels_.device == X.device
+    assert float(model.feature_scale_[0]) == 2.0 ** round(float(model.feature_scale_[0].log2())) > 1e5
     assert adjusted_rand_score(truth, model.labels_.cpu()) > 0.95
+    with pytest.raises(ValueError, match="squares of such values leave the range"):
+        KernelClustering(4, kernel=Gaussian(1e20), random_state=0).fit(X * 1e20)
 
 
 def test_known_labels_are_kept(blobs):
@@ -183,12 +194,10 @@ def test_new_points_have_the_affinities_of_the_cpu_also_far_out(blobs, form, ker
     draw = torch.Generator().manual_seed(1)
     new = torch.cat([X[:20] + torch.randn(20, 4, generator=draw).to(X), X[:20] * 4, X[:3] * 1e6])
     table = torch.rand(N_ROWS, 3, generator=draw).to(X) + 0.1
-    points = X.cpu().numpy()
-    sigma = np.full(N_ROWS, 2.0) if form == "gaussian" else knn_radius(points, kernel.n_neighbors)
-    rows = KernelRows(X, torch.as_tensor(sigma).to(X), form, getattr(kernel, "n_neighbors", None))
-    expected = kernel.extend(points)(new.cpu().numpy()) @ table.cpu().numpy()
+    expected = kernel.extend(X.cpu().numpy())(new.cpu().numpy()) @ table.cpu().numpy()
     assert (expected[20:40].sum(axis=1) < 1e-6).any() or form == "product"
-    assert np.allclose(rows.links(new, table).cpu(), expected, rtol=1e-4, atol=1e-300)
+    rows = kernel.extend(X)(new)
+    assert np.allclose(rows.sums(table, "careful").cpu(), expected, rtol=1e-4, atol=1e-300)
 
 
 def test_margins_and_affinities_of_fits_on_a_device(blobs):
@@ -311,3 +320,86 @@ def test_what_cannot_fit_is_said_before_the_start(blobs, monkeypatch):
     for name in ("adaptive", "knn", "default"):
         with pytest.raises(MemoryError, match=r"needs about .* GiB .* but only .* GiB are free"):
             MODELS[name].fit(blobs[0])
+
+
+class Cauchy(Kernel):
+    """A kernel that somebody wrote with operations that arrays and tensors both know."""
+
+    def __init__(self, scale=1.0):
+        self.scale = scale
+
+    @for_tensors
+    def affinity(self, X, *, n_jobs=None):
+        return self._rows(X, X)
+
+    @for_tensors
+    def extend(self, X, *, n_jobs=None):
+        return lambda Y: self._rows(X, Y)
+
+    def _rows(self, X, Y):
+        SEEN.add(type(Y))
+        return 1 / (1 + squared_distances(Y, X) / self.scale**2)
+
+
+class CauchyOfArrays(Cauchy):
+    """Another, whose author knows arrays only."""
+
+    def affinity(self, X, *, n_jobs=None):
+        return self._rows(X, np.asarray(X))
+
+
+SEEN = set()
+
+
+@pytest.mark.parametrize("criterion", ["normalized_cut", "average_association", "average_cut"])
+@pytest.mark.parametrize("equalize", [None, "weights", "exact"])
+def test_a_contributed_kernel_reaches_the_device_by_itself(blobs, criterion, equalize):
+    X, truth = blobs
+    how = {"criterion": criterion, "equalize": equalize, "random_state": 0}
+    on_cpu = KernelClustering(4, kernel=Cauchy(2.0), **how).fit(X.cpu().numpy())
+    SEEN.clear()
+    model = KernelClustering(4, kernel=Cauchy(2.0), **how).fit(X)
+    assert SEEN == {torch.Tensor}
+    assert model.affinity_.device == X.device
+    assert model.energy_ <= on_cpu.energy_ + 1e-3 * abs(on_cpu.energy_)
+    assert (model.predict(X[:200]) == model.labels_[:200]).double().mean() > 0.97
+    if equalize:
+        assert adjusted_rand_score(truth, model.labels_.cpu()) > 0.95
+
+
+def test_a_kernel_of_arrays_is_given_arrays(blobs):
+    SEEN.clear()
+    model = KernelClustering(4, kernel=CauchyOfArrays(2.0), random_state=0).fit(blobs[0])
+    assert SEEN == {np.ndarray} and model.labels_.device == blobs[0].device
+
+
+@pytest.mark.parametrize("name", ["default", "landmarks"])
+def test_models_label_new_rows_where_these_are(blobs, name):
+    wide = torch.randn(N_ROWS, 500, generator=torch.Generator().manual_seed(0)).to(DEVICE) + blobs[0][:, :1]
+    model = MODELS[name].fit(wide)
+    expected = model.predict(wide)
+    with count_copies() as crossed:
+        for answer in (model.predict, model.transform):
+            assert answer(wide).device == wide.device
+        model.score(wide)
+    # Neither the rows nor what is said of them cross, only the centres and their labels.
+    assert max(crossed) <= 4 * 300 * 500
+    assert adjusted_rand_score(expected.cpu(), model.predict(wide.cpu().numpy())) > 0.99
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_of_arrays_label_tensors_as_they_label_arrays(blobs, name):
+    X, _ = blobs
+    model = MODELS[name].fit(X.cpu().numpy())
+    found = model.predict(X)
+    assert found.device == X.device
+    assert (found.cpu().numpy() == model.predict(X.cpu().numpy())).mean() > 0.99
+
+
+@pytest.mark.parametrize("name", ["default", "adaptive", "knn", "landmarks"])
+def test_models_fitted_on_a_device_are_portable(blobs, name):
+    X, _ = blobs
+    model = MODELS[name].fit(X)
+    kept = portable(model)
+    assert not any(torch.is_tensor(value) for value in vars(kept).values())
+    assert (kept.predict(X.cpu().numpy()) == model.predict(X).cpu().numpy()).mean() > 0.99

@@ -13,17 +13,23 @@ torch = pytest.importorskip("torch", reason="torch is not installed: make test-g
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
+from evencut.affinity import equalizing_scale, knn_density, knn_radius, parzen_density
+from evencut.criteria import pose
 from evencut.gpu import arrays, naive
-from evencut.gpu.all_pairs import adaptive_sums, fit_all_pairs, solve_all_pairs
-from evencut.gpu.attachment import UNIT, attach, landmark_graph, vote
-from evencut.gpu.density import knn_density, knn_radius, parzen_density
-from evencut.gpu.graph import shared_neighbor_graph
-from evencut.gpu.lloyd import improve_by_lloyd
+from evencut.gpu.attachment import add_pairs, vote
 from evencut.gpu.nearest import nearest, nearest_to_points
-from evencut.gpu.problem import equalizing_scale, pose
-from evencut.gpu.spectrum import leading_vectors
-from evencut.gpu.starts import cut_embedding, sample_start, spectral_start
 from evencut.gpu.sums import KernelSums
+from evencut.kernels import AdaptiveGaussian, shared_neighbor_affinity
+from evencut.landmarks import Attachment
+from evencut.landmarks.attaching import _UNIT as UNIT
+from evencut.solvers import solve
+from evencut.solvers.block_spectrum import leading_vectors, spectral_start
+from evencut.solvers.lloyd import lloyd_descent
+from evencut.solvers.sampling import sample_problem, spread_labels
+from evencut.solvers.solve import Effort, _solve_by_cuts
+from evencut.solvers.spectral import cut_embedding
+from evencut.solvers.starts import fill_empty
+from evencut.tensors import answer_like, is_tensor
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -32,6 +38,17 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 def plain_on_the_cpu(monkeypatch):
     """The interpreter of another test file would take minutes here."""
     monkeypatch.delenv("TRITON_INTERPRET", raising=False)
+    monkeypatch.setattr("evencut.tensors.runs_on_device", lambda X: True)
+
+
+def adaptive(X, n_neighbors=7):
+    return AdaptiveGaussian(n_neighbors).affinity(X)
+
+
+def posed(X, criterion="average_association", equalize=None, n_neighbors=7):
+    problem = pose(adaptive(X, n_neighbors), np.ones(len(X)), criterion, equalize).problem
+    assert is_tensor(problem.weights) and problem.weights.device == X.device
+    return problem
 
 
 @pytest.fixture(scope="module")
@@ -44,37 +61,36 @@ def blobs():
 @pytest.mark.parametrize("criterion", ["average_association", "normalized_cut", "average_cut"])
 def test_fits_find_the_clusters_and_answer_on_the_device(blobs, criterion, equalize):
     X, truth = blobs
-    found = fit_all_pairs(X, 4, criterion=criterion, equalize=equalize)
-    assert found.labels.device == X.device
+    found = solve(posed(X, criterion, equalize), 4, random_state=0)
     if (criterion, equalize) != ("average_cut", None):
-        assert adjusted_rand_score(truth, found.labels.cpu()) > 0.95
+        assert adjusted_rand_score(truth, found.labels) > 0.95
     assert all(after < before for before, after in zip(found.trace, found.trace[1:]))
 
 
 def test_the_energy_is_that_of_the_matrix(blobs):
     X, _ = blobs
-    problem = pose(adaptive_sums(X), "normalized_cut")
-    found = solve_all_pairs(problem, 4)
-    A = problem.sums.dense()
+    problem = posed(X, "normalized_cut")
+    found = solve(problem, 4, random_state=0)
+    A = problem.matrix.sums.dense()
     degree = A.sum(dim=1)
-    members = torch.nn.functional.one_hot(found.labels).double()
+    members = torch.nn.functional.one_hot(torch.tensor(found.labels, device=DEVICE)).double()
     expected = -(members.T @ A @ members).diagonal() / (members.T @ degree)
     assert found.energy == pytest.approx(float(expected.sum()), rel=1e-4)
 
 
 def test_updates_of_the_links_end_where_new_tables_end(blobs, monkeypatch):
     X, _ = blobs
-    problem = pose(adaptive_sums(X))
+    problem = posed(X, "normalized_cut")
     start = torch.arange(len(X), device=DEVICE) % 4
-    updated = improve_by_lloyd(problem, start, 4)
-    monkeypatch.setattr("evencut.gpu.lloyd._FEW_CHANGES", 0.0)
-    anew = improve_by_lloyd(problem, start, 4)
-    assert adjusted_rand_score(updated.labels.cpu(), anew.labels.cpu()) > 0.99
+    updated = lloyd_descent(problem, start, 4)
+    monkeypatch.setattr("evencut.affinity.on_device._FEW_CHANGES", 0.0)
+    anew = lloyd_descent(problem, start, 4)
+    assert adjusted_rand_score(updated.step.labels.cpu(), anew.step.labels.cpu()) > 0.99
     assert updated.trace == pytest.approx(anew.trace, rel=1e-3)
 
 
 def test_exact_equalisation_makes_all_degrees_one(blobs):
-    sums = adaptive_sums(blobs[0])
+    sums = adaptive(blobs[0]).sums
     weights = torch.arange(1.0, len(blobs[0]) + 1, device=DEVICE)
     scale = equalizing_scale(sums, weights=weights)
     assert torch.allclose(scale * (sums.dense() @ scale), weights.double(), rtol=3e-5)
@@ -82,7 +98,7 @@ def test_exact_equalisation_makes_all_degrees_one(blobs):
 
 def test_the_same_seed_gives_the_same_labels(blobs):
     X, _ = blobs
-    first, again = (fit_all_pairs(X, 6, seed=3).labels for _ in range(2))
+    first, again = (solve(posed(X), 6, random_state=3).labels for _ in range(2))
     assert (first == again).all()
 
 
@@ -100,26 +116,27 @@ def test_leading_vectors_are_those_of_the_dense_matrix():
 @pytest.mark.parametrize("equalize", [None, "exact"])
 def test_the_spectrum_of_all_points_starts_better_than_that_of_a_thin_sample(monkeypatch, equalize):
     # In the plane a sample of one point in eight is lonely at the bandwidths of all points.
-    monkeypatch.setattr("evencut.gpu.starts._SAMPLE", 100)
-    monkeypatch.setattr("evencut.gpu.starts._SAMPLE_PER_CLUSTER", 10)
+    monkeypatch.setattr("evencut.solvers.sampling._SAMPLE_ON_DEVICE", 100)
+    monkeypatch.setattr("evencut.solvers.sampling._SAMPLE_PER_CLUSTER", 10)
     X = torch.randn(800, 2, generator=torch.Generator().manual_seed(0)).to(DEVICE)
-    problem = pose(adaptive_sums(X), "normalized_cut", equalize)
-    by_sample, by_spectrum = (
-        improve_by_lloyd(problem, start(problem, 8, 2, torch.Generator().manual_seed(0)), 8).trace[-1]
-        for start in (sample_start, spectral_start)
-    )
+    problem = posed(X, "normalized_cut", equalize)
+    rng = np.random.default_rng(0)
+    rows, sample = sample_problem(problem, 8, rng)
+    labels = _solve_by_cuts(sample, 8, Effort(2), rng).labels
+    starts = spread_labels(problem, rows, sample, labels, 8), spectral_start(problem, 8, 2, rows, rng)
+    by_sample, by_spectrum = (lloyd_descent(problem, start, 8).trace[-1] for start in starts)
     assert by_spectrum < 0.99 * by_sample
-    assert solve_all_pairs(problem, 8).energy <= 0.99 * by_sample
+    assert solve(problem, 8, random_state=0).energy <= 0.99 * by_sample
 
 
 def test_no_more_clusters_than_points(blobs):
     with pytest.raises(ValueError, match="n_clusters=9 must be between 1 and the number of points, 5"):
-        fit_all_pairs(blobs[0][:5], 9, n_neighbors=1)
+        solve(posed(blobs[0][:5], n_neighbors=1), 9)
 
 
 def test_kmeans_of_fewer_distinct_rows_than_clusters():
-    labels = cut_embedding(torch.zeros(5, 2, device=DEVICE), 3, torch.Generator().manual_seed(0))
-    assert len(labels.unique()) == 3
+    labels = cut_embedding(torch.zeros(5, 2, dtype=torch.float64, device=DEVICE), 3, np.random.default_rng(0))
+    assert len(fill_empty(labels, 3).unique()) == 3
 
 
 def test_densities_are_those_of_the_cpu(blobs):
@@ -156,7 +173,7 @@ def test_radius_of_copies_is_the_least_positive_one():
 def test_the_graph_is_symmetric_and_follows_its_formula(blobs):
     X, _ = blobs
     distances, indices = nearest_to_points(X, 9)
-    A = shared_neighbor_graph(X, distances, indices).to_scipy()
+    A = shared_neighbor_affinity(X, distances, indices)
     assert abs(A - A.T).max() == 0
     lists = [set(row) for row in indices.tolist()]
     radius = distances[:, 4].cpu().numpy()
@@ -171,20 +188,18 @@ def test_the_graph_is_symmetric_and_follows_its_formula(blobs):
 
 
 def test_a_graph_multiplies_on_its_device(blobs):
-    graph = shared_neighbor_graph(blobs[0], *nearest_to_points(blobs[0], 5))
-    product = graph.to_torch() @ torch.ones(400, 1, device=DEVICE)
-    assert np.allclose(product[:, 0].cpu(), graph.to_scipy().sum(axis=1), rtol=1e-5)
+    graph = shared_neighbor_affinity(blobs[0], *nearest_to_points(blobs[0], 5))
+    product = answer_like(blobs[0], graph) @ torch.ones(400, 1, device=DEVICE)
+    assert np.allclose(product[:, 0].cpu(), graph.sum(axis=1), rtol=1e-5)
 
 
 def test_attachment_weights_sum_to_one_and_vote(blobs):
     X, _ = blobs
-    landmarks = X[::20]
-    radius = knn_radius(landmarks, 8)
-    indices, units = attach(X, landmarks, radius, 4)
+    _, indices, units = next(Attachment.to(X[::20], 4)._weights(X))
     assert ((units.sum(dim=1) - UNIT).abs() <= 4).all()
     B = np.zeros((400, 20))
     np.put_along_axis(B, indices.cpu().numpy(), units.cpu().numpy(), axis=1)
-    pairs, sums = (part.cpu().numpy() for part in landmark_graph(indices, units, 20))
+    pairs, sums = (part.cpu().numpy() for part in add_pairs(indices, units, 20))
     dense = np.zeros(400)
     dense[pairs] = sums
     assert (dense.reshape(20, 20) == np.triu(B.T @ B)).all()

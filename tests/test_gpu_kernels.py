@@ -14,8 +14,8 @@ from evencut.gpu import naive
 from evencut.gpu import nearest as search
 from evencut.gpu.graph import common_counts
 from evencut.gpu.nearest import SearchTiles, nearest, nearest_to_points, pair_distances
-from evencut.gpu.prediction import KernelRows
 from evencut.gpu.sums import KernelSums, Tiles
+from evencut.kernels import AdaptiveGaussian
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -70,12 +70,18 @@ def test_exact_sums_of_tables_with_many_scales(draw):
 @pytest.mark.parametrize("n_features", [3, 40])
 def test_rows_far_out_keep_their_digits(draw, n_features):
     X = draw(100, n_features)
-    rows = KernelRows(X, n_features**0.5 * (0.4 + 0.1 * draw(100).abs()), "mean")
+    sigma = n_features**0.5 * (0.4 + 0.1 * draw(100).abs()).double()
     new = torch.cat([X[:3], 6 * X[3:6], 1e7 * X[6:8]])
     table = draw(100, 2).abs()
-    expected = torch.exp(-0.5 * naive.squared_distances(new, X) / rows.bandwidth.double() ** 2) @ table.double()
+    expected = torch.exp(-0.5 * naive.squared_distances(new, X) / sigma**2) @ table.double()
     assert float(expected[3:6].min()) < 1e-6
-    assert torch.allclose(rows.links(new, table), expected, rtol=1e-4, atol=0)
+    rows = AdaptiveGaussian()._rows(X, sigma, new)
+    assert torch.allclose(rows.sums(table, "careful"), expected, rtol=1e-4, atol=0)
+    # What labels new points is as careful.
+    labels = torch.arange(100, device=DEVICE) % 2
+    members = torch.nn.functional.one_hot(labels).double()
+    expected = torch.exp(-0.5 * naive.squared_distances(new, X) / sigma**2) @ members
+    assert torch.allclose(rows.links(labels, 2), expected, rtol=1e-4, atol=0)
 
 
 @pytest.mark.parametrize("precision, most", [("exact", 1e-5), ("fast", 5e-3)])

@@ -21,6 +21,7 @@ from .affinity import (
     equalizing_scale,
     out_of_range,
 )
+from .tensors import array_namespace, double, first_of_each, group_sums, to_array
 
 __all__ = [
     "CRITERIA",
@@ -51,7 +52,7 @@ class RatioProblem:
     ----------
     matrix : array, CSR array or affinity of shape (n, n)
         The symmetric part that links points; spectral starts are taken from it.
-    weights : ndarray of shape (n,)
+    weights : ndarray of shape (n,), or tensor beside the entries of an affinity on a device
         Positive point weights w.
     diagonal : ndarray of shape (n,), optional
         Added to the diagonal of `matrix`, kept apart so that a cut needs no second matrix.
@@ -82,14 +83,14 @@ class RatioProblem:
         """M(S_k, S_k) and w(S_k) of each cluster."""
         inside = self.matrix.inside(labels, n_clusters)
         if self.diagonal is not None:
-            inside += np.bincount(labels, self.diagonal, n_clusters)
-        return inside, np.bincount(labels, self.weights, n_clusters).astype(float)
+            inside += group_sums(self.diagonal, labels, n_clusters)
+        return inside, group_sums(self.weights, labels, n_clusters)
 
     def energy(self, labels: ArrayLike) -> float:
         """Minus the ratio association: the paper's sign and scale, lower is better."""
-        names, codes = np.unique(np.asarray(labels), return_inverse=True)
-        inside, weight = self.associations(codes, len(names))
-        return float(-np.sum(inside / weight))
+        first, codes = first_of_each(self.matrix.beside(labels))
+        inside, weight = self.associations(codes, len(first))
+        return float(-(inside / weight).sum())
 
 
 class Criterion(ABC):
@@ -97,9 +98,10 @@ class Criterion(ABC):
 
     def __call__(self, affinity: AffinityLike, weights: ArrayLike | None = None) -> RatioProblem:
         """The problem on an affinity; weights count each point as that many copies of itself."""
+        affinity = as_affinity(affinity)
         counts = _point_weights(affinity, weights)
         with np.errstate(over="ignore"):
-            matrix = as_affinity(affinity).rescaled(counts)
+            matrix = affinity.rescaled(counts)
         check_entries(matrix, "the affinity" if (counts == 1).all() else "the affinity times the weights")
         return self.problem(matrix, counts)
 
@@ -109,7 +111,7 @@ class Criterion(ABC):
 
     def point_weight(self, degree: NDArray[np.float64]) -> NDArray[np.float64]:
         """The weight in the problem of new points whose affinities sum to `degree`: one, unless it is the degree."""
-        return np.ones(len(degree))
+        return array_namespace(degree).ones_like(degree)
 
 
 class _AverageAssociation(Criterion):
@@ -145,10 +147,10 @@ class _NormalizedCut(Criterion):
     def problem(self, matrix: Affinity, counts: NDArray[np.float64]) -> RatioProblem:
         degree = matrix.degrees()
         bad = out_of_range(degree)
-        if bad.size:
+        if len(bad):
             raise ValueError(
-                f"normalized_cut needs positive degrees, but the affinities of point {bad[0]} sum to "
-                f"{degree[bad[0]]:g} ({bad.size} such points); use criterion='average_association', or keep "
+                f"normalized_cut needs positive degrees, but the affinities of point {int(bad[0])} sum to "
+                f"{float(degree[bad[0]]):g} ({len(bad)} such points); use criterion='average_association', or keep "
                 "the diagonal of a non-negative affinity."
             )
         return RatioProblem(matrix, degree)
@@ -195,7 +197,7 @@ class PosedProblem:
     problem : RatioProblem
     criterion : Criterion
     weights : ndarray of shape (n,)
-        Point weights: those given times adaptive weights.
+        Point weights: those given times adaptive weights; an array wherever the problem is.
     scale : ndarray of shape (n,)
         The scale of exact equalisation, ones without it.
     is_even : bool
@@ -241,14 +243,16 @@ def pose(
     >>> bool(abs(cut.energy([0, 0, 1]) - association.energy([0, 0, 1])) < 1e-9)
     True
     """
-    chosen, scale = CRITERIA[criterion], np.ones(len(weights))
+    affinity = as_affinity(affinity)
+    chosen, weights = CRITERIA[criterion], affinity.beside(weights)
+    scale = array_namespace(weights).ones_like(weights)
     if equalize == "exact":
         # Copies of a point share its scale: s_p sum_q w_q A_pq s_q = 1. The weights are then degrees too.
         scale = equalizing_scale(affinity, weights=weights, tol=tol) / weights
     elif equalize == "weights":
         weights = weights * _adaptive_weights(affinity, weights)
-    problem = chosen(as_affinity(affinity).rescaled(scale), weights)
-    return PosedProblem(problem, chosen, weights, scale, equalize == "exact")
+    problem = chosen(affinity.rescaled(scale), weights)
+    return PosedProblem(problem, chosen, to_array(weights), to_array(scale), equalize == "exact")
 
 
 def energy(
@@ -270,24 +274,22 @@ def energy(
     return CRITERIA[criterion](affinity, weights).energy(labels)
 
 
-def _adaptive_weights(affinity: AffinityLike, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    density = np.asarray(as_affinity(affinity) @ weights, dtype=np.float64)
+def _adaptive_weights(affinity: Affinity, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    density = double(affinity @ weights)
     if not (density > 0).all():
         raise ValueError(
-            f"equalize='weights' reads densities off the degrees, and the smallest is {density.min():g}; "
+            f"equalize='weights' reads densities off the degrees, and the smallest is {float(density.min()):g}; "
             "they must be positive, so use equalize=None for this affinity."
         )
     law = density_law(density, "constant", dimension=1)
-    return law / np.mean(law)
+    return law / law.mean()
 
 
-def _point_weights(affinity: AffinityLike, weights: ArrayLike | None) -> NDArray[np.float64]:
+def _point_weights(affinity: Affinity, weights: ArrayLike | None) -> NDArray[np.float64]:
     n_points = affinity.shape[0]
-    if weights is None:
-        return np.ones(n_points)
-    weights = np.asarray(weights, dtype=np.float64)
-    if weights.shape != (n_points,):
-        raise ValueError(f"weights has shape {weights.shape}; give one weight for each of {n_points} points.")
-    if not (np.isfinite(weights).all() and (weights > 0).all()):
-        raise ValueError(f"weights must be positive and finite, but the smallest is {weights.min():g}.")
-    return weights
+    counts = double(affinity.beside(np.ones(n_points) if weights is None else weights))
+    if counts.shape != (n_points,):
+        raise ValueError(f"weights has shape {tuple(counts.shape)}; give one weight for each of {n_points} points.")
+    if not (array_namespace(counts).isfinite(counts).all() and (counts > 0).all()):
+        raise ValueError(f"weights must be positive and finite, but the smallest is {float(counts.min()):g}.")
+    return counts

@@ -15,7 +15,7 @@ from .density import (
 from .distinct import DistinctPoints, distinct_points
 from .equalization import density_law, equalize, equalizing_scale
 from .gate import check_entries, out_of_range
-from .magnitude import check_magnitude, exact_scale, shrink_far, spans_usual_range
+from .magnitude import check_magnitude, exact_scale, shrink_far
 from .matrix import (
     Affinity,
     AffinityLike,
@@ -35,7 +35,7 @@ from .neighbors import (
     neighbor_recall,
 )
 from .preparation import PreparedPoints, prepare, prepare_affinity
-from .scaling import SCALES, feature_scale, scale_of_deviations
+from .scaling import SCALES, feature_scale
 from .spaces import (
     METRICS,
     GivenDistances,
@@ -96,11 +96,9 @@ __all__ = [
     "prepare",
     "prepare_affinity",
     "scale_affinity",
-    "scale_of_deviations",
     "scott_bandwidth",
     "shrink_far",
     "silverman_bandwidth",
-    "spans_usual_range",
     "squared_distances",
     "unit_rows",
     "variable_density",

@@ -6,13 +6,16 @@ group averages out.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from ..tensors import array_namespace, beside, first_of_each, group_greatest, group_least, group_sums, to_array
 from .distinct import DistinctPoints
 from .neighbors import MAX_TREE_FEATURES, NeighborSearch
 
-__all__ = ["condense", "sweeps_for"]
+__all__ = ["condense", "kmeans_sweeps"]
 
 # Sweeps of k-means that bring centres to the middle of their groups, on so many points a centre; without a tree to
 # find the nearest centre by, every sweep is a matrix product, and one will do.
@@ -55,80 +58,75 @@ def condense(table: DistinctPoints, n_centres: int, *, n_jobs: int | None = None
     points = table.points
     if len(points) <= n_centres:
         return table
-    pilot = _evenly(len(points), _POINTS_PER_CENTRE * n_centres)
-    centres = points[pilot][_evenly(len(pilot), n_centres)].astype(points.dtype)
-    for _ in range(sweeps_for(points.shape[1])):
-        centres = _to_the_middle(centres, points[pilot], table.weights[pilot], n_jobs)
+    pilot = _evenly(points, _POINTS_PER_CENTRE * n_centres)
+    n_sweeps = _SWEEPS if points.shape[1] <= MAX_TREE_FEATURES else _SWEEPS_WITHOUT_TREE
+    centres = points[pilot][_evenly(pilot, n_centres)]
+    centres = kmeans_sweeps(centres, points[pilot], table.weights[pilot], n_sweeps, n_jobs=n_jobs)
     search = NeighborSearch(centres, n_jobs=n_jobs)
-    distances, indices = search.query(points, 1)
-    away, nearest = distances[:, 0], indices[:, 0].astype(np.intp)
-    kept, asked = _apart(search, away, nearest, int(_SHARE_KEPT * n_centres))
+    away, nearest = (answer[:, 0] for answer in search.query(points, 1))
+    kept, asked = (beside(points, rows) for rows in _apart(search, away, nearest, int(_SHARE_KEPT * n_centres)))
     if len(kept):
         closer, there = (answer[:, 0] for answer in NeighborSearch(points[kept]).query(points[asked], 1))
         moved = closer < away[asked]
         nearest[asked[moved]] = len(centres) + there[moved]
-        centres = np.concatenate([centres, points[kept]])
-    weights = np.bincount(nearest, table.weights, len(centres)).astype(np.float64)
-    used = np.flatnonzero(weights > 0)
-    number = np.full(len(centres), -1, dtype=np.intp)
-    number[used] = np.arange(len(used))
-    first = np.full(len(centres), np.iinfo(np.intp).max)
-    np.minimum.at(first, nearest, table.first_row)
-    return DistinctPoints(centres[used], weights[used], number[nearest][table.of_row], first[used])
+        centres = array_namespace(points).concatenate([centres, points[kept]])
+    one_of_each, number = first_of_each(nearest)
+    n_used = len(one_of_each)
+    weights, first = group_sums(table.weights, number, n_used), group_least(table.first_row, number, n_used)
+    return DistinctPoints(centres[nearest[one_of_each]], weights, number[table.of_row], first)
 
 
 def _apart(
-    search: NeighborSearch, away: NDArray[np.float64], nearest: NDArray[np.intp], n_kept: int
+    search: NeighborSearch, away: Any, nearest: Any, n_kept: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Points of groups apart from all others that are kept, `n_kept` at most, and all points that share their centres.
 
-    Given are the distance of each point to the nearest centre, and which it is.
+    Given are the distance of each point to the nearest centre, and which it is. Only what is known of the centres, and
+    of points apart, leaves a device.
     """
-    distances, indices = search.query_self(_NEIGHBORHOOD + 1)
+    distances, indices = (to_array(answer) for answer in search.query_self(_NEIGHBORHOOD + 1))
     reach = np.maximum(distances[:, -1], np.finfo(float).tiny)
+    n_centres, xp = len(reach), array_namespace(nearest)
+    farthest = to_array(group_greatest(away, nearest, n_centres))
     # Where a group has centres, they reach far for others; where it has none, its points reach far for a centre.
-    apart = np.maximum(_farthest(away, nearest, len(reach)) / reach, reach / np.median(reach[indices[:, 1:]], axis=1))
+    apart = np.maximum(farthest / reach, reach / np.median(reach[indices[:, 1:]], axis=1))
     order = np.argsort(-apart, kind="stable")
-    count = np.minimum(np.bincount(nearest, minlength=len(reach)), _KEPT_AT_MOST)[order]
+    count = np.minimum(to_array(xp.bincount(nearest, minlength=n_centres)), _KEPT_AT_MOST)[order]
     chosen = order[(apart[order] >= _APART) & (np.cumsum(count) <= n_kept)]
-    rank = np.full(len(reach), -1)
+    rank = np.full(n_centres, -1)
     rank[chosen] = np.arange(len(chosen))
-    asked = np.flatnonzero(rank[nearest] >= 0)
+    known = beside(nearest, rank)[nearest]
+    there = xp.where(known >= 0)[0]
+    asked, own, far = (to_array(values) for values in (there, known[there], away[there]))
     # The farthest of each centre first.
-    asked = asked[np.lexsort((-away[asked], rank[nearest[asked]]))]
-    own = rank[nearest[asked]]
+    order = np.lexsort((-far, own))
+    asked, own = asked[order], own[order]
     return asked[np.arange(len(own)) - np.searchsorted(own, own) < _KEPT_AT_MOST], asked
 
 
-def _farthest(away: NDArray[np.float64], nearest: NDArray[np.intp], n_centres: int) -> NDArray[np.float64]:
-    farthest = np.zeros(n_centres)
-    np.maximum.at(farthest, nearest, away)
-    return farthest
-
-
-def sweeps_for(n_features: int) -> int:
-    """How many sweeps of k-means bring centres to the middle of their groups.
+def kmeans_sweeps(centres: Any, points: Any, weights: Any, n_sweeps: int, *, n_jobs: int | None = None) -> Any:
+    """The centres after some sweeps of weighted k-means; a centre with no points stays.
 
     Examples
     --------
-    >>> sweeps_for(2), sweeps_for(384)
-    (5, 1)
+    >>> import numpy as np
+    >>> kmeans_sweeps(np.array([[0.0], [9.0]]), np.array([[0.0], [1.0], [8.0]]), np.ones(3), 1)
+    array([[0.5],
+           [8. ]])
     """
-    return _SWEEPS if n_features <= MAX_TREE_FEATURES else _SWEEPS_WITHOUT_TREE
+    xp = array_namespace(points)
+    for _ in range(n_sweeps):
+        nearest = NeighborSearch(centres, n_jobs=n_jobs).query(points, 1)[1][:, 0]
+        mass = group_sums(weights, nearest, len(centres))[:, None]
+        sums = group_sums(points, nearest, len(centres), weights)
+        middle = xp.where(mass > 0, sums / xp.where(mass > 0, mass, 1.0), centres)
+        centres = xp.asarray(middle, dtype=centres.dtype)
+    return centres
 
 
-def _evenly(n_points: int, n_wanted: int) -> NDArray[np.intp]:
-    if n_wanted >= n_points:
-        return np.arange(n_points)
-    return np.linspace(0, n_points - 1, n_wanted).astype(np.intp)
-
-
-def _to_the_middle(
-    centres: NDArray[np.floating], points: NDArray[np.floating], weights: NDArray[np.float64], n_jobs: int | None
-) -> NDArray[np.floating]:
-    """One sweep of weighted k-means; a centre with no points stays."""
-    nearest = NeighborSearch(centres, n_jobs=n_jobs).query(points, 1)[1][:, 0]
-    mass = np.bincount(nearest, weights, len(centres))
-    sums = np.column_stack([np.bincount(nearest, weights * column, len(centres)) for column in points.T])
-    middle = np.where(mass[:, None] > 0, sums / np.where(mass > 0, mass, 1.0)[:, None], centres)
-    return middle.astype(centres.dtype)
+def _evenly(points: Any, n_wanted: int) -> Any:
+    """The numbers of so many rows, as far apart as can be."""
+    n_points, xp = len(points), array_namespace(points)
+    wanted = min(n_wanted, n_points)
+    where = {} if xp is np else {"device": points.device}
+    return xp.asarray(xp.linspace(0, n_points - 1, wanted, dtype=xp.float64, **where), dtype=xp.int64)

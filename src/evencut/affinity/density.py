@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..gpu.tensors import is_tensor
+from ..tensors import array_namespace, beside, cpu_tensors_as_arrays, double, is_tensor, to_array
 from .neighbors import kneighbors
-from .on_device import density_on_device
 from .spaces import is_dense
 
 __all__ = [
@@ -26,6 +25,7 @@ __all__ = [
 _BLOCK_ENTRIES = 4_000_000
 _CACHE_ENTRIES = 32_000
 _MEDIAN_SAMPLE = 2000
+_ROWS_AT_ONCE = 1 << 16
 
 
 def scott_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -43,20 +43,30 @@ def scott_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> NDArray[n
     """
     X = _points(X)
     n_samples = float(len(X))
-    if weights is None:
-        variance = X.var(axis=0)
-    else:
-        counts = np.asarray(weights, dtype=np.float64)
+    if weights is not None:
         # Weights below one are shares of a point, not fewer points.
-        n_samples = max(float(counts.sum()), n_samples)
-        variance = np.average((X - np.average(X, axis=0, weights=counts)) ** 2, axis=0, weights=counts)
-    return scott_from_variance(variance, n_samples)
-
-
-def scott_from_variance(variance: NDArray[np.float64], n_samples: float) -> NDArray[np.float64]:
-    """Scott's rule for features of these variances."""
+        n_samples = max(float(double(weights).sum()), n_samples)
+    variance = column_moments(X, weights)[1]
     spread = np.sqrt(variance * (n_samples / (n_samples - 1) if n_samples > 1 else 1.0))
     return np.asarray(spread * n_samples ** (-1.0 / (len(variance) + 4)))
+
+
+def column_moments(X: Any, weights: Any = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Weighted means and variances of the columns, in double precision; of tensors a block of rows at a time.
+
+    Examples
+    --------
+    >>> column_moments(np.array([[0.0], [2.0]]))
+    (array([1.]), array([1.]))
+    """
+    if not is_tensor(X):
+        mean = np.average(X, axis=0, weights=weights)
+        return mean, np.average((X - mean) ** 2, axis=0, weights=weights)
+    share = X.new_ones(len(X)) if weights is None else beside(X, weights)
+    blocks = list(zip(X.split(_ROWS_AT_ONCE), (double(share) / double(share).sum()).split(_ROWS_AT_ONCE)))
+    mean = sum(part @ double(rows) for rows, part in blocks)
+    variance = sum(part @ (double(rows) - mean) ** 2 for rows, part in blocks)
+    return to_array(mean), to_array(variance)
 
 
 def silverman_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -70,12 +80,7 @@ def silverman_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> NDArr
     array([1.304])
     """
     X = _points(X)
-    return scott_bandwidth(X, weights) * silverman_factor(X.shape[1])
-
-
-def silverman_factor(n_features: int) -> float:
-    """Silverman's bandwidth over Scott's."""
-    return float((4.0 / (n_features + 2)) ** (1.0 / (n_features + 4)))
+    return scott_bandwidth(X, weights) * (4.0 / (X.shape[1] + 2)) ** (1.0 / (X.shape[1] + 4))
 
 
 def whiten(
@@ -107,13 +112,16 @@ def whiten(
     """
     X = _points(X)
     sigma = bandwidth_of(X if like is None else _points(like), bandwidth, weights)
+    xp = array_namespace(X)
     if sigma.ndim < 2:
         sigma = np.broadcast_to(sigma, X.shape[1:])
-        return X / sigma, float(np.log(sigma).sum())
+        return X / xp.asarray(beside(X, sigma), dtype=X.dtype), float(np.log(sigma).sum())
     factor = np.linalg.cholesky(sigma)
-    return np.linalg.solve(factor, X.T).T, float(np.log(np.diag(factor)).sum())
+    white = xp.linalg.solve(xp.asarray(beside(X, factor), dtype=X.dtype), X.T).T
+    return white, float(np.log(np.diag(factor)).sum())
 
 
+@cpu_tensors_as_arrays
 def parzen_density(
     X: ArrayLike, bandwidth: float | str | ArrayLike = "scott", at: ArrayLike | None = None
 ) -> NDArray[np.float64]:
@@ -134,11 +142,13 @@ def parzen_density(
     >>> parzen_density([[0.0], [0.0]], bandwidth=1.0).round(3)
     array([0.399, 0.399])
     """
-    if is_tensor(X):
-        return density_on_device(parzen_density, X, bandwidth, at)
     points, log_volume = whiten(X, bandwidth)
-    queries = points if at is None else whiten(at, bandwidth, like=X)[0]
-    norm = np.exp(-log_volume - 0.5 * points.shape[1] * np.log(2 * np.pi)) / len(points)
+    queries = points if at is None else whiten(beside(points, at), bandwidth, like=X)[0]
+    norm = float(np.exp(-log_volume - 0.5 * points.shape[1] * np.log(2 * np.pi))) / len(points)
+    if is_tensor(points):
+        from .on_device import gaussian_pairs
+
+        return norm * gaussian_pairs(queries, 1.0, "gaussian", points).degrees()
     density = np.empty(len(queries))
     step = max(1, _BLOCK_ENTRIES // len(points))
     for first in range(0, len(queries), step):
@@ -187,6 +197,7 @@ def variable_density(
     return density
 
 
+@cpu_tensors_as_arrays
 def knn_radius(
     X: ArrayLike, n_neighbors: int, at: ArrayLike | None = None, n_jobs: int | None = None
 ) -> NDArray[np.float64]:
@@ -200,21 +211,20 @@ def knn_radius(
     >>> knn_radius([[0.0], [1.0], [3.0]], 1)
     array([1., 1., 2.])
     """
-    if is_tensor(X):
-        return density_on_device(knn_radius, X, n_neighbors, at, n_jobs=n_jobs)
     points: Any = _points(X) if is_dense(X) else X
     if at is None:
         radius = kneighbors(points, n_neighbors + 1, n_jobs=n_jobs)[0][:, -1]
     else:
-        queries: Any = _points(at) if is_dense(at) else at
+        queries: Any = _points(beside(points, at)) if is_dense(at) else at
         radius = kneighbors(points, n_neighbors, at=queries, n_jobs=n_jobs)[0][:, -1]
     # Distances between sparse rows of equal values, and those somebody computed, may be rounding errors.
-    spread = np.sqrt(points.var(axis=0).sum()) if is_dense(X) else float(radius.max())
+    spread = float(np.sqrt(column_moments(points)[1].sum())) if is_dense(X) else float(radius.max())
     positive = radius > 1e-7 * spread
-    smallest = radius[positive].min() if positive.any() else (1e-7 * spread or 1.0)
-    return np.where(positive, radius, smallest)
+    smallest = float(radius[positive].min()) if positive.any() else (1e-7 * spread or 1.0)
+    return array_namespace(radius).where(positive, radius, smallest)
 
 
+@cpu_tensors_as_arrays
 def knn_density(
     X: ArrayLike, n_neighbors: int, at: ArrayLike | None = None, n_jobs: int | None = None
 ) -> NDArray[np.float64]:
@@ -231,16 +241,15 @@ def knn_density(
     """
     from scipy.special import gammaln
 
-    if is_tensor(X):
-        return density_on_device(knn_density, X, n_neighbors, at, n_jobs=n_jobs)
     X = _points(X)
     n_samples, n_features = X.shape
     radius = knn_radius(X, n_neighbors, at, n_jobs)
-    log_ball = 0.5 * n_features * np.log(np.pi) - gammaln(0.5 * n_features + 1)
+    log_ball = 0.5 * n_features * np.log(np.pi) - float(gammaln(0.5 * n_features + 1))
     used = min(n_neighbors, n_samples - (at is None))
-    log_density = np.log(max(used, 1) / n_samples) - log_ball - n_features * np.log(radius)
+    xp = array_namespace(radius)
+    log_density = float(np.log(max(used, 1) / n_samples) - log_ball) - n_features * xp.log(radius)
     # In hundreds of dimensions the value itself leaves the range of floats; keep it finite.
-    return np.exp(np.clip(log_density, -700, 700))
+    return xp.exp(log_density.clip(-700, 700))
 
 
 def squared_distances(X: Any, Y: Any = None) -> NDArray[np.floating]:
@@ -258,6 +267,10 @@ def squared_distances(X: Any, Y: Any = None) -> NDArray[np.floating]:
         if Y is None:
             np.fill_diagonal(squared, 0)
         return squared
+    if is_tensor(X):
+        from ..gpu.naive import squared_distances as of_tensors
+
+        return of_tensors(X, X if Y is None else Y)
     # Far from the origin |x|^2 + |y|^2 - 2xy cancels; about the mean it does not.
     centre = X.mean(axis=0)
     X = X - centre
@@ -287,7 +300,7 @@ def bandwidth_of(
             raise ValueError(f"bandwidth={bandwidth!r} is no rule; give a number, an array or one of {sorted(rules)}.")
         sigma = np.asarray(rules[bandwidth](X, weights), dtype=np.float64)
         return np.where(sigma > 0, sigma, 1.0)
-    sigma = np.asarray(bandwidth, dtype=np.float64)
+    sigma = double(to_array(bandwidth))
     n_features = X.shape[1]
     if sigma.shape not in ((), (n_features,), (n_features, n_features)):
         raise ValueError(
@@ -307,10 +320,15 @@ def _median_distance(X: NDArray[np.float64], weights: ArrayLike | None = None) -
     from scipy.spatial.distance import pdist
 
     step = -(-len(X) // _MEDIAN_SAMPLE)
-    return float(np.median(pdist(X[::step]))) if len(X) > 1 else 1.0
+    return float(np.median(pdist(double(to_array(X[::step]))))) if len(X) > 1 else 1.0
 
 
-def _points(X: ArrayLike) -> NDArray[np.float64]:
+def _points(X: Any) -> NDArray[np.float64]:
+    """Points in double precision; tensors as they are, whose kernels keep their precision."""
+    if is_tensor(X):
+        from ..gpu.arrays import check_tensor
+
+        return check_tensor(X)
     X = np.asarray(X)
     if X.ndim != 2:
         raise ValueError(f"points must be a 2-D array (n_samples, n_features), but the array has shape {X.shape}.")

@@ -12,16 +12,27 @@ from __future__ import annotations
 import hashlib
 import zlib
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..tensors import (
+    array_namespace,
+    beside,
+    double,
+    first_of_each,
+    group_least,
+    group_sums,
+    is_tensor,
+    stable_order,
+    to_array,
+)
 from .neighbors import NeighborSearch
 from .spaces import GivenDistances, MetricPoints, SparsePoints, is_dense
 
-__all__ = ["CopySearch", "DistinctPoints", "distinct_points", "near_copies"]
+__all__ = ["DistinctPoints", "distinct_points", "distinct_rows"]
 
 # Distances between copies and between points must differ so many times; copies differ by rounding or small noise.
 _GAP = 1000.0
@@ -34,6 +45,9 @@ _SAMPLE = 500
 _LOOKED_AT = 10
 _PAIRED = 200
 _MERGED_AT_ONCE = 32
+_ROWS_AT_ONCE = 1 << 16
+# Odd, and near the golden ratio of 2^64, as a signed number; products wrap around, which is what a hash wants.
+_FACTOR = 0x9E3779B97F4A7C15 - 2**64
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +56,9 @@ class DistinctPoints:
 
     Parameters
     ----------
-    points : ndarray of shape (n_points, n_features), or points of another kind (:mod:`evencut.affinity.spaces`)
+    points : ndarray or tensor of shape (n_points, n_features), or points of another kind
     weights : ndarray of shape (n_points,)
-        How many rows, or how much weight, each stands for.
+        How many rows, or how much weight, each stands for; a tensor, as what follows, where the points are one.
     of_row : ndarray of shape (n_rows,)
         The point that each row became.
     first_row : ndarray of shape (n_points,)
@@ -58,10 +72,8 @@ class DistinctPoints:
 
     def taken(self, order: NDArray[np.intp]) -> DistinctPoints:
         """The same points in another order."""
-        place = np.empty(len(order), dtype=np.intp)
-        place[order] = np.arange(len(order))
         return DistinctPoints(
-            self.points[order], self.weights[order], place[self.of_row], self.first_row[order]
+            self.points[order], self.weights[order], stable_order(order)[self.of_row], self.first_row[order]
         )
 
 
@@ -73,7 +85,7 @@ def distinct_points(X: Any, weights: NDArray[np.float64] | None = None) -> Disti
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_features), or points of another kind (:mod:`evencut.affinity.spaces`)
+    X : ndarray or tensor of shape (n_rows, n_features), or points of another kind (:mod:`evencut.affinity.spaces`)
         Of sparse rows, equal ones are merged and near-copies left alone.
     weights : ndarray of shape (n_rows,), optional
         How many rows each stands for; one by default.
@@ -87,17 +99,15 @@ def distinct_points(X: Any, weights: NDArray[np.float64] | None = None) -> Disti
     """
     weights = np.ones(len(X)) if weights is None else weights
     found = _exact(X, weights)
-    group = None if isinstance(X, SparsePoints) else near_copies(len(found.points), _PointCopies(found.points))
-    if group is None:
+    copies = None if isinstance(X, SparsePoints) else _near_copies(found.points)
+    if copies is None:
         return found
-    n_groups = int(group.max()) + 1
-    total = np.bincount(group, found.weights, n_groups).astype(np.float64)
-    first = np.full(n_groups, len(X))
-    np.minimum.at(first, group, found.first_row)
+    group, n_groups = beside(X, copies.astype(np.int64)), int(copies.max()) + 1
+    total, first = group_sums(found.weights, group, n_groups), group_least(found.first_row, group, n_groups)
     if not is_dense(X):
         return DistinctPoints(X[first], total, group[found.of_row], first)
-    sums = [np.bincount(group, found.weights * column, n_groups) for column in found.points.T]
-    middle = (np.column_stack(sums) / total[:, None]).astype(X.dtype)
+    sums = group_sums(found.points, group, n_groups, found.weights)
+    middle = array_namespace(X).asarray(sums / total[:, None], dtype=X.dtype)
     return DistinctPoints(middle, total, group[found.of_row], first)
 
 
@@ -107,12 +117,25 @@ def _exact(X: Any, weights: NDArray[np.float64]) -> DistinctPoints:
         return _exact_sparse(X.rows, weights)
     if isinstance(X, GivenDistances):
         return _exact_given(X, weights)
-    values = X.X if isinstance(X, MetricPoints) else X
-    _, first, of_row = np.unique(_hash(values), return_index=True, return_inverse=True)
-    if not (values[first][of_row] == values).all():
-        _, first, of_row = np.unique(values, axis=0, return_index=True, return_inverse=True)
-    total = np.bincount(of_row.ravel(), weights).astype(np.float64)
-    return DistinctPoints(X[first], total, of_row.ravel(), first)
+    first, of_row = distinct_rows(X.X if isinstance(X, MetricPoints) else X)
+    return DistinctPoints(X[first], group_sums(beside(X, weights), of_row, len(first)), of_row, first)
+
+
+def distinct_rows(X: Any) -> tuple[Any, Any]:
+    """The first row of each kind, in an order that depends on the values alone, and the kind of each row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> first, kind = distinct_rows(np.array([[1.0], [5.0], [1.0], [-0.0], [0.0]]))
+    >>> sorted(first.tolist()), bool(kind[0] == kind[2] != kind[1])
+    ([0, 1, 3], True)
+    """
+    first, of_row = first_of_each(_hash(X))
+    blocks = [slice(begin, begin + _ROWS_AT_ONCE) for begin in range(0, len(X), _ROWS_AT_ONCE)]
+    if not all((X[first[of_row[rows]]] == X[rows]).all() for rows in blocks):
+        first, of_row = first_of_each(X, axis=0)
+    return first, of_row
 
 
 def _exact_sparse(X: sparse.csr_array, weights: NDArray[np.float64]) -> DistinctPoints:
@@ -147,64 +170,50 @@ def _exact_given(X: GivenDistances, weights: NDArray[np.float64]) -> DistinctPoi
     return DistinctPoints(X[first], np.bincount(of_row, weights).astype(np.float64), of_row, first)
 
 
-def _hash(X: NDArray[np.floating]) -> NDArray[np.uint64]:
-    """One 64-bit number a row, from its values."""
-    # Adding zero makes the two zeros one.
-    bits = np.ascontiguousarray(X.astype(np.float64) + 0.0).view(np.uint64)
-    total = np.zeros(len(X), dtype=np.uint64)
-    for column in bits.T:
-        total = (total ^ column) * np.uint64(0x9E3779B97F4A7C15)
-        total ^= total >> np.uint64(29)
-    return total
+def _hash(X: Any) -> Any:
+    """One 64-bit number a row, from its values, the same for arrays and tensors."""
+    xp = array_namespace(X)
+    total = xp.zeros_like(X[:, 0], dtype=xp.int64)
+    # A block stays in the cache of the CPU; a device takes a column at once.
+    step = len(X) if is_tensor(X) else _ROWS_AT_ONCE
+    for begin in range(0, len(X), step):
+        rows = slice(begin, begin + step)
+        for column in X[rows].T:
+            # Adding zero makes the two zeros one.
+            mixed = (total[rows] ^ (double(column) + 0.0).view(xp.int64)) * _FACTOR
+            # A shift of signed numbers brings their sign along, which the mask takes away.
+            total[rows] = mixed ^ (mixed >> 29 & 2**35 - 1)
+    # In the order of numbers without a sign.
+    return total ^ -(2**63)
 
 
-class CopySearch(Protocol):
-    """What is asked of points to find the near-copies among them, wherever they are kept."""
-
-    def around(self, rows: NDArray[np.intp], n_near: int) -> NDArray[np.float64]:
-        """Distances of some points to their nearest other ones."""
-
-    def between(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Distances between all pairs of some points."""
-
-    def within(self, reach: float, n_near: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-        """Pairs of points no farther apart than `reach`, among the nearest of each."""
-
-
-def near_copies(n_points: int, search: CopySearch) -> NDArray[np.intp] | None:
+def _near_copies(points: Any) -> NDArray[np.integer] | None:
     """The group of each point, where some are copies of each other but for a last digit; None where there are none."""
+    n_points = len(points)
     if n_points < _PLACES:
         return None
-    rows = np.arange(0, n_points, max(1, n_points // _SAMPLE))
-    near = search.around(rows, min(_LOOKED_AT, n_points - 1))
+    step = max(1, n_points // _SAMPLE)
+    near = NeighborSearch(points, method="exact").query(points[::step], min(_LOOKED_AT, n_points - 1) + 1)[0][:, 1:]
     # Where a row has more copies than are looked at, these are met among a few random points.
-    every = -(-len(rows) // _PAIRED)
-    apart = search.between(rows[::every])
-    for reach in _gaps(np.concatenate([near.ravel(), apart])):
+    apart = to_array(_distances_between(points[::step][:: -(-len(near) // _PAIRED)]))
+    for reach in _gaps(np.concatenate([to_array(near).ravel(), apart])):
         if _leaves_places(apart, reach):
-            p, q = search.within(reach, min(_MERGED_AT_ONCE, n_points))
-            n_groups, group = _linked(p, q, n_points)
+            distances, indices = NeighborSearch(points).query_self(min(_MERGED_AT_ONCE, n_points))
+            p, place = array_namespace(distances).where(distances[:, 1:] <= reach)
+            n_groups, group = _linked(to_array(p), to_array(indices[p, place + 1]), n_points)
             return group if n_groups < n_points else None
     return None
 
 
-@dataclass(frozen=True, eq=False)
-class _PointCopies:
-    points: Any
+def _distances_between(points: Any) -> Any:
+    """Distances between all pairs of some points."""
+    if is_tensor(points):
+        return array_namespace(points).pdist(double(points))
+    if not is_dense(points):
+        return points.distances(points)[np.triu_indices(len(points), 1)]
+    from scipy.spatial.distance import pdist
 
-    def around(self, rows: NDArray[np.intp], n_near: int) -> NDArray[np.float64]:
-        return NeighborSearch(self.points, method="exact").query(self.points[rows], n_near + 1)[0][:, 1:]
-
-    def between(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        from scipy.spatial.distance import pdist
-
-        some = self.points[rows]
-        return pdist(some) if is_dense(some) else some.distances(some)[np.triu_indices(len(rows), 1)]
-
-    def within(self, reach: float, n_near: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-        distances, indices = NeighborSearch(self.points).query_self(n_near)
-        p, place = np.nonzero(distances[:, 1:] <= reach)
-        return p, indices[p, place + 1]
+    return pdist(points)
 
 
 def _gaps(distances: NDArray[np.float64]) -> NDArray[np.float64]:

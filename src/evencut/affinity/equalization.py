@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from ..gpu.tensors import is_tensor
+from ..tensors import answer_like, array_namespace, beside, cpu_tensors_as_arrays, double, is_tensor, to_array
 from .matrix import Affinity, AffinityLike, as_affinity, scale_affinity
-from .on_device import by_arrays, runs_on_device, scale_on_device
 
 __all__ = ["density_law", "equalize", "equalizing_scale"]
 
 _SWEEPS = 100
 _NEWTON_STEPS = 60
+_MOST_CG_STEPS = 500
 
 
 def density_law(
@@ -49,6 +49,8 @@ def density_law(
     >>> density_law([1.0, 4.0], "constant", dimension=2)
     array([1. , 0.5])
     """
+    if is_tensor(density):
+        return beside(density, density_law(to_array(density), transform, dimension, alpha=alpha))
     rho = np.asarray(density, dtype=np.float64)
     if not (np.isfinite(rho).all() and (rho > 0).all()):
         raise ValueError(f"density must be positive and finite, but the smallest value is {rho.min():g}.")
@@ -97,6 +99,7 @@ def equalize(affinity: AffinityLike, *, weights: ArrayLike | None = None, tol: f
     return scale_affinity(affinity, equalizing_scale(affinity, weights=weights, tol=tol))
 
 
+@cpu_tensors_as_arrays
 def equalizing_scale(
     affinity: AffinityLike,
     *,
@@ -129,62 +132,61 @@ def equalizing_scale(
     >>> equalizing_scale(4 * np.eye(2))
     array([0.5, 0.5])
     """
-    if is_tensor(affinity) and not runs_on_device(affinity):
-        return by_arrays(equalizing_scale, affinity, weights=weights, tol=tol, start=start)
-    if is_tensor(affinity) or hasattr(affinity, "like"):
-        return scale_on_device(affinity, weights, tol, start)
-    affinity = as_affinity(affinity)
+    like, affinity = affinity, as_affinity(affinity)
     _check_scalable(affinity)
+    degree = affinity.degrees()
     if affinity.graph is None and affinity.array is None:
         # Rows computed on the fly are summed in their own precision, which sets a floor.
-        tol = max(tol, 100 * float(np.finfo(affinity.dtype).eps))
-    target = np.ones(affinity.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
-    scale = np.sqrt(target / affinity.degrees()) if start is None else np.array(start, dtype=np.float64)
+        tol = max(tol, 100 * float(array_namespace(degree).finfo(affinity.dtype).eps))
+    target = double(affinity.beside(np.ones(affinity.shape[0]) if weights is None else weights))
+    scale = (target / degree) ** 0.5 if start is None else double(affinity.beside(start))
     for _ in range(_SWEEPS):
-        degree = scale * _times(affinity, scale)
+        degree = scale * double(affinity @ scale)
         if _error(degree, target) <= tol:
-            return scale
-        scale = scale * np.sqrt(target / degree)
+            return answer_like(like, scale)
+        scale = scale * (target / degree) ** 0.5
     scale = _newton(affinity, target, scale, tol)
-    error = _error(scale * _times(affinity, scale), target)
+    error = _error(scale * double(affinity @ scale), target)
     if not error <= tol:
         raise ValueError(
             f"no scaling to equal degrees was found (relative error {error:.1e}, asked for {tol:.1e}); "
             "keep the diagonal of the affinity or add a small positive one."
         )
-    return scale
+    return answer_like(like, scale)
 
 
 def _newton(affinity: Affinity, target: NDArray, scale: NDArray, tol: float) -> NDArray[np.float64]:
     """Newton's method on log s, matrix-free: each step solves (diag(r) + S A S) x = w - r."""
-    from scipy.sparse.linalg import LinearOperator, cg
-
     for _ in range(_NEWTON_STEPS):
-        degree = scale * _times(affinity, scale)
+        degree = scale * double(affinity @ scale)
         error = _error(degree, target)
         if error <= tol:
             break
-
-        def jacobian(
-            x: NDArray[np.float64], scale: NDArray[np.float64] = scale, degree: NDArray[np.float64] = degree
-        ) -> NDArray[np.float64]:
-            return degree * x + scale * _times(affinity, scale * x)
-
-        root = np.sqrt(degree)
-        # Scaled by its diagonal the system has spectrum in (0, 2], which is what CG wants.
-        operator = LinearOperator((len(scale),) * 2, matvec=lambda x, root=root, jac=jacobian: jac(x / root) / root)
-        step, _ = cg(operator, (target - degree) / root, rtol=min(0.1, error), maxiter=500)
-        step = step / root
-        scale = scale * np.exp(np.clip(step, -2, 2))
+        root = degree**0.5
+        # Scaled by its diagonal the system is one plus a matrix of spectrum in (-1, 1], which is what CG wants.
+        step = _conjugate_gradients(affinity, scale / root, (target - degree) / root, min(0.1, error)) / root
+        scale = scale * array_namespace(step).exp(step.clip(-2, 2))
     return scale
 
 
-def _times(affinity: Affinity, vector: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(affinity @ vector, dtype=np.float64)
+def _conjugate_gradients(affinity: Affinity, scale: NDArray, right: NDArray, rtol: float) -> NDArray[np.float64]:
+    """The solution x of (1 + S A S) x = right, to a residual of `rtol` times the right side."""
+    solution, residual = 0 * right, right
+    direction, squared = residual, float(residual @ residual)
+    least = rtol**2 * squared
+    for _ in range(_MOST_CG_STEPS):
+        if squared <= least:
+            break
+        image = direction + scale * double(affinity @ (scale * direction))
+        length = squared / float(direction @ image)
+        solution, residual = solution + length * direction, residual - length * image
+        squared, before = float(residual @ residual), squared
+        direction = residual + squared / before * direction
+    return solution
 
 
 def _error(degree: NDArray[np.float64], target: NDArray[np.float64]) -> float:
-    return float(np.max(np.abs(degree / target - 1)))
+    return float(abs(degree / target - 1).max())
 
 
 def _check_scalable(affinity: Affinity) -> None:
@@ -201,6 +203,7 @@ def _check_scalable(affinity: Affinity) -> None:
         )
     if (affinity.diagonal() > 0).all():
         return
+    affinity = as_affinity(affinity.entries if affinity.array is None else to_array(affinity.array))
     empty = np.flatnonzero(affinity.degrees() == 0)
     if empty.size:
         raise ValueError(f"point {empty[0]} has no affinity to any point, so its degree cannot be scaled; {cure}")

@@ -6,11 +6,14 @@ names the row, the pair or the point, and the cure.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from ..tensors import array_namespace, is_tensor, to_array
 
 __all__ = ["check_entries", "check_found", "check_pairs", "check_rows", "out_of_range"]
 
@@ -69,7 +72,7 @@ def check_pairs(
     return distances
 
 
-def check_found(distances: NDArray[np.floating]) -> None:
+def check_found(distances: Any) -> None:
     """Raise where a search has not found as many points at a finite distance as it was asked for.
 
     Examples
@@ -77,8 +80,9 @@ def check_found(distances: NDArray[np.floating]) -> None:
     >>> import numpy as np
     >>> check_found(np.zeros((3, 2)))
     """
-    finite = np.isfinite(distances)
+    finite = array_namespace(distances).isfinite(distances)
     if not finite.all():
+        finite = to_array(finite)
         bad = np.flatnonzero(~finite.all(axis=1))
         raise ValueError(
             f"point {bad[0]} has {finite[bad[0]].sum()} points at a finite distance, but {distances.shape[1]} are "
@@ -97,17 +101,18 @@ def check_entries(affinity: Any, what: str = "the affinity") -> None:
     >>> import numpy as np
     >>> check_entries(np.eye(2))
     """
-    matrix = affinity if sparse.issparse(affinity) or isinstance(affinity, np.ndarray) else affinity.entries
-    if not (sparse.issparse(matrix) or isinstance(matrix, np.ndarray)):
+    matrix = affinity if _is_held(affinity) else affinity.entries
+    if not _is_held(matrix):
         return
     values = matrix.data if sparse.issparse(matrix) else matrix
-    if not values.size:
+    n_values = math.prod(values.shape)
+    if not n_values:
         return
     largest = max(float(values.max()), -float(values.min()))
     size = matrix.dtype.itemsize
-    if largest == 0 or (largest >= _SMALLEST[size] and largest * values.size <= _LARGEST[size]):
+    if largest == 0 or (largest >= _SMALLEST[size] and largest * n_values <= _LARGEST[size]):
         return
-    entries = sparse.coo_array(matrix)
+    entries = sparse.coo_array(to_array(matrix) if is_tensor(matrix) else matrix)
     if not np.isfinite(largest):
         first = np.flatnonzero(~np.isfinite(entries.data))[0]
         p, q = entries.row[first], entries.col[first]
@@ -122,7 +127,11 @@ def check_entries(affinity: Any, what: str = "the affinity") -> None:
     )
 
 
-def out_of_range(sums: NDArray[np.floating]) -> NDArray[np.intp]:
+def _is_held(matrix: Any) -> bool:
+    return sparse.issparse(matrix) or isinstance(matrix, np.ndarray) or is_tensor(matrix)
+
+
+def out_of_range(sums: Any) -> Any:
     """Places of the sums of affinities that are not positive, or cannot be squared.
 
     Examples
@@ -131,4 +140,4 @@ def out_of_range(sums: NDArray[np.floating]) -> NDArray[np.intp]:
     >>> out_of_range(np.array([1.0, 0.0, np.inf]))
     array([1, 2])
     """
-    return np.flatnonzero(~((sums >= _SMALLEST[8]) & (sums <= _LARGEST[8])))
+    return array_namespace(sums).where(~((sums >= _SMALLEST[8]) & (sums <= _LARGEST[8])))[0]

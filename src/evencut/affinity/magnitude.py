@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["check_magnitude", "exact_scale", "moderate_rows", "shrink_far", "spans_usual_range", "sum_scale"]
+from ..tensors import array_namespace, double, to_array
+
+__all__ = ["check_magnitude", "exact_scale", "moderate_rows", "shrink_far", "sum_scale"]
 
 # Squared distances stay well inside the range of floats while spans are below the first, and lengths that matter
 # above the second; single precision has less of a range.
@@ -35,13 +37,14 @@ def exact_scale(X: NDArray[np.floating], names: Sequence[Any] | None = None) -> 
     >>> exact_scale(np.array([[0.0], [1e200], [3e200]])) > 1e100
     True
     """
-    size = X.dtype.itemsize
-    wide, largest = _extent(X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64))
+    size, xp = X.dtype.itemsize, array_namespace(X)
+    wide, largest = _extent(*(double(to_array(end)) for end in (xp.amin(X, axis=0), xp.amax(X, axis=0))))
     if wide == 0 and largest > _LARGEST[size]:
         # All rows are one point; new ones are compared with it.
         return float(2.0 ** (np.frexp(largest)[1] - 1))
     if _is_usual(wide, largest, size):
         return 1.0
+    X = to_array(X)
     typical = _typical_length(X)
     if typical / wide < _SMALLEST[size] / 1e-10:
         _refuse(X, names, typical)
@@ -94,20 +97,6 @@ def moderate_rows(X: Any) -> Any:
     return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
 
 
-def spans_usual_range(low: NDArray[np.float64], high: NDArray[np.float64], size: int) -> bool:
-    """Whether columns from `low` to `high`, in floats of `size` bytes, are as :func:`exact_scale` wants them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> spans_usual_range(np.zeros(1), np.ones(1), 4), spans_usual_range(np.zeros(1), np.full(1, 1e30), 4)
-    (True, False)
-    """
-    wide, largest = _extent(low, high)
-    # Points that are all the same are as they should be only where they can be squared.
-    return largest <= _LARGEST[size] and _is_usual(wide, largest, size)
-
-
 def check_magnitude(
     X: NDArray[np.floating], names: Sequence[Any] | None = None, cure: str = ", or use scale='standard'"
 ) -> None:
@@ -121,6 +110,7 @@ def check_magnitude(
     >>> check_magnitude(np.array([[0.0], [1.0]]))
     """
     if exact_scale(X, names) != 1.0:
+        X = to_array(X)
         column = int(np.abs(X).max(axis=0).argmax())
         raise ValueError(
             f"column {_name(column, names)} reaches {np.abs(X[:, column]).max():.3g}, and squares of such values leave "
@@ -137,16 +127,15 @@ def shrink_far(X: NDArray[np.floating], centre: NDArray[np.floating], radius: fl
     >>> shrink_far(np.array([[3e300, 0.0]]), np.zeros(2), 1.0)
     array([[1.e+12, 0.e+00]])
     """
-    size = X.dtype.itemsize
+    size, xp = X.dtype.itemsize, array_namespace(X)
     limit = _FAR[size] * radius
     with np.errstate(over="ignore"):
-        far = np.flatnonzero(~((np.abs(X - centre)).max(axis=1) <= max(_LARGEST[size] / 1e10, limit)))
-    if not far.size or not radius > 0:
+        far = xp.where(~(xp.amax(abs(X - centre), axis=1) <= max(_LARGEST[size] / 1e10, limit)))[0]
+    if not len(far) or not radius > 0:
         return X
-    near = X.copy()
+    near = X + 0
     offset = X[far] / 4 - centre / 4
-    length = np.abs(offset).max(axis=1, keepdims=True)
-    near[far] = centre + offset / length * limit
+    near[far] = centre + offset / xp.amax(abs(offset), axis=1)[:, None] * limit
     return near
 
 

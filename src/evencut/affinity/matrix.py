@@ -1,7 +1,7 @@
 """What an affinity is: a symmetric matrix to be multiplied, rescaled and looked into, wherever its entries are kept.
 
-Arrays and sparse graphs are wrapped once, at the door (`as_affinity`); criteria and solvers ask the object what it can
-do and never look at its type, so that a new kind of affinity is one class.
+Arrays, tensors and sparse graphs are wrapped once, at the door (`as_affinity`); criteria and solvers ask the object
+what it can do and never look at its type, so that a new kind of affinity is one class.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 
+from ..tensors import array_namespace, beside, double, group_sums, in_memory, is_tensor, numbered, one_hot, to_array
 from .gate import check_entries
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
 
 _SYMMETRY_TOLERANCE = {4: 1e-4, 8: 1e-8}
 _ENTRIES_PER_BLOCK = 100_000
+_LINKED_AT_ONCE = 4_000_000
 
 
 class Affinity(Protocol):
@@ -41,14 +43,17 @@ class Affinity(Protocol):
     dtype : float type
     graph : CSR array or None
         The entries, where the affinity is a sparse graph.
-    array : ndarray or None
+    array : ndarray, tensor or None
         The entries, where all of them are in memory.
+    rounding : float
+        The relative gain of energy below which products to clusters are too inexact to tell.
     """
 
     shape: tuple[int, int]
     dtype: np.dtype
     graph: sparse.csr_array | None = None
     array: NDArray[np.floating] | None = None
+    rounding: float = 1e-12
 
     @property
     def is_graph(self) -> bool:
@@ -66,6 +71,14 @@ class Affinity(Protocol):
         return self.graph is None and self.array is None
 
     def __matmul__(self, other: NDArray[np.floating]) -> NDArray[np.floating]: ...
+
+    def beside(self, values: Any) -> Any:
+        """Values as arrays of the kind that the affinity is multiplied with."""
+        return to_array(values)
+
+    def rough(self, other: NDArray[np.floating]) -> NDArray[np.floating]:
+        """The product with as many digits as a start needs, where that is quicker."""
+        return self @ other
 
     def diagonal(self) -> NDArray[np.floating]:
         """The affinity of each point with itself."""
@@ -94,20 +107,34 @@ class Affinity(Protocol):
 
     def degrees(self) -> NDArray[np.float64]:
         r"""Node degrees :math:`d_p = \sum_q A_{pq}`."""
-        return np.asarray(self @ np.ones(self.shape[1]), dtype=np.float64)
+        return double(self @ self.beside(np.ones(self.shape[1])))
 
     def links(
         self, labels: NDArray[np.integer], n_clusters: int, scale: NDArray[np.floating] | None = None
     ) -> NDArray[np.float64]:
         """Sum of the affinities of each point (row) with each cluster (column), columns scaled where asked for."""
-        members = np.zeros((self.shape[1], n_clusters), dtype=self.dtype)
-        members[np.arange(len(labels)), labels] = 1 if scale is None else scale
-        return np.asarray(self @ members, dtype=np.float64)
+        members = one_hot(labels, n_clusters, scale)
+        return double(self @ array_namespace(members).asarray(members, dtype=self.dtype))
+
+    def links_after(
+        self, links: NDArray[np.float64], before: NDArray[np.integer], labels: NDArray[np.integer], n_clusters: int
+    ) -> NDArray[np.float64]:
+        """The links of other labels than those before, whose links are known."""
+        return self.links(labels, n_clusters)
+
+    def links_to_some(
+        self, points: NDArray[np.integer], labels: NDArray[np.integer], n_clusters: int
+    ) -> NDArray[np.float64]:
+        """The links of every point to clusters of some points, a block of rows at a time."""
+        step = max(1, _LINKED_AT_ONCE // len(points))
+        blocks = [slice(first, first + step) for first in range(0, self.shape[0], step)]
+        links = [DenseAffinity(self.part(rows, points)).links(labels, n_clusters) for rows in blocks]
+        return array_namespace(labels).concatenate(links)
 
     def inside(self, labels: NDArray[np.integer], n_clusters: int) -> NDArray[np.float64]:
         """Sum of the affinities inside each cluster."""
-        own = self.links(labels, n_clusters)[np.arange(len(labels)), labels]
-        return np.bincount(labels, own, n_clusters).astype(float)
+        own = self.links(labels, n_clusters)[numbered(labels), labels]
+        return group_sums(own, labels, n_clusters)
 
 
 #: What users give and get: a dense array, a scipy sparse matrix, or an affinity whose rows are computed when needed.
@@ -115,7 +142,7 @@ AffinityLike: TypeAlias = "NDArray[np.floating] | sparse.csr_array | Affinity"
 
 
 class DenseAffinity(Affinity):
-    """All entries in one array.
+    """All entries in one array or tensor.
 
     Examples
     --------
@@ -134,6 +161,10 @@ class DenseAffinity(Affinity):
     def __matmul__(self, other: NDArray[np.floating]) -> NDArray[np.floating]:
         return self.array @ other
 
+    def beside(self, values: Any) -> Any:
+        """Values of the kind of the entries, where those are."""
+        return beside(self.array, values)
+
     def diagonal(self) -> NDArray[np.floating]:
         """The affinity of each point with itself."""
         return self.array.diagonal()
@@ -144,22 +175,24 @@ class DenseAffinity(Affinity):
 
     def rescaled(self, scale: NDArray[np.floating]) -> DenseAffinity:
         """A new array, or this one where every scale is one."""
-        if np.all(scale == 1):
+        if (scale == 1).all():
             return self
-        scale = scale.astype(self.dtype, copy=False)
+        scale = array_namespace(self.array).asarray(self.beside(scale), dtype=self.dtype)
         return DenseAffinity(self.array * scale * scale[:, None])
 
     def among(self, points: NDArray[np.intp]) -> DenseAffinity:
         """A copy of the entries among some of the points."""
-        return DenseAffinity(self.array[np.ix_(points, points)])
+        points = self.beside(points)
+        return DenseAffinity(self.array[points[:, None], points])
 
     def least(self) -> float:
         """The smallest entry."""
-        return float(self.array.min(initial=np.inf))
+        return float(self.array.min()) if len(self.array) else np.inf
 
     def degrees(self) -> NDArray[np.float64]:
         """Sums of the rows, in double precision."""
-        return self.array.sum(axis=1, dtype=np.float64)
+        xp = array_namespace(self.array)
+        return xp.sum(self.array, axis=1, dtype=xp.float64)
 
 
 class GraphAffinity(Affinity):
@@ -241,8 +274,8 @@ class GraphAffinity(Affinity):
         return inside
 
 
-def as_affinity(matrix: AffinityLike | ArrayLike) -> Affinity:
-    """A matrix of any kind as an affinity; an affinity as it is.
+def as_affinity(matrix: Any) -> Affinity:
+    """A matrix of any kind as an affinity: an array, a tensor, a sparse graph, sums of kernels; an affinity as it is.
 
     Examples
     --------
@@ -252,9 +285,18 @@ def as_affinity(matrix: AffinityLike | ArrayLike) -> Affinity:
     """
     if sparse.issparse(matrix):
         return GraphAffinity(sparse.csr_array(matrix))
-    if hasattr(matrix, "rescaled"):
-        return matrix  # type: ignore[return-value]
-    return DenseAffinity(np.asarray(matrix))
+    if hasattr(matrix, "links"):
+        return matrix
+    if hasattr(matrix, "in_float64"):
+        from .on_device import PairsAffinity
+
+        return PairsAffinity(matrix)
+    if not is_tensor(matrix):
+        return DenseAffinity(np.asarray(matrix))
+    if matrix.layout != array_namespace(matrix).strided:
+        return GraphAffinity(in_memory(matrix.detach()))
+    # Tensors of two precisions do not multiply.
+    return DenseAffinity(matrix.detach().double())
 
 
 def degrees(affinity: AffinityLike) -> NDArray[np.float64]:
@@ -296,17 +338,20 @@ def check_affinity(affinity: AffinityLike, what: str = "a precomputed affinity")
     """
     if hasattr(affinity, "rescaled"):
         return affinity
+    if is_tensor(affinity):
+        return _checked(as_affinity(affinity).entries, what)
     return _checked(_canonical_csr(affinity) if sparse.issparse(affinity) else _float_array(affinity), what)
 
 
 def _checked(affinity: Any, what: str) -> Any:
     if affinity.ndim != 2 or affinity.shape[0] != affinity.shape[1]:
-        raise ValueError(f"{what} must be square, but its shape is {affinity.shape}.")
+        raise ValueError(f"{what} must be square, but its shape is {tuple(affinity.shape)}.")
     values: NDArray[np.floating] = affinity.data if sparse.issparse(affinity) else affinity
     check_entries(affinity, what)
+    if not len(values):
+        return affinity
     gap = abs(affinity - affinity.T)
-    largest = float(gap.max()) if values.size else 0.0
-    if largest > _SYMMETRY_TOLERANCE[affinity.dtype.itemsize] * float(np.abs(values).max(initial=0)):
+    if float(gap.max()) > _SYMMETRY_TOLERANCE[affinity.dtype.itemsize] * float(abs(values).max()):
         p, q = np.unravel_index(int(gap.argmax()), affinity.shape)
         raise ValueError(
             f"{what} must be symmetric, but A[{p}, {q}] = {affinity[p, q]:g} and "

@@ -1,5 +1,5 @@
 """From points to their nearest neighbours: a KD-tree in low dimension, matrix products of all pairs or of near cells
-above. One search chooses among them, so that no other room needs to know how neighbours are found.
+above, fused kernels for tensors. One search chooses among them, so that no other room needs to know how they are found.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..tensors import is_tensor, stable_order, to_array
 from .cells import CellSearch
 from .gate import check_found
 from .notices import warn_user
@@ -32,6 +33,8 @@ _DISTANCES_PER_BLOCK = 1 << 22
 _ORDERED_FEATURES = 8
 _ORDERED_BITS = 16
 _ORDER_SAMPLE = 4096
+_MOST_PIVOTS = 4096
+_POINTS_PER_PIVOT = 256
 _METHODS = ("auto", "exact", "approximate")
 _SYMMETRIZE = ("mean", "union", "mutual")
 _Found = tuple[NDArray[np.float64], NDArray[np.integer]]
@@ -42,8 +45,9 @@ class NeighborSearch:
 
     Parameters
     ----------
-    X : ndarray or CSR array of shape (n_samples, n_features), or points of another metric
-        The points searched; :func:`evencut.affinity.points_in` makes those of another metric.
+    X : ndarray, tensor or CSR array of shape (n_samples, n_features), or points of another metric
+        The points searched, tensors exactly and on their device, which answers with tensors;
+        :func:`evencut.affinity.points_in` makes points of another metric.
     n_jobs : int, optional
         Threads; -1 takes all cores. The result does not depend on it.
     method : {"auto", "exact", "approximate"} or neighbours transformer, default="auto"
@@ -78,6 +82,12 @@ class NeighborSearch:
     def query(self, at: Any, n_neighbors: int) -> _Found:
         """Distances and indices of the nearest points, nearest first, for each row of `at`."""
         at, n_neighbors = points_in(at), _check_count(n_neighbors, self.n_points)
+        if self.method == "device":
+            from ..gpu.nearest import nearest
+
+            found = nearest(self.X, n_neighbors, at)
+            check_found(found[0])
+            return found
         if not len(at):
             return np.empty((0, n_neighbors)), np.empty((0, n_neighbors), dtype=_index_type(self.n_points))
         distances, indices = self._ask(at, n_neighbors)
@@ -101,6 +111,12 @@ class NeighborSearch:
     def query_self(self, n_neighbors: int) -> _Found:
         """Neighbours of the points themselves, each point first among its own (also where others coincide)."""
         n_neighbors = _check_count(n_neighbors, self.n_points)
+        if self.method == "device":
+            from ..gpu.nearest import nearest_to_points
+
+            found = nearest_to_points(self.X, n_neighbors)
+            check_found(found[0])
+            return found
         if self.method == "tree" and is_dense(self.X) and _has_heavy_ties(self.X):
             distances, indices = self._ask_distinct(n_neighbors)
         else:
@@ -243,6 +259,8 @@ def neighbor_graph(indices: NDArray[np.integer], symmetrize: str = "mean", dtype
 
     if symmetrize not in _SYMMETRIZE:
         raise ValueError(f"symmetrize={symmetrize!r} is not known; choose one of {_SYMMETRIZE}.")
+    if is_tensor(indices):
+        return _graph_of_tensors(indices, symmetrize, str(dtype).removeprefix("torch."))
     n_samples = len(indices)
     table = np.array(indices, dtype=_index_type(n_samples))
     starts, sources = transpose_table(table)
@@ -254,8 +272,20 @@ def neighbor_graph(indices: NDArray[np.integer], symmetrize: str = "mean", dtype
     return sparse.csr_array((data, columns, indptr.astype(_index_type(len(data)))), shape=(n_samples,) * 2)
 
 
+def _graph_of_tensors(indices: Any, symmetrize: str, dtype: str) -> sparse.csr_array:
+    """The same from a table on a device, where its entries are put in order."""
+    from ..gpu.graph import union_of_lists
+
+    n_samples = len(indices)
+    indptr, columns, both = (to_array(part) for part in union_of_lists(indices, one_sided=symmetrize != "mutual"))
+    data = np.where(both, 1.0, 0.5 if symmetrize == "mean" else 1.0).astype(dtype)
+    return sparse.csr_array((data, columns, indptr), shape=(n_samples,) * 2)
+
+
 def near_order(X: NDArray[np.floating]) -> NDArray[np.intp]:
     """An order of the points in which those near each other mostly follow one another (the Z-order curve).
+
+    Tensors are ordered by the nearest of some of them, these by how far out they are.
 
     Loops over a large graph of points in this order find their neighbours in the cache and take half the time.
 
@@ -265,6 +295,11 @@ def near_order(X: NDArray[np.floating]) -> NDArray[np.intp]:
     >>> near_order(np.array([[0.0, 0.0], [9.0, 9.0], [1.0, 0.0], [8.0, 9.0]]))
     array([0, 2, 3, 1])
     """
+    if is_tensor(X):
+        pivots = X[:: max(_POINTS_PER_PIVOT, -(-len(X) // _MOST_PIVOTS))]
+        away = ((pivots - pivots[:1]) ** 2).sum(axis=1)
+        own = NeighborSearch(pivots[stable_order(away)]).query(X, 1)[1][:, 0]
+        return to_array(stable_order(own))
     # Far outliers share the outermost cells rather than squeeze all others into one.
     low, high = np.quantile(X[:: -(-len(X) // _ORDER_SAMPLE)], (0.01, 0.99), axis=0)
     widest = np.argsort(low - high, kind="stable")[:_ORDERED_FEATURES]
@@ -309,6 +344,8 @@ def _choose(method: Any, X: Any) -> Any:
         return method
     if method not in _METHODS:
         raise ValueError(f"method={method!r} is not known; choose one of {_METHODS} or give a neighbours transformer.")
+    if is_tensor(X):
+        return "device"
     if isinstance(X, SparsePoints):
         return "sparse"
     if not is_dense(X):

@@ -1,110 +1,182 @@
-"""Densities and scales of tensors, where they are: on a GPU by fused kernels, in the memory of the CPU as arrays."""
+"""Affinities whose entries are on a device: all pairs of a kernel, never formed, and rows of new points.
+
+They are multiplied with tensors, which stay where they are; all else follows from products, as for any affinity.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from ..gpu.tensors import is_tensor, to_array, to_tensor
+from ..tensors import array_namespace, double, one_hot, to_tensor
+from .density import knn_radius
+from .matrix import Affinity
 
-__all__ = ["by_arrays", "density_on_device", "runs_on_device", "scale_on_device", "whiten_tensor"]
+__all__ = ["NeighborRows", "PairsAffinity", "gaussian_pairs"]
 
-
-def runs_on_device(X: Any) -> bool:
-    """Whether the fused kernels take this tensor; one in the memory of the CPU is an array as it is.
-
-    Examples
-    --------
-    >>> import torch
-    >>> runs_on_device(torch.zeros(1))
-    False
-    """
-    return bool(X.is_cuda)
+# Updating changes costs as much a column as a new table; beyond this share a new table also clears its rounding.
+_FEW_CHANGES = 0.5
 
 
-def by_arrays(function: Callable[..., Any], X: Any, *args: Any, **options: Any) -> Any:
-    """What a function of arrays makes of tensors, as a tensor on their device.
+class PairsAffinity(Affinity):
+    r"""All pairs of a kernel, rows and columns scaled: :math:`s_p s_q K_{pq}`, as sums that never form the matrix.
 
-    Examples
-    --------
-    >>> import numpy as np, torch
-    >>> by_arrays(np.sqrt, torch.tensor([4.0]))
-    tensor([2.])
-    """
-    given = [to_array(value) if is_tensor(value) else value for value in args]
-    named = {name: to_array(value) if is_tensor(value) else value for name, value in options.items()}
-    return to_tensor(function(to_array(X), *given, **named), X)
+    Products are exact to 1e-5. Links to clusters are sums of few digits (5e-3) unless asked otherwise: a point between
+    two clusters is not placed better by more.
 
-
-def density_on_device(function: Callable[..., Any], X: Any, given: Any, at: Any, **options: Any) -> Any:
-    """One of the density estimates of tensors; `given` is its second argument, `options` are for the CPU alone.
-
-    The function on the device has the same name and gives the same numbers.
-    """
-    if not runs_on_device(X):
-        return by_arrays(function, X, given, at=at, **options)
-    from ..gpu import density
-
-    at = None if at is None else to_tensor(at, X)
-    if function.__name__ != "parzen_density":
-        return getattr(density, function.__name__)(X, given, at)
-    points, log_volume = whiten_tensor(X, given)
-    queries = None if at is None else whiten_tensor(at, given, like=X)[0]
-    return density.parzen_density(points, 1.0, queries) * np.exp(-log_volume)
-
-
-def scale_on_device(affinity: Any, weights: Any, tol: float, start: Any) -> Any:
-    """The equalising scale of a dense tensor or of sums of kernels on a device."""
-    from ..gpu.problem import DenseSums, equalizing_scale
-
-    sums = DenseSums(affinity) if is_tensor(affinity) else affinity
-    device = sums.like
-    given = {name: None if value is None else to_tensor(value, device) for name, value in
-             (("weights", weights), ("start", start))}  # fmt: skip
-    return equalizing_scale(sums, tol=tol, **given)
-
-
-def whiten_tensor(
-    X: Any, bandwidth: float | str | ArrayLike, *, like: Any = None, weights: Any = None
-) -> tuple[Any, float]:
-    r"""Points measured in bandwidths and :math:`\log \det \Sigma^{1/2}`, as :func:`evencut.affinity.whiten`.
+    Parameters
+    ----------
+    sums : evencut.gpu.sums.KernelSums
+    scale : tensor of shape (n,), optional
+    links : {"fast", "exact", "careful"}
+        Precision of the links.
 
     Examples
     --------
     >>> import torch
-    >>> whiten_tensor(torch.tensor([[0.0, 0.0], [2.0, 4.0]]), [1.0, 2.0])[0]
-    tensor([[0., 0.],
-            [2., 2.]])
+    >>> from evencut.gpu.sums import KernelSums
+    >>> pairs = PairsAffinity(KernelSums(torch.tensor([[0.0], [1.0], [3.0]]), 1.0))
+    >>> pairs.rescaled(torch.tensor([2.0, 1.0, 1.0])).degrees().round(decimals=3)
+    tensor([5.2350, 2.3480, 1.1580], dtype=torch.float64)
     """
-    import torch
 
-    sigma = _bandwidth_of(X if like is None else like, bandwidth, weights)
-    if sigma.ndim < 2:
-        sigma = np.broadcast_to(sigma, X.shape[1:]).copy()
-        return X / to_tensor(sigma, X).to(X.dtype), float(np.log(sigma).sum())
-    factor = np.linalg.cholesky(sigma)
-    solved = torch.linalg.solve_triangular(to_tensor(factor, X).to(X.dtype), X.T, upper=False).T
-    return solved.contiguous(), float(np.log(np.diag(factor)).sum())
+    #: Fast sums are no more exact; a smaller gain of energy is noise.
+    rounding = 1e-8
+
+    def __init__(self, sums: Any, scale: Any = None, links: str = "fast"):
+        self.sums, self.scale, self._precision, self._degrees = sums, scale, links, None
+        self.shape, self.dtype = sums.shape, array_namespace(sums.like).float32
+
+    @property
+    def entries(self) -> Any:
+        """The sums themselves, which a user multiplies by calling them."""
+        return self.sums if self.scale is None else self
+
+    def beside(self, values: Any) -> Any:
+        """Values as tensors on the device."""
+        return to_tensor(values, self.sums.like)
+
+    def __matmul__(self, other: Any) -> Any:
+        return self._times(other, "exact")
+
+    def rough(self, other: Any) -> Any:
+        """The product by fast sums."""
+        return self._times(other, "fast")
+
+    def _times(self, other: Any, precision: str) -> Any:
+        if self.scale is None:
+            return self.sums(other, precision)
+        scale = self.scale if other.ndim == 1 else self.scale[:, None]
+        return scale * self.sums(scale * other, precision)
+
+    def degrees(self) -> Any:
+        """Node degrees, summed once."""
+        if self._degrees is None:
+            self._degrees = self @ self.beside(np.ones(self.shape[1]))
+        return self._degrees
+
+    def diagonal(self) -> Any:
+        """The affinity of each point with itself, which is one before scaling."""
+        return self._scale() ** 2
+
+    def part(self, rows: Any, columns: Any = slice(None)) -> Any:
+        """The dense block at some rows and columns."""
+        rows, columns = self._places(rows), self._places(columns)
+        dense = self.sums.part(rows, columns).dense()
+        return dense if self.scale is None else dense * self.scale[rows][:, None] * self.scale[columns]
+
+    def rescaled(self, scale: Any) -> PairsAffinity:
+        """The same sums at another scale."""
+        scale = double(self.beside(scale))
+        if (scale == 1).all():
+            return self
+        return PairsAffinity(self.sums, scale if self.scale is None else self.scale * scale, self._precision)
+
+    def among(self, points: Any) -> PairsAffinity:
+        """The affinity among some of the points."""
+        points = self._places(points)
+        return PairsAffinity(self.sums.part(points, points), None if self.scale is None else self.scale[points])
+
+    def widened(self, points: Any, n_neighbors: int) -> tuple[PairsAffinity, Any]:
+        """All points (rows) with some of them (columns), and the scale of these.
+
+        Bandwidths are larger, by a factor, so that the points reach so many neighbours among each other.
+        """
+        some = self.sums.part(points, points)
+        radius = knn_radius(some.like, min(n_neighbors, max(len(points) - 1, 1)))
+        factor = max(1.0, float((radius / some.bandwidth).log().mean().exp()))
+        return PairsAffinity(self.sums.widened(factor).part(columns=points)), self._scale()[points]
+
+    def links(self, labels: Any, n_clusters: int, scale: Any = None) -> Any:
+        """Sums of the affinities of each point with each cluster."""
+        return self._times(one_hot(labels, n_clusters, scale), self._precision)
+
+    def links_after(self, links: Any, before: Any, labels: Any, n_clusters: int) -> Any:
+        """The links brought up to date with the points that changed alone, so that late steps cost little."""
+        changed = array_namespace(labels).where(labels != before)[0]
+        if len(changed) > _FEW_CHANGES * len(labels):
+            return self.links(labels, n_clusters)
+        change = one_hot(labels[changed], n_clusters) - one_hot(before[changed], n_clusters)
+        return links + self._times_some(changed, change)
+
+    def links_to_some(self, points: Any, labels: Any, n_clusters: int) -> Any:
+        """The links of every point to clusters of some points."""
+        return self._times_some(points, one_hot(labels, n_clusters))
+
+    def _times_some(self, points: Any, table: Any) -> Any:
+        scale = self._scale()
+        return scale[:, None] * self.sums.part(columns=points)(table * scale[points, None], self._precision)
+
+    def _scale(self) -> Any:
+        if self.scale is not None:
+            return self.scale
+        return array_namespace(self.sums.like).ones_like(self.sums.bandwidth)
+
+    def _places(self, rows: Any) -> Any:
+        return rows if isinstance(rows, slice) else self.beside(rows)
 
 
-def _bandwidth_of(X: Any, bandwidth: float | str | ArrayLike, weights: Any) -> NDArray[np.float64]:
-    """The bandwidth of tensors as a small array; only its rule looks at all points, and that on their device."""
-    import torch
+class NeighborRows:
+    """Affinities of new points with a few points each, as two tables.
 
-    from ..gpu.distinct import column_moments
-    from .density import bandwidth_of, scott_from_variance, silverman_factor
+    Parameters
+    ----------
+    indices, values : tensors of shape (n_rows, n_near)
+    n_points : int
 
-    if not isinstance(bandwidth, str) or bandwidth not in ("scott", "silverman"):
-        # The median distance takes a sample; numbers are only checked against the number of columns.
-        step = -(-len(X) // 2000)
-        given = to_array(bandwidth) if is_tensor(bandwidth) else bandwidth
-        return bandwidth_of(to_array(X[::step]).astype(np.float64), given)
-    counts = torch.ones(len(X), dtype=torch.float64, device=X.device) if weights is None else weights
-    n_samples = max(float(counts.sum()), float(len(X)))
-    sigma = scott_from_variance(to_array(column_moments(X, counts)[1]), n_samples)
-    if bandwidth == "silverman":
-        sigma = sigma * silverman_factor(X.shape[1])
-    return np.where(sigma > 0, sigma, 1.0)
+    Examples
+    --------
+    >>> import torch
+    >>> rows = NeighborRows(torch.tensor([[0, 2]]), torch.tensor([[1.0, 0.5]]), 3)
+    >>> rows.links(torch.tensor([0, 0, 1]), 2)
+    tensor([[1.0000, 0.5000]], dtype=torch.float64)
+    """
+
+    def __init__(self, indices: Any, values: Any, n_points: int):
+        self.indices, self.values = indices, double(values)
+        self.shape = (len(indices), n_points)
+
+    def links(self, labels: Any, n_clusters: int, scale: Any = None) -> Any:
+        """Sums of the affinities of each row with each cluster, entry by entry, always in the same order."""
+        members = one_hot(labels, n_clusters, scale)
+        total = self.values[:, 0, None] * members[self.indices[:, 0]]
+        for place in range(1, self.indices.shape[1]):
+            total += self.values[:, place, None] * members[self.indices[:, place]]
+        return total
+
+
+def gaussian_pairs(X: Any, sigma: Any, form: str, Y: Any = None, y_sigma: Any = None) -> PairsAffinity:
+    """All pairs of a Gaussian kernel of tensors, with bandwidths, or those of new points X with the points Y.
+
+    Examples
+    --------
+    >>> import torch
+    >>> gaussian_pairs(torch.tensor([[0.0], [2.0]]), 1.0, "gaussian").part([0], [0, 1]).round(decimals=3)
+    tensor([[1.0000, 0.1350]], dtype=torch.float64)
+    """
+    from ..gpu.sums import KernelSums
+
+    sums = KernelSums(X, sigma, form=form, Y=Y, y_bandwidth=y_sigma)
+    # Rows of new points may have nothing but tiny affinities, and are labelled by those.
+    return PairsAffinity(sums, links="fast" if Y is None else "careful")

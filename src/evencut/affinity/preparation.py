@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..tensors import beside, is_tensor, numbered, to_array
 from . import limits
 from .condensing import condense
 from .distinct import DistinctPoints, distinct_points
@@ -30,8 +31,8 @@ class PreparedPoints:
 
     Parameters
     ----------
-    points : ndarray of shape (n_points, n_features), or sparse points, or points of another metric
-        Distinct, scaled, in an order that depends on their values alone.
+    points : ndarray or tensor of shape (n_points, n_features), or sparse points, or points of another metric
+        Distinct, scaled, in an order that depends on their values alone. Whatever is said of them is an array.
     weights : ndarray of shape (n_points,)
         Weight of the rows that each stands for.
     of_row : ndarray of shape (n_rows,)
@@ -52,6 +53,11 @@ class PreparedPoints:
     metric: str = "euclidean"
 
     @property
+    def in_memory(self) -> PreparedPoints:
+        """The same with the points in the memory of the CPU."""
+        return replace(self, points=to_array(self.points)) if is_tensor(self.points) else self
+
+    @property
     def given_order(self) -> NDArray[np.intp]:
         """The points in the order of their first rows."""
         return np.argsort(self.first_row, kind="stable")
@@ -60,14 +66,15 @@ class PreparedPoints:
         """The same points as at most so many weighted centres, where they can be averaged."""
         if most is None or not is_dense(self.points) or len(self.points) <= most:
             return self
-        table = DistinctPoints(self.points, self.weights, np.arange(len(self.points)), self.first_row)
-        few = condense(table, most, n_jobs=n_jobs)
-        of_row = np.where(self.of_row >= 0, few.of_row[self.of_row], -1)
-        return replace(self, points=few.points, weights=few.weights, of_row=of_row, first_row=few.first_row)
+        weights, first_row = beside(self.points, self.weights), beside(self.points, self.first_row)
+        few = condense(DistinctPoints(self.points, weights, numbered(self.points), first_row), most, n_jobs=n_jobs)
+        of_row = np.where(self.of_row >= 0, to_array(few.of_row)[self.of_row], -1)
+        weights, first_row = to_array(few.weights), to_array(few.first_row)
+        return replace(self, points=few.points, weights=weights, of_row=of_row, first_row=first_row)
 
     def taken(self, places: NDArray[np.intp]) -> PreparedPoints:
         """Some of the points, each a row of its own."""
-        points, weights, first_row = self.points[places], self.weights[places], self.first_row[places]
+        points, weights, first_row = _taken(self.points, places), self.weights[places], self.first_row[places]
         return replace(self, points=points, weights=weights, of_row=np.arange(len(places)), first_row=first_row)
 
     def scaled(self, X: Any) -> Any:
@@ -97,7 +104,7 @@ def prepare(
 
     Parameters
     ----------
-    X : ndarray or CSR array of shape (n_rows, n_features), or distances of shape (n_rows, n_rows)
+    X : ndarray, tensor or CSR array of shape (n_rows, n_features), or distances of shape (n_rows, n_rows)
     weights : ndarray of shape (n_rows,), optional
         How many rows each stands for; one by default.
     scale : {"auto", "standard", None}
@@ -124,7 +131,7 @@ def prepare(
     """
     weights = np.ones(X.shape[0]) if weights is None else weights
     kept = np.flatnonzero(weights > 0)
-    rows, counts = (X, weights) if len(kept) == X.shape[0] else (X[kept], weights[kept])
+    rows, counts = (X, weights) if len(kept) == X.shape[0] else (_taken(X, kept), weights[kept])
     if scale == "auto" and (metric != "euclidean" or sparse.issparse(X)):
         scale = None
     if scale is not None and sparse.issparse(X):
@@ -148,10 +155,11 @@ def prepare(
     if most is not None and is_dense(points):
         distinct = condense(distinct, most, n_jobs=n_jobs)
     if is_dense(points) and len(distinct.points) > limits.MANY_POINTS:
-        distinct = distinct.taken(near_order(distinct.points))
+        distinct = distinct.taken(beside(distinct.weights, near_order(distinct.points)))
     of_row = np.full(X.shape[0], -1, dtype=np.intp)
-    of_row[kept] = distinct.of_row
-    return PreparedPoints(distinct.points, distinct.weights, of_row, kept[distinct.first_row], divisor, metric)
+    of_row[kept] = to_array(distinct.of_row)
+    first = kept[to_array(distinct.first_row)]
+    return PreparedPoints(distinct.points, to_array(distinct.weights), of_row, first, divisor, metric)
 
 
 def prepare_affinity(affinity: Any, weights: NDArray[np.float64]) -> PreparedPoints:
@@ -177,7 +185,11 @@ def _as_they_are(
     return PreparedPoints(points, weights[kept], of_row, kept, divisor, metric)
 
 
-def _unit_of(X: NDArray[np.floating], metric: str, has_units: bool, names: Sequence[Any] | None) -> float:
+def _taken(X: Any, rows: NDArray[np.intp]) -> Any:
+    return X[beside(X, rows)] if is_tensor(X) else X[rows]
+
+
+def _unit_of(X: Any, metric: str, has_units: bool, names: Sequence[Any] | None) -> float:
     """What values are divided by, so that distances can be computed and squared; lengths with a meaning are refused."""
     if metric in DIRECTIONS:
         return 1.0
@@ -190,7 +202,11 @@ def _unit_of(X: NDArray[np.floating], metric: str, has_units: bool, names: Seque
 
 
 def _divided(rows: Any, divisor: NDArray[np.float64]) -> Any:
-    return rows if np.all(divisor == 1) else (rows / divisor).astype(rows.dtype, copy=False)
+    if np.all(divisor == 1):
+        return rows
+    if is_tensor(rows):
+        return (rows / beside(rows, divisor).to(rows.dtype)).contiguous()
+    return (rows / divisor).astype(rows.dtype, copy=False)
 
 
 def _check_sparse_magnitude(X: sparse.csr_array) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SCALES", "are_exceptions", "feature_scale", "sample_step", "scale_of_deviations", "usual_ranges"]
+from ..tensors import array_namespace, beside, double, in_order, is_tensor, to_array
+from .density import column_moments
+
+__all__ = ["SCALES", "feature_scale"]
 
 #: The ways of scaling by the names the estimators take.
 SCALES = ("auto", "standard", None)
@@ -25,13 +28,13 @@ _SAMPLE = 10_000
 
 
 def feature_scale(
-    X: NDArray[np.floating], scale: str | None, weights: NDArray[np.float64] | None = None
+    X: Any, scale: str | None, weights: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
     """What each column is divided by.
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
+    X : ndarray or tensor of shape (n_samples, n_features)
     scale : {"auto", "standard", None}
         `"standard"`: the standard deviation of the column (one where it is constant), without a row that is a
         hundred times farther from the median than nine in ten (one, or one in a thousand). `None`: one. `"auto"`:
@@ -48,87 +51,62 @@ def feature_scale(
     >>> feature_scale(np.array([[0.0, 0.0], [2.0, 200.0]]), "standard")
     array([  1., 100.])
     """
-    return scale_of_deviations(lambda: _deviations(X, weights), scale, X.shape[1])
-
-
-def scale_of_deviations(
-    deviations: Callable[[], NDArray[np.float64]], scale: str | None, n_features: int
-) -> NDArray[np.float64]:
-    """The same from the standard deviations of the columns, which are asked for only where they matter.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> scale_of_deviations(lambda: np.array([1.0, 100.0]), "standard", 2)
-    array([  1., 100.])
-    """
+    n_features = X.shape[1]
     if scale is None or (scale == "auto" and n_features <= _MOST_COORDINATES):
         return np.ones(n_features)
-    deviation = deviations()
+    deviation = _deviations(X, weights)
     varying = deviation > 0
     if scale == "auto" and (not varying.any() or deviation.max() <= _SPREAD_OF_UNITS * deviation[varying].min()):
         return np.ones(n_features)
     return np.where(varying, deviation, 1.0)
 
 
-def usual_ranges(X: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """From where to where values of each column are not far away, judged by a sample of evenly spaced rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> usual_ranges(np.append(np.arange(11.0), 1e9)[:, None])
-    (array([-444.5]), array([455.5]))
-    """
+def _usual_ranges(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """From where to where values of each column are not far away, judged by a sample of evenly spaced rows."""
     # A quarter of each: what is added up may be no float.
-    values = X[:: sample_step(len(X))].astype(np.float64) / 4
-    middle = np.median(values, axis=0)
-    offset = np.abs(values - middle)
-    usual = np.quantile(offset, _USUAL, axis=0, method="lower")
+    values = in_order(double(X[:: -(-len(X) // _SAMPLE)]) / 4)
+    n_rows = len(values)
+    middle = (values[(n_rows - 1) // 2] + values[n_rows // 2]) / 2
+    offset = in_order(abs(values - middle))
+    middle, usual = to_array(middle), to_array(offset[int(_USUAL * (n_rows - 1))]) + 0.0
     # Where a column has one value almost everywhere, what the others usually differ by; where nobody does, anything.
     for column in np.flatnonzero(usual == 0):
-        others = offset[offset[:, column] > 0, column]
+        others = to_array(offset[:, column])
+        others = others[others > 0]
         usual[column] = np.median(others) if others.size else np.inf
     with np.errstate(over="ignore"):
         return 4 * (middle - _FAR * usual), 4 * (middle + _FAR * usual)
 
 
-def are_exceptions(n_far: int, n_rows: int) -> bool:
-    """Whether so many rows outside of the usual ranges are left out: one, or one in a thousand.
-
-    Examples
-    --------
-    >>> are_exceptions(1, 50), are_exceptions(3, 2000)
-    (True, False)
-    """
-    return 0 < n_far <= max(1, _FAR_SHARE * n_rows)
-
-
-def sample_step(n_rows: int) -> int:
-    """Every so many rows are looked at.
-
-    Examples
-    --------
-    >>> sample_step(25_000)
-    3
-    """
-    return -(-n_rows // _SAMPLE)
-
-
-def _deviations(X: NDArray[np.floating], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def _deviations(X: Any, weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
     """Standard deviations of the columns, without a row far away."""
-    low, high = usual_ranges(X)
-    outside = np.flatnonzero((X.min(axis=0) < low) | (X.max(axis=0) > high))
-    far = ((X[:, outside] < low[outside]) | (X[:, outside] > high[outside])).any(axis=1)
-    if are_exceptions(int(far.sum()), len(X)):
-        X, weights = X[~far], None if weights is None else weights[~far]
+    low, high = _usual_ranges(X)
+    least, most = _ends(X)
+    outside = np.flatnonzero((least < low) | (most > high))
+    if outside.size:
+        some, low, high = X[:, beside(X, outside)], beside(X, low[outside]), beside(X, high[outside])
+        far = ((some < low) | (some > high)).any(axis=1)
+        # One, or one in a thousand, is an exception.
+        if int(far.sum()) <= max(1, _FAR_SHARE * len(X)):
+            X, weights = X[~far], None if weights is None else weights[~to_array(far)]
     return _all_deviations(X, weights)
 
 
-def _all_deviations(X: NDArray[np.floating], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def _ends(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The least and the largest value of each column."""
+    xp = array_namespace(X)
+    return double(to_array(xp.amin(X, axis=0))), double(to_array(xp.amax(X, axis=0)))
+
+
+def _all_deviations(X: Any, weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
     """Standard deviations of the columns, also where the squares of their values would leave the range of floats."""
-    largest = np.abs(X).max(axis=0).astype(np.float64)
+    low, high = _ends(X)
+    largest = np.maximum(abs(low), abs(high))
     unit = 2.0 ** np.round(np.log2(np.where(largest > 0, largest, 1.0)).clip(-1000, 1000))
-    values = X / unit
-    mean = np.average(values, axis=0, weights=weights)
-    return np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weights)) * unit
+    if not is_tensor(X):
+        return np.sqrt(column_moments(X / unit, weights)[1]) * unit
+    # Squares of usual values are held by double precision, and the table need not be copied.
+    unusual = bool(((unit < 1e-100) | (unit > 1e100)).any())
+    variance = column_moments(X / beside(X, unit) if unusual else X, weights)[1]
+    # A column is constant also where its mean is rounded.
+    return np.where(low == high, 0.0, np.sqrt(variance) * (unit if unusual else 1.0))

@@ -19,10 +19,10 @@ from evencut.cli.pictures import check_picture, save_figure
 from evencut.cli.table_options import Columns, Decimal, Header, Key, Missing, Standardize, column_list, tell
 from evencut.criteria import CRITERIA
 from evencut.estimators import EvenCut, KernelClustering, LandmarkClustering
-from evencut.gpu.tensors import to_array
 from evencut.io import MISSING, Source, Table, check_output_format, read_table
 from evencut.kernels import KERNELS
 from evencut.solvers import SOLVERS
+from evencut.tensors import to_array
 
 __all__ = ["cluster"]
 

@@ -11,11 +11,11 @@ from sklearn.base import clone
 
 from ..affinity import Affinity, AffinityLike, PreparedPoints, as_affinity, check_affinity
 from ..criteria import average_association, normalized_cut
-from ..gpu.tensors import is_tensor, to_array, to_tensor
 from ..io import as_rows
 from ..kernels import KERNELS, KNN, Kernel
 from ..landmarks.blocks import RowBlocks, is_lazy, sample
 from ..landmarks.choosing import RowSample
+from ..tensors import is_tensor, to_array, to_tensor
 from .advice import advise
 from .bodies import count_bodies
 from .chance import FEWEST_JUDGED, chance_unrelated

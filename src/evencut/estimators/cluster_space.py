@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..tensors import is_tensor
 from .devices import tensors_too
 from .prediction import Prediction
 
@@ -117,7 +118,7 @@ class ClusterSpaceMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """What labels new points, and the points as it takes them."""
         check_is_fitted(self)
         model: Any = self
-        checked = model._check_points(X, model._prediction.kernel, reset=False)
+        checked = X if is_tensor(X) else model._check_points(X, model._prediction.kernel, reset=False)
         # Affinities given in place of points have no units.
         pairwise = model._prediction.kernel.is_pairwise
-        return model._prediction, checked if pairwise else model._prepared.scaled(checked)
+        return model._prediction.beside(X), checked if pairwise else model._prepared.scaled(checked)

@@ -13,10 +13,10 @@ from sklearn.utils.validation import _check_sample_weight
 
 from ..affinity import AffinityLike, PreparedPoints, prepare, prepare_affinity
 from ..criteria import PosedProblem, pose
-from ..gpu.tensors import is_tensor
 from ..kernels import Extension, Kernel
 from ..selection import Selection
 from ..solvers import Solution, heaviest_first
+from ..tensors import is_tensor, to_array
 from .cluster_space import ClusterSpaceMixin
 from .devices import fit_tensor
 from .fitted import FittedClustering
@@ -139,7 +139,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
             asked = self._problem()
             posed = pose(chosen.affinity, prepared.weights, asked["criterion"], asked["equalize"])
             solution = self._solve(posed, chosen, seed)
-            labels = heaviest_first(solution.labels, posed.problem.weights)
+            labels = heaviest_first(solution.labels, to_array(posed.problem.weights))
             solution = replace(solution, labels=labels)
         else:
             posed, solution = self._steer(prepared, chosen, partial, seed)
@@ -189,14 +189,13 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         places = np.flatnonzero(prepared.of_row < 0)
         if places.size:
             rows = prepared.scaled(left_out)
-            self.labels_[places] = self._prediction.labels(rows)
-            self.margin_[places] = self._prediction.margins(rows)
+            self.labels_[places] = to_array(self._prediction.labels(rows))
+            self.margin_[places] = to_array(self._prediction.margins(rows))
         if partial is not None:
             self.labels_[partial >= 0] = partial[partial >= 0]
 
     def _record(self, prepared: PreparedPoints, chosen: Chosen, posed: PosedProblem, solution: Solution) -> None:
         """Keep what predictions need, and how the rows became points, these in the order of their first rows."""
-        self._device = None
         self._prediction = Prediction.of(chosen, prepared, posed, solution.labels, self.n_jobs)
         self._prepared = prepared
         self._affinity = chosen.affinity

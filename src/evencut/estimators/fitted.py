@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..affinity import as_affinity
 from ..diagnosis import BiasReport, diagnose_fitted
-from .devices import answer_like, tensors_too
+from ..tensors import answer_like, is_tensor
+from .devices import many_pairs, tensors_too
 
 __all__ = ["FittedClustering"]
 
@@ -19,8 +20,6 @@ __all__ = ["FittedClustering"]
 class FittedClustering:
     """The methods of an estimator that need a fit first."""
 
-    #: What a fit on a GPU has found; all else is empty then.
-    _device: Any = None
     _prediction: Any
     _prepared: Any
     _affinity: Any
@@ -36,11 +35,19 @@ class FittedClustering:
         """The scaling of the columns that `scale` stands for, as :func:`evencut.affinity.prepare` knows it."""
 
     @property
+    def _fitted_points(self) -> Any:
+        """The points that new ones are compared with; None before a fit."""
+        return getattr(getattr(self, "_prepared", None), "points", None)
+
+    def _runs_there(self, X: Any) -> bool:
+        """Whether a model of arrays labels these tensors on their device: where the kernel can, and it is quicker."""
+        kernel = self._prediction.kernel
+        return self.metric == "euclidean" and kernel.takes_tensors and many_pairs(len(X) * len(self._fitted_points))
+
+    @property
     def affinity_(self) -> Any:
         """The affinity of the kernel, before equalisation."""
         check_is_fitted(self)
-        if self._device is not None:
-            return self._device.entries
         # The points are kept in an order of their own; the affinity is brought back from it when asked for.
         return answer_like(self.labels_, as_affinity(self._affinity).among(self._prepared.given_order).entries)
 
@@ -108,8 +115,8 @@ class FittedClustering:
         from .even_cut import EvenCut
 
         check_is_fitted(self)
-        if X is None and self._device is not None:
-            return diagnose(self._device.prepared.points, self._device.labels, **{"scale": None, **options})
+        if X is None and is_tensor(self._prepared.points):
+            return diagnose(self._prepared.points, self._prediction.fitted_labels, **{"scale": None, **options})
         if X is None and self._prediction.kernel.is_pairwise:
             raise ValueError("the model was fitted on an affinity; pass the points themselves: diagnose(X).")
         if X is not None:

@@ -13,7 +13,9 @@ from ..criteria import CRITERIA, EQUALIZATIONS, PosedProblem
 from ..kernels import Kernel, SharedNeighbors, affinity_of
 from ..selection import choose_number, select_number
 from ..solvers import SOLVERS, Solution, solve
+from ..tensors import is_tensor, to_array
 from .clustering import Chosen, Clustering
+from .devices import number_on_device
 from .inputs import (
     check_choice,
     check_count,
@@ -186,8 +188,8 @@ class KernelClustering(Clustering):
         assert kernel is not None
         points, weights = prepared.points, prepared.weights
         affinity, extension = affinity_of(kernel, points, weights=weights, n_jobs=self.n_jobs)
-        if not isinstance(self.n_clusters, str):
-            return Chosen(kernel, affinity, extension, self.n_clusters)
+        if is_tensor(points) or not isinstance(self.n_clusters, str):
+            return Chosen(kernel, affinity, extension, number_on_device(self, points, seed))
         selection = select_number(affinity, weights, seed)
         n_clusters = max(choose_number(selection.numbers), least)
         return Chosen(kernel, affinity, extension, n_clusters, selection)
@@ -203,7 +205,7 @@ class KernelClustering(Clustering):
         super()._record(prepared, chosen, posed, solution)
         order = prepared.given_order
         self.equalizing_scale_ = posed.scale[order]
-        self.degrees_ = as_affinity(chosen.affinity).degrees()[order]
+        self.degrees_ = to_array(as_affinity(chosen.affinity).degrees())[order]
         self.energy_ = solution.energy
         self.energy_trace_ = np.array(solution.trace)
         self.n_iter_ = solution.n_iter

@@ -14,15 +14,14 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from ..affinity import SCALES, SparsePoints, as_affinity
 from ..criteria import CRITERIA, EQUALIZATIONS
-from ..gpu.tensors import is_tensor, to_array
 from ..kernels import SharedNeighbors
 from ..landmarks import LandmarkGraph, RowBlocks, landmark_graph, row_blocks, solve_landmarks, usual_landmarks
-from ..landmarks.attaching import Attachment
 from ..landmarks.blocks import is_lazy
 from ..selection import choose_number, select_number
 from ..selection.leaks import mixing_rates
 from ..solvers import SOLVERS, Solution
-from .devices import fit_landmark_tensor, tensors_too, to_graph
+from ..tensors import beside, is_tensor, to_array
+from .devices import fit_landmark_tensor, many_pairs, tensors_too
 from .fitting import warn_of_early_stop, whole_or_nothing
 from .inputs import check_choice, check_count, check_n_jobs, check_rows, seed_from
 from .partial_labels import check_partial, labels_of_landmarks, solve_steered
@@ -125,9 +124,6 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     [2500, 2500]
     """
 
-    #: What labels rows on a GPU, where the fit ran there.
-    _device: Any = None
-
     def __init__(
         self,
         n_clusters: int | str = 8,
@@ -198,7 +194,7 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         seed = seed_from(self.random_state)
         graph = self._choose_landmarks(rows, seed, sparse.issparse(X), *_whole_masses(sample_weight, X, rows))
         self._check_found(len(graph.attachment.landmarks))
-        warn_of_early_stop(self._solve(graph, seed, graph.labelled, rows, partial), self.max_iter)
+        warn_of_early_stop(self._solve(graph, seed, rows, partial), self.max_iter)
         if is_lazy(X):
             self.labels_ = self._lazy_labels(rows)
         elif not isinstance(X, RowBlocks):
@@ -220,6 +216,8 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         ndarray or Dask array of shape (n_rows,)
         """
         check_is_fitted(self)
+        if is_tensor(X):
+            return self.attachment_.predict(X)
         if is_lazy(X):
             return self._lazy_labels(self._rows(X, reset=False, count=False))
         return self._rows(X, reset=False).filled(self.attachment_.predict)
@@ -259,9 +257,19 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             np.bincount(own, away.min(axis=1), n_clusters),
             np.bincount(own, minlength=n_clusters).astype(np.float64),
             np.bincount(labels, weights, n_clusters),
-            mixing_rates(to_graph(self.landmark_affinity_), labels, n_clusters),
+            mixing_rates(self.landmark_affinity_, labels, n_clusters),
             len(away),
         )
+
+    @property
+    def _fitted_points(self) -> Any:
+        """The landmarks; None before a fit."""
+        return getattr(getattr(self, "attachment_", None), "landmarks", None)
+
+    def _runs_there(self, X: Any) -> bool:
+        """Whether a model of arrays labels these tensors on their device."""
+        dense = not isinstance(self._fitted_points, SparsePoints)
+        return dense and self.metric == "euclidean" and many_pairs(len(X) * len(self._fitted_points))
 
     @property
     def _n_features_out(self) -> int:
@@ -295,17 +303,10 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
                 f"landmarks; ask for at most {n_found} clusters."
             )
 
-    def _solve(
-        self,
-        graph: LandmarkGraph,
-        seed: int,
-        labelled: Callable[[NDArray[np.int64]], Any],
-        rows: RowBlocks | None = None,
-        partial: NDArray[np.int64] | None = None,
-    ) -> Solution:
-        """Cluster the landmarks and keep what labels a row: `labelled` makes it of the clusters of landmarks in use."""
+    def _solve(self, graph: LandmarkGraph, seed: int, rows: RowBlocks, partial: NDArray[np.int64] | None) -> Solution:
+        """Cluster the landmarks, steered by partial labels of the rows, and keep what labels a row."""
         seed = seed_from(seed)
-        weights = graph.weights
+        weights, labelled = graph.weights, graph.labelled
         if graph.are_all_points and self.n_nearest > 1:
             graph = self._graph_of_points(graph)
         n_clusters = self.n_clusters
@@ -314,7 +315,7 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             n_clusters = choose_number(select_number(affinity, np.ones(affinity.shape[0]), seed).numbers)
             n_clusters = n_clusters if partial is None else max(n_clusters, int(partial.max()) + 1)
         how = {name: getattr(self, name) for name in ("criterion", "equalize", "solver", "n_init", "max_iter")}
-        if partial is None or rows is None:
+        if partial is None:
             solution = solve_landmarks(graph, n_clusters, seed=seed, **how)
         else:
             held = labels_of_landmarks(partial, rows, graph, n_clusters)
@@ -332,10 +333,10 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     ) -> None:
         """Keep what the fit has found, and what labels a row."""
         self.attachment_ = attachment
-        self._device = None if isinstance(attachment, Attachment) else attachment
         self.feature_scale_ = attachment.feature_scale
         places = attachment.landmarks
-        self.landmarks_ = places.rows if isinstance(places, SparsePoints) else places * self.feature_scale_
+        is_sparse = isinstance(places, SparsePoints)
+        self.landmarks_ = places.rows if is_sparse else places * beside(places, self.feature_scale_)
         self.n_clusters_ = n_clusters
         self.landmark_labels_ = attachment.labels
         self.landmark_weights_ = weights
@@ -356,6 +357,8 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def _rows(self, X: Any, *, reset: bool, count: bool = True) -> RowBlocks:
         """The data as blocks, once their columns are those expected; the values are checked block by block."""
+        if is_tensor(X):
+            return row_blocks(X)
         if isinstance(X, RowBlocks):
             if reset:
                 self.n_features_in_ = X.n_features

@@ -11,9 +11,9 @@ from typing import Any
 
 from ..affinity import GivenDistances, MetricPoints, PreparedPoints, SparsePoints
 from ..criteria import CRITERIA
-from ..gpu.tensors import is_tensor, to_array
 from ..kernels import KERNELS
 from ..landmarks import Attachment
+from ..tensors import in_memory
 from .cluster_models import GaussianModel, HistogramModel
 from .clustering import Clustering
 from .dominant_sets import DominantSets
@@ -40,18 +40,16 @@ def portable(model: Any) -> Any:
     array([0, 0, 1, 1])
     """
     kept = copy.copy(model)
-    if getattr(model, "_device", None) is not None:
-        raise TypeError(
-            "the model was fitted on a GPU and labels new points there; save it with torch.save, or fit arrays."
-        )
     for name, value in vars(model).items():
-        if is_tensor(value):
-            setattr(kept, name, to_array(value))
+        setattr(kept, name, in_memory(value))
     if isinstance(model, Clustering):
         # Made again from the kernel and the points when first needed.
-        kept._prediction = replace(model._prediction, extension=None)
+        kept._prepared = model._prepared.in_memory
+        kept._prediction = replace(model._prediction, points=kept._prepared.points, extension=None)
         for name in ("_affinity", "selection_"):
             vars(kept).pop(name, None)
+    elif isinstance(model, LandmarkClustering):
+        kept.attachment_ = model.attachment_.in_memory
     return kept
 
 

@@ -1,10 +1,13 @@
-"""Clusters for new points: the bound of the Lloyd step, evaluated against a fitted labelling, block by block."""
+"""Clusters for new points: the bound of the Lloyd step, evaluated against a fitted labelling, block by block.
+
+New points are arrays or tensors, as the fitted ones are, and so are the answers.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
 
@@ -16,11 +19,15 @@ from ..affinity.notices import warn_user
 from ..criteria import Criterion, PosedProblem, RatioProblem
 from ..kernels import Extension, Kernel
 from ..selection.leaks import mixing_rates, separation
-from ..solvers.lloyd import bound_costs
+from ..solvers.lloyd import bound_costs, cluster_links
+from ..tensors import array_namespace, beside, group_sums, is_tensor, numbered, to_array
 
 __all__ = ["Prediction", "margins", "mean_separation", "summary"]
 
 _ROWS_PER_BLOCK = 4096
+# On a device a block is as long as its memory allows: links to clusters, and neighbours with what is said of them.
+_BYTES_PER_CLUSTER = 64
+_BYTES_PER_ROW = 8192
 
 
 @dataclass(eq=False)
@@ -32,7 +39,7 @@ class Prediction:
     Parameters
     ----------
     kernel : Kernel
-    points : array of shape (n, ...)
+    points : array or tensor of shape (n, ...)
         The fitted points, or the affinity given in their place.
     kept : ndarray of shape (n,)
         Their first rows in what was given to `fit`: of an affinity, the columns that count.
@@ -102,29 +109,28 @@ class Prediction:
         A point without any affinity has those of the fitted point nearest to it.
         """
         X = self._within_reach(X)
-        found = np.empty((X.shape[0], len(self.weight)))
-        linked = np.empty(X.shape[0], dtype=bool)
-        for block, links in self._linked(X):
-            found[block] = self._costs(links) / self._point_weights(links)[:, None]
-            linked[block] = links.any(axis=1)
-        far = np.flatnonzero(~linked)
-        if far.size and not self.kernel.is_pairwise:
+
+        def measure(links: Any) -> tuple[Any]:
+            return (self._costs(links) / self._point_weights(links)[:, None],)
+
+        away, linked = self._gathered(X, measure)
+        far = array_namespace(linked).where(~linked)[0]
+        if len(far) and not self.kernel.is_pairwise:
             nearest = self._search.query(X[far], 1)[1][:, 0]
-            for block, links in self._linked(self.points[nearest]):
-                found[far[block]] = self._costs(links) / self._point_weights(links)[:, None]
-        return found
+            away[far] = self._gathered(self.points[nearest], measure)[0]
+        return away
 
     def separation(self, X: Any, affinity: AffinityLike | None = None) -> float:
         """How well the clusters of new points are each one and apart; `affinity` is that of the fitted points."""
         X = self._within_reach(X)
         n_clusters = len(self.weight)
         leaving, counts = np.zeros(n_clusters), np.zeros(n_clusters)
-        for _, links in self._linked(X):
-            linked = links[links.any(axis=1)]
+        for links in self._linked(X):
+            linked = links[(links != 0).any(axis=1)]
             own = self._costs(linked).argmin(axis=1)
-            away = 1 - linked[np.arange(len(own)), own] / linked.sum(axis=1)
-            leaving += np.bincount(own, away, n_clusters)
-            counts += np.bincount(own, minlength=n_clusters)
+            away = 1 - linked[numbered(own), own] / linked.sum(axis=1)
+            leaving += to_array(group_sums(away, own, n_clusters))
+            counts += to_array(array_namespace(own).bincount(own, minlength=n_clusters))
         if self._mixing is None:
             whole = self.kernel.affinity(self.points, n_jobs=self.n_jobs) if affinity is None else affinity
             self._mixing = mixing_rates(as_affinity(whole).rescaled(self.point_scale), self.fitted_labels, n_clusters)
@@ -133,15 +139,15 @@ class Prediction:
     def _assigned(self, X: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Labels and margins, a block of rows at a time."""
         X = self._within_reach(X)
-        found, margin = np.empty(X.shape[0], dtype=np.int64), np.empty(X.shape[0])
-        linked = np.empty(X.shape[0], dtype=bool)
-        for block, links in self._linked(X):
+
+        def assign(links: Any) -> tuple[Any, Any]:
             costs = self._costs(links)
-            found[block] = costs.argmin(axis=1)
-            margin[block] = margins(costs, self._even(links), self.weight, found[block])
-            linked[block] = links.any(axis=1)
-        self._place_far(X, np.flatnonzero(~linked), found, margin)
-        return found, margin
+            labels = costs.argmin(axis=1)
+            return labels, margins(costs, self._even(links), beside(links, self.weight), labels)
+
+        labels, margin, linked = self._gathered(X, assign)
+        self._place_far(X, array_namespace(linked).where(~linked)[0], labels, margin)
+        return labels, margin
 
     def _within_reach(self, X: Any) -> Any:
         """New points where distances to the fitted ones can be computed; of affinities, the columns that count."""
@@ -150,53 +156,82 @@ class Prediction:
         if not is_dense(X):
             return X
         centre = self.points.mean(axis=0)
-        return shrink_far(X, centre, float(np.abs(self.points - centre).max()))
+        return shrink_far(X, centre, float(abs(self.points - centre).max()))
 
-    def _linked(self, X: Any) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    def _gathered(self, X: Any, of_links: Callable[[Any], tuple]) -> tuple:
+        """What a function makes of the links of each block, put together, and whether points have any affinity."""
+        blocks = [(*of_links(links), (links != 0).any(axis=1)) for links in self._linked(X)]
+        return tuple(array_namespace(parts[0]).concatenate(parts) for parts in zip(*blocks))
+
+    def _linked(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Block by block, the affinity of new points (rows) with each cluster (columns), as the problem has it."""
         if self.extension is None:
             self.extension = self.kernel.extend(self.points, n_jobs=self.n_jobs)
-        for first in range(0, X.shape[0], _ROWS_PER_BLOCK):
-            block = slice(first, first + _ROWS_PER_BLOCK)
-            rows = as_affinity(self.extension(X[block]))
-            yield block, rows.links(self.fitted_labels, len(self.weight), self.point_scale)
+        step = self._rows_per_block(X)
+        like = X if is_tensor(X) else self.fitted_labels
+        labels, scale = beside(like, self.fitted_labels), beside(like, self.point_scale)
+        for first in range(0, X.shape[0], step):
+            rows = as_affinity(self.extension(X[first : first + step]))
+            yield rows.links(labels, len(self.weight), scale)
+
+    def _rows_per_block(self, X: Any) -> int:
+        if not is_tensor(X):
+            return _ROWS_PER_BLOCK
+        from ..gpu.arrays import block_rows, same_device
+
+        same_device(X=X, **{"the fitted points": self.points})
+        bytes_per_row = _BYTES_PER_CLUSTER * len(self.weight) + _BYTES_PER_ROW
+        return block_rows(len(X), bytes_per_row, X.device, what="a prediction")
 
     def _place_far(
-        self, X: Any, far: NDArray[np.intp], found: NDArray[np.int64], margin: NDArray[np.float64]
+        self, X: Any, far: NDArray[np.intp], labels: NDArray[np.int64], margin: NDArray[np.float64]
     ) -> None:
         """Label the points without any affinity, in place."""
+        if not len(far):
+            return
         margin[far] = 0.0
-        if far.size and not self.kernel.is_pairwise:
-            found[far] = self.fitted_labels[self._search.query(X[far], 1)[1][:, 0]]
-        elif far.size:
-            found[far] = 0
+        if not self.kernel.is_pairwise:
+            nearest = self._search.query(X[far], 1)[1][:, 0]
+            labels[far] = beside(nearest, self.fitted_labels)[nearest]
+        else:
+            labels[far] = 0
             warn_user(
-                f"{far.size} new points have no affinity with any fitted point and go to cluster 0."
+                f"{len(far)} new points have no affinity with any fitted point and go to cluster 0."
             )
 
     def _point_weights(self, links: NDArray[np.float64]) -> NDArray[np.float64]:
         """The weights of new points in the problem; one where they would be zero."""
         degree = links.sum(axis=1)
-        weights = self.criterion.point_weight(np.where(degree > 0, 1.0, 0.0) if self.is_even else degree)
-        return np.where(weights > 0, weights, 1.0)
+        weights = self.criterion.point_weight(1.0 * (degree > 0) if self.is_even else degree)
+        return array_namespace(weights).where(weights > 0, weights, 1.0)
 
     def _costs(self, links: NDArray[np.float64]) -> NDArray[np.float64]:
         links = self._even(links)
-        return bound_costs(links, self.criterion.point_weight(links.sum(axis=1)), self.inside, self.weight)
+        inside, weight = beside(links, self.inside), beside(links, self.weight)
+        return bound_costs(links, self.criterion.point_weight(links.sum(axis=1)), inside, weight)
 
     def _even(self, links: NDArray[np.float64]) -> NDArray[np.float64]:
         """The links scaled to a degree of one, where all degrees were made equal."""
         if not self.is_even:
             return links
         degree = links.sum(axis=1)
-        return links / np.where(degree > 0, degree, 1.0)[:, None]
+        return links / array_namespace(links).where(degree > 0, degree, 1.0)[:, None]
 
     @functools.cached_property
     def _search(self) -> NeighborSearch:
         return NeighborSearch(self.points, n_jobs=self.n_jobs)
 
+    def beside(self, X: Any) -> Prediction:
+        """The same for new points that are tensors: the fitted ones go to their device, which extends the kernel."""
+        if not is_tensor(X) or is_tensor(self.points):
+            return self
+        there = getattr(self, "_there", None)
+        if there is None or there.points.device != X.device:
+            there = self._there = replace(self, points=beside(X, self.points), extension=None)
+        return there
+
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(vars(self))
+        state = {name: value for name, value in vars(self).items() if name != "_there"}
         # A function made inside another cannot be pickled; it is made again from the kernel when needed.
         if isinstance(self.extension, FunctionType) and "<" in self.extension.__qualname__:
             state["extension"] = None
@@ -230,12 +265,10 @@ def summary(
     problem: RatioProblem, labels: NDArray[np.int64], n_clusters: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Association and weight of each cluster, and the margin of each point."""
-    inside, weight = problem.associations(labels, n_clusters)
-    links = problem.matrix.links(labels, n_clusters)
-    if problem.diagonal is not None:
-        links[np.arange(len(labels)), labels] += problem.diagonal
+    labels = problem.matrix.beside(labels)
+    links, inside, weight = cluster_links(problem, labels, n_clusters)
     costs = bound_costs(links, problem.weights, inside, weight)
-    return inside, weight, margins(costs, links, weight, labels)
+    return to_array(inside), to_array(weight), to_array(margins(costs, links, weight, labels))
 
 
 def margins(
@@ -255,10 +288,11 @@ def margins(
     >>> margins(1 - 2 * links / 4, links, np.array([4.0, 4.0]), np.array([0, 0]))
     array([1., 0.])
     """
+    xp = array_namespace(costs)
     if costs.shape[1] == 1:
-        return np.ones(len(costs))
-    rows = np.arange(len(costs))
-    others = costs.copy()
+        return xp.ones_like(costs[:, 0])
+    rows, others = numbered(costs), costs + 0
     others[rows, labels] = np.inf
-    unit = 2 * np.sum(np.abs(links) / weight, axis=1)
-    return np.clip((others.min(axis=1) - costs[rows, labels]) / np.where(unit > 0, unit, 1.0), 0.0, 1.0)
+    unit = 2 * (abs(links) / weight).sum(axis=1)
+    gap = xp.amin(others, axis=1) - costs[rows, labels]
+    return (gap / xp.where(unit > 0, unit, 1.0)).clip(0.0, 1.0)

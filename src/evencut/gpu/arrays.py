@@ -7,14 +7,14 @@ import os
 import torch
 from torch import Tensor
 
-__all__ = ["block_rows", "check_memory", "check_points", "free_bytes", "is_fused", "launch_options", "same_device"]
+__all__ = ["block_rows", "check_memory", "check_tensor", "free_bytes", "is_fused", "launch_options", "same_device"]
 
 # What plain torch may use for one block on the CPU, where the memory is shared with everything else.
 _CPU_BYTES = 1 << 28
 _SHARE = 0.4
 
 
-def check_points(X: Tensor, name: str = "X") -> Tensor:
+def check_tensor(X: Tensor, name: str = "X") -> Tensor:
     """Points as a finite, contiguous 2-D tensor of float32 or float64 that needs no gradient.
 
     Half precision and whole numbers become float32; gradients do not pass through a clustering and are dropped.
@@ -22,7 +22,7 @@ def check_points(X: Tensor, name: str = "X") -> Tensor:
     Examples
     --------
     >>> import torch
-    >>> check_points(torch.tensor([[1, 2]])).dtype
+    >>> check_tensor(torch.tensor([[1, 2]])).dtype
     torch.float32
     """
     if not isinstance(X, Tensor):

@@ -1,6 +1,6 @@
-r"""How points hang on landmarks, on the device of the points: nearest landmarks and weights that sum to one.
+r"""How points hang on landmarks, on their device: weights of the nearest ones, pairs of them, votes.
 
-Weights are whole numbers, as on the CPU, so that their products add up exactly in any order.
+Weights are whole numbers, as in the compiled loops for arrays, so that their products add up exactly in any order.
 """
 
 from __future__ import annotations
@@ -8,16 +8,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .nearest import nearest
-
-__all__ = ["UNIT", "add_pairs", "attach", "landmark_graph", "vote"]
-
-#: Weights are whole multiples of one over this.
-UNIT = 2**15
+__all__ = ["add_pairs", "merge_pairs", "vote", "weigh"]
 
 
-def attach(X: Tensor, landmarks: Tensor, radius: Tensor, n_nearest: int) -> tuple[Tensor, Tensor]:
-    r"""The nearest landmarks of each point and their weights in units of 2^-15.
+def weigh(distances: Tensor, radius: Tensor, indices: Tensor, scale: int) -> Tensor:
+    r"""The weights of the landmarks in `indices`, whole numbers that sum to about `scale`.
 
     .. math:: B_{pj} \propto \exp\left(-\frac{d_{pj}^2}{R_p \, R_j}\right)
 
@@ -26,25 +21,23 @@ def attach(X: Tensor, landmarks: Tensor, radius: Tensor, n_nearest: int) -> tupl
     Examples
     --------
     >>> import torch
-    >>> places = torch.tensor([[0.0], [4.0], [9.0]])
-    >>> attach(torch.tensor([[1.0]]), places, torch.ones(3), 2)[0]
-    tensor([[0, 1]])
+    >>> weigh(torch.tensor([[0.0, 9.0]]), torch.ones(2), torch.tensor([[0, 1]]), 8)
+    tensor([[8, 0]])
     """
-    distances, indices = nearest(landmarks, min(n_nearest, len(landmarks)), X)
     farthest = distances.amax(dim=1, keepdim=True)
     # The two ratios are small where the square of a distance might leave the range of floats.
     exponent = torch.where(farthest > 0, distances / farthest * (distances / radius.double()[indices]), 0.0)
     weight = torch.exp(exponent.amin(dim=1, keepdim=True) - exponent)
-    return indices, (weight / weight.sum(dim=1, keepdim=True) * UNIT).round().long()
+    return (weight / weight.sum(dim=1, keepdim=True) * scale).round().long()
 
 
-def landmark_graph(indices: Tensor, units: Tensor, n_landmarks: int) -> tuple[Tensor, Tensor]:
+def add_pairs(indices: Tensor, units: Tensor, n_landmarks: int) -> tuple[Tensor, Tensor]:
     r"""The upper triangle of :math:`B^T B`: pairs of landmarks as i n + j, i <= j, and their sums, whole numbers.
 
     Examples
     --------
     >>> import torch
-    >>> landmark_graph(torch.tensor([[0, 1]]), torch.tensor([[2, 3]]), 2)
+    >>> add_pairs(torch.tensor([[0, 1]]), torch.tensor([[2, 3]]), 2)
     (tensor([0, 1, 3]), tensor([4, 6, 9]))
     """
     keys, sums = [], []
@@ -54,16 +47,16 @@ def landmark_graph(indices: Tensor, units: Tensor, n_landmarks: int) -> tuple[Te
             low = torch.minimum(indices[:, a], indices[:, b])
             keys.append(low * n_landmarks + torch.maximum(indices[:, a], indices[:, b]))
             sums.append(units[:, a] * units[:, b])
-    return add_pairs(torch.cat(keys), torch.cat(sums))
+    return merge_pairs(torch.cat(keys), torch.cat(sums))
 
 
-def add_pairs(keys: Tensor, sums: Tensor) -> tuple[Tensor, Tensor]:
+def merge_pairs(keys: Tensor, sums: Tensor) -> tuple[Tensor, Tensor]:
     """Each key once, in order, with the sum of its whole numbers; keys whose sum is zero are left out.
 
     Examples
     --------
     >>> import torch
-    >>> add_pairs(torch.tensor([5, 2, 5, 7]), torch.tensor([1, 2, 3, 0]))
+    >>> merge_pairs(torch.tensor([5, 2, 5, 7]), torch.tensor([1, 2, 3, 0]))
     (tensor([2, 5]), tensor([2, 4]))
     """
     pairs, place = torch.unique(keys, return_inverse=True)

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from . import naive
-from .arrays import block_rows, check_points, is_fused, launch_options, same_device
+from .arrays import block_rows, check_tensor, is_fused, launch_options, same_device
 from .operands import DEEPEST, halves, padded, power_of_two, split_operands, tile_width
 
 __all__ = ["SearchTiles", "nearest", "nearest_to_points", "pair_distances"]
@@ -112,8 +112,8 @@ def nearest(
             [1, 0],
             [2, 1]])
     """
-    X = check_points(X)
-    at = X if queries is None else check_points(queries, "queries").to(X.dtype)
+    X = check_tensor(X)
+    at = X if queries is None else check_tensor(queries, "queries").to(X.dtype)
     same_device(X=X, queries=at)
     if at.shape[1] != X.shape[1]:
         raise ValueError(f"queries have {at.shape[1]} features, but the points have {X.shape[1]}.")

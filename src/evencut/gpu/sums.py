@@ -1,7 +1,7 @@
 r"""Sums of kernels, :math:`K(X, Y) V`, without the matrix K: for degrees, densities, Lloyd tables and equalisation.
 
-The fused kernel works in blocks on the chip. Precision is the caller's choice: `"exact"` (relative error 1e-5) or
-`"fast"` (5e-3), which is enough for choosing clusters.
+The fused kernel works in blocks on the chip. Precision is the caller's choice: `"exact"` (relative error 1e-5),
+`"fast"` (5e-3), which is enough for choosing clusters, or `"careful"`: exact also in rows of tiny affinities alone.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import torch
 from torch import Tensor
 
 from . import naive
-from .arrays import check_points, is_fused, launch_options, same_device
+from .arrays import check_tensor, is_fused, launch_options, same_device
 from .operands import DEEPEST, halves, padded, power_of_two, split_operands
 
 __all__ = ["FORMS", "PRECISIONS", "KernelSums", "Tiles"]
 
 #: The forms of the affinity: one bandwidth, the mean of the kernels of both points, or a geometric mean of bandwidths.
 FORMS = ("gaussian", "mean", "product")
-PRECISIONS = ("exact", "fast")
+PRECISIONS = ("exact", "fast", "careful")
 
 # Exponents are powers of two on the chip: exp(-d^2 / 2) is 2^(-d^2 * this).
 _EXPONENT = 0.5 * naive.LOG2_E
@@ -37,6 +37,8 @@ _FEWEST_PROGRAMS = 1024
 _LARGEST_VALUE = 1024.0
 # Twice a coordinate must be an fp16 number.
 _LARGEST_COORDINATE = 3e4
+# Of one full affinity: below it the fused kernel is short of digits.
+_WEAK = 1e-6
 
 
 class Tiles(NamedTuple):
@@ -133,8 +135,8 @@ class KernelSums:
     ):
         if form not in FORMS:
             raise ValueError(f"form={form!r} is not known; choose one of {FORMS}.")
-        X = check_points(X)
-        Y_ = X if Y is None else check_points(Y, "Y").to(X.dtype)
+        X = check_tensor(X)
+        Y_ = X if Y is None else check_tensor(Y, "Y").to(X.dtype)
         same_device(X=X, Y=Y_, bandwidth=bandwidth if isinstance(bandwidth, Tensor) else None)
         if Y_.shape[1] != X.shape[1]:
             raise ValueError(f"Y has {Y_.shape[1]} features, but X has {X.shape[1]}.")
@@ -161,7 +163,13 @@ class KernelSums:
             raise ValueError(f"V has shape {tuple(V.shape)}; it needs one row for each of {self.shape[1]} points.")
         same_device(X=self._rows.points, V=V)
         table = V[:, None] if V.ndim == 1 else V
-        sums = self._fused(table, precision, tiles) if is_fused(V) else self.in_float64(table)
+        if not is_fused(V):
+            sums = self.in_float64(table)
+        else:
+            sums = self._fused(table, "exact" if precision == "careful" else precision, tiles)
+            weak = (sums.sum(dim=1) < _WEAK * table.sum(dim=1).max()).nonzero()[:, 0] if precision == "careful" else ()
+            if len(weak):
+                sums[weak] = self.part(rows=weak).in_float64(table)
         return sums[:, 0] if V.ndim == 1 else sums
 
     def _fused(self, table: Tensor, precision: str, tiles: Tiles | None) -> Tensor:

@@ -4,7 +4,7 @@ A kernel is a small object with scikit-learn parameters. `affinity(X)` gives the
 points; `extend(X)` gives a function from new points to their affinities with `X`.
 """
 
-from .base import BANDWIDTH, NEIGHBORS, Extension, Kernel, KernelParameter, Points, affinity_of
+from .base import BANDWIDTH, NEIGHBORS, Extension, Kernel, KernelParameter, Points, affinity_of, for_tensors
 from .disc import Disc
 from .gaussian import AdaptiveGaussian, Gaussian, LocalScaling
 from .geodesic import Geodesic
@@ -29,6 +29,7 @@ __all__ = [
     "Precomputed",
     "SharedNeighbors",
     "affinity_of",
+    "for_tensors",
     "shared_neighbor_affinity",
 ]
 

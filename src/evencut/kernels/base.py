@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,11 +27,26 @@ __all__ = [
     "affinity_of",
     "check_neighbors",
     "exp_half",
+    "for_tensors",
     "matrix_per_point",
 ]
 
 Points = NDArray[np.floating]
 Extension = Callable[[Points], AffinityLike]
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def for_tensors(method: _Method) -> _Method:
+    """Mark a method of a kernel as one that takes tensors as well as arrays: its steps are known to both.
+
+    Examples
+    --------
+    >>> from evencut.kernels import Gaussian, Geodesic
+    >>> Gaussian().takes_tensors, Geodesic().takes_tensors
+    (True, False)
+    """
+    method.for_tensors = True  # type: ignore[attr-defined]
+    return method
 
 
 @dataclass(frozen=True)
@@ -115,6 +130,14 @@ class Kernel(BaseEstimator):
     def needs_coordinates(self) -> bool:
         """Whether points must be rows of one array under Euclidean distance; most need distances only."""
         return False
+
+    @property
+    def takes_tensors(self) -> bool:
+        """Whether points on a device are clustered there: both methods are marked by :func:`for_tensors`.
+
+        A subclass with a method of its own marks it anew.
+        """
+        return all(hasattr(method, "for_tensors") for method in (type(self).affinity, type(self).extend))
 
     @property
     def is_tied_to_rows(self) -> bool:

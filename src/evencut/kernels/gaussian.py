@@ -21,7 +21,19 @@ from ..affinity import (
     squared_distances,
     whiten,
 )
-from .base import NEIGHBORS, Extension, FixedBandwidth, Kernel, Points, check_neighbors, exp_half, matrix_per_point
+from ..affinity.on_device import gaussian_pairs
+from ..tensors import array_namespace, is_tensor
+from .base import (
+    NEIGHBORS,
+    Extension,
+    FixedBandwidth,
+    Kernel,
+    Points,
+    check_neighbors,
+    exp_half,
+    for_tensors,
+    matrix_per_point,
+)
 
 __all__ = ["AdaptiveGaussian", "Gaussian", "LocalScaling"]
 
@@ -54,12 +66,14 @@ class Gaussian(FixedBandwidth):
         self.bandwidth = bandwidth
         self.memory = memory
 
+    @for_tensors
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
         """The affinity of all pairs."""
         if not is_dense(X):
             return self._rows_elsewhere(X, None, X)
-        return self._affinity(whiten(X, self.bandwidth)[0].astype(X.dtype, copy=False), n_jobs)
+        return self._affinity(whiten(X, self.bandwidth)[0], X.dtype, n_jobs)
 
+    @for_tensors
     def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
         """Affinities of new points, at the bandwidth of `X`."""
         if not is_dense(X):
@@ -74,7 +88,7 @@ class Gaussian(FixedBandwidth):
             return super().affinity_and_extension(X, n_jobs=n_jobs)
         points = whiten(X, self.bandwidth, weights=weights)[0]
         extension = partial(_rows_at_one_bandwidth, X, weights, points, self.bandwidth)
-        return self._affinity(points.astype(X.dtype, copy=False), n_jobs), extension
+        return self._affinity(points, X.dtype, n_jobs), extension
 
     def _rows_elsewhere(self, X: Any, length: float | None, Y: Any) -> NDArray[np.floating]:
         """Affinities by distances alone, of points that are not rows of one array."""
@@ -83,7 +97,10 @@ class Gaussian(FixedBandwidth):
         squared /= (self._length(X) if length is None else length) ** 2
         return exp_half(squared)
 
-    def _affinity(self, points: Points, n_jobs: int | None) -> AffinityLike:
+    def _affinity(self, points: Points, dtype: Any, n_jobs: int | None) -> AffinityLike:
+        if is_tensor(points):
+            return gaussian_pairs(points, 1.0, "gaussian")
+        points = points.astype(dtype, copy=False)
         if keeps_in_memory(len(points), points.dtype, self.memory):
             return exp_half(squared_distances(points))
         return BlockwiseAffinity(GaussianBlocks(points), len(points), points.dtype, n_jobs=n_jobs)
@@ -161,10 +178,19 @@ class AdaptiveGaussian(Kernel):
             return radius
         density = knn_density(X, self.n_neighbors, n_jobs=n_jobs)
         law = density_law(density, self.transform, X.shape[1], alpha=self.alpha)
-        return law * np.exp(np.mean(np.log(radius)) - np.mean(np.log(law)))
+        xp = array_namespace(radius)
+        return law * xp.exp(xp.log(radius).mean() - xp.log(law).mean())
 
+    @property
+    def takes_tensors(self) -> bool:
+        """Neither with a matrix for each point nor with kernels of one volume."""
+        return super().takes_tensors and self.covariances is None and not self.normalize
+
+    @for_tensors
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
         """The affinity of all pairs; a matrix for each point needs all of it in memory."""
+        if is_tensor(X):
+            return gaussian_pairs(X, self.bandwidths(X), "mean")
         if self.covariances is None and not self.normalize and not _holds_all(X, self.memory):
             blocks = GaussianBlocks(X, self.bandwidths(X, n_jobs), "mean")
             return BlockwiseAffinity(blocks, len(X), X.dtype, n_jobs=n_jobs)
@@ -174,12 +200,17 @@ class AdaptiveGaussian(Kernel):
         one_way *= 0.5
         return one_way
 
+    @for_tensors
     def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
         """Affinities of new points, at the bandwidths of the points of `X`."""
         sigma = None if self.covariances is not None else self.bandwidths(X, n_jobs)
         return partial(self._rows, X, sigma)
 
     def _rows(self, X: Points, sigma: NDArray[np.float64] | None, Y: Points) -> AffinityLike:
+        if is_tensor(X):
+            # A new point is seen from the points alone, at their own bandwidths: a product with any constant.
+            middle = float(array_namespace(sigma).log(sigma).mean().exp())
+            return gaussian_pairs(Y, sigma.new_full((len(Y),), middle), "product", X, sigma**2 / middle)  # type: ignore
         return self._from_centres(X, np.asarray(Y) if is_dense(Y) else Y, sigma).T
 
     def _from_centres(self, X: Points, Y: Points, sigma: NDArray[np.float64] | None) -> NDArray[np.floating]:
@@ -240,22 +271,29 @@ class LocalScaling(Kernel):
         self.n_neighbors = n_neighbors
         self.memory = memory
 
+    @for_tensors
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
         """The affinity of all pairs."""
         check_neighbors(self, len(X))
-        sigma = knn_radius(X, self.n_neighbors, n_jobs=n_jobs).astype(X.dtype, copy=False)
+        sigma = knn_radius(X, self.n_neighbors, n_jobs=n_jobs)
+        if is_tensor(X):
+            return gaussian_pairs(X, sigma, "product")
+        sigma = sigma.astype(X.dtype, copy=False)
         if not _holds_all(X, self.memory):
             return BlockwiseAffinity(GaussianBlocks(X, sigma, "product"), len(X), X.dtype, n_jobs=n_jobs)
         squared = squared_distances(X)
         squared /= sigma[:, None] * sigma
         return exp_half(squared)
 
+    @for_tensors
     def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
         """Affinities of new points, each at its own distance to the K-th point of `X`."""
         return partial(self._rows, X, knn_radius(X, self.n_neighbors, n_jobs=n_jobs), n_jobs)
 
     def _rows(self, X: Points, sigma: NDArray[np.float64], n_jobs: int | None, Y: Points) -> AffinityLike:
         own = knn_radius(X, self.n_neighbors, at=Y, n_jobs=n_jobs)
+        if is_tensor(X):
+            return gaussian_pairs(Y, own, "product", X, sigma)
         return exp_half(squared_distances(np.asarray(Y, dtype=float) if is_dense(Y) else Y, X) / (own[:, None] * sigma))
 
 
@@ -269,5 +307,8 @@ def _holds_all(X: Any, memory: float | None) -> bool:
 
 def _rows_at_one_bandwidth(
     X: Points, weights: NDArray[np.float64] | None, points: Points, bandwidth: float | str | ArrayLike, Y: Points
-) -> NDArray[np.floating]:
-    return exp_half(squared_distances(whiten(Y, bandwidth, like=X, weights=weights)[0], points))
+) -> AffinityLike:
+    white = whiten(Y, bandwidth, like=X, weights=weights)[0]
+    if is_tensor(Y):
+        return gaussian_pairs(white, 1.0, "gaussian", points)
+    return exp_half(squared_distances(white, points))

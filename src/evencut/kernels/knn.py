@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..affinity import AffinityLike, NeighborSearch, neighbor_graph
-from .base import NEIGHBORS, Extension, Kernel, Points, check_neighbors
+from ..affinity.on_device import NeighborRows
+from ..tensors import is_tensor
+from .base import NEIGHBORS, Extension, Kernel, Points, check_neighbors, for_tensors
 
 __all__ = ["KNN"]
 
@@ -50,10 +52,17 @@ class KNN(Kernel):
         self.symmetrize = symmetrize
         self.neighbors = neighbors
 
+    @property
+    def takes_tensors(self) -> bool:
+        """Where exact neighbours will do, which are the only ones there."""
+        return super().takes_tensors and isinstance(self.neighbors, str) and self.neighbors in ("auto", "exact")
+
+    @for_tensors
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
         """The sparse affinity of the neighbour graph."""
         return self._both(X, n_jobs)[0]
 
+    @for_tensors
     def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
         """One for the K nearest points of `X`, seen from the new point alone."""
         return self._extension(NeighborSearch(X, n_jobs=n_jobs, method=self.neighbors))
@@ -76,9 +85,11 @@ class KNN(Kernel):
         return partial(_indicators, search, self.n_neighbors)
 
 
-def _indicators(search: NeighborSearch, n_neighbors: int, Y: Points) -> sparse.csr_array:
+def _indicators(search: NeighborSearch, n_neighbors: int, Y: Points) -> AffinityLike:
     """Rows of ones at the nearest points."""
     indices = search.query(Y, n_neighbors)[1]
+    if is_tensor(indices):
+        return NeighborRows(indices, indices >= 0, search.n_points)
     n_rows, n_neighbors = indices.shape
     indptr = np.arange(0, indices.size + 1, n_neighbors)
     parts = (np.ones(indices.size, dtype=search.X.dtype), indices.ravel(), indptr)

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..affinity import AffinityLike, NeighborSearch, neighbor_graph
+from ..affinity.on_device import NeighborRows
 from ..affinity.threads import n_threads
-from .base import NEIGHBORS, Extension, Kernel, Points, check_neighbors
+from ..tensors import array_namespace, beside, double, is_tensor, numbered, to_array
+from .base import NEIGHBORS, Extension, Kernel, Points, check_neighbors, for_tensors
 
 __all__ = ["SharedNeighbors", "shared_neighbor_affinity"]
 
@@ -34,6 +36,8 @@ class Neighborhoods(NamedTuple):
     @classmethod
     def of(cls, distances: NDArray[np.floating], indices: NDArray[np.integer]) -> Neighborhoods:
         """From the tables that a search gives."""
+        if is_tensor(indices):
+            return cls(distances, _radius(distances), indices.contiguous())  # type: ignore[attr-defined]
         return cls(np.ascontiguousarray(distances), _radius(distances), np.ascontiguousarray(indices))
 
 
@@ -79,10 +83,12 @@ class SharedNeighbors(Kernel):
         self.sharpness = sharpness
         self.power = power
 
+    @for_tensors
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
         """The sparse affinity of the union of all neighbourhoods."""
         return self._both(X, n_jobs)[0]
 
+    @for_tensors
     def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
         """Affinities of new points with their K + 1 nearest points of `X`."""
         self._check(len(X))
@@ -111,8 +117,14 @@ class SharedNeighbors(Kernel):
         """The extension from neighbours already found, as in :func:`shared_neighbor_affinity`."""
         return partial(self._rows, search, Neighborhoods.of(distances, indices))
 
-    def _rows(self, search: NeighborSearch, theirs: Neighborhoods, Y: Points) -> sparse.csr_array:
+    def _rows(self, search: NeighborSearch, theirs: Neighborhoods, Y: Points) -> AffinityLike:
         away, near = search.query(Y, self.n_neighbors + 1)
+        if is_tensor(near):
+            rows = numbered(near)[:, None].expand(near.shape)
+            pairs = rows.reshape(-1), near.reshape(-1)
+            shape = float(self.sharpness), float(self.power)
+            values = _of_pairs(Y, search.X, pairs, Neighborhoods.of(away, near), theirs, shape)
+            return NeighborRows(near, values.reshape(near.shape), search.n_points)
         indptr = np.arange(0, near.size + 1, near.shape[1])
         data = np.empty(near.size)
         mine = Neighborhoods.of(away, near)
@@ -161,9 +173,25 @@ def shared_neighbor_affinity(
     """
     side = Neighborhoods.of(distances, indices)
     affinity = neighbor_graph(side.lists, "union", X.dtype)
+    if is_tensor(X):
+        columns = beside(X, affinity.indices)
+        rows = numbered(X).repeat_interleave(beside(X, np.diff(affinity.indptr)))
+        values = _of_pairs(X, X, (rows, columns), side, side, (float(sharpness), float(power)))
+        values[rows == columns] = _ALONE
+        affinity.data = to_array(array_namespace(X).asarray(values, dtype=X.dtype))
+        return affinity
     _fill(side, side, True, (affinity.indptr, affinity.indices, affinity.data), (sharpness, power), n_jobs)
     affinity.setdiag(_ALONE)
     return affinity
+
+
+def _of_pairs(
+    Y: Any, X: Any, pairs: tuple, mine: Neighborhoods, theirs: Neighborhoods, shape: tuple[float, float]
+) -> Any:
+    """Affinities of listed pairs of tensors."""
+    from ..gpu.graph import shared_affinities
+
+    return shared_affinities(Y, X, pairs, (mine.lists, theirs.lists), (mine.radius, theirs.radius), shape)
 
 
 def _fill(
@@ -192,9 +220,10 @@ def _fill(
 def _radius(distances: NDArray[np.floating]) -> NDArray[np.float64]:
     """Distance to the (K/2)-th other neighbour; where copies of the point fill that place, to the next one apart."""
     half = max((distances.shape[1] - 1) // 2, 1)
-    radius = distances[:, min(half, distances.shape[1] - 1)].astype(np.float64)
-    copies = radius <= 0
-    if copies.any():
-        apart = np.where(distances[copies] > 0, distances[copies], np.inf).min(axis=1)
-        radius[copies] = np.where(np.isfinite(apart), apart, 1.0)
-    return radius
+    xp = array_namespace(distances)
+    # A copy, since compiled loops take no column of a table.
+    radius = double(distances[:, min(half, distances.shape[1] - 1)]) + 0.0
+    if (radius > 0).all():
+        return radius
+    apart = xp.amin(xp.where(distances > 0, distances, xp.inf), axis=1)
+    return xp.where(radius > 0, radius, xp.where(xp.isfinite(apart), apart, 1.0))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..affinity import NeighborSearch, knn_radius, points_in
+from ..tensors import array_namespace, beside, is_tensor, one_hot, to_array
 
 __all__ = ["Attachment", "whole_graph"]
 
@@ -23,6 +24,7 @@ _UNIT = 2**15
 _ENTRIES_PER_SLICE = 4_000_000
 _RADIUS_NEIGHBORS = 8
 _FIRST_TABLE = 2**14
+_ROWS_ON_DEVICE = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +38,9 @@ class Attachment:
 
     Parameters
     ----------
-    landmarks : ndarray of shape (n_landmarks, n_features), or SparsePoints
-        In units of `feature_scale`.
-    radius : ndarray of shape (n_landmarks,)
+    landmarks : ndarray or tensor of shape (n_landmarks, n_features), or SparsePoints
+        In units of `feature_scale`; rows on a device are attached there.
+    radius : ndarray or tensor of shape (n_landmarks,)
     n_nearest : int
     feature_scale : ndarray of shape (n_features,)
         What each column of a row is divided by.
@@ -72,11 +74,27 @@ class Attachment:
         """The same with clusters for the landmarks."""
         return replace(self, labels=labels)
 
+    @property
+    def in_memory(self) -> Attachment:
+        """The same with the landmarks in the memory of the CPU."""
+        if not is_tensor(self.landmarks):
+            return self
+        return replace(self, landmarks=to_array(self.landmarks), radius=to_array(self.radius))
+
+    def beside(self, rows: Any) -> Attachment:
+        """The same with the landmarks of the kind of the rows, where these are."""
+        if is_tensor(self.landmarks) or not is_tensor(rows):
+            return self if is_tensor(rows) else self.in_memory
+        landmarks = beside(rows, self.landmarks).to(rows.dtype)
+        return replace(self, landmarks=landmarks, radius=beside(rows, self.radius))
+
     def graph(self, rows: Any, first: int = 0, mass: NDArray[np.int64] | None = None) -> sparse.csr_array:
         r"""Share of the block in the upper triangle of :math:`B^T B`, in units of 2^-30: whole numbers.
 
         `mass` holds whole numbers by which rows count, one for all rows of the data; the block begins at `first`.
         """
+        if is_tensor(rows):
+            return self._graph_on_device(rows)
         from ._loops import add_pairs
 
         counts = np.ones(rows.shape[0], dtype=np.int64) if mass is None else mass[first : first + rows.shape[0]]
@@ -88,14 +106,30 @@ class Attachment:
         cells = np.divmod(keys[taken], n_landmarks)
         return sparse.csr_array((sums[taken], cells), shape=(n_landmarks,) * 2)
 
+    def _graph_on_device(self, rows: Any) -> sparse.csr_array:
+        from ..gpu.attachment import add_pairs, merge_pairs
+
+        n_landmarks = len(self.landmarks)
+        xp = array_namespace(rows)
+        parts = [add_pairs(indices, units, n_landmarks) for _, indices, units in self._weights(rows)]
+        keys, sums = (to_array(part) for part in merge_pairs(*(xp.concatenate(each) for each in zip(*parts))))
+        return sparse.csr_array((sums, np.divmod(keys, n_landmarks)), shape=(n_landmarks,) * 2)
+
     def predict(self, rows: Any, first: int = 0) -> NDArray[np.int64]:
         """Clusters of the rows: the one with the most weight among a row's landmarks."""
-        from ._loops import vote
-
         assert self.labels is not None
         n_clusters = int(self.labels.max()) + 1
+        if is_tensor(rows):
+            from ..gpu.attachment import vote as vote_there
+
+            known = beside(rows, self.labels)
+            weights = self.beside(rows)._weights(rows)
+            votes = [vote_there(indices, units, known, n_clusters) for _, indices, units in weights]
+            return array_namespace(rows).concatenate(votes)
+        from ._loops import vote
+
         labels = np.empty(rows.shape[0], dtype=np.int64)
-        for place, indices, units in self._weights(rows):
+        for place, indices, units in self.in_memory._weights(rows):
             vote(indices, units, self.labels, n_clusters, labels[place])
         return labels
 
@@ -115,16 +149,18 @@ class Attachment:
     def shares(self, rows: Any, first: int = 0) -> NDArray[np.float64]:
         """The share of each cluster (column) in the weights of each row's landmarks."""
         assert self.labels is not None
-        n_clusters = int(self.labels.max()) + 1
-        found = np.empty((rows.shape[0], n_clusters))
-        for place, indices, units in self._weights(rows):
-            cells = np.arange(len(indices))[:, None] * n_clusters + self.labels[indices]
-            votes = np.bincount(cells.ravel(), units.ravel(), len(indices) * n_clusters).reshape(-1, n_clusters)
-            found[place] = votes / units.sum(axis=1)[:, None]
-        return found
+        members = one_hot(beside(rows, self.labels) if is_tensor(rows) else self.labels, int(self.labels.max()) + 1)
+        shares = []
+        for _, indices, units in self.beside(rows)._weights(rows):
+            votes = sum(units[:, place, None] * members[indices[:, place]] for place in range(indices.shape[1]))
+            shares.append(votes / units.sum(axis=1)[:, None])
+        return array_namespace(members).concatenate(shares)
 
     def _weights(self, rows: Any) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
         """Slice by slice, the nearest landmarks of the rows and their weights in units of 2^-15."""
+        if is_tensor(rows):
+            yield from self._weights_on_device(rows)
+            return
         from ._loops import weigh
 
         step = max(1, _ENTRIES_PER_SLICE // max(rows.shape[1], 4 * self.n_nearest))
@@ -136,8 +172,21 @@ class Attachment:
             weigh(distances, self.radius, indices, _UNIT, units)
             yield place, indices, units
 
+    def _weights_on_device(self, rows: Any) -> Iterator[tuple[slice, Any, Any]]:
+        from ..gpu.arrays import same_device
+        from ..gpu.attachment import weigh
+
+        same_device(X=rows, landmarks=self.landmarks)
+        for begin in range(0, len(rows), _ROWS_ON_DEVICE):
+            place = slice(begin, begin + _ROWS_ON_DEVICE)
+            distances, indices = self._search.query(self._points(rows[place]), self.n_nearest)
+            yield place, indices, weigh(distances, self.radius, indices, _UNIT)
+
     def _points(self, rows: Any) -> Any:
         """Rows of the data as points beside the landmarks."""
+        if is_tensor(rows):
+            scale = beside(rows, self.feature_scale)
+            return rows if (scale == 1).all() else (rows.double() / scale).to(rows.dtype)
         is_dense = isinstance(self.landmarks, np.ndarray)
         if sparse.issparse(rows) == is_dense:
             rows = rows.toarray() if is_dense else sparse.csr_array(rows)

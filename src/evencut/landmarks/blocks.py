@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..affinity.threads import n_threads
+from ..tensors import array_namespace, is_tensor, to_array
 from .choosing import RowSample
 
 __all__ = ["Block", "RowBlocks", "is_lazy", "row_blocks", "run_block", "sample"]
@@ -104,13 +105,15 @@ class RowBlocks:
         """What `work` makes of each block, stacked in the order of the rows; sparse rows stay sparse."""
         found = dict(self.results(work))
         parts = [found[i] for i in range(len(self.blocks))]
-        return sparse.vstack(parts).tocsr() if sparse.issparse(parts[0]) else np.concatenate(parts)
+        if sparse.issparse(parts[0]):
+            return sparse.vstack(parts).tocsr()
+        return array_namespace(parts[0]).concatenate(parts)
 
     def filled(self, work: Work) -> NDArray[np.int64]:
         """One number a row from `work`, put in place as the blocks are finished."""
         numbers = np.empty(self.n_rows, dtype=np.int64)
         for i, part in self.results(work):
-            numbers[self.blocks[i].first : self.blocks[i].first + len(part)] = part
+            numbers[self.blocks[i].first : self.blocks[i].first + len(part)] = to_array(part)
         return numbers
 
     def _run(self, work: Work, i: int) -> Any:
@@ -134,7 +137,8 @@ def row_blocks(X: Any, n_jobs: int | None = None) -> RowBlocks:
 
     Parameters
     ----------
-    X : array, memory map, sparse matrix, Dask array, Dask frame or RowBlocks
+    X : array, tensor, memory map, sparse matrix, Dask array, Dask frame or RowBlocks
+        A tensor that was checked is one block.
     n_jobs : int, optional
         Threads for what is read on this machine.
 
@@ -150,6 +154,8 @@ def row_blocks(X: Any, n_jobs: int | None = None) -> RowBlocks:
         from .dask import dask_blocks
 
         return dask_blocks(X)
+    if is_tensor(X):
+        return RowBlocks([Block("X", 0, len(X), _Slice(X, 0, len(X)))], X.shape[1])
     rows = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
     if rows.ndim != 2:
         raise ValueError(f"rows must be a 2-D array (n_rows, n_features), but the array has shape {rows.shape}.")
@@ -213,6 +219,8 @@ class _Slice:
 
 def _checked(data: Any, name: str, n_features: int) -> Any:
     """The rows of a block as finite numbers; an error that names the block otherwise."""
+    if is_tensor(data):
+        return data
     columns = getattr(data, "columns", None)
     rows = data.tocsr() if sparse.issparse(data) else _numbers(data, name)
     if rows.ndim != 2 or rows.shape[1] != n_features:

@@ -13,8 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from ..affinity import MAX_TREE_FEATURES, SparsePoints, distinct_points, kneighbors
+from ..affinity import MAX_TREE_FEATURES, SparsePoints, distinct_points
+from ..affinity.condensing import kmeans_sweeps
+from ..affinity.distinct import distinct_rows
 from ..kernels import AdaptiveGaussian
+from ..tensors import beside, double, is_tensor, stable_order
 
 __all__ = ["RowSample", "choose_landmarks"]
 
@@ -51,7 +54,10 @@ class RowSample:
 
     def __call__(self, rows: Any, first: int) -> Any:
         """Those of the rows that belong to the sample; `first` is the number of the first row."""
-        kept = rows[self.places(rows.shape[0], first)]
+        places = self.places(rows.shape[0], first)
+        if is_tensor(rows):
+            return rows[beside(rows, places)]
+        kept = rows[places]
         if sparse.issparse(kept):
             return kept if rows.shape[1] > _MOST_DENSE_FEATURES else kept.toarray()
         return np.array(kept)
@@ -96,7 +102,7 @@ def choose_landmarks(
 
     Parameters
     ----------
-    pilot : ndarray of shape (n_pilot, n_features), or SparsePoints
+    pilot : ndarray or tensor of shape (n_pilot, n_features), or SparsePoints
     n_landmarks : int
         Fewer are returned where the pilot has fewer distinct points.
     transform : str or callable
@@ -115,38 +121,27 @@ def choose_landmarks(
     >>> bool((even > 10).sum() > 3 * (uniform > 10).sum())
     True
     """
-    points: Any = pilot if isinstance(pilot, SparsePoints) else np.ascontiguousarray(pilot)
+    points: Any = np.ascontiguousarray(pilot) if isinstance(pilot, np.ndarray) else pilot
     if isinstance(points, SparsePoints):
         points = distinct_points(points).points
         if len(points) <= n_landmarks:
             return points
-    elif _count_distinct(points) <= n_landmarks:
-        return np.unique(points, axis=0)
+    elif len(distinct_rows(points)[0]) <= n_landmarks:
+        return _each_once(points)
     if isinstance(transform, str) and transform == "identity":
-        weights = np.ones(len(points))
+        weights = beside(points, np.ones(len(points)))
     else:
         sigma = AdaptiveGaussian(_DENSITY_NEIGHBORS, transform).bandwidths(points, n_jobs=n_jobs)
         weights = (sigma / sigma.max()) ** min(2, points.shape[1])
     # The smallest of exponential waiting times are a weighted draw without replacement.
-    waiting = rng.standard_exponential(len(points)) / np.maximum(weights, np.finfo(float).tiny)
-    drawn = np.argsort(waiting, kind="stable")[:n_landmarks]
+    waiting = beside(weights, rng.standard_exponential(len(points))) / weights.clip(np.finfo(float).tiny)
+    drawn = stable_order(waiting)[:n_landmarks]
     if isinstance(points, SparsePoints):
         return points[np.sort(drawn)]
-    centres = points[drawn].astype(np.float64)
-    for _ in range(_SWEEPS if points.shape[1] <= MAX_TREE_FEATURES else _SWEEPS_WITHOUT_TREE):
-        centres = _to_the_middle(centres, points, weights, n_jobs)
-    return np.unique(centres, axis=0)
+    centres = points[drawn] if is_tensor(points) else double(points[drawn])
+    n_sweeps = _SWEEPS if points.shape[1] <= MAX_TREE_FEATURES else _SWEEPS_WITHOUT_TREE
+    return _each_once(kmeans_sweeps(centres, points, weights, n_sweeps, n_jobs=n_jobs))
 
 
-def _count_distinct(points: NDArray[np.floating]) -> int:
-    """How many rows differ; they are compared as one string of bytes each, once the two zeros are one."""
-    whole = np.ascontiguousarray(points + 0.0)
-    return len(np.unique(whole.view(np.dtype((np.void, whole.dtype.itemsize * whole.shape[1])))))
-
-
-def _to_the_middle(centres: NDArray, points: NDArray, weights: NDArray, n_jobs: int | None) -> NDArray[np.float64]:
-    """One sweep of weighted k-means; a centre with no points stays."""
-    nearest = kneighbors(centres, 1, at=points, n_jobs=n_jobs)[1][:, 0]
-    mass = np.bincount(nearest, weights, len(centres))
-    sums = [np.bincount(nearest, weights * column, len(centres)) for column in points.T]
-    return np.where(mass[:, None] > 0, np.column_stack(sums) / np.where(mass > 0, mass, 1.0)[:, None], centres)
+def _each_once(points: Any) -> Any:
+    return points[distinct_rows(points)[0]] if is_tensor(points) else np.unique(points, axis=0)

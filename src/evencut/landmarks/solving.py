@@ -15,6 +15,7 @@ from scipy import sparse
 from ..affinity import MAX_TREE_FEATURES, as_affinity, kneighbors, prepare
 from ..criteria import pose
 from ..solvers import Solution, solve
+from ..tensors import beside, is_tensor, to_array
 from .attaching import Attachment, whole_graph
 from .blocks import RowBlocks
 from .choosing import RowSample, choose_landmarks
@@ -45,12 +46,11 @@ class LandmarkGraph:
     Parameters
     ----------
     attachment : Attachment
-        Or its like on a device, which has a labelling of its own.
     affinity : CSR array of shape (n_landmarks, n_landmarks)
         :math:`B^T B` over all rows.
     """
 
-    attachment: Any
+    attachment: Attachment
     affinity: sparse.csr_array
 
     @property
@@ -76,11 +76,10 @@ class LandmarkGraph:
     def labelled(self, labels: NDArray[np.int64]) -> Attachment:
         """The attachment once the landmarks in use have clusters; the others go with the nearest of those."""
         landmarks = self.attachment.landmarks
-        nearest = kneighbors(landmarks[self.used], 1, at=landmarks)[1][:, 0]
-        everyone = labels[nearest]
+        used = beside(landmarks, self.used) if is_tensor(landmarks) else self.used
+        everyone = labels[to_array(kneighbors(landmarks[used], 1, at=landmarks)[1][:, 0])]
         everyone[self.used] = labels
-        attachment: Attachment = self.attachment.labelled(everyone)
-        return attachment
+        return self.attachment.labelled(everyone)
 
 
 def usual_landmarks(n_rows: int, n_features: int, n_clusters: int) -> int:
@@ -183,7 +182,7 @@ class _Counted:
 
 
 def _floats(rows: Any) -> Any:
-    return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
+    return rows if is_tensor(rows) or rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
 
 
 def solve_landmarks(

@@ -43,7 +43,7 @@ def minimize_energy(
     array([[0, 0, 1, 1]])
     """
 
-    def at(labels: NDArray[np.int64]) -> Round:
+    def at(labels: NDArray[np.int64], before: Round | None = None) -> Round:
         state = term.at(labels.ravel(), labeler.n_labels)
         return Round(labels, state.energy + labeler.boundary(labels), state)
 

@@ -12,18 +12,16 @@ serves all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from ..affinity import AffinityLike, as_affinity
+from ..affinity import Affinity, AffinityLike, as_affinity
 from ..criteria import RatioProblem
 from ..solvers.multilevel import shrink
+from ..tensors import double, to_array
 
-__all__ = ["leak_over_mixing", "mixing_rate", "mixing_rates", "separation"]
+__all__ = ["leak_over_mixing", "mixing_rates", "separation"]
 
 # Groups a cluster, and in all, of the small graph; steps of the power method.
 _GROUPS_PER_CLUSTER = 20
@@ -112,28 +110,29 @@ def mixing_rates(affinity: AffinityLike, labels: NDArray[np.integer], n_clusters
     array([1., 1.])
     """
     matrix = as_affinity(affinity)
-    rates = []
-    for k in range(n_clusters):
-        members = np.flatnonzero(labels == k)
-        rates.append(mixing_rate(len(members), matrix.among(members).__matmul__))
-    return np.array(rates)
+    return np.array([_mixing_rate(matrix.among(np.flatnonzero(labels == k))) for k in range(n_clusters)])
 
 
-def mixing_rate(n_points: int, product: Callable[[NDArray[np.float64]], Any]) -> float:
-    """One minus the second eigenvalue of the walk on an affinity of which only products are known.
+def _mixing_rate(affinity: Affinity) -> float:
+    """One minus the second eigenvalue of the walk on an affinity, wherever its entries are.
 
     Zero where it falls apart; one where there is nothing to mix.
     """
-    degrees = np.asarray(product(np.ones(n_points)), dtype=np.float64)
+    n_points = affinity.shape[0]
     if n_points < 2:
         return 1.0
+
+    def product(vector: NDArray[np.float64]) -> NDArray[np.float64]:
+        return double(to_array(affinity @ affinity.beside(vector)))
+
+    degrees = product(np.ones(n_points))
     if (degrees <= 0).any():
         return 0.0
     scale, first = 1 / np.sqrt(degrees), np.sqrt(degrees / degrees.sum())
 
     def walk(vector: NDArray[np.float64]) -> NDArray[np.float64]:
         vector = vector.ravel()
-        return scale * np.asarray(product(scale * vector), dtype=np.float64) - first * (first @ vector)
+        return scale * product(scale * vector) - first * (first @ vector)
 
     if n_points <= _FEW_POINTS:
         whole = np.column_stack([walk(column) for column in np.eye(n_points)])

@@ -5,7 +5,7 @@ At a labelling S the energy is bounded from above by costs of single points (the
 .. math:: c_{pk} = -\frac{2 (M S_k)_p}{w(S_k)} + w_p \frac{M(S_k, S_k)}{w(S_k)^2}
 
 exact at S where the matrix is positive semidefinite. Elsewhere a diagonal shift, doubled until the energy
-falls, restores the descent.
+falls, restores the descent. Arrays and tensors take the same steps, each where it is.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..criteria import RatioProblem
+from ..tensors import array_namespace, group_sums, numbered, one_hot
 
-__all__ = ["Descent", "Step", "bound_costs", "cluster_links", "descend", "improve_by_lloyd"]
+__all__ = ["Descent", "Step", "bound_costs", "cluster_links", "descend", "improve_by_lloyd", "lloyd_descent"]
 
 _LARGEST_SHIFT = 1e3
 
@@ -38,7 +39,7 @@ def bound_costs(
     >>> bound_costs(np.array([[2.0, 0.0]]), np.array([1.0]), np.array([4.0, 4.0]), np.array([2.0, 2.0]))
     array([[-1.,  1.]])
     """
-    return -2.0 * links / weight + np.multiply.outer(point_weights, inside / weight**2)
+    return -2.0 * links / weight + point_weights[:, None] * (inside / weight**2)
 
 
 def improve_by_lloyd(
@@ -56,19 +57,31 @@ def improve_by_lloyd(
     >>> improve_by_lloyd(average_association(x @ x.T), np.array([0, 1, 1, 1]), 2)[0]
     array([0, 0, 1, 1])
     """
+    end = lloyd_descent(problem, labels, n_clusters, max_iter=max_iter)
+    return end.step.labels, list(end.trace[1:]), end.converged
 
-    def at(proposal: NDArray[np.int64]) -> _LloydStep:
-        links, inside, weight = cluster_links(problem, proposal, n_clusters)
-        costs = bound_costs(links, problem.weights, inside, weight)
-        return _LloydStep(proposal, float(-np.sum(inside / weight)), costs, weight)
+
+def lloyd_descent(
+    problem: RatioProblem, labels: NDArray[np.int64], n_clusters: int, *, max_iter: int = 100
+) -> Descent[_LloydStep]:
+    """The same as a descent, with the energy of the start."""
+
+    def at(proposal: NDArray[np.int64], before: _LloydStep | None = None) -> _LloydStep:
+        if before is None:
+            links = problem.matrix.links(proposal, n_clusters)
+        else:
+            links = problem.matrix.links_after(before.links, before.labels, proposal, n_clusters)
+        whole, inside, weight = _with_diagonal(problem, links, proposal, n_clusters)
+        costs = bound_costs(whole, problem.weights, inside, weight)
+        return _LloydStep(proposal, float(-(inside / weight).sum()), links, costs, weight)
 
     def propose(step: _LloydStep, shift: float) -> NDArray[np.int64]:
         # The shift is measured in the mean association of a unit of weight.
         unit = max(abs(step.energy) / n_clusters, np.finfo(float).tiny)
         return _shifted_choice(step.costs, step.labels, problem.weights, step.weight, shift * unit)
 
-    end = descend(at(labels.astype(np.int64)), propose, at, n_clusters, max_iter=max_iter)
-    return end.step.labels, list(end.trace[1:]), end.converged
+    start = array_namespace(labels).asarray(labels, dtype=array_namespace(labels).int64)
+    return descend(at(start), propose, at, n_clusters, max_iter=max_iter, least_gain=problem.matrix.rounding)
 
 
 class Step(Protocol):
@@ -113,10 +126,11 @@ class Descent(Generic[AnyStep]):
 def descend(
     start: AnyStep,
     propose: Callable[[AnyStep, float], NDArray[np.int64]],
-    at: Callable[[NDArray[np.int64]], AnyStep],
+    at: Callable[[NDArray[np.int64], AnyStep], AnyStep],
     n_labels: int,
     *,
     max_iter: int,
+    least_gain: float = 1e-12,
 ) -> Descent[AnyStep]:
     """Lower the energy step by step; a proposal that would not is made again with a diagonal shift, doubled each time.
 
@@ -126,10 +140,12 @@ def descend(
     propose : callable
         Labels of least bound at a step, given the shift (in units of the proposer).
     at : callable
-        The step at proposed labels, none of which is empty.
+        The step at proposed labels, none of which is empty, given the step before.
     n_labels : int
     max_iter : int
         Most steps.
+    least_gain : float
+        Relative to the energy; what falls by less has not fallen.
     """
     step, trace = start, [start.energy]
     for _ in range(max_iter):
@@ -138,10 +154,10 @@ def descend(
             proposal = propose(step, shift)
             if (proposal == step.labels).all():
                 return Descent(step, tuple(trace), True)
-            lost = not np.bincount(proposal.ravel(), minlength=n_labels).all()
+            lost = not array_namespace(proposal).bincount(proposal.ravel(), minlength=n_labels).all()
             if not lost:
-                lower = at(proposal)
-                if lower.energy < step.energy - 1e-12 * abs(step.energy):
+                lower = at(proposal, step)
+                if lower.energy < step.energy - least_gain * abs(step.energy):
                     break
             shift = 2 * shift if shift else 1 / 16
             if shift > _LARGEST_SHIFT:
@@ -155,6 +171,7 @@ def descend(
 class _LloydStep:
     labels: NDArray[np.int64]
     energy: float
+    links: NDArray[np.float64]
     costs: NDArray[np.float64]
     weight: NDArray[np.float64]
 
@@ -167,12 +184,12 @@ def _shifted_choice(
     shift: float,
 ) -> NDArray[np.int64]:
     """Best cluster of each point where the matrix has `shift` times the weights on its diagonal; ties stay."""
-    rows = np.arange(len(labels))
-    shifted = costs + shift * np.divide.outer(point_weights, weight)
+    rows = numbered(labels)
+    shifted = costs + shift * (point_weights[:, None] / weight)
     shifted[rows, labels] -= 2 * shift * point_weights / weight[labels]
     choice = shifted.argmin(axis=1)
     stays = shifted[rows, labels] <= shifted[rows, choice]
-    return np.where(stays, labels, choice)
+    return array_namespace(labels).where(stays, labels, choice)
 
 
 def cluster_links(
@@ -188,9 +205,15 @@ def cluster_links(
     >>> inside, weight
     (array([4., 1.]), array([2., 1.]))
     """
-    rows = np.arange(len(labels))
-    links = problem.matrix.links(labels, n_clusters)
+    return _with_diagonal(problem, problem.matrix.links(labels, n_clusters), labels, n_clusters)
+
+
+def _with_diagonal(
+    problem: RatioProblem, links: NDArray[np.float64], labels: NDArray[np.integer], n_clusters: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """The links of the problem, diagonal included, and the association and weight of each cluster."""
+    rows = numbered(labels)
     if problem.diagonal is not None:
-        links[rows, labels] += problem.diagonal
-    inside = np.bincount(labels, links[rows, labels], n_clusters).astype(np.float64)
-    return links, inside, np.bincount(labels, problem.weights, n_clusters).astype(np.float64)
+        links = links + one_hot(labels, n_clusters, problem.diagonal)
+    inside = group_sums(links[rows, labels], labels, n_clusters)
+    return links, inside, group_sums(problem.weights, labels, n_clusters)

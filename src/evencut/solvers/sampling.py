@@ -7,14 +7,16 @@ from numpy.typing import NDArray
 
 from ..affinity import DenseAffinity
 from ..criteria import RatioProblem
+from ..tensors import is_tensor
 from .lloyd import bound_costs
 from .starts import fill_empty
 
 __all__ = ["sample_problem", "spread_labels"]
 
 _SAMPLE = 1500
+# Eigenvectors of a larger sample cost a device little.
+_SAMPLE_ON_DEVICE = 4000
 _SAMPLE_PER_CLUSTER = 40
-_ENTRIES_PER_BLOCK = 4_000_000
 
 
 def sample_problem(
@@ -30,8 +32,9 @@ def sample_problem(
     rng : Generator
     """
     n_points = problem.n_points
-    size = min(n_points, max(_SAMPLE, _SAMPLE_PER_CLUSTER * n_clusters))
-    rows = np.sort(rng.choice(n_points, size, replace=False))
+    least = _SAMPLE_ON_DEVICE if is_tensor(problem.weights) else _SAMPLE
+    size = min(n_points, max(least, _SAMPLE_PER_CLUSTER * n_clusters))
+    rows = problem.matrix.beside(np.sort(rng.choice(n_points, size, replace=False)))
     # Degrees count all points; among the sample they are smaller by its share.
     share = size / n_points
     diagonal = None if problem.diagonal is None else share * problem.diagonal[rows]
@@ -42,13 +45,9 @@ def spread_labels(
     problem: RatioProblem, rows: NDArray[np.intp], sample: RatioProblem, labels: NDArray[np.int64], n_clusters: int
 ) -> NDArray[np.int64]:
     """Labels of all points: each goes to the cluster of the sample that the bound of the Lloyd step makes cheapest."""
-    share = len(rows) / problem.n_points
+    share, labels = len(rows) / problem.n_points, sample.matrix.beside(labels)
     inside, weight = sample.associations(labels, n_clusters)
-    spread = np.empty(problem.n_points, dtype=np.int64)
-    step = max(1, _ENTRIES_PER_BLOCK // len(rows))
-    for first in range(0, problem.n_points, step):
-        block = slice(first, first + step)
-        links = DenseAffinity(problem.matrix.part(block, rows)).links(labels, n_clusters)
-        spread[block] = bound_costs(links, share * problem.weights[block], inside, weight).argmin(axis=1)
+    links = problem.matrix.links_to_some(rows, labels, n_clusters)
+    spread = bound_costs(links, share * problem.weights, inside, weight).argmin(axis=1)
     spread[rows] = labels
     return fill_empty(spread, n_clusters)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..criteria import RatioProblem
+from ..tensors import to_array
 
 __all__ = ["Solution", "heaviest_first"]
 
@@ -19,7 +20,7 @@ class Solution:
     Parameters
     ----------
     labels : ndarray of shape (n,)
-        Clusters numbered by falling weight.
+        Clusters numbered by falling weight; an array wherever the problem is.
     energy : float
     n_iter : int
         Sweeps or steps of the start that won, the last one that found nothing to do included.
@@ -40,7 +41,8 @@ class Solution:
         cls, problem: RatioProblem, labels: NDArray[np.int64], trace: list[float], converged: bool, n_iter: int
     ) -> Solution:
         """The solution that ends with these labels, their clusters renumbered."""
-        return cls(heaviest_first(labels, problem.weights), trace[-1], n_iter, tuple(trace), converged)
+        labels = heaviest_first(to_array(labels), to_array(problem.weights))
+        return cls(labels, trace[-1], n_iter, tuple(trace), converged)
 
 
 def heaviest_first(

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from ..affinity import limits
 from ..criteria import RatioProblem
+from ..tensors import is_tensor
+from .block_spectrum import spectral_start
 from .exchanging import exchange_cycles
-from .lloyd import improve_by_lloyd
+from .lloyd import lloyd_descent
 from .moves import improve_by_moves
 from .multilevel import improve_border, multilevel
 from .sampling import sample_problem, spread_labels
@@ -82,7 +84,7 @@ def solve(
         clusters, refine (:func:`evencut.solvers.multilevel.multilevel` for sparse graphs, for dense matrices
         :func:`evencut.solvers.exchanging.exchange_cycles`). `"lloyd"`: spectral starts refined by the steps of
         kernel k-means, all points at once. `"auto"` takes the best of all but Lloyd; multilevel alone for sparse
-        graphs of over 3000 points.
+        graphs of over 3000 points. Where the entries are not in the memory of the CPU, all refine by Lloyd steps.
     n_init : int
         Number of starts, judged by their energy; of cycles, for multilevel. More never end higher.
     max_iter : int
@@ -104,7 +106,8 @@ def solve(
         labels = np.arange(problem.n_points) % n_clusters
         energy = problem.energy(labels)
         return Solution(labels, energy, 1, (energy,), True)
-    return SOLVERS[solver].run(problem, n_clusters, Effort(n_init, max_iter), np.random.default_rng(random_state))
+    run = _solve_by_lloyd if is_tensor(problem.weights) else SOLVERS[solver].run
+    return run(problem, n_clusters, Effort(n_init, max_iter), np.random.default_rng(random_state))
 
 
 def refine(
@@ -127,11 +130,13 @@ def refine(
     """
     # Whoever made the start, no cluster of it is empty, and no step empties one.
     start = fill_empty(start, n_clusters)
-    first = problem.energy(start)
     matrix = problem.matrix
     if not by_moves or matrix.is_lazy:
-        labels, trace, converged = improve_by_lloyd(problem, start, n_clusters, max_iter=max_iter)
-    elif matrix.is_graph and problem.n_points > limits.MANY_POINTS:
+        end = lloyd_descent(problem, start, n_clusters, max_iter=max_iter)
+        n_iter = len(end.trace) - 1 + end.converged
+        return Solution.after(problem, end.step.labels, list(end.trace), end.converged, n_iter)
+    first = problem.energy(start)
+    if matrix.is_graph and problem.n_points > limits.MANY_POINTS:
         labels, trace, converged = improve_border(problem, start, n_clusters, max_iter=max_iter)
     else:
         labels, trace, converged = improve_by_moves(problem, start, n_clusters, max_iter=max_iter, rng=rng)
@@ -229,7 +234,18 @@ def _starts(
     if matrix.is_graph or (matrix.is_array and small):
         yield from spectral_starts(problem, n_clusters, effort.n_init, rng)
         return
+    on_device = is_tensor(problem.weights)
     for _ in range(-(-effort.n_init // _STARTS_PER_CUT)):
         rows, sample = sample_problem(problem, n_clusters, rng)
-        found = _solve_all_ways(sample, n_clusters, Effort(_STARTS_PER_CUT, effort.max_iter), rng)
+        # Compiled loops do not reach a device.
+        solve_sample = _solve_by_cuts if on_device else _solve_all_ways
+        found = solve_sample(sample, n_clusters, Effort(_STARTS_PER_CUT, effort.max_iter), rng)
         yield spread_labels(problem, rows, sample, found.labels, n_clusters)
+    if on_device and len(rows) < problem.n_points:
+        yield spectral_start(problem, n_clusters, effort.n_init, rows, rng)
+
+
+def _solve_by_cuts(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
+    """Spectral starts of a dense problem, however large, refined by Lloyd steps."""
+    starts = spectral_starts(problem, n_clusters, effort.n_init, rng)
+    return _best_refined(problem, starts, n_clusters, effort, rng, False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from typing import Any
 
 import numpy as np
 import scipy
@@ -16,6 +17,7 @@ from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
 from ..affinity import Affinity, AffinityLike, as_affinity
+from ..tensors import array_namespace, is_tensor, one_hot
 
 __all__ = ["cut_embedding", "kernel_pca", "spectral_embedding", "unit_rows"]
 
@@ -31,6 +33,7 @@ _FEW_HOPS = 9
 _FEW_RESTARTS = 50
 # Vectors of larger graphs are only starts, and no start changes for being more exact than this.
 _TOLERANCE = 1e-4
+_KMEANS_STEPS = 100
 
 
 def spectral_embedding(
@@ -63,7 +66,7 @@ def spectral_embedding(
     from scipy.sparse.csgraph import connected_components
 
     affinity = as_affinity(affinity)
-    normalized = affinity.rescaled(1.0 / np.sqrt(affinity.degrees()))
+    normalized = affinity.rescaled(1.0 / affinity.degrees() ** 0.5)
     if not normalized.is_graph:
         return _leading(normalized, n_vectors, rng)
     n_components, component = connected_components(normalized.graph, directed=False)
@@ -90,8 +93,8 @@ def kernel_pca(
     array([[2., 0.],
            [0., 1.]])
     """
-    values, vectors = _leading(as_affinity(matrix).rescaled(1.0 / np.sqrt(weights)), n_vectors, rng)
-    return vectors * np.sqrt(np.maximum(values, 0)) / np.sqrt(weights)[:, None]
+    values, vectors = _leading(as_affinity(matrix).rescaled(1.0 / weights**0.5), n_vectors, rng)
+    return vectors * values.clip(0) ** 0.5 / weights[:, None] ** 0.5
 
 
 def _leading_of_components(
@@ -151,6 +154,9 @@ def _leading(
     n_points = normalized.shape[0]
     n_vectors = min(n_vectors, n_points)
     graph, array = normalized.graph, normalized.array
+    if is_tensor(array):
+        values, vectors = array_namespace(array).linalg.eigh(array)
+        return values[-n_vectors:].flip(0), vectors[:, -n_vectors:].flip(1)
     n_asked = n_vectors + _SPARE_VECTORS
     in_memory = graph is not None or array is not None
     if in_memory and (n_points <= (_DENSE_FULL if graph is None else _DENSE_SPARSE) or 2 * n_asked >= n_points):
@@ -219,6 +225,8 @@ def cut_embedding(vectors: NDArray[np.float64], n_clusters: int, rng: np.random.
     >>> bool(labels[0] == labels[1] != labels[2])
     True
     """
+    if is_tensor(vectors):
+        return _cut_tensor(vectors, n_clusters, rng)
     import warnings
 
     from sklearn.cluster import KMeans
@@ -232,6 +240,36 @@ def cut_embedding(vectors: NDArray[np.float64], n_clusters: int, rng: np.random.
         return KMeans(n_clusters, n_init=1, random_state=seed).fit_predict(vectors).astype(np.int64)
 
 
+def _cut_tensor(vectors: Any, n_clusters: int, rng: np.random.Generator) -> Any:
+    """The same on the device of the rows, where scikit-learn's loops do not reach."""
+    centres = _far_seeds(vectors, n_clusters, rng.uniform(size=n_clusters))
+    labels = _nearest_centre(vectors, centres)
+    for _ in range(_KMEANS_STEPS):
+        members = one_hot(labels, n_clusters)
+        count = members.sum(axis=0)[:, None]
+        centres = array_namespace(count).where(count > 0, members.T @ vectors / count.clip(1), centres)
+        moved = _nearest_centre(vectors, centres)
+        if (moved == labels).all():
+            break
+        labels = moved
+    return labels
+
+
+def _nearest_centre(vectors: Any, centres: Any) -> Any:
+    return ((centres**2).sum(axis=1) - 2 * (vectors @ centres.T)).argmin(axis=1)
+
+
+def _far_seeds(vectors: Any, n_seeds: int, draws: NDArray[np.float64]) -> Any:
+    """Rows drawn with chances by their squared distance to the seeds before (k-means++)."""
+    rows = [int(draws[0] * len(vectors))]
+    nearest = ((vectors - vectors[rows[0]]) ** 2).sum(axis=1)
+    for draw in draws[1:]:
+        reached = nearest.cumsum(0)
+        rows.append(min(int((reached < reached[-1] * float(draw)).sum()), len(vectors) - 1))
+        nearest = array_namespace(nearest).minimum(nearest, ((vectors - vectors[rows[-1]]) ** 2).sum(axis=1))
+    return vectors[rows]
+
+
 def unit_rows(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """The rows at length one, so that points of low degree count as much as others; empty rows stay as they are.
 
@@ -242,8 +280,9 @@ def unit_rows(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     array([[0.6, 0.8],
            [0. , 0. ]])
     """
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(length > 0, length, 1.0)
+    xp = array_namespace(vectors)
+    length = (vectors**2).sum(axis=1)[:, None] ** 0.5
+    return vectors / xp.where(length > 0, length, 1.0)
 
 
 @functools.cache

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from ..affinity import Affinity, as_affinity
 from ..criteria import RatioProblem
+from ..tensors import array_namespace
 from .spectral import cut_embedding, kernel_pca, spectral_embedding, unit_rows
 
 __all__ = ["fill_empty", "spectral_starts"]
@@ -36,7 +37,7 @@ def spectral_starts(
     embeddings = [unit_rows(vectors)]
     if problem.matrix.is_array and problem.diagonal is None:
         ratio = links.degrees() / problem.weights
-        if not np.allclose(ratio, ratio[0], rtol=1e-6):
+        if not array_namespace(ratio).allclose(ratio, ratio[0], rtol=1e-6):
             embeddings.append(unit_rows(kernel_pca(problem.matrix, problem.weights, n_clusters, rng)))
     for _ in range(n_init):
         for embedding in embeddings:
@@ -52,11 +53,12 @@ def fill_empty(labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
     >>> fill_empty(np.array([0, 0, 0]), 2)
     array([0, 0, 1])
     """
-    labels = labels.astype(np.int64)
-    count = np.bincount(labels, minlength=n_clusters)
-    for k in np.flatnonzero(count == 0):
+    xp = array_namespace(labels)
+    labels = xp.asarray(labels, dtype=xp.int64) + 0
+    count = xp.bincount(labels, minlength=n_clusters)
+    for k in xp.where(count == 0)[0]:
         largest = int(count.argmax())
-        labels[np.flatnonzero(labels == largest)[-1]] = k
+        labels[xp.where(labels == largest)[0][-1]] = k
         count[largest] -= 1
         count[k] += 1
     return labels
@@ -66,13 +68,13 @@ def _linking_part(problem: RatioProblem) -> Affinity:
     """A matrix with positive degrees to take the spectrum of: the affinity, or one shifted to be non-negative."""
     matrix, lowest = problem.matrix, problem.matrix.least()
     if lowest >= 0:
-        isolated = np.flatnonzero(matrix.degrees() <= 0)
-        if not isolated.size:
+        isolated = matrix.degrees() <= 0
+        if not isolated.any():
             return matrix
         # A point without links has no direction in the spectrum; one of its own keeps it apart.
-        alone = np.zeros(problem.n_points)
-        alone[isolated] = 1.0
-        return as_affinity(matrix.entries + (np.diag(alone) if not matrix.is_graph else sparse.diags_array(alone)))
+        alone = 1.0 * isolated
+        diagonal = sparse.diags_array(alone) if matrix.is_graph else array_namespace(alone).diag(alone)
+        return as_affinity(matrix.entries + diagonal)
     if matrix.is_graph:
         return as_affinity(abs(matrix.entries) + sparse.eye_array(problem.n_points) * 1e-12)
     return as_affinity(matrix.entries - lowest)

@@ -1,0 +1,356 @@
+"""Arrays of either kind, NumPy's and torch's: which one it is, the two ways across, and what both need.
+
+Code for either kind takes its functions from `array_namespace` and the few below, in which the two kinds differ. All
+that passes between a device and the memory of the CPU passes here, so that it can be counted.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "answer_like",
+    "array_namespace",
+    "beside",
+    "count_copies",
+    "cpu_tensors_as_arrays",
+    "double",
+    "first_of_each",
+    "group_greatest",
+    "group_least",
+    "group_sums",
+    "in_memory",
+    "in_order",
+    "is_tensor",
+    "numbered",
+    "one_hot",
+    "runs_on_device",
+    "stable_order",
+    "to_array",
+    "to_tensor",
+]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_counts: list[list[int]] = []
+
+
+def is_tensor(X: Any) -> bool:
+    """Whether `X` is a torch tensor; asked without importing torch.
+
+    Examples
+    --------
+    >>> is_tensor([1.0])
+    False
+    """
+    return any(cls.__name__ == "Tensor" and cls.__module__.partition(".")[0] == "torch" for cls in type(X).__mro__)
+
+
+def runs_on_device(X: Any) -> bool:
+    """Whether the fused kernels take this tensor; one in the memory of the CPU is an array as it is.
+
+    Examples
+    --------
+    >>> import torch
+    >>> runs_on_device(torch.zeros(1))
+    False
+    """
+    return bool(X.is_cuda)
+
+
+def array_namespace(X: Any) -> Any:
+    """The module whose functions take `X`: torch for a tensor, NumPy for all else.
+
+    Examples
+    --------
+    >>> array_namespace([1.0]).__name__
+    'numpy'
+    """
+    if not is_tensor(X):
+        return np
+    import torch
+
+    return torch
+
+
+def cpu_tensors_as_arrays(function: _Function) -> _Function:
+    """Let a function of arrays of either kind see tensors in the memory of the CPU as the arrays that they are."""
+
+    @functools.wraps(function)
+    def answer(X: Any, *args: Any, **options: Any) -> Any:
+        if not is_tensor(X) or runs_on_device(X):
+            return function(X, *args, **options)
+        places = [to_array(value) if is_tensor(value) else value for value in args]
+        names = {name: to_array(value) if is_tensor(value) else value for name, value in options.items()}
+        return to_tensor(function(to_array(X), *places, **names), X)
+
+    return answer  # type: ignore[return-value]
+
+
+def to_array(tensor: Any) -> NDArray[Any]:
+    """The values of a tensor as an array; of one that is in the memory of the CPU, without a copy.
+
+    Anything else is taken for an array already. Half precision becomes single, since compiled loops know no other.
+
+    Examples
+    --------
+    >>> to_array([1, 2])
+    array([1, 2])
+    """
+    if not is_tensor(tensor):
+        return np.asarray(tensor)
+    tensor = tensor.detach()
+    if tensor.is_floating_point() and tensor.element_size() < 4:
+        tensor = tensor.float()
+    _note(tensor)
+    return np.asarray(tensor.cpu().numpy())
+
+
+def to_tensor(array: Any, like: Any) -> Any:
+    """The values of an array as a tensor on the device of `like`; a tensor is returned as it is.
+
+    Examples
+    --------
+    >>> import torch
+    >>> to_tensor([1, 2], torch.zeros(1))
+    tensor([1, 2])
+    """
+    if is_tensor(array):
+        return array
+    import torch
+
+    values = np.ascontiguousarray(array)
+    # Torch shares memory with the array, and may not share what must not be written to.
+    tensor = torch.from_numpy(values if values.flags.writeable else values.copy()).to(like.device)
+    _note(tensor)
+    return tensor
+
+
+def beside(X: Any, values: Any) -> Any:
+    """The values as an array of the kind of `X`, where `X` is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> beside(np.zeros(1), [1, 2])
+    array([1, 2])
+    """
+    return to_tensor(values, X) if is_tensor(X) else to_array(values)
+
+
+def answer_like(X: Any, answer: Any) -> Any:
+    """An answer as a tensor on the device of X where X is a tensor, as it is otherwise; graphs become sparse tensors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> answer_like(np.zeros(1), np.arange(2))
+    array([0, 1])
+    """
+    if not is_tensor(X):
+        return answer
+    if hasattr(answer, "indptr"):
+        return _sparse_tensor(answer, X)
+    if isinstance(answer, np.ndarray) and answer.dtype.kind in "biuf":
+        return to_tensor(answer, X)
+    return answer
+
+
+def _sparse_tensor(graph: Any, like: Any) -> Any:
+    import warnings
+
+    import torch
+
+    parts = (graph.indptr.astype(np.int64), graph.indices.astype(np.int64), graph.data)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sparse", category=UserWarning)
+        return torch.sparse_csr_tensor(*(to_tensor(part, like) for part in parts), size=graph.shape)
+
+
+def in_memory(answer: Any) -> Any:
+    """The way back from :func:`answer_like`: tensors as arrays, sparse ones as graphs, all else as it is.
+
+    Examples
+    --------
+    >>> in_memory("ok")
+    'ok'
+    """
+    if not is_tensor(answer) or answer.layout == array_namespace(answer).strided:
+        return to_array(answer) if is_tensor(answer) else answer
+    from scipy import sparse
+
+    parts = (to_array(part()) for part in (answer.values, answer.col_indices, answer.crow_indices))
+    return sparse.csr_array(tuple(parts), shape=tuple(answer.shape))
+
+
+def double(X: Any) -> Any:
+    """The values in double precision.
+
+    Examples
+    --------
+    >>> double([1, 2])
+    array([1., 2.])
+    """
+    xp = array_namespace(X)
+    return xp.asarray(X, dtype=xp.float64)
+
+
+def numbered(X: Any, count: int | None = None) -> Any:
+    """The numbers from 0 of the rows of `X`, or so many, where `X` is.
+
+    Examples
+    --------
+    >>> numbered([5.0, 6.0])
+    array([0, 1])
+    """
+    count = len(X) if count is None else count
+    return array_namespace(X).arange(count, device=X.device) if is_tensor(X) else np.arange(count)
+
+
+def stable_order(values: Any) -> Any:
+    """The order in which the values rise; equal ones stay as they are.
+
+    Examples
+    --------
+    >>> stable_order([2, 1, 2])
+    array([1, 0, 2])
+    """
+    return values.argsort(stable=True) if is_tensor(values) else np.argsort(values, kind="stable")
+
+
+def in_order(values: Any) -> Any:
+    """Each column in rising order.
+
+    Examples
+    --------
+    >>> in_order([[2, 0], [1, 3]])
+    array([[1, 0],
+           [2, 3]])
+    """
+    return values.sort(dim=0).values if is_tensor(values) else np.sort(values, axis=0)
+
+
+def one_hot(labels: Any, n_labels: int, scale: Any = None) -> Any:
+    """A table with a one, or the scale, in the column of each row's label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one_hot(np.array([0, 1, 0]), 2)
+    array([[1., 0.],
+           [0., 1.],
+           [1., 0.]])
+    """
+    table = double(labels[:, None] == numbered(labels, n_labels))
+    return table if scale is None else table * scale[:, None]
+
+
+def group_sums(table: Any, group: Any, n_groups: int, weights: Any = None) -> Any:
+    """Sums of the entries or rows of each group in double precision, times weights, always in the same order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> group_sums(np.array([[1.0], [2.0], [4.0]]), np.array([0, 2, 0]), 3).ravel()
+    array([5., 0., 2.])
+    """
+    if not is_tensor(table):
+        columns = table.T if table.ndim > 1 else [table]
+        weighted = columns if weights is None else (weights * column for column in columns)
+        sums = [np.bincount(group, column, n_groups) for column in weighted]
+        return (np.column_stack(sums) if table.ndim > 1 else sums[0]).astype(np.float64, copy=False)
+    import torch
+
+    lengths, order = torch.bincount(group, minlength=n_groups), stable_order(group)
+    values = table[order].double()
+    if weights is not None:
+        values = values * weights[order].reshape(-1, *[1] * (table.ndim - 1))
+    return torch.segment_reduce(values, "sum", lengths=lengths, axis=0, initial=0.0)
+
+
+def group_least(values: Any, group: Any, n_groups: int) -> Any:
+    """The least of the whole numbers of each group, none of which is empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> group_least(np.array([7, 3, 5]), np.array([0, 1, 0]), 2)
+    array([5, 3])
+    """
+    xp = array_namespace(values)
+    if xp is np:
+        least = np.full(n_groups, np.iinfo(np.intp).max)
+        np.minimum.at(least, group, values)
+        return least
+    least = xp.full((n_groups,), xp.iinfo(xp.int64).max, device=values.device)
+    return least.scatter_reduce_(0, group, values, reduce="amin")
+
+
+def group_greatest(values: Any, group: Any, n_groups: int) -> Any:
+    """The greatest of the values of each group, which are not negative; zero of an empty one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> group_greatest(np.array([7.0, 3.0, 5.0]), np.array([0, 2, 0]), 3)
+    array([7., 0., 3.])
+    """
+    xp = array_namespace(values)
+    if xp is np:
+        greatest = np.zeros(n_groups)
+        np.maximum.at(greatest, group, values)
+        return greatest
+    greatest = xp.zeros((n_groups,), dtype=values.dtype, device=values.device)
+    return greatest.scatter_reduce_(0, group.long(), values, reduce="amax")
+
+
+def first_of_each(keys: Any, axis: int | None = None) -> tuple[Any, Any]:
+    """Where each different key, or row with `axis=0`, stands first, in the order of the keys; and the number of each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> first_of_each(np.array([5, 2, 5]))
+    (array([1, 0]), array([1, 0, 1]))
+    """
+    if not is_tensor(keys):
+        _, first, number = np.unique(keys, axis=axis, return_index=True, return_inverse=True)
+        return first, number.ravel()
+    import torch
+
+    unique, number = torch.unique(keys, dim=axis, return_inverse=True)
+    return group_least(numbered(keys), number, len(unique)), number
+
+
+@contextmanager
+def count_copies() -> Iterator[list[int]]:
+    """The bytes of everything that crosses the border while it is open, one number a crossing.
+
+    Tensors that are in the memory of the CPU count as well, though nothing is copied for them: what crosses is the same
+    on every device.
+
+    Examples
+    --------
+    >>> import torch
+    >>> with count_copies() as bytes_copied:
+    ...     array = to_array(torch.zeros(3, dtype=torch.float64))
+    >>> bytes_copied
+    [24]
+    """
+    crossed: list[int] = []
+    _counts.append(crossed)
+    try:
+        yield crossed
+    finally:
+        _counts.remove(crossed)
+
+
+def _note(tensor: Any) -> None:
+    for crossed in _counts:
+        crossed.append(tensor.numel() * tensor.element_size())
