@@ -242,14 +242,14 @@ def graph(bench):
     time_fit(bench, "shared neighbours of all points", KernelClustering(**how), X, truth)
 
 
-def main(sections=None):
+def main(arguments=None, sections=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("out"))
     parser.add_argument("--only", default="", help="sections to run, by commas")
     parser.add_argument("--n", type=int, default=1_000_000, help="number of points")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--seconds", type=float, default=350, help="no section starts after this long")
-    chosen = parser.parse_args()
+    chosen = parser.parse_args(arguments)
     chosen.out.mkdir(parents=True, exist_ok=True)
     bench = Bench(chosen.device, chosen.n, chosen.out)
     begin = time.perf_counter()
@@ -274,8 +274,9 @@ def main(sections=None):
             torch.cuda.empty_cache()
     if sections is None:
         from benchmarks.gpu_page import page
+        from benchmarks.records import publish
 
-        (chosen.out / "GPU.md").write_text(page(RESULTS, chosen.n), encoding="utf-8")
+        publish("gpu", {"all": page(RESULTS, chosen.n)}, folder=chosen.out)
     print(f"== done in {time.perf_counter() - begin:.0f} s", flush=True)
 
 

@@ -127,4 +127,4 @@ def tune_one_search(bench, n_features, choices):
 
 
 if __name__ == "__main__":
-    main({"tune_sums": (tune_sums, 150), "tune_nearest": (tune_nearest, 130)})
+    main(sections={"tune_sums": (tune_sums, 150), "tune_nearest": (tune_nearest, 130)})
