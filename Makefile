@@ -5,6 +5,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 # BOUNDS=1 tests loops that check every index, in an environment of their own.
 VENV := .venv$(if $(BOUNDS),-bounds)
+$(if $(BOUNDS),$(eval export EVENCUT_BOUNDS := 1))
 ON_WINDOWS := $(filter Windows_NT,$(OS))
 BIN := $(VENV)/$(if $(ON_WINDOWS),Scripts,bin)
 VENV_PYTHON := $(BIN)/python$(if $(ON_WINDOWS),.exe)
@@ -41,8 +42,9 @@ test-all: test test-long ## those of make test, then the long ones
 test-long: $(READY)test ## the site, the wheel in an empty environment and the figures of the paper
 	$(TEST) -m long
 
-fuzz: $(READY)test ## the fuzz tests alone; EVENCUT_FUZZ says how many examples
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) tests/test_fuzz.py tests/test_fuzz_cli.py
+fuzz: $(READY)test ## the fuzz tests alone; EVENCUT_FUZZ says how many examples, BOUNDS=1 checks every index
+	@$(BIN)/python -c 'import evencut'
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) $(wildcard tests/test_fuzz*.py)
 
 test-bounds: ## the same with every index of the compiled loops checked
 	$(MAKE) test BOUNDS=1

@@ -10,6 +10,7 @@ BENCHMARKS = (
     "pairs",
     "repeated_rows",
     "structureless",
+    "first_answer",
     "cures",
     "sizes",
     "leaderboard",

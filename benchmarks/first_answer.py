@@ -1,9 +1,10 @@
 """What a newcomer waits for: CPU seconds of new processes with empty caches, the wheel in an empty environment.
 
-    python -m benchmarks.first_answer [WHEEL]
+    python -m benchmarks first_answer [WHEEL]
 
 Without a wheel one is built from this folder. Peers are measured in the same run, each in an environment of its own,
-and left out where the package index does not have them. Every number is the median of three processes.
+and left out where the package index does not have them. Every number is the median of three processes. The record is
+`records/first_answer.json`, the page `FIRST_ANSWER.md`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from .records import publish
+
+__all__ = ["main"]
+
 ROOT = Path(__file__).parents[1]
 RUNS = 3
 POINTS = "import numpy as np; X = np.random.default_rng(0).normal(size=(300, 2)) + np.arange(300)[:, None] // 100 * 5; "
@@ -23,13 +28,13 @@ PHOTO = (
     "import numpy as np; image = np.zeros((240, 320, 3)); image[60:160, 80:200] = (0.8, 0.3, 0.2); "
     "image += np.random.default_rng(0).normal(scale=0.03, size=image.shape); "
 )
-FIT = "from evencut import KernelClustering; KernelClustering(3, random_state=0).fit(X)"
+FIT = "from evencut import EvenCut; EvenCut(3, random_state=0).fit(X)"
 #: What is measured of evencut: a name, and code or the arguments of the command.
 OURS: dict[str, str | list[str]] = {
     "import sklearn.base": "import sklearn.base",
-    "import of an estimator": "from evencut import KernelClustering",
+    "import of an estimator": "from evencut import EvenCut",
     "import and first fit of 300 points": POINTS + FIT,
-    "the same and a second fit": POINTS + FIT + "; KernelClustering(3, random_state=0).fit(X)",
+    "the same and a second fit": POINTS + FIT + "; EvenCut(3, random_state=0).fit(X)",
     "evencut cluster on 300 rows": ["cluster", "points.csv", "-k", "3", "-o", "labels.csv"],
     "first click on a photo": PHOTO
     + "from evencut.segmentation import segment; segment(image, clicks=[(110, 140, 'object')])",
@@ -44,20 +49,33 @@ PEERS = {
 }
 
 
-def main() -> None:
-    """Make the environments, measure, and print a table."""
+def main(arguments: list[str]) -> None:
+    """Make the environments, measure, and keep the table."""
+    rows: list[str] = []
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        wheel = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else build_wheel(folder / "wheel")
+        wheel = Path(arguments[0]).resolve() if arguments else build_wheel(folder / "wheel")
         core = environment(folder / "core", str(wheel))
-        assert core is not None, "the wheel could not be installed"
-        print(f"{'installed size of the core, MB':45s} {size_of(core):8.0f}", flush=True)
+        if core is None:
+            sys.exit(f"{wheel} could not be installed in an empty environment")
+        size = size_of(core)
         (folder / "points.csv").write_text(table_of_points(), encoding="utf-8")
         whole = environment(folder / "whole", f"{wheel}[cli,vision]")
         for name, what in OURS.items():
-            show(name, whole, what, folder)
+            rows.append(row_of(name, whole, what, folder))
         for package, code in PEERS.items():
-            show(f"{package}: import and first fit", environment(folder / package, package), code, folder)
+            place = environment(folder / package, package)
+            rows.append(row_of(f"{package}: import and first fit", place, code, folder))
+    publish("first_answer", {"first answer": page_of(size, rows)})
+
+
+def page_of(size: float, rows: list[str]) -> str:
+    """The page: the table, and what stands beside it."""
+    return (
+        "# The first answer\n\nCPU seconds of new processes with empty caches and one thread, the wheel installed in "
+        f"an empty environment: medians of {RUNS}. The core with what it needs takes {size:.0f} MB.\n\n"
+        "| | CPU s |\n|---|---|\n" + "\n".join(rows) + "\n"
+    )
 
 
 def build_wheel(folder: Path) -> Path:
@@ -95,11 +113,10 @@ def table_of_points() -> str:
     return "x,y\n" + "\n".join(f"{x},{y}" for x, y in names["X"])  # type: ignore[attr-defined]
 
 
-def show(name: str, place: Path | None, what: str | list[str], folder: Path) -> None:
-    """Print the median of the CPU seconds of a few processes."""
+def row_of(name: str, place: Path | None, what: str | list[str], folder: Path) -> str:
+    """A row: the median of the CPU seconds of a few processes."""
     if place is None:
-        print(f"{name:45s} {'not to be had':>8s}", flush=True)
-        return
+        return f"| {name} | not to be had |"
     program = [place / "bin" / "python", "-c", what] if isinstance(what, str) else [place / "bin" / "evencut", *what]
     seconds = []
     for _ in range(RUNS):
@@ -109,8 +126,6 @@ def show(name: str, place: Path | None, what: str | list[str], folder: Path) -> 
             subprocess.run(program, check=True, capture_output=True, cwd=folder, env=caches)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    print(f"{name:45s} {statistics.median(seconds):8.2f}", flush=True)
-
-
-if __name__ == "__main__":
-    main()
+    row = f"| {name} | {statistics.median(seconds):.2f} |"
+    print(row, flush=True)
+    return row

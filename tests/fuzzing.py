@@ -1,7 +1,7 @@
-"""How many examples the fuzz tests draw, the watch that no example hangs, and how compiled loops check their bounds.
+"""How many examples the fuzz tests draw, and the watch that no example hangs.
 
 A usual run draws 600 in all, and 300 fits of degenerate tables in child processes; the nightly one,
-`EVENCUT_FUZZ=20000 pytest tests/test_fuzz*.py`, 20 000 and 10 000, the latter with bounds checked.
+`EVENCUT_FUZZ=20000 make fuzz BOUNDS=1`, 20 000 and 10 000, in loops that check every index.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
-__all__ = ["bounded", "child_environment", "fuzz", "is_nightly", "n_examples"]
+__all__ = ["bounded", "fuzz", "is_nightly", "n_examples"]
 
 _USUAL = 600
 #: Far beyond what any example needs on a busy machine: what takes longer hangs.
@@ -35,18 +35,6 @@ def n_examples(usual: int) -> int:
 def is_nightly() -> bool:
     """Whether more than usual is asked for."""
     return int(os.environ.get("EVENCUT_FUZZ", _USUAL)) > _USUAL
-
-
-def child_environment(folders: Any) -> dict[str, str]:
-    """The environment of a child process; its compiled loops check their bounds in the nightly run.
-
-    Loops are compiled anew for that, in a folder that `folders`, pytest's factory, makes once.
-    """
-    environment = dict(os.environ)
-    if is_nightly():
-        cache = folders.getbasetemp() / "bounds_checked"
-        environment.update(NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(cache))
-    return environment
 
 
 def bounded(test: Callable[..., None]) -> Callable[..., None]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from degenerate import N_COMBINATIONS, describe, fit_number
-from fuzzing import child_environment, is_nightly, n_examples
+from fuzzing import is_nightly, n_examples
 
 PROGRAM = Path(__file__).with_name("degenerate.py")
 _MOST_SECONDS_A_BATCH = 1800
@@ -20,7 +20,7 @@ _FIRST = N_COMBINATIONS - 300
 _BATCH_AT_NIGHT = 500
 
 
-def outcomes(numbers, environment):
+def outcomes(numbers):
     """What became of each fit, whether its process lived or not."""
     found, left = {}, list(numbers)
     while left:
@@ -29,7 +29,6 @@ def outcomes(numbers, environment):
             input=json.dumps(left),
             capture_output=True,
             text=True,
-            env=environment,
             timeout=_MOST_SECONDS_A_BATCH,
             check=False,
         )
@@ -53,8 +52,8 @@ def batches():
 
 
 @pytest.mark.parametrize("numbers", batches(), ids=lambda numbers: f"{numbers[0]}-{numbers[-1]}")
-def test_no_degenerate_table_ends_the_process(numbers, tmp_path_factory):
-    found = outcomes(numbers, child_environment(tmp_path_factory))
+def test_no_degenerate_table_ends_the_process(numbers):
+    found = outcomes(numbers)
     assert set(found) == set(numbers)
     bad = [f"{describe(number)}\n    {what}" for number, what in found.items() if what not in ("answered", "refused")]
     assert not bad, f"{len(bad)} of {len(found)} fits failed\n" + "\n".join(bad)
@@ -72,7 +71,7 @@ def test_the_batch_goes_on_after_a_fit_that_died(tmp_path, monkeypatch):
         "    print(json.dumps([number, 'answered']), flush=True)\n"
     )
     monkeypatch.setattr(f"{__name__}.PROGRAM", program)
-    found = outcomes(range(6), None)
+    found = outcomes(range(6))
     assert [number for number, what in found.items() if what == "answered"] == [0, 1, 2, 4, 5]
     assert found[3].startswith("died with code")
 

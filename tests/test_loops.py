@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
@@ -94,3 +95,42 @@ def test_loops_leave_the_lock_to_other_threads():
     finally:
         sys.setswitchinterval(before)
     assert went_on
+
+
+@pytest.mark.skipif(not os.environ.get("EVENCUT_BOUNDS"), reason="make fuzz BOUNDS=1 checks every index")
+def test_an_index_outside_its_array_raises_where_bounds_are_checked():
+    """In a loop, and in one that another calls without the lock: an error is neither lost nor printed aside."""
+    from evencut.affinity._neighbor_loops import transpose_table
+    from evencut.segmentation._maxflow_loops import maximum_flow
+
+    with pytest.raises(IndexError):
+        transpose_table(np.array([[7]], dtype=np.int32))
+    excess, offsets = np.array([0.0, 1.0, 0.0]), np.array([-1, 9, 9, 9, 9, 9, 9, 1])
+    with pytest.raises(IndexError):
+        maximum_flow(np.ones((3, 8)), excess, offsets, np.zeros(3, dtype=np.int8))
+
+
+@pytest.mark.skipif(bool(os.environ.get("EVENCUT_BOUNDS")), reason="a checked index can raise, which is looked for")
+def test_calls_inside_a_loop_need_no_lock():
+    """While this thread keeps Python's lock another pushes flow along many paths, each by several calls."""
+    from evencut.segmentation._maxflow_loops import maximum_flow
+
+    width = 300
+    residual, excess = np.ones((width * width, 8)), np.zeros(width * width)
+    offsets = np.array([dy * width + dx for dy in (-1, 0, 1) for dx in (-1, 0, 1) if dy or dx])
+    grid = excess.reshape(width, width)
+    grid[2:-2:5, 1:-2:5], grid[2:-2:5, 3:-1:5] = 1.0, -1.0  # no neighbours: only a search finds the ways
+    last = np.flatnonzero(excess)[-1]
+    thread = threading.Thread(target=maximum_flow, args=(residual, excess, offsets, np.zeros(excess.size, np.int8)))
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1000)  # a thread that holds the lock keeps it
+    try:
+        thread.start()
+        until = time.monotonic() + 20
+        while excess[last] < 0.0 and time.monotonic() < until:
+            pass
+        arrived = excess[last]
+    finally:
+        sys.setswitchinterval(before)
+        thread.join()
+    assert arrived == 0.0

@@ -148,7 +148,6 @@ class _Search:
 
     @cython.cfunc
     @cython.nogil
-    @cython.exceptval(-2)
     def grow(self, node: cython.longlong) -> cython.longlong:
         """Extend the tree of `node`; returns 8 times the source end, plus the direction, of an edge between the trees.
 

@@ -220,6 +220,7 @@ def depth_first(edges: cython.const[cython.longlong][:, ::1], length: cython.con
 
 
 @cython.cfunc
+@cython.exceptval(-1)
 def _hang_up(
     edges: cython.const[cython.longlong][:, ::1],
     length: cython.const[cython.double][::1],

@@ -253,6 +253,7 @@ def contract(graph, parent, n_groups: cython.Py_ssize_t):
 
 
 @cython.cfunc
+@cython.exceptval(-1)
 def _fill_contracted(
     graph: Graph,
     parent: cython.const[cython.int][::1],
