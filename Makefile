@@ -3,12 +3,13 @@
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
-VENV := .venv
+# BOUNDS=1 tests loops that check every index, in an environment of their own.
+VENV := .venv$(if $(BOUNDS),-bounds)
 ON_WINDOWS := $(filter Windows_NT,$(OS))
 BIN := $(VENV)/$(if $(ON_WINDOWS),Scripts,bin)
 VENV_PYTHON := $(BIN)/python$(if $(ON_WINDOWS),.exe)
 # What each kind of work installs. Its mark is made once, and again when pyproject.toml or this file changes.
-EXTRAS_run := cli,plot,studio
+EXTRAS_run := cli,plot
 EXTRAS_test := test,docs
 EXTRAS_bench := test,bench
 EXTRAS_docs := docs
@@ -22,14 +23,14 @@ TEST = $(ONE_THREAD) MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS) --dist lo
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test test-all test-long test-gpu lint bench leaderboard paper docs dist trydist clean
+.PHONY: help run test test-all test-long test-bounds test-gpu lint bench leaderboard paper docs dist trydist clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(READY)run ## cluster an embedded data set; writes out/demo.png and out/labels.csv
 	$(BIN)/evencut demo
-	@echo 'Now look around in the browser: $(BIN)/evencut studio'
+	@echo 'Your own table: $(BIN)/evencut cluster points.csv -k 3     (in the browser: pip install "evencut[studio]")'
 
 test: $(READY)test ## the tests, and the examples in the docstrings
 	$(TEST) -m "not long"
@@ -38,6 +39,9 @@ test-all: test test-long ## those of make test, then the long ones
 
 test-long: $(READY)test ## the site, the wheel in an empty environment and the figures of the paper
 	$(TEST) -m long
+
+test-bounds: ## the same with every index of the compiled loops checked
+	$(MAKE) test BOUNDS=1
 
 test-gpu: $(READY)gpu ## the tests of torch tensors, on the CPU and on a GPU where there is one (installs torch)
 	$(BIN)/python -m pytest --doctest-modules src/evencut/gpu src/evencut/affinity/on_device.py src/evencut/estimators tests/test_gpu_*.py
@@ -59,20 +63,18 @@ paper: $(READY)docs ## every figure and claim of the paper again, for its page (
 docs: $(READY)docs ## the documentation, in docs/_build/html; a warning is an error
 	$(BIN)/sphinx-build -W docs docs/_build/html
 
-dist: $(READY)test ## sdist and wheel, in dist/
-	$(BIN)/python -m build --no-isolation
-
-trydist: $(READY)test ## a wheel, installed in an empty environment and tried
-	$(BIN)/python -m pytest -rs tests/test_packaging.py
+dist: $(READY)test ## sdist and wheel, in dist/; the wheel is tried in an empty environment
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m build --no-isolation
+	EVENCUT_WHEELS=dist $(BIN)/python -m pytest -rs tests/test_packaging.py
 
 clean: ## remove everything that make made
-	rm -rf $(VENV) out build dist docs/_build docs/gallery docs/api docs/results docs/made .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bounds out build dist docs/_build docs/gallery docs/api docs/results docs/made .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV_PYTHON):
 	@test -n "$(PYTHON)" || { echo "evencut needs Python 3.11 or newer: install it, or name it with make PYTHON=/path/to/python" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(READY)%: pyproject.toml Makefile | $(VENV_PYTHON)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS_$*)]"
+$(READY)%: pyproject.toml Makefile build_tools/install.py | $(VENV_PYTHON)
+	@$(BIN)/python build_tools/install.py $(EXTRAS_$*) $(if $(BOUNDS),-Dboundscheck=true)
 	@touch $@

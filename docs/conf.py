@@ -10,7 +10,7 @@ sys.path[:0] = [str(HERE.parent / "src"), str(HERE.parent)]
 # Examples must look the same whoever builds them.
 os.environ.setdefault("MPLBACKEND", "agg")
 # Times that the pages tell are those of one thread.
-for library in ("OMP", "OPENBLAS", "NUMBA"):
+for library in ("OMP", "OPENBLAS"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 import evencut

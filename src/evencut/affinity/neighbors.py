@@ -153,16 +153,17 @@ class NeighborSearch:
         from ._nearest_loops import keep_nearest
 
         best = np.full((len(at), n_neighbors), np.inf)
-        indices = np.full(best.shape, -1, dtype=_index_type(self.n_points))
+        indices = np.full(best.shape, -1, dtype=np.int64)
         no_offset = np.zeros(self.n_points)
         step = max(1, _DISTANCES_PER_BLOCK // self.n_points)
 
         def search(first: int) -> None:
             rows = np.arange(first, min(first + step, len(at)))
-            keep_nearest(np.ascontiguousarray(at[rows].distances(self.X)), no_offset, 0, rows, best, indices)
+            scores = np.ascontiguousarray(at[rows].distances(self.X), dtype=np.float64)
+            keep_nearest(scores, no_offset, 0, rows, best, indices)
 
         in_threads(search, range(0, len(at), step), self.n_jobs)
-        return best, indices
+        return best, indices.astype(_index_type(self.n_points), copy=False)
 
     def _ask_distinct(self, n_neighbors: int) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
         """Neighbours by way of the distinct points: crowds of equal points would fill a leaf of the tree."""

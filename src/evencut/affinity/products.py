@@ -67,6 +67,7 @@ def refined(queries: NDArray, points: NDArray, candidates: NDArray[np.int64], n_
     from ._nearest_loops import pair_distances, sort_pairs
 
     distances = np.empty(candidates.shape)
+    queries, points = np.ascontiguousarray(queries, dtype=np.float64), np.ascontiguousarray(points)
     pair_distances(queries, points, candidates, distances)
     sort_pairs(distances, candidates)
     return distances[:, :n_neighbors], candidates[:, :n_neighbors]

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from importlib import import_module
 from multiprocessing import get_all_start_methods, get_context, parent_process
 from pathlib import Path
 from typing import Any
@@ -92,27 +93,14 @@ def only_run(record: Path) -> Iterator[None]:
 def _processes() -> Any:
     """How to start processes: from a copy of this one with everything loaded, or from one that has loaded it once."""
     if sys.platform == "linux" and threading.active_count() == 1:
-        _warm_up()
+        for module in _PRELOADED:
+            import_module(module)
         return get_context("fork")
     if "forkserver" not in get_all_start_methods():
         return get_context("spawn")
     context = get_context("forkserver")
     context.set_forkserver_preload(_PRELOADED)
     return context
-
-
-def _warm_up() -> None:
-    """Load the libraries and the compiled code by cutting something small out of nothing."""
-    import numpy as np
-    from PIL import Image, PngImagePlugin  # noqa: F401
-
-    from evencut.segmentation import segment
-
-    image = np.zeros((24, 24, 3), dtype=np.uint8)
-    image[8:16, 8:16] = 200
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        segment(image, box=(4, 4, 20, 20), clicks=[(12, 12, "object")])
 
 
 #: Held while a photo is in hand.

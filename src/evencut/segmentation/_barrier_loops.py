@@ -1,79 +1,112 @@
-# numba infers the types of compiled loops.
-# mypy: allow-untyped-defs
 """Compiled raster scans of the minimum barrier distance."""
 
-from __future__ import annotations
+from ..interpreted import refuse_unless_compiled
 
+refuse_unless_compiled(__file__)
+
+import cython
 import numpy as np
 
-from ..affinity.compiled import compiled
 
-
-@compiled
-def barrier_scan(channel, seeds, n_passes):
+def barrier_scan(
+    channel: cython.const[cython.double][:, ::1], seeds: cython.const[cython.uchar][:, ::1], n_passes: cython.int
+):
     """Distance of every pixel to the seeds, by sweeps that alternate between the two corners of the image.
 
     A sweep tries to come from the four neighbours already swept; each pixel remembers the highest and the lowest
     value on its best path so far. The result is an upper bound of the exact distance, tight in practice. Rows that
     nothing has changed in or beside since they were last swept the same way are passed over.
     """
-    height, width = channel.shape
-    distance = np.where(seeds, 0.0, np.inf)
+    marked = np.asarray(seeds) != 0
+    distance = np.where(marked, 0.0, np.inf)
     # Where no path has led yet the two are infinitely far apart, so that none leads on from there.
-    highest = np.where(seeds, channel, np.inf)
-    lowest = np.where(seeds, channel, -np.inf)
-    stamp = np.zeros(height, np.int64)
-    for sweep in range(n_passes):
-        step = 1 if sweep % 2 == 0 else -1
-        changed = False
-        for i in range(height):
-            y = i if step == 1 else height - 1 - i
-            if stamp[y] < sweep - 1 and (i == 0 or stamp[y - step] < sweep - 1):
-                continue
-            better = False
-            if i > 0:
-                for t in range(-1, 2):
-                    first, last = max(0, -t), width - max(0, t)
-                    before = highest[y - step, first + t : last + t], lowest[y - step, first + t : last + t]
-                    here = distance[y, first:last], highest[y, first:last], lowest[y, first:last]
-                    better |= _come_from(channel[y, first:last], before, here)
-            better |= _come_along(channel[y], step, distance[y], highest[y], lowest[y])
-            if better:
-                stamp[y] = sweep
-                changed = True
-        if not changed and sweep > 0:
-            break
+    highest = np.where(marked, channel, np.inf)
+    lowest = np.where(marked, channel, -np.inf)
+    _sweep(channel, distance, highest, lowest, np.zeros(len(marked), np.int64), n_passes)
     return distance
 
 
-@compiled
-def _come_from(values, before, here):
-    """Try the neighbours in the row swept before; no pixel waits for another."""
-    high_before, low_before = before
-    distance, highest, lowest = here
-    n_better = 0
-    for x in range(values.size):
-        value = values[x]
-        high = high_before[x] if high_before[x] > value else value
-        low = low_before[x] if low_before[x] < value else value
-        shorter = high - low < distance[x]
-        distance[x] = high - low if shorter else distance[x]
-        highest[x] = high if shorter else highest[x]
-        lowest[x] = low if shorter else lowest[x]
+@cython.cfunc
+def _sweep(
+    channel: cython.const[cython.double][:, ::1],
+    distance: cython.double[:, ::1],
+    highest: cython.double[:, ::1],
+    lowest: cython.double[:, ::1],
+    stamp: cython.longlong[::1],
+    n_passes: cython.int,
+) -> cython.int:
+    height: cython.Py_ssize_t = channel.shape[0]
+    sweep: cython.int
+    i: cython.Py_ssize_t
+    with cython.nogil:
+        for sweep in range(n_passes):
+            step: cython.int = 1 if sweep % 2 == 0 else -1
+            changed: cython.bint = False
+            for i in range(height):
+                y: cython.Py_ssize_t = i if step == 1 else height - 1 - i
+                if stamp[y] < sweep - 1 and (i == 0 or stamp[y - step] < sweep - 1):
+                    continue
+                better: cython.bint = False
+                if i > 0:
+                    t: cython.int
+                    for t in range(-1, 2):
+                        better |= _come_from(channel, distance, highest, lowest, y, y - step, t)
+                better |= _come_along(channel, distance, highest, lowest, y, step)
+                if better:
+                    stamp[y] = sweep
+                    changed = True
+            if not changed and sweep > 0:
+                break
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+def _come_from(
+    channel: cython.const[cython.double][:, ::1],
+    distance: cython.double[:, ::1],
+    highest: cython.double[:, ::1],
+    lowest: cython.double[:, ::1],
+    y: cython.Py_ssize_t,
+    before: cython.Py_ssize_t,
+    t: cython.int,
+) -> cython.bint:
+    """Try the neighbours in the row swept before, `t` to the right; no pixel waits for another."""
+    n_better: cython.Py_ssize_t = 0
+    x: cython.Py_ssize_t
+    for x in range(max(0, -t), channel.shape[1] - max(0, t)):
+        value = channel[y, x]
+        high = highest[before, x + t] if highest[before, x + t] > value else value
+        low = lowest[before, x + t] if lowest[before, x + t] < value else value
+        shorter: cython.bint = high - low < distance[y, x]
+        distance[y, x] = high - low if shorter else distance[y, x]
+        highest[y, x] = high if shorter else highest[y, x]
+        lowest[y, x] = low if shorter else lowest[y, x]
         n_better += shorter
     return n_better > 0
 
 
-@compiled
-def _come_along(values, step, distance, highest, lowest):
+@cython.cfunc
+@cython.nogil
+def _come_along(
+    channel: cython.const[cython.double][:, ::1],
+    distance: cython.double[:, ::1],
+    highest: cython.double[:, ::1],
+    lowest: cython.double[:, ::1],
+    y: cython.Py_ssize_t,
+    step: cython.int,
+) -> cython.bint:
     """Try the neighbours within a row, one after the other."""
-    width = values.size
-    better = False
+    width = channel.shape[1]
+    better: cython.bint = False
+    j: cython.Py_ssize_t
     for j in range(1, width):
-        x = j if step == 1 else width - 1 - j
-        high = max(highest[x - step], values[x])
-        low = min(lowest[x - step], values[x])
-        if high - low < distance[x]:
-            distance[x], highest[x], lowest[x] = high - low, high, low
+        x: cython.Py_ssize_t = j if step == 1 else width - 1 - j
+        high = max(highest[y, x - step], channel[y, x])
+        low = min(lowest[y, x - step], channel[y, x])
+        if high - low < distance[y, x]:
+            distance[y, x] = high - low
+            highest[y, x] = high
+            lowest[y, x] = low
             better = True
     return better

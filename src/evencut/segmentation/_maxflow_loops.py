@@ -1,5 +1,3 @@
-# numba infers the types of compiled loops.
-# mypy: allow-untyped-defs
 """Compiled max-flow on 8-connected grids: two search trees, grown from source and sink and repaired (Boykov and
 Kolmogorov, 2004).  Residuals stay in the caller's arrays, so that the next problem on the same grid starts warm.
 
@@ -7,30 +5,22 @@ Nodes are numbered row by row on a grid padded by one node on every side; direct
 ``index + offsets[d]`` and is undone by direction ``7 - d``.
 """
 
-from __future__ import annotations
+from ..interpreted import refuse_unless_compiled
 
-from collections import namedtuple
+refuse_unless_compiled(__file__)
 
+import cython
 import numpy as np
 
-from ..affinity.compiled import compiled
-
-_FREE, _SOURCE, _SINK = 0, 1, 2
-_NO_PARENT, _TERMINAL, _ORPHAN = -1, 8, 9
-_FAR = 1 << 30
-
-
-#: Residual capacities of the edges, residual terminal capacities, and the steps to the neighbours.
-Network = namedtuple("Network", "residual excess offsets")
-
-#: Of each node: the tree it is in, the direction of its parent, and when and how far it last knew its root to be.
-Trees = namedtuple("Trees", "side parent stamp depth")
-
-#: A ring of nodes that wait; `place` holds the first and one past the last.
-Ring = namedtuple("Ring", "nodes queued place")
+_FREE = cython.declare(cython.int, 0)
+_SOURCE = cython.declare(cython.int, 1)
+_SINK = cython.declare(cython.int, 2)
+_NO_PARENT = cython.declare(cython.int, -1)
+_TERMINAL = cython.declare(cython.int, 8)
+_ORPHAN = cython.declare(cython.int, 9)
+_FAR = cython.declare(cython.longlong, 1 << 30)
 
 
-@compiled
 def maximum_flow(residual, excess, offsets, tree):
     """Push all flow; returns its value and leaves in `tree` 1 at the nodes on the source side.
 
@@ -45,246 +35,293 @@ def maximum_flow(residual, excess, offsets, tree):
     tree : ndarray of int8 of shape (n_nodes,)
         Written: 1 for the source side of the minimal minimum cut, 0 or 2 elsewhere.
     """
-    n_nodes = excess.size
-    network = Network(residual, excess, offsets)
-    flow = _push_to_neighbors(network)
-    parent = np.full(n_nodes, _NO_PARENT, np.int8)
-    trees = Trees(tree, parent, np.zeros(n_nodes, np.int32), np.zeros(n_nodes, np.int32))
-    active = Ring(np.empty(n_nodes + 1, np.int32), np.zeros(n_nodes, np.bool_), np.zeros(2, np.int64))
-    orphans = np.empty(n_nodes + 1, np.int32)
-    for node in range(n_nodes):
-        tree[node] = _FREE
-        if excess[node] != 0.0:
-            tree[node] = _SOURCE if excess[node] > 0.0 else _SINK
-            parent[node] = _TERMINAL
-            trees.depth[node] = 1
-    reach = offsets[7]
-    for node in range(reach, n_nodes - reach):
-        # A node among its like has nothing to grow into, until a neighbour is set free or taken: that wakes it.
-        if tree[node] != _FREE:
-            side = tree[node]
+    search: _Search = _Search(residual, excess, offsets, tree)
+    with cython.nogil:
+        search.push_to_neighbors()
+        search.plant()
+        search.run()
+    return search.flow
+
+
+@cython.final
+@cython.cclass
+class _Search:
+    """The network and its two trees.
+
+    Of each node are kept: the tree it is in, the direction of its parent, and when and how far it last knew its root
+    to be. Nodes that can still grow wait in a ring, those that lost their parent in another.
+    """
+
+    residual: cython.double[:, ::1]
+    excess: cython.double[::1]
+    offsets: cython.const[cython.longlong][::1]
+    tree: cython.schar[::1]
+    parent: cython.schar[::1]
+    stamp: cython.int[::1]
+    depth: cython.int[::1]
+    ring: cython.int[::1]
+    queued: cython.uchar[::1]
+    first: cython.longlong
+    last: cython.longlong
+    orphans: cython.int[::1]
+    n_orphans: cython.longlong
+    clock: cython.int
+    flow: cython.double
+
+    def __init__(self, residual, excess, offsets, tree):
+        n_nodes = len(excess)
+        self.residual, self.excess, self.offsets, self.tree = residual, excess, offsets, tree
+        self.parent = np.full(n_nodes, _NO_PARENT, np.int8)
+        self.stamp, self.depth = np.zeros(n_nodes, np.int32), np.zeros(n_nodes, np.int32)
+        self.ring, self.queued = np.empty(n_nodes + 1, np.int32), np.zeros(n_nodes, np.uint8)
+        self.orphans = np.empty(n_nodes + 1, np.int32)
+        self.first = self.last = self.n_orphans = self.clock = 0
+        self.flow = 0.0
+
+    @cython.cfunc
+    @cython.nogil
+    def push_to_neighbors(self) -> cython.int:
+        """Push what goes over single edges, which needs no trees."""
+        reach = self.offsets[7]
+        node: cython.longlong
+        d: cython.int
+        for node in range(reach, self.excess.shape[0] - reach):
+            if self.excess[node] <= 0.0:
+                continue
             for d in range(8):
-                if tree[node + offsets[d]] != side:
-                    _enqueue(node, active)
-                    break
-    clock = 0
-    current = -1
-    while True:
-        if current < 0 or tree[current] == _FREE:
-            if active.place[0] == active.place[1]:
-                break
-            current = _dequeue(active)
-            if tree[current] == _FREE:
+                other = node + self.offsets[d]
+                if self.excess[other] < 0.0 and self.residual[node, d] > 0.0:
+                    amount: cython.double = min(self.excess[node], -self.excess[other], self.residual[node, d])
+                    self.excess[node] -= amount
+                    self.excess[other] += amount
+                    self.residual[node, d] -= amount
+                    self.residual[other, 7 - d] += amount
+                    self.flow += amount
+                    if self.excess[node] <= 0.0:
+                        break
+        return 0
+
+    @cython.cfunc
+    @cython.nogil
+    def plant(self) -> cython.int:
+        """Make every node with an excess a root of its tree."""
+        n_nodes: cython.longlong = self.excess.shape[0]
+        reach = self.offsets[7]
+        node: cython.longlong
+        d: cython.int
+        for node in range(n_nodes):
+            self.tree[node] = _FREE
+            if self.excess[node] != 0.0:
+                self.tree[node] = _SOURCE if self.excess[node] > 0.0 else _SINK
+                self.parent[node] = _TERMINAL
+                self.depth[node] = 1
+        for node in range(reach, n_nodes - reach):
+            # A node among its like has nothing to grow into, until a neighbour is set free or taken: that wakes it.
+            side = self.tree[node]
+            if side != _FREE:
+                for d in range(8):
+                    if self.tree[node + self.offsets[d]] != side:
+                        self.enqueue(node)
+                        break
+        return 0
+
+    @cython.cfunc
+    @cython.nogil
+    def run(self) -> cython.int:
+        """Grow the trees, push along the paths between them and repair them, until they meet no more."""
+        current: cython.longlong = -1
+        while True:
+            if current < 0 or self.tree[current] == _FREE:
+                if self.first == self.last:
+                    return 0
+                current = self.dequeue()
+                if self.tree[current] == _FREE:
+                    current = -1
+                    continue
+            meeting = self.grow(current)
+            if meeting < 0:
                 current = -1
                 continue
-        meeting, direction = _grow(current, network, trees, active)
-        if meeting < 0:
-            current = -1
-            continue
-        clock += 1
-        pushed, n_orphans = _augment(meeting, direction, network, trees, orphans)
-        flow += pushed
-        _adopt(n_orphans, clock, network, trees, active, orphans)
-    return flow
+            self.clock += 1
+            self.flow += self.augment(meeting // 8, meeting % 8)
+            self.adopt()
 
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(-2)
+    def grow(self, node: cython.longlong) -> cython.longlong:
+        """Extend the tree of `node`; returns 8 times the source end, plus the direction, of an edge between the trees.
 
-@compiled
-def _push_to_neighbors(network):
-    """Push what goes over single edges, which needs no trees; returns how much."""
-    residual, excess, offsets = network.residual, network.excess, network.offsets
-    reach = offsets[7]
-    flow = 0.0
-    for node in range(reach, excess.size - reach):
-        if excess[node] <= 0.0:
-            continue
+        Where there is none it is -1.
+        """
+        side = self.tree[node]
+        d: cython.int
         for d in range(8):
-            other = node + offsets[d]
-            if excess[other] < 0.0 and residual[node, d] > 0.0:
-                amount = min(excess[node], -excess[other], residual[node, d])
-                excess[node] -= amount
-                excess[other] += amount
-                residual[node, d] -= amount
-                residual[other, 7 - d] += amount
-                flow += amount
-                if excess[node] <= 0.0:
-                    break
-    return flow
-
-
-@compiled
-def _grow(node, network, trees, active):
-    """Extend the tree of `node`; returns the source end and direction of an edge between the trees, or -1."""
-    residual, offsets = network.residual, network.offsets
-    tree, parent, stamp, depth = trees.side, trees.parent, trees.stamp, trees.depth
-    side = tree[node]
-    for d in range(8):
-        other = node + offsets[d]
-        # Most neighbours are of the same tree and as near to its root: their capacities need not be looked at.
-        if tree[other] == side and (depth[other] <= depth[node] + 1 or stamp[other] > stamp[node]):
-            continue
-        capacity = residual[node, d] if side == _SOURCE else residual[other, 7 - d]
-        if capacity <= 0.0:
-            continue
-        if tree[other] == _FREE:
-            tree[other] = side
-            parent[other] = 7 - d
-            stamp[other] = stamp[node]
-            depth[other] = depth[node] + 1
-            _enqueue(other, active)
-        elif tree[other] != side:
-            if side == _SOURCE:
-                return node, d
-            return other, 7 - d
-        else:
-            # A shorter way to the root keeps later paths short.
-            parent[other] = 7 - d
-            stamp[other] = stamp[node]
-            depth[other] = depth[node] + 1
-    return -1, 0
-
-
-@compiled
-def _enqueue(node, ring):
-    if not ring.queued[node]:
-        ring.queued[node] = True
-        last = ring.place[1]
-        ring.nodes[last] = node
-        ring.place[1] = last + 1 if last < ring.nodes.size - 1 else 0
-
-
-@compiled
-def _dequeue(ring):
-    first = ring.place[0]
-    node = ring.nodes[first]
-    ring.place[0] = first + 1 if first < ring.nodes.size - 1 else 0
-    ring.queued[node] = False
-    return node
-
-
-@compiled
-def _augment(source_end, direction, network, trees, orphans):
-    """Push the most that the path through the given edge carries; nodes cut from their root become orphans."""
-    residual, excess, offsets = network.residual, network.excess, network.offsets
-    parent = trees.parent
-    sink_end = source_end + offsets[direction]
-    amount = residual[source_end, direction]
-    node = source_end
-    while parent[node] != _TERMINAL:
-        d = parent[node]
-        node += offsets[d]
-        amount = min(amount, residual[node, 7 - d])
-    amount = min(amount, excess[node])
-    node = sink_end
-    while parent[node] != _TERMINAL:
-        d = parent[node]
-        amount = min(amount, residual[node, d])
-        node += offsets[d]
-    amount = min(amount, -excess[node])
-
-    n_orphans = 0
-    residual[source_end, direction] -= amount
-    residual[sink_end, 7 - direction] += amount
-    node = source_end
-    while parent[node] != _TERMINAL:
-        d = parent[node]
-        above = node + offsets[d]
-        residual[node, d] += amount
-        residual[above, 7 - d] -= amount
-        if residual[above, 7 - d] <= 0.0:
-            parent[node] = _ORPHAN
-            orphans[n_orphans] = node
-            n_orphans += 1
-        node = above
-    excess[node] -= amount
-    if excess[node] <= 0.0:
-        parent[node] = _ORPHAN
-        orphans[n_orphans] = node
-        n_orphans += 1
-    node = sink_end
-    while parent[node] != _TERMINAL:
-        d = parent[node]
-        above = node + offsets[d]
-        residual[node, d] -= amount
-        residual[above, 7 - d] += amount
-        if residual[node, d] <= 0.0:
-            parent[node] = _ORPHAN
-            orphans[n_orphans] = node
-            n_orphans += 1
-        node = above
-    excess[node] += amount
-    if excess[node] >= 0.0:
-        parent[node] = _ORPHAN
-        orphans[n_orphans] = node
-        n_orphans += 1
-    return amount, n_orphans
-
-
-@compiled
-def _adopt(n_orphans, clock, network, trees, active, orphans):
-    """Give every orphan a parent that still reaches its root, or set it free and orphan its children."""
-    residual, offsets = network.residual, network.offsets
-    tree, parent, stamp, depth = trees.side, trees.parent, trees.stamp, trees.depth
-    first, last = 0, n_orphans
-    size = orphans.size
-    while first != last:
-        node = orphans[first]
-        first = first + 1 if first < size - 1 else 0
-        side = tree[node]
-        best, best_depth = _NO_PARENT, _FAR
-        for d in range(8):
-            other = node + offsets[d]
-            if tree[other] != side:
+            other = node + self.offsets[d]
+            # Most neighbours are of the same tree and as near to its root: their capacities need not be looked at.
+            if self.tree[other] == side and (
+                self.depth[other] <= self.depth[node] + 1 or self.stamp[other] > self.stamp[node]
+            ):
                 continue
-            capacity = residual[other, 7 - d] if side == _SOURCE else residual[node, d]
+            capacity = self.residual[node, d] if side == _SOURCE else self.residual[other, 7 - d]
             if capacity <= 0.0:
                 continue
-            distance = _distance_to_root(other, clock, offsets, trees)
-            if distance < best_depth:
-                best, best_depth = d, distance
-        if best != _NO_PARENT:
-            parent[node] = best
-            stamp[node] = clock
-            depth[node] = best_depth + 1
-            continue
-        for d in range(8):
-            other = node + offsets[d]
-            if tree[other] != side:
+            if self.tree[other] != _FREE and self.tree[other] != side:
+                return 8 * node + d if side == _SOURCE else 8 * other + 7 - d
+            # A node of the same tree gets a shorter way to its root, which keeps later paths short.
+            is_new: cython.bint = self.tree[other] == _FREE
+            self.tree[other] = side
+            self.parent[other] = 7 - d
+            self.stamp[other] = self.stamp[node]
+            self.depth[other] = self.depth[node] + 1
+            if is_new:
+                self.enqueue(other)
+        return -1
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.inline
+    def enqueue(self, node: cython.longlong) -> cython.int:
+        if not self.queued[node]:
+            self.queued[node] = True
+            self.ring[self.last] = node
+            self.last = self.last + 1 if self.last < self.ring.shape[0] - 1 else 0
+        return 0
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.inline
+    def dequeue(self) -> cython.longlong:
+        node = self.ring[self.first]
+        self.first = self.first + 1 if self.first < self.ring.shape[0] - 1 else 0
+        self.queued[node] = False
+        return node
+
+    @cython.cfunc
+    @cython.nogil
+    def augment(self, source_end: cython.longlong, direction: cython.int) -> cython.double:
+        """Push the most that the path through the given edge carries; nodes cut from their root become orphans."""
+        sink_end = source_end + self.offsets[direction]
+        amount: cython.double = self.residual[source_end, direction]
+        node = source_end
+        while self.parent[node] != _TERMINAL:
+            d = self.parent[node]
+            node += self.offsets[d]
+            amount = min(amount, self.residual[node, 7 - d])
+        amount = min(amount, self.excess[node])
+        node = sink_end
+        while self.parent[node] != _TERMINAL:
+            d = self.parent[node]
+            amount = min(amount, self.residual[node, d])
+            node += self.offsets[d]
+        amount = min(amount, -self.excess[node])
+
+        self.n_orphans = 0
+        self.residual[source_end, direction] -= amount
+        self.residual[sink_end, 7 - direction] += amount
+        node = source_end
+        while self.parent[node] != _TERMINAL:
+            d = self.parent[node]
+            above = node + self.offsets[d]
+            self.residual[node, d] += amount
+            self.residual[above, 7 - d] -= amount
+            if self.residual[above, 7 - d] <= 0.0:
+                self.make_orphan(node)
+            node = above
+        self.excess[node] -= amount
+        if self.excess[node] <= 0.0:
+            self.make_orphan(node)
+        node = sink_end
+        while self.parent[node] != _TERMINAL:
+            d = self.parent[node]
+            above = node + self.offsets[d]
+            self.residual[node, d] -= amount
+            self.residual[above, 7 - d] += amount
+            if self.residual[node, d] <= 0.0:
+                self.make_orphan(node)
+            node = above
+        self.excess[node] += amount
+        if self.excess[node] >= 0.0:
+            self.make_orphan(node)
+        return amount
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.inline
+    def make_orphan(self, node: cython.longlong) -> cython.int:
+        self.parent[node] = _ORPHAN
+        self.orphans[self.n_orphans] = node
+        self.n_orphans += 1
+        return 0
+
+    @cython.cfunc
+    @cython.nogil
+    def adopt(self) -> cython.int:
+        """Give every orphan a parent that still reaches its root, or set it free and orphan its children."""
+        first: cython.longlong = 0
+        last = self.n_orphans
+        size: cython.longlong = self.orphans.shape[0]
+        d: cython.int
+        while first != last:
+            node: cython.longlong = self.orphans[first]
+            first = first + 1 if first < size - 1 else 0
+            side = self.tree[node]
+            best = _NO_PARENT
+            best_depth = _FAR
+            for d in range(8):
+                other = node + self.offsets[d]
+                if self.tree[other] != side:
+                    continue
+                capacity = self.residual[other, 7 - d] if side == _SOURCE else self.residual[node, d]
+                if capacity <= 0.0:
+                    continue
+                distance = self.distance_to_root(other)
+                if distance < best_depth:
+                    best, best_depth = d, distance
+            if best != _NO_PARENT:
+                self.parent[node] = best
+                self.stamp[node] = self.clock
+                self.depth[node] = best_depth + 1
                 continue
-            capacity = residual[other, 7 - d] if side == _SOURCE else residual[node, d]
-            if capacity > 0.0:
-                _enqueue(other, active)
-            if parent[other] == 7 - d:
-                parent[other] = _ORPHAN
-                orphans[last] = other
-                last = last + 1 if last < size - 1 else 0
-        tree[node] = _FREE
-        parent[node] = _NO_PARENT
+            for d in range(8):
+                other = node + self.offsets[d]
+                if self.tree[other] != side:
+                    continue
+                capacity = self.residual[other, 7 - d] if side == _SOURCE else self.residual[node, d]
+                if capacity > 0.0:
+                    self.enqueue(other)
+                if self.parent[other] == 7 - d:
+                    self.parent[other] = _ORPHAN
+                    self.orphans[last] = other
+                    last = last + 1 if last < size - 1 else 0
+            self.tree[node] = _FREE
+            self.parent[node] = _NO_PARENT
+        return 0
 
-
-@compiled
-def _distance_to_root(node, clock, offsets, trees):
-    """Edges from `node` to its terminal, or a huge number where the way ends at an orphan; marks the way."""
-    parent, stamp, depth = trees.parent, trees.stamp, trees.depth
-    start = node
-    distance = 0
-    while True:
-        if stamp[node] == clock:
-            distance += depth[node]
-            break
-        d = parent[node]
-        distance += 1
-        if d == _TERMINAL:
-            stamp[node] = clock
-            depth[node] = 1
-            break
-        if d < 0 or d > _TERMINAL:
-            return _FAR
-        node += offsets[d]
-    node = start
-    steps = distance
-    while stamp[node] != clock:
-        stamp[node] = clock
-        depth[node] = steps
-        steps -= 1
-        node += offsets[parent[node]]
-    return distance
+    @cython.cfunc
+    @cython.nogil
+    def distance_to_root(self, start: cython.longlong) -> cython.longlong:
+        """Edges from a node to its terminal, or a huge number where the way ends at an orphan; marks the way."""
+        node = start
+        distance: cython.longlong = 0
+        while True:
+            if self.stamp[node] == self.clock:
+                distance += self.depth[node]
+                break
+            d = self.parent[node]
+            distance += 1
+            if d == _TERMINAL:
+                self.stamp[node] = self.clock
+                self.depth[node] = 1
+                break
+            if d < 0 or d > _TERMINAL:
+                return _FAR
+            node += self.offsets[d]
+        node = start
+        steps = distance
+        while self.stamp[node] != self.clock:
+            self.stamp[node] = self.clock
+            self.depth[node] = steps
+            steps -= 1
+            node += self.offsets[self.parent[node]]
+        return distance

@@ -44,7 +44,7 @@ class PixelGraph(Affinity):
         self.shape = (len(neighbors), len(neighbors))
 
     def __matmul__(self, other: NDArray[np.floating]) -> NDArray[np.float64]:
-        from ._graph_loops import add_product, add_products
+        from ._grid_loops import add_product, add_products
 
         other = np.asarray(other, dtype=np.float64)
         scale = self.scale if other.ndim == 1 or self.scale is None else self.scale[:, None]

@@ -1,147 +1,187 @@
-# numba infers the types of compiled loops.
-# mypy: allow-untyped-defs
 """Compiled single-point moves along the borders of clusters: only adjacent clusters are tried, and a node is
 looked at again only when a neighbour has moved.
-
-`graph` is CSR rows, the diagonal of M and the weights; `clusters` the labels and, of each cluster, M(S_k, S_k), w(S_k)
-and the number of nodes; `work` the queue, who waits in it, the links of a node (NaN between uses), the clusters it
-touches, and the log of moves.
 """
 
-from __future__ import annotations
+from ..interpreted import refuse_unless_compiled
 
+refuse_unless_compiled(__file__)
+
+import cython
 import numpy as np
+from cython.cimports.evencut.solvers._graph_loops import Graph
+from cython.cimports.libc.math import isnan
 
-from ..affinity.compiled import compiled
-
-__all__ = ["cluster_sums", "refine", "settle"]
+__all__ = ["Borders", "energy_of", "largest_ratio", "refine", "settle", "sum_clusters"]
 
 # A move must gain more than rounding, relative to the largest ratio of a cluster.
-TINY = 1e-11
+_TINY = cython.declare(cython.double, 1e-11)
+_NAN = cython.declare(cython.double, float("nan"))
 
 
-@compiled
-def cluster_sums(graph, labels, n_clusters):
-    """M(S_k, S_k), w(S_k) and the number of nodes of each cluster, and which nodes touch another cluster."""
-    indptr, indices, data, diagonal, weights = graph
-    inside = np.zeros(n_clusters)
-    weight = np.zeros(n_clusters)
-    count = np.zeros(n_clusters, dtype=np.int64)
-    border = np.zeros(len(labels), dtype=np.bool_)
-    for p in range(len(labels)):
-        a = labels[p]
-        total = diagonal[p]
-        for e in range(indptr[p], indptr[p + 1]):
-            if labels[indices[e]] != a:
-                border[p] = True
-            elif indices[e] != p:
-                total += data[e]
-        inside[a] += total
-        weight[a] += weights[p]
-        count[a] += 1
-    return inside, weight, count, border
+@cython.final
+@cython.cclass
+class Borders:
+    """Clusters of a graph while nodes move between them.
 
-
-@compiled
-def _best_move(p, graph, labels, inside, weight, link, seen):
-    """The adjacent cluster where p gains most, the gain, and the links of p to its own and to that cluster.
-
-    `link` is NaN before and after; a zero there is a cluster seen.
+    Of each cluster it keeps M(S_k, S_k), w(S_k) and the number of nodes; the queue, and who waits in it; the links of a
+    node (NaN between uses) and the clusters it touches; and a log of moves, each a node and its old label.
     """
-    indptr, indices, data, diagonal, weights = graph
-    a = labels[p]
-    n_seen = 1
-    seen[0] = a
-    link[a] = 0.0
-    for e in range(indptr[p], indptr[p + 1]):
-        q = indices[e]
+
+    def __init__(self, graph, labels, n_clusters, n_logged):
+        n = len(labels)
+        self.graph, self.labels = Graph(*graph), labels
+        self.inside, self.weight, self.count = np.zeros(n_clusters), np.zeros(n_clusters), np.zeros(n_clusters, np.int64)
+        self.queue, self.waiting, self.n_waiting = np.empty(n, np.int32), np.zeros(n, np.uint8), 0
+        self.link, self.seen = np.full(n_clusters, np.nan), np.empty(n_clusters, np.int64)
+        self.log, self.logged = np.empty((n_logged, 2), np.int32), 0
+
+
+@cython.cfunc
+@cython.nogil
+def sum_clusters(borders: Borders) -> cython.int:
+    """The sums of all clusters; nodes that touch another cluster are queued."""
+    p: cython.Py_ssize_t
+    e: cython.Py_ssize_t
+    for p in range(borders.labels.shape[0]):
+        a = borders.labels[p]
+        total: cython.double = borders.graph.diagonal[p]
+        for e in range(borders.graph.indptr[p], borders.graph.indptr[p + 1]):
+            if borders.labels[borders.graph.indices[e]] != a:
+                borders.waiting[p] = True
+            elif borders.graph.indices[e] != p:
+                total += borders.graph.data[e]
+        borders.inside[a] += total
+        borders.weight[a] += borders.graph.weights[p]
+        borders.count[a] += 1
+    for p in range(borders.labels.shape[0]):
+        if borders.waiting[p]:
+            borders.queue[borders.n_waiting] = p
+            borders.n_waiting += 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+def energy_of(borders: Borders) -> cython.double:
+    """Minus the sum of the ratios of the clusters."""
+    total: cython.double = 0.0
+    k: cython.Py_ssize_t
+    for k in range(borders.inside.shape[0]):
+        total += borders.inside[k] / borders.weight[k]
+    return -total
+
+
+@cython.cfunc
+@cython.nogil
+def largest_ratio(borders: Borders) -> cython.double:
+    """The largest ratio of a cluster, whatever its sign."""
+    largest: cython.double = 0.0
+    k: cython.Py_ssize_t
+    for k in range(borders.inside.shape[0]):
+        largest = max(largest, abs(borders.inside[k] / borders.weight[k]))
+    return largest
+
+
+@cython.cfunc
+@cython.nogil
+def _best_move(borders: Borders, p: cython.Py_ssize_t) -> cython.longlong:
+    """The adjacent cluster where p gains most; the gain and the links of p to its own and to that cluster are kept.
+
+    A zero in `link` is a cluster seen.
+    """
+    a: cython.longlong = borders.labels[p]
+    b: cython.longlong
+    n_seen: cython.Py_ssize_t = 1
+    e: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    borders.seen[0] = a
+    borders.link[a] = 0.0
+    for e in range(borders.graph.indptr[p], borders.graph.indptr[p + 1]):
+        q = borders.graph.indices[e]
         if q == p:
             continue
-        b = labels[q]
-        if np.isnan(link[b]):
-            seen[n_seen] = b
+        b = borders.labels[q]
+        if isnan(borders.link[b]):
+            borders.seen[n_seen] = b
             n_seen += 1
-            link[b] = 0.0
-        link[b] += data[e]
-    w, own = weights[p], diagonal[p]
-    loss = inside[a] / weight[a] - (inside[a] - 2 * link[a] - own) / (weight[a] - w)
-    best, best_gain = a, 0.0
+            borders.link[b] = 0.0
+        borders.link[b] += borders.graph.data[e]
+    w, own = borders.graph.weights[p], borders.graph.diagonal[p]
+    loss = borders.inside[a] / borders.weight[a] - (borders.inside[a] - 2 * borders.link[a] - own) / (borders.weight[a] - w)
+    best = a
+    best_gain: cython.double = 0.0
     for i in range(1, n_seen):
-        b = seen[i]
-        gain = (inside[b] + 2 * link[b] + own) / (weight[b] + w) - inside[b] / weight[b] - loss
+        b = borders.seen[i]
+        joined = (borders.inside[b] + 2 * borders.link[b] + own) / (borders.weight[b] + w)
+        gain = joined - borders.inside[b] / borders.weight[b] - loss
         if gain > best_gain:
             best, best_gain = b, gain
-    to_old, to_new = link[a], link[best]
+    borders.gain, borders.to_old, borders.to_new = best_gain, borders.link[a], borders.link[best]
     for i in range(n_seen):
-        link[seen[i]] = np.nan
-    return best, best_gain, to_old, to_new
+        borders.link[borders.seen[i]] = _NAN
+    return best
 
 
-@compiled
-def settle(graph, clusters, work, n_waiting, floor, max_moves, logged):
+@cython.cfunc
+@cython.nogil
+def settle(borders: Borders, max_moves: cython.longlong) -> cython.bint:
     """Move queued nodes while the objective grows by more than `floor`; neighbours of a moved node queue again.
 
-    Moved nodes and their old labels are written to `log` from row `logged` on, as far as there is room. Gives
-    the number of log rows and whether the queue ran empty.
+    Moved nodes and their old labels are logged as far as there is room. Gives whether the queue ran empty, which it
+    is afterwards.
     """
-    indptr, indices, _, diagonal, weights = graph
-    labels, inside, weight, count = clusters
-    queue, waiting, link, seen, log = work
-    n = len(labels)
-    head = 0
-    while n_waiting > 0 and max_moves > 0:
-        p = queue[head]
+    n: cython.Py_ssize_t = borders.labels.shape[0]
+    head: cython.Py_ssize_t = 0
+    i: cython.Py_ssize_t
+    e: cython.Py_ssize_t
+    while borders.n_waiting > 0 and max_moves > 0:
+        p = borders.queue[head]
         head = head + 1 if head + 1 < n else 0
-        n_waiting -= 1
-        waiting[p] = False
-        a = labels[p]
-        if count[a] == 1:
+        borders.n_waiting -= 1
+        borders.waiting[p] = False
+        a = borders.labels[p]
+        if borders.count[a] == 1:
             continue
-        b, gain, to_a, to_b = _best_move(p, graph, labels, inside, weight, link, seen)
-        if b == a or gain <= floor:
+        b = _best_move(borders, p)
+        if b == a or borders.gain <= borders.floor:
             continue
-        if logged < len(log):
-            log[logged, 0] = p
-            log[logged, 1] = a
-        logged += 1
+        if borders.logged < borders.log.shape[0]:
+            borders.log[borders.logged, 0], borders.log[borders.logged, 1] = p, a
+        borders.logged += 1
         max_moves -= 1
-        inside[a] -= 2 * to_a + diagonal[p]
-        inside[b] += 2 * to_b + diagonal[p]
-        weight[a] -= weights[p]
-        weight[b] += weights[p]
-        count[a] -= 1
-        count[b] += 1
-        labels[p] = b
-        for e in range(indptr[p], indptr[p + 1]):
-            q = indices[e]
-            if not waiting[q] and labels[q] != b:
-                waiting[q] = True
-                tail = head + n_waiting
-                queue[tail - n if tail >= n else tail] = q
-                n_waiting += 1
-    for i in range(n_waiting):
+        borders.inside[a] -= 2 * borders.to_old + borders.graph.diagonal[p]
+        borders.inside[b] += 2 * borders.to_new + borders.graph.diagonal[p]
+        borders.weight[a] -= borders.graph.weights[p]
+        borders.weight[b] += borders.graph.weights[p]
+        borders.count[a] -= 1
+        borders.count[b] += 1
+        borders.labels[p] = b
+        for e in range(borders.graph.indptr[p], borders.graph.indptr[p + 1]):
+            q = borders.graph.indices[e]
+            if not borders.waiting[q] and borders.labels[q] != b:
+                borders.waiting[q] = True
+                tail = head + borders.n_waiting
+                borders.queue[tail - n if tail >= n else tail] = q
+                borders.n_waiting += 1
+    settled: cython.bint = borders.n_waiting == 0
+    for i in range(borders.n_waiting):
         at = head + i
-        waiting[queue[at - n if at >= n else at]] = False
-    return logged, n_waiting == 0
+        borders.waiting[borders.queue[at - n if at >= n else at]] = False
+    borders.n_waiting = 0
+    return settled
 
 
-@compiled
-def refine(graph, labels, n_clusters, max_moves):
+def refine(graph, labels, n_clusters, max_moves: cython.longlong):
     """Single-point moves from the border inwards until none gains, in place.
 
     Gives the energy afterwards, the number of moves, and whether no move was left.
     """
-    inside, weight, count, border = cluster_sums(graph, labels, n_clusters)
-    queue = np.empty(len(labels), dtype=np.int32)
-    n_waiting = 0
-    for p in range(len(labels)):
-        if border[p]:
-            queue[n_waiting] = p
-            n_waiting += 1
-    link = np.full(n_clusters, np.nan)
-    seen = np.empty(n_clusters, dtype=np.int64)
-    no_log = np.empty((0, 2), dtype=np.int32)
-    floor = TINY * np.abs(inside / weight).max()
-    work = (queue, border, link, seen, no_log)
-    moves, settled = settle(graph, (labels, inside, weight, count), work, n_waiting, floor, max_moves, 0)
-    return -np.sum(inside / weight), moves, settled
+    borders: Borders = Borders(graph, labels, n_clusters, 0)
+    settled: cython.bint
+    energy: cython.double
+    with cython.nogil:
+        sum_clusters(borders)
+        borders.floor = _TINY * largest_ratio(borders)
+        settled = settle(borders, max_moves)
+        energy = energy_of(borders)
+    return energy, borders.logged, settled

@@ -1,209 +1,287 @@
-# numba infers the types of compiled loops.
-# mypy: allow-untyped-defs
 """Compiled loops that shrink a graph: grouping nodes that belong together, and adding up the links of the groups.
 
 A graph is CSR rows (entries on the diagonal are passed over), the diagonal of M apart, and the weights w.
 """
 
-from __future__ import annotations
+from ..interpreted import refuse_unless_compiled
 
+refuse_unless_compiled(__file__)
+
+import cython
 import numpy as np
+from cython.cimports.libc.math import sqrt
 
-from ..affinity.compiled import compiled
-
-__all__ = ["contract", "group", "random_below", "row_diagonal", "take_pairs"]
+__all__ = ["Graph", "contract", "group", "random_below", "row_diagonal", "sort_members", "take_pairs"]
 
 # Nodes are visited in random order, but in runs of neighbours in memory where there are many.
 _RUNS = 2048
 
 
-@compiled
-def random_below(state, bound):
+@cython.final
+@cython.cclass
+class Graph:
+    """CSR rows, the diagonal of M and the weights, as compiled loops read them."""
+
+    def __init__(self, indptr, indices, data, diagonal, weights):
+        self.indptr, self.indices, self.data = indptr, indices, data
+        self.diagonal, self.weights = diagonal, weights
+
+
+@cython.cfunc
+@cython.nogil
+def random_below(state: cython.ulonglong[::1], bound: cython.longlong) -> cython.longlong:
     """A random whole number below `bound` by xorshift: the same on every machine and thread."""
     x = state[0]
-    x ^= x << np.uint64(13)
-    x ^= x >> np.uint64(7)
-    x ^= x << np.uint64(17)
+    x ^= x << 13
+    x ^= x >> 7
+    x ^= x << 17
     state[0] = x
-    return np.int64((x >> np.uint64(11)) % np.uint64(bound))
+    return cython.cast(cython.longlong, (x >> 11) % cython.cast(cython.ulonglong, bound))
 
 
-@compiled
-def _shuffled(n, state):
-    order = np.arange(n)
-    for i in range(n - 1, 0, -1):
-        j = random_below(state, i + 1)
-        order[i], order[j] = order[j], order[i]
-    return order
+@cython.cfunc
+@cython.nogil
+def sort_members(parent: cython.const[cython.int][::1], members: cython.int[::1], start: cython.longlong[::1]) -> cython.int:
+    """Nodes sorted by group into `members`; where each group starts among them, and the last ends, into `start`."""
+    n_groups = start.shape[0] - 1
+    p: cython.Py_ssize_t
+    g: cython.Py_ssize_t
+    start[:] = 0
+    for p in range(parent.shape[0]):
+        start[parent[p]] += 1
+    for g in range(1, n_groups + 1):
+        start[g] += start[g - 1]
+    # From the ends back, so that members rise within a group.
+    for p in range(parent.shape[0] - 1, -1, -1):
+        start[parent[p]] -= 1
+        members[start[parent[p]]] = p
+    return 0
 
 
-@compiled
-def row_diagonal(indptr, indices, data):
+def row_diagonal(
+    indptr: cython.const[cython.longlong][::1],
+    indices: cython.const[cython.int][::1],
+    data: cython.const[cython.double][::1],
+):
     """The diagonal of a CSR matrix, duplicates summed."""
-    diagonal = np.zeros(len(indptr) - 1)
-    for p in range(len(diagonal)):
-        for e in range(indptr[p], indptr[p + 1]):
-            if indices[e] == p:
-                diagonal[p] += data[e]
-    return diagonal
+    sums = np.zeros(indptr.shape[0] - 1)
+    diagonal: cython.double[::1] = sums
+    p: cython.Py_ssize_t
+    e: cython.Py_ssize_t
+    with cython.nogil:
+        for p in range(diagonal.shape[0]):
+            for e in range(indptr[p], indptr[p + 1]):
+                if indices[e] == p:
+                    diagonal[p] += data[e]
+    return sums
 
 
-@compiled
-def group(graph, labels, cap, n_sweeps, state):
+def group(graph, labels, cap: cython.double, n_sweeps: cython.int, state: cython.ulonglong[::1]):
     """Parents of the nodes and their number, after sweeps in which each node joins the group that pulls most.
 
     The pull of a group g on p is link(p, g) / sqrt(w_g): heavy edges first, and light groups before heavy
     ones, so that clusters of any density shrink alike. No group outweighs `cap`; where labels are given (one a
     node), nodes of different labels never meet.
     """
-    weights = graph[4]
-    n = len(weights)
-    parent = np.arange(n).astype(np.int32)
-    load = weights.copy()
-    pull = 1 / np.sqrt(weights)
-    groups = (parent, load, pull, np.zeros(n))
-    run = max(1, n // _RUNS)
-    runs = _shuffled((n + run - 1) // run, state)
-    for sweep in range(n_sweeps):
-        for r in runs:
-            for p in range(r * run, min((r + 1) * run, n)):
-                # In the first sweep a node that others have joined stays with them.
-                if sweep > 0 or load[parent[p]] <= weights[p]:
-                    _join(p, graph, labels, cap, groups)
-    _join_hangers_on(graph, labels, cap, groups)
-    return _renumber(parent)
+    groups: _Groups = _Groups(Graph(*graph), labels, cap)
+    n: cython.Py_ssize_t = groups.load.shape[0]
+    run: cython.Py_ssize_t = max(1, n // _RUNS)
+    runs: cython.longlong[::1] = np.arange((n + run - 1) // run, dtype=np.int64)
+    sweep: cython.int
+    r: cython.Py_ssize_t
+    p: cython.Py_ssize_t
+    n_groups: cython.Py_ssize_t
+    with cython.nogil:
+        for r in range(runs.shape[0] - 1, 0, -1):
+            j = random_below(state, r + 1)
+            runs[r], runs[j] = runs[j], runs[r]
+        for sweep in range(n_sweeps):
+            for r in range(runs.shape[0]):
+                for p in range(runs[r] * run, min((runs[r] + 1) * run, n)):
+                    # In the first sweep a node that others have joined stays with them.
+                    if sweep > 0 or groups.load[groups.parent[p]] <= groups.graph.weights[p]:
+                        groups.join(p)
+        groups.join_hangers_on()
+        n_groups = _renumber(groups.parent, groups.companion)
+    return np.asarray(groups.parent), n_groups
 
 
-@compiled
-def _join(p, graph, labels, cap, groups):
-    """Take p to the group that pulls it most; the links, last of `groups`, are zero before and after."""
-    indptr, indices, data, _, weights = graph
-    parent, load, pull, link = groups
-    a, w = parent[p], weights[p]
-    near, affinity = indices[indptr[p] : indptr[p + 1]], data[indptr[p] : indptr[p + 1]]
-    for e in range(len(near)):
-        if near[e] != p:
-            link[parent[near[e]]] += affinity[e]
-    best, strongest = a, 0.0
-    if load[a] > w:
-        strongest = link[a] / np.sqrt(load[a] - w)
-    link[a] = 0.0
-    for q in near:
-        g = parent[q]
-        force = link[g] * pull[g]
-        link[g] = 0.0
-        if force > strongest and load[g] + w <= cap and (len(labels) == 0 or labels[q] == labels[p]):
-            best, strongest = g, force
-    if best != a:
-        parent[p] = best
-        load[best] += w
-        load[a] -= w
-        pull[best] = 1 / np.sqrt(load[best])
-        pull[a] = 1 / np.sqrt(load[a]) if load[a] > 0 else 0.0
+@cython.final
+@cython.cclass
+class _Groups:
+    """The group of each node; of each group its weight and its pull; links, zero between uses; and companions."""
+
+    graph: Graph
+    labels: cython.const[cython.int][::1]
+    cap: cython.double
+    parent: cython.int[::1]
+    load: cython.double[::1]
+    pull: cython.double[::1]
+    link: cython.double[::1]
+    companion: cython.int[::1]
+
+    def __init__(self, graph: Graph, labels, cap):
+        self.graph, self.labels, self.cap = graph, labels, cap
+        weights = np.asarray(graph.weights)
+        self.parent = np.arange(len(weights), dtype=np.int32)
+        self.load, self.pull, self.link = weights.copy(), 1 / np.sqrt(weights), np.zeros(len(weights))
+        self.companion = np.full(len(weights), -1, dtype=np.int32)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.inline
+    def may_meet(self, p: cython.Py_ssize_t, q: cython.Py_ssize_t) -> cython.bint:
+        return self.labels.shape[0] == 0 or self.labels[q] == self.labels[p]
+
+    @cython.cfunc
+    @cython.nogil
+    def join(self, p: cython.Py_ssize_t) -> cython.int:
+        """Take p to the group that pulls it most."""
+        first, last = self.graph.indptr[p], self.graph.indptr[p + 1]
+        a = self.parent[p]
+        w = self.graph.weights[p]
+        e: cython.Py_ssize_t
+        for e in range(first, last):
+            if self.graph.indices[e] != p:
+                self.link[self.parent[self.graph.indices[e]]] += self.graph.data[e]
+        best = a
+        strongest: cython.double = 0.0
+        if self.load[a] > w:
+            strongest = self.link[a] / sqrt(self.load[a] - w)
+        self.link[a] = 0.0
+        for e in range(first, last):
+            q = self.graph.indices[e]
+            g = self.parent[q]
+            force = self.link[g] * self.pull[g]
+            self.link[g] = 0.0
+            if force > strongest and self.load[g] + w <= self.cap and self.may_meet(p, q):
+                best, strongest = g, force
+        if best != a:
+            self.parent[p] = best
+            self.load[best] += w
+            self.load[a] -= w
+            self.pull[best] = 1 / sqrt(self.load[best])
+            self.pull[a] = 1 / sqrt(self.load[a]) if self.load[a] > 0 else 0.0
+        return 0
+
+    @cython.cfunc
+    @cython.nogil
+    def join_hangers_on(self) -> cython.int:
+        """Put nodes still alone together with others that hang on the same heavy neighbour, as leaves of a star do."""
+        p: cython.Py_ssize_t
+        e: cython.Py_ssize_t
+        for p in range(self.parent.shape[0]):
+            if self.load[self.parent[p]] > self.graph.weights[p]:
+                continue
+            anchor: cython.Py_ssize_t = -1
+            heaviest: cython.double = 0.0
+            for e in range(self.graph.indptr[p], self.graph.indptr[p + 1]):
+                if self.graph.data[e] > heaviest and self.graph.indices[e] != p:
+                    anchor, heaviest = self.graph.indices[e], self.graph.data[e]
+            if anchor < 0:
+                continue
+            q: cython.Py_ssize_t = self.companion[anchor]
+            if q >= 0 and self.load[self.parent[q]] + self.graph.weights[p] <= self.cap and self.may_meet(p, q):
+                self.load[self.parent[p]] -= self.graph.weights[p]
+                self.parent[p] = self.parent[q]
+                self.load[self.parent[q]] += self.graph.weights[p]
+            else:
+                self.companion[anchor] = p
+        return 0
 
 
-@compiled
-def _join_hangers_on(graph, labels, cap, groups):
-    """Put nodes still alone together with others that hang on the same heavy neighbour, as leaves of a star do."""
-    indptr, indices, data, _, weights = graph
-    parent, load, _, _ = groups
-    n = len(weights)
-    companion = np.full(n, -1, dtype=np.int32)
-    for p in range(n):
-        if load[parent[p]] > weights[p]:
-            continue
-        anchor, heaviest = -1, 0.0
-        for e in range(indptr[p], indptr[p + 1]):
-            if data[e] > heaviest and indices[e] != p:
-                anchor, heaviest = indices[e], data[e]
-        if anchor < 0:
-            continue
-        q = companion[anchor]
-        if q >= 0 and load[parent[q]] + weights[p] <= cap and (len(labels) == 0 or labels[q] == labels[p]):
-            load[parent[p]] -= weights[p]
-            parent[p] = parent[q]
-            load[parent[q]] += weights[p]
-        else:
-            companion[anchor] = p
-
-
-@compiled
-def _renumber(parent):
-    number = np.full(len(parent), -1, dtype=np.int32)
-    n_groups = 0
-    for p in range(len(parent)):
+@cython.cfunc
+@cython.nogil
+def _renumber(parent: cython.int[::1], number: cython.int[::1]) -> cython.Py_ssize_t:
+    """Number the groups as they come, in place; how many they are. `number` is room to work in."""
+    n_groups: cython.Py_ssize_t = 0
+    p: cython.Py_ssize_t
+    number[:] = -1
+    for p in range(parent.shape[0]):
         g = parent[p]
         if number[g] < 0:
             number[g] = n_groups
             n_groups += 1
         parent[p] = number[g]
-    return parent, n_groups
+    return n_groups
 
 
-@compiled
-def take_pairs(first, second, order, n, limit):
+def take_pairs(
+    first: cython.const[cython.int][::1],
+    second: cython.const[cython.int][::1],
+    order: cython.const[cython.longlong][::1],
+    n: cython.Py_ssize_t,
+    limit: cython.Py_ssize_t,
+):
     """Parents after merging pairs in the given order, each node once, `limit` pairs at most; how many groups."""
-    parent = np.arange(n).astype(np.int32)
-    free = np.ones(n, dtype=np.bool_)
-    merged = 0
-    for i in order:
-        if merged == limit:
-            break
-        a, b = first[i], second[i]
-        if free[a] and free[b]:
-            free[a] = False
-            free[b] = False
-            parent[max(a, b)] = min(a, b)
-            merged += 1
-    return _renumber(parent)
+    parents = np.arange(n, dtype=np.int32)
+    parent: cython.int[::1] = parents
+    is_free: cython.uchar[::1] = np.ones(n, dtype=np.uint8)
+    n_merged: cython.Py_ssize_t = 0
+    n_groups: cython.Py_ssize_t
+    number: cython.int[::1] = np.empty(n, dtype=np.int32)
+    i: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(order.shape[0]):
+            if n_merged == limit:
+                break
+            a, b = first[order[i]], second[order[i]]
+            if is_free[a] and is_free[b]:
+                is_free[a] = is_free[b] = False
+                parent[max(a, b)] = min(a, b)
+                n_merged += 1
+        n_groups = _renumber(parent, number)
+    return parents, n_groups
 
 
-@compiled
-def contract(graph, parent, n_groups):
+def contract(graph, parent, n_groups: cython.Py_ssize_t):
     """The graph of the groups: links between groups add up, links inside go to the diagonal."""
-    indptr, indices, data, diagonal, weights = graph
-    members, start = members_of(parent, n_groups)
-    new_indptr = np.zeros(n_groups + 1, dtype=np.int64)
-    new_indices = np.empty(len(indices), dtype=np.int32)
-    new_data = np.empty(len(indices))
-    new_diagonal = np.zeros(n_groups)
-    new_weights = np.zeros(n_groups)
-    place = np.full(n_groups, -1, dtype=np.int64)
-    used = 0
-    for g in range(n_groups):
-        row = used
-        for m in range(start[g], start[g + 1]):
-            p = members[m]
-            new_weights[g] += weights[p]
-            new_diagonal[g] += diagonal[p]
-            near, affinity = indices[indptr[p] : indptr[p + 1]], data[indptr[p] : indptr[p + 1]]
-            for e in range(len(near)):
-                h = parent[near[e]]
-                if h == g:
-                    if near[e] != p:
-                        new_diagonal[g] += affinity[e]
-                elif place[h] < row:
-                    place[h] = used
-                    new_indices[used] = h
-                    new_data[used] = affinity[e]
-                    used += 1
-                else:
-                    new_data[place[h]] += affinity[e]
-        new_indptr[g + 1] = used
-    return new_indptr, new_indices[:used].copy(), new_data[:used].copy(), new_diagonal, new_weights
+    n_links = len(graph[1])
+    indptr, indices, data = np.zeros(n_groups + 1, np.int64), np.empty(n_links, np.int32), np.empty(n_links)
+    diagonal, weights = np.zeros(n_groups), np.zeros(n_groups)
+    _fill_contracted(Graph(*graph), parent, indptr, indices, data, diagonal, weights)
+    used = indptr[n_groups]
+    return indptr, indices[:used].copy(), data[:used].copy(), diagonal, weights
 
 
-@compiled
-def members_of(parent, n_groups):
-    """Nodes sorted by group, and where each group starts among them."""
-    start = np.zeros(n_groups + 1, dtype=np.int64)
-    for g in parent:
-        start[g + 1] += 1
-    for g in range(n_groups):
-        start[g + 1] += start[g]
-    members = np.empty(len(parent), dtype=np.int32)
-    fill = start[:-1].copy()
-    for p in range(len(parent)):
-        members[fill[parent[p]]] = p
-        fill[parent[p]] += 1
-    return members, start
+@cython.cfunc
+def _fill_contracted(
+    graph: Graph,
+    parent: cython.const[cython.int][::1],
+    new_indptr: cython.longlong[::1],
+    new_indices: cython.int[::1],
+    new_data: cython.double[::1],
+    new_diagonal: cython.double[::1],
+    new_weights: cython.double[::1],
+) -> cython.int:
+    n_groups: cython.Py_ssize_t = new_weights.shape[0]
+    members: cython.int[::1] = np.empty(parent.shape[0], dtype=np.int32)
+    start: cython.longlong[::1] = np.empty(n_groups + 1, dtype=np.int64)
+    place: cython.longlong[::1] = np.full(n_groups, -1, dtype=np.int64)
+    indices, data = graph.indices, graph.data
+    used: cython.Py_ssize_t = 0
+    g: cython.Py_ssize_t
+    m: cython.Py_ssize_t
+    e: cython.Py_ssize_t
+    with cython.nogil:
+        sort_members(parent, members, start)
+        for g in range(n_groups):
+            row = used
+            for m in range(start[g], start[g + 1]):
+                p = members[m]
+                new_weights[g] += graph.weights[p]
+                new_diagonal[g] += graph.diagonal[p]
+                for e in range(graph.indptr[p], graph.indptr[p + 1]):
+                    h = parent[indices[e]]
+                    if h == g:
+                        if indices[e] != p:
+                            new_diagonal[g] += data[e]
+                    elif place[h] < row:
+                        place[h] = used
+                        new_indices[used] = h
+                        new_data[used] = data[e]
+                        used += 1
+                    else:
+                        new_data[place[h]] += data[e]
+            new_indptr[g + 1] = used
+    return 0

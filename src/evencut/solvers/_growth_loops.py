@@ -1,237 +1,391 @@
-# numba infers the types of compiled loops.
-# mypy: allow-untyped-defs
 """Compiled loops that shrink a dense matrix, and merge, split and exchange clusters of the small one.
 
 The nodes of a small matrix are groups of points; its diagonal is what the groups hold inside.
 """
 
-from __future__ import annotations
+from ..interpreted import refuse_unless_compiled
 
+refuse_unless_compiled(__file__)
+
+import cython
 import numpy as np
-
-from ..affinity.compiled import compiled
-from ._graph_loops import random_below
-from ._move_loops import sweep_dense
+from cython.cimports.evencut.solvers._graph_loops import random_below
+from cython.cimports.evencut.solvers._move_loops import Clusters, sweep_table
 
 __all__ = ["contract_dense", "exchange_grown", "merge_nodes", "strongest_links"]
 
+Real = cython.fused_type(cython.float, cython.double)
 # An exchange must gain more than rounding, relative to the energy.
-_LEAST_GAIN = 1e-11
+_LEAST_GAIN = cython.declare(cython.double, 1e-11)
 # Sweeps of moves after a split or a union; a better exchange is found again, and settles further.
-_SWEEPS = 6
+_SWEEPS = cython.declare(cython.int, 6)
+_INFINITE = cython.declare(cython.double, float("inf"))
 
 
-@compiled
 def strongest_links(matrix, scale, n_links):
     """Columns and values of the largest entries of every row, where columns are scaled; the diagonal is passed over."""
-    n = len(matrix)
-    columns = np.zeros((n, n_links), dtype=np.int32)
-    values = np.full((n, n_links), -np.inf)
-    for p in range(n):
-        row, column = values[p], columns[p]
-        for q in range(n):
-            value = matrix[p, q] * scale[q]
-            if q == p or value <= row[n_links - 1]:
-                continue
-            at = n_links - 1
-            while at > 0 and row[at - 1] < value:
-                row[at] = row[at - 1]
-                column[at] = column[at - 1]
-                at -= 1
-            row[at] = value
-            column[at] = q
+    columns, values = np.zeros((len(matrix), n_links), np.int32), np.full((len(matrix), n_links), -np.inf)
+    _keep_strongest(np.ascontiguousarray(matrix), scale, columns, values)
     return columns, values
 
 
-@compiled
-def contract_dense(matrix, parent, n_groups):
+def _keep_strongest(
+    matrix: cython.const[Real][:, ::1],
+    scale: cython.const[cython.double][::1],
+    columns: cython.int[:, ::1],
+    values: cython.double[:, ::1],
+):
+    n_links: cython.Py_ssize_t = values.shape[1]
+    p: cython.Py_ssize_t
+    q: cython.Py_ssize_t
+    with cython.nogil:
+        for p in range(matrix.shape[0]):
+            for q in range(matrix.shape[1]):
+                value: cython.double = matrix[p, q] * scale[q]
+                if q == p or value <= values[p, n_links - 1]:
+                    continue
+                at: cython.Py_ssize_t = n_links - 1
+                while at > 0 and values[p, at - 1] < value:
+                    values[p, at] = values[p, at - 1]
+                    columns[p, at] = columns[p, at - 1]
+                    at -= 1
+                values[p, at] = value
+                columns[p, at] = q
+
+
+def contract_dense(matrix, parent, n_groups: cython.Py_ssize_t):
     """M summed over each pair of groups."""
-    n = len(parent)
-    rows = np.zeros((n_groups, n))
-    for p in range(n):
-        row = rows[parent[p]]
-        for q in range(n):
-            row[q] += matrix[p, q]
-    small = np.zeros((n_groups, n_groups))
-    for g in range(n_groups):
-        for q in range(n):
-            small[g, parent[q]] += rows[g, q]
-    for g in range(n_groups):
-        for h in range(g):
-            small[g, h] = small[h, g] = 0.5 * (small[g, h] + small[h, g])
+    rows, small = np.zeros((n_groups, len(parent))), np.zeros((n_groups, n_groups))
+    _sum_groups(np.ascontiguousarray(matrix), parent, rows, small)
     return small
 
 
-@compiled
-def _union_loss(a, b, links, weights):
+def _sum_groups(
+    matrix: cython.const[Real][:, ::1],
+    parent: cython.const[cython.longlong][::1],
+    rows: cython.double[:, ::1],
+    small: cython.double[:, ::1],
+):
+    n: cython.Py_ssize_t = parent.shape[0]
+    p: cython.Py_ssize_t
+    q: cython.Py_ssize_t
+    g: cython.Py_ssize_t
+    h: cython.Py_ssize_t
+    with cython.nogil:
+        for p in range(n):
+            g = parent[p]
+            for q in range(n):
+                rows[g, q] += matrix[p, q]
+        for g in range(small.shape[0]):
+            for q in range(n):
+                small[g, parent[q]] += rows[g, q]
+        for g in range(small.shape[0]):
+            for h in range(g):
+                small[g, h] = small[h, g] = 0.5 * (small[g, h] + small[h, g])
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+def _union_loss(
+    a: cython.Py_ssize_t, b: cython.Py_ssize_t, links: cython.double[:, ::1], weights: cython.double[::1]
+) -> cython.double:
     """What the union of two clusters costs the objective."""
     union = (links[a, a] + links[b, b] + 2 * links[a, b]) / (weights[a] + weights[b])
     return links[a, a] / weights[a] + links[b, b] / weights[b] - union
 
 
-@compiled
-def _best_partner(a, links, weights, alive):
-    best, least = -1, np.inf
-    for b in range(len(weights)):
-        if b != a and alive[b]:
-            loss = _union_loss(a, b, links, weights)
-            if loss < least:
-                best, least = b, loss
-    return best, least
-
-
-@compiled
 def merge_nodes(matrix, weights, n_clusters):
     """Labels after merging, again and again, the two clusters of nodes whose union costs least."""
-    n = len(weights)
-    links, weight = matrix.copy(), weights.copy()
-    alive = np.ones(n, dtype=np.bool_)
-    owner = np.arange(n)
-    partner = np.empty(n, dtype=np.int64)
-    loss = np.full(n, np.inf)
-    for a in range(n):
-        partner[a], loss[a] = _best_partner(a, links, weight, alive)
-    for _ in range(n - n_clusters):
-        kept = np.argmin(loss)
-        gone = partner[kept]
-        alive[gone] = False
-        loss[gone] = np.inf
-        weight[kept] += weight[gone]
+    merger: _Merger = _Merger(matrix, weights)
+    n: cython.Py_ssize_t = len(weights)
+    n_merges: cython.Py_ssize_t = n - n_clusters
+    number: cython.longlong[::1] = np.full(n, -1, dtype=np.int64)
+    n_numbers: cython.Py_ssize_t = 0
+    i: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(n):
+            merger.find_partner(i)
+        for i in range(n_merges):
+            merger.merge()
+        for i in range(n):
+            if number[merger.owner[i]] < 0:
+                number[merger.owner[i]] = n_numbers
+                n_numbers += 1
+    return np.asarray(number)[np.asarray(merger.owner)]
+
+
+@cython.final
+@cython.cclass
+class _Merger:
+    """Clusters while they merge: links and weights, who is left, the cluster of each node, and the best partners."""
+
+    links: cython.double[:, ::1]
+    weight: cython.double[::1]
+    alive: cython.uchar[::1]
+    owner: cython.longlong[::1]
+    partner: cython.longlong[::1]
+    loss: cython.double[::1]
+
+    def __init__(self, matrix, weights):
+        n = len(weights)
+        self.links, self.weight = np.array(matrix, order="C"), weights.copy()
+        self.alive, self.owner = np.ones(n, np.uint8), np.arange(n, dtype=np.int64)
+        self.partner, self.loss = np.full(n, -1, np.int64), np.full(n, np.inf)
+
+    @cython.cfunc
+    @cython.nogil
+    def find_partner(self, a: cython.Py_ssize_t) -> cython.int:
+        """The cluster whose union with a costs least."""
+        b: cython.Py_ssize_t
+        self.partner[a] = -1
+        self.loss[a] = _INFINITE
+        for b in range(self.weight.shape[0]):
+            if b != a and self.alive[b]:
+                loss = _union_loss(a, b, self.links, self.weight)
+                if loss < self.loss[a]:
+                    self.partner[a], self.loss[a] = b, loss
+        return 0
+
+    @cython.cfunc
+    @cython.nogil
+    def merge(self) -> cython.int:
+        """Unite the two clusters whose union costs least."""
+        n: cython.Py_ssize_t = self.weight.shape[0]
+        kept: cython.Py_ssize_t = 0
+        a: cython.Py_ssize_t
+        b: cython.Py_ssize_t
+        for a in range(1, n):
+            if self.loss[a] < self.loss[kept]:
+                kept = a
+        gone = self.partner[kept]
+        self.alive[gone] = False
+        self.loss[gone] = _INFINITE
+        self.weight[kept] += self.weight[gone]
         for b in range(n):
-            links[kept, b] += links[gone, b]
+            self.links[kept, b] += self.links[gone, b]
         for b in range(n):
-            links[b, kept] += links[b, gone]
-            if owner[b] == gone:
-                owner[b] = kept
+            self.links[b, kept] += self.links[b, gone]
+            if self.owner[b] == gone:
+                self.owner[b] = kept
         for a in range(n):
-            if not alive[a]:
+            if not self.alive[a]:
                 continue
-            if a == kept or partner[a] == kept or partner[a] == gone:
-                partner[a], loss[a] = _best_partner(a, links, weight, alive)
+            if a == kept or self.partner[a] == kept or self.partner[a] == gone:
+                self.find_partner(a)
             else:
-                changed = _union_loss(a, kept, links, weight)
-                if changed < loss[a]:
-                    partner[a], loss[a] = kept, changed
-    number = np.full(n, -1)
-    n_found = 0
-    for p in range(n):
-        if number[owner[p]] < 0:
-            number[owner[p]] = n_found
-            n_found += 1
-    return number[owner]
+                changed = _union_loss(a, kept, self.links, self.weight)
+                if changed < self.loss[a]:
+                    self.partner[a], self.loss[a] = kept, changed
+        return 0
 
 
-@compiled
-def exchange_grown(matrix, weights, labels, n_clusters, ranked, trials, state):
+def exchange_grown(
+    matrix,
+    weights,
+    labels: cython.longlong[::1],
+    n_clusters: cython.Py_ssize_t,
+    ranked: cython.const[cython.longlong][::1],
+    trials: cython.Py_ssize_t,
+    state: cython.ulonglong[::1],
+):
     """Try `trials` exchanges of clusters (one split, two merged), in place; the energy afterwards.
 
     `ranked` holds the nodes from the most isolated to the densest. Every second split begins at one of its ends, in
     turn: stragglers and modes are what criteria fall for, and few nodes among many.
     """
-    n, spare = len(labels), n_clusters
+    growth: _Growth = _Growth(matrix, weights, n_clusters)
     # Links of all nodes to all clusters, and to one more that is in use while two become three.
-    table = np.zeros((n_clusters + 1, n))
-    for p in range(n):
-        table[labels[p]] += matrix[p]
-    energy = _settle(matrix, weights, labels, table, n_clusters)
-    proposal, changed = labels.copy(), table.copy()
-    for trial in range(trials):
-        if trial % 2 == 1:
-            node = random_below(state, n)
-        elif trial % 4 == 0:
-            node = ranked[(trial // 4) % n]
-        else:
-            node = ranked[n - 1 - (trial // 4) % n]
-        parted = labels[node]
-        members = np.flatnonzero(labels == parted)
-        if len(members) < 2:
-            continue
-        proposal[:], changed[:] = labels, table
-        changed[spare] = 0.0
-        for p in _best_growth(matrix, weights, table[parted], members, node):
-            proposal[p] = spare
-            changed[parted] -= matrix[p]
-            changed[spare] += matrix[p]
-        _settle(matrix, weights, proposal, changed, n_clusters + 1)
-        _unite_cheapest(weights, proposal, changed, parted)
-        after = _settle(matrix, weights, proposal, changed, n_clusters)
-        if after < energy - _LEAST_GAIN * abs(energy):
-            energy = after
-            labels[:], table[:] = proposal, changed
+    table: cython.double[:, ::1] = np.zeros((n_clusters + 1, len(weights)))
+    changed: cython.double[:, ::1] = np.zeros((n_clusters + 1, len(weights)))
+    proposal: cython.longlong[::1] = np.empty(len(weights), dtype=np.int64)
+    now: Clusters = _unsummed(labels, n_clusters)
+    narrow: Clusters = _unsummed(proposal, n_clusters)
+    wide: Clusters = _unsummed(proposal, n_clusters + 1)
+    n: cython.Py_ssize_t = labels.shape[0]
+    p: cython.Py_ssize_t
+    q: cython.Py_ssize_t
+    trial: cython.Py_ssize_t
+    energy: cython.double
+    with cython.nogil:
+        for p in range(n):
+            for q in range(n):
+                table[labels[p], q] += growth.matrix[p, q]
+        energy = growth.settle(now, table)
+        for trial in range(trials):
+            if trial % 2 == 1:
+                node: cython.Py_ssize_t = random_below(state, n)
+            elif trial % 4 == 0:
+                node = ranked[(trial // 4) % n]
+            else:
+                node = ranked[n - 1 - (trial // 4) % n]
+            parted: cython.Py_ssize_t = labels[node]
+            proposal[:], changed[:, :] = labels, table
+            if not growth.part(proposal, changed, node):
+                continue
+            growth.settle(wide, changed)
+            growth.unite_cheapest(proposal, changed, parted)
+            after = growth.settle(narrow, changed)
+            if after < energy - _LEAST_GAIN * abs(energy):
+                energy = after
+                labels[:], table[:, :] = proposal, changed
     return energy
 
 
-@compiled
-def _best_growth(matrix, weights, total, members, seed):
-    """The part of a cluster that grows from a node, always by what is tied to it most, cut off where it pays most.
-
-    Around a mode it is the mode, from a straggler the straggler, inside a long shape one end of it. `total` holds the
-    links of nodes to the cluster.
-    """
-    n = len(members)
-    at = np.searchsorted(members, seed)
-    left, weight_left = np.sum(total[members]), np.sum(weights[members])
-    tie, grown, order = np.zeros(n), np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int64)
-    inside, weight, best, size = 0.0, 0.0, -np.inf, 1
-    for i in range(n - 1):
-        p = members[at]
-        grown[at] = True
-        order[i] = p
-        own = matrix[p, p]
-        inside += 2 * tie[at] + own
-        left -= 2 * (total[p] - tie[at]) - own
-        weight += weights[p]
-        weight_left -= weights[p]
-        value = inside / weight + left / weight_left
-        if value > best:
-            best, size = value, i + 1
-        strongest = -np.inf
-        for j in range(n):
-            if not grown[j]:
-                q = members[j]
-                tie[j] += matrix[p, q]
-                pull = tie[j] / weights[q]
-                if pull > strongest:
-                    at, strongest = j, pull
-    return order[:size]
+@cython.cfunc
+def _unsummed(labels: cython.longlong[::1], n_clusters: cython.Py_ssize_t) -> Clusters:
+    """Clusters whose sums are still to be taken."""
+    return Clusters(labels, np.empty(n_clusters), np.empty(n_clusters), np.empty(n_clusters, np.int64))
 
 
-@compiled
-def _unite_cheapest(weights, labels, table, parted):
-    """Unite the two clusters whose union costs least, but not `parted` and the last, which were one; renumber."""
-    n_clusters = len(table)
-    links, weight = np.zeros((n_clusters, n_clusters)), np.zeros(n_clusters)
-    for p in range(len(labels)):
-        weight[labels[p]] += weights[p]
+@cython.final
+@cython.cclass
+class _Growth:
+    """The small matrix and its weights, and room to work in: members of a cluster, what has grown among them, links."""
+
+    matrix: cython.const[cython.double][:, ::1]
+    weights: cython.const[cython.double][::1]
+    members: cython.longlong[::1]
+    tie: cython.double[::1]
+    is_grown: cython.uchar[::1]
+    order: cython.longlong[::1]
+    links: cython.double[:, ::1]
+    weight: cython.double[::1]
+
+    def __init__(self, matrix, weights, n_clusters):
+        n = len(weights)
+        self.matrix, self.weights = matrix, weights
+        self.members, self.order = np.empty(n, np.int64), np.empty(n, np.int64)
+        self.tie, self.is_grown = np.empty(n), np.empty(n, np.uint8)
+        self.links, self.weight = np.empty((n_clusters + 1, n_clusters + 1)), np.empty(n_clusters + 1)
+
+    @cython.cfunc
+    @cython.nogil
+    def settle(self, clusters: Clusters, table: cython.double[:, ::1]) -> cython.double:
+        """Sweeps of single-node moves, in place; the energy afterwards."""
+        p: cython.Py_ssize_t
+        clusters.inside[:] = 0.0
+        clusters.weight[:] = 0.0
+        clusters.count[:] = 0
+        for p in range(self.weights.shape[0]):
+            k = clusters.labels[p]
+            clusters.inside[k] += table[k, p]
+            clusters.weight[k] += self.weights[p]
+            clusters.count[k] += 1
+        for p in range(_SWEEPS):
+            if sweep_table(self.matrix, self.weights, clusters, table) == 0:
+                break
+        energy: cython.double = 0.0
+        for p in range(clusters.inside.shape[0]):
+            energy += clusters.inside[p] / clusters.weight[p]
+        return -energy
+
+    @cython.cfunc
+    @cython.nogil
+    def part(self, labels: cython.longlong[::1], table: cython.double[:, ::1], node: cython.Py_ssize_t) -> cython.bint:
+        """Give what grows best from a node the last label; False, and nothing done, where it has its cluster alone."""
+        last: cython.Py_ssize_t = table.shape[0] - 1
+        parted: cython.Py_ssize_t = labels[node]
+        n_members: cython.Py_ssize_t = 0
+        place: cython.Py_ssize_t = 0
+        p: cython.Py_ssize_t
+        q: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        for p in range(labels.shape[0]):
+            if labels[p] == parted:
+                if p == node:
+                    place = n_members
+                self.members[n_members] = p
+                n_members += 1
+        if n_members < 2:
+            return False
+        for q in range(labels.shape[0]):
+            table[last, q] = 0.0
+        for i in range(self.grow(table, parted, n_members, place)):
+            p = self.order[i]
+            labels[p] = last
+            for q in range(labels.shape[0]):
+                table[parted, q] -= self.matrix[p, q]
+                table[last, q] += self.matrix[p, q]
+        return True
+
+    @cython.cfunc
+    @cython.nogil
+    def grow(
+        self, table: cython.double[:, ::1], parted: cython.Py_ssize_t, n_members: cython.Py_ssize_t, at: cython.Py_ssize_t
+    ) -> cython.Py_ssize_t:
+        """The part of a cluster that grows from a node, always by what is tied to it most, cut off where it pays most.
+
+        Around a mode it is the mode, from a straggler the straggler, inside a long shape one end of it. It stands at the
+        beginning of `order`; its size.
+        """
+        members, tie = self.members, self.tie
+        left: cython.double = 0.0
+        weight_left: cython.double = 0.0
+        inside: cython.double = 0.0
+        weight: cython.double = 0.0
+        best: cython.double = -_INFINITE
+        size: cython.Py_ssize_t = 1
+        i: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        for i in range(n_members):
+            left += table[parted, members[i]]
+            tie[i] = 0.0
+            self.is_grown[i] = False
+        for i in range(n_members):
+            weight_left += self.weights[members[i]]
+        for i in range(n_members - 1):
+            p = members[at]
+            self.is_grown[at] = True
+            self.order[i] = p
+            own = self.matrix[p, p]
+            inside += 2 * tie[at] + own
+            left -= 2 * (table[parted, p] - tie[at]) - own
+            weight += self.weights[p]
+            weight_left -= self.weights[p]
+            value = inside / weight + left / weight_left
+            if value > best:
+                best, size = value, i + 1
+            strongest: cython.double = -_INFINITE
+            for j in range(n_members):
+                if not self.is_grown[j]:
+                    q = members[j]
+                    tie[j] += self.matrix[p, q]
+                    pull = tie[j] / self.weights[q]
+                    if pull > strongest:
+                        at, strongest = j, pull
+        return size
+
+    @cython.cfunc
+    @cython.nogil
+    def unite_cheapest(
+        self, labels: cython.longlong[::1], table: cython.double[:, ::1], parted: cython.Py_ssize_t
+    ) -> cython.int:
+        """Unite the two clusters whose union costs least, but not `parted` and the last, which were one; renumber."""
+        n_clusters: cython.Py_ssize_t = table.shape[0]
+        last: cython.Py_ssize_t = n_clusters - 1
+        first: cython.Py_ssize_t = 0
+        second: cython.Py_ssize_t = last
+        least: cython.double = _INFINITE
+        p: cython.Py_ssize_t
+        a: cython.Py_ssize_t
+        b: cython.Py_ssize_t
+        self.links[:, :] = 0.0
+        self.weight[:] = 0.0
+        for p in range(labels.shape[0]):
+            self.weight[labels[p]] += self.weights[p]
+            for a in range(n_clusters):
+                self.links[a, labels[p]] += table[a, p]
         for a in range(n_clusters):
-            links[a, labels[p]] += table[a, p]
-    last = n_clusters - 1
-    first, second, least = 0, last, np.inf
-    for a in range(n_clusters):
-        for b in range(a):
-            loss = _union_loss(a, b, links, weight)
-            if loss < least and not (a == last and b == parted):
-                first, second, least = b, a, loss
-    table[first] += table[second]
-    table[second] = table[last]
-    for p in range(len(labels)):
-        if labels[p] == second:
-            labels[p] = first
-        elif labels[p] == last:
-            labels[p] = second
-
-
-@compiled
-def _settle(matrix, weights, labels, table, n_clusters):
-    """Sweeps of single-node moves, in place; the energy afterwards."""
-    n = len(labels)
-    inside, weight, count = np.zeros(n_clusters), np.zeros(n_clusters), np.zeros(n_clusters, dtype=np.int64)
-    for p in range(n):
-        inside[labels[p]] += table[labels[p], p]
-        weight[labels[p]] += weights[p]
-        count[labels[p]] += 1
-    none, order = np.zeros(n), np.arange(n)
-    for _ in range(_SWEEPS):
-        if sweep_dense(matrix, none, weights, (labels, inside, weight, count), order, table) == 0:
-            break
-    return -np.sum(inside / weight)
+            for b in range(a):
+                loss = _union_loss(a, b, self.links, self.weight)
+                if loss < least and not (a == last and b == parted):
+                    first, second, least = b, a, loss
+        for p in range(labels.shape[0]):
+            table[first, p] += table[second, p]
+            table[second, p] = table[last, p]
+            if labels[p] == second:
+                labels[p] = first
+            elif labels[p] == last:
+                labels[p] = second
+        return 0

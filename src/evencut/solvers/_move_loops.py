@@ -1,97 +1,174 @@
-# numba infers the types of compiled loops.
-# mypy: allow-untyped-defs
 """Compiled loops of the single-point moves; imported only when moves are made.
 
 `clusters` is the labels of the points and, of each cluster, M(S_k, S_k), w(S_k) and the number of points.
 """
 
-from __future__ import annotations
+from ..interpreted import refuse_unless_compiled
 
+refuse_unless_compiled(__file__)
+
+import cython
 import numpy as np
 
-from ..affinity.compiled import compiled
+__all__ = ["Clusters", "sweep_csr", "sweep_dense"]
 
+Real = cython.fused_type(cython.float, cython.double)
+Index = cython.fused_type(cython.int, cython.longlong)
 # A move must gain more than rounding could feign.
-_LEAST_GAIN = 1e-12
+_LEAST_GAIN = cython.declare(cython.double, 1e-12)
 
 
-@compiled
-def _best_move(source, links, own, w_p, inside, weight):
-    """The cluster whose taking p from `source` raises the ratio association most, and the gain."""
-    n_clusters = len(weight)
-    kept = (inside[source] - 2.0 * links[source] + own) / (weight[source] - w_p)
-    leave = kept - inside[source] / weight[source]
-    best, best_gain = source, 0.0
-    for k in range(n_clusters):
+@cython.final
+@cython.cclass
+class Clusters:
+    """Clusters while points move between them, and the links of the point at hand."""
+
+    def __init__(self, labels, inside, weight, count):
+        self.labels, self.inside, self.weight, self.count = labels, inside, weight, count
+        self.links = np.zeros(len(weight))
+
+
+@cython.cfunc
+@cython.nogil
+def _best_move(
+    clusters: Clusters, source: cython.Py_ssize_t, own: cython.double, w_p: cython.double
+) -> cython.Py_ssize_t:
+    """The cluster whose taking the point from `source` raises the ratio association most, or `source`."""
+    kept = (clusters.inside[source] - 2.0 * clusters.links[source] + own) / (clusters.weight[source] - w_p)
+    leave = kept - clusters.inside[source] / clusters.weight[source]
+    best = source
+    best_gain: cython.double = 0.0
+    k: cython.Py_ssize_t
+    for k in range(clusters.weight.shape[0]):
         if k != source:
-            gain = leave + (inside[k] + 2.0 * links[k] + own) / (weight[k] + w_p) - inside[k] / weight[k]
+            joined = (clusters.inside[k] + 2.0 * clusters.links[k] + own) / (clusters.weight[k] + w_p)
+            gain = leave + joined - clusters.inside[k] / clusters.weight[k]
             if gain > best_gain:
                 best, best_gain = k, gain
-    scale = abs(inside[source] / weight[source]) + abs(inside[best] / weight[best])
-    if best_gain <= _LEAST_GAIN * (scale + 1e-300):
-        return source, 0.0
-    return best, best_gain
+    scale = abs(clusters.inside[source] / clusters.weight[source]) + abs(clusters.inside[best] / clusters.weight[best])
+    return source if best_gain <= _LEAST_GAIN * (scale + 1e-300) else best
 
 
-@compiled
-def _transfer(p, source, target, links, own, w_p, clusters):
-    labels, inside, weight, count = clusters
-    inside[source] += own - 2.0 * links[source]
-    inside[target] += own + 2.0 * links[target]
-    weight[source] -= w_p
-    weight[target] += w_p
-    count[source] -= 1
-    count[target] += 1
-    labels[p] = target
+@cython.cfunc
+@cython.nogil
+def _transfer(
+    clusters: Clusters, p: cython.Py_ssize_t, target: cython.Py_ssize_t, own: cython.double, w_p: cython.double
+) -> cython.int:
+    """Take p to another cluster."""
+    source = clusters.labels[p]
+    clusters.inside[source] += own - 2.0 * clusters.links[source]
+    clusters.inside[target] += own + 2.0 * clusters.links[target]
+    clusters.weight[source] -= w_p
+    clusters.weight[target] += w_p
+    clusters.count[source] -= 1
+    clusters.count[target] += 1
+    clusters.labels[p] = target
+    return 0
 
 
-@compiled
 def sweep_csr(graph, clusters, order):
     """One pass of moves over a CSR matrix; returns how many points moved. Costs degree + k a point."""
-    indptr, indices, data, diagonal, w = graph
-    labels, inside, weight, count = clusters
-    n_clusters = len(weight)
-    links = np.zeros(n_clusters)
-    n_moves = 0
-    for p in order:
-        source = labels[p]
-        if count[source] == 1:
-            continue
-        links[:] = 0.0
-        own = diagonal[p]
-        for e in range(indptr[p], indptr[p + 1]):
-            q = indices[e]
-            links[labels[q]] += data[e]
-            if q == p:
-                own += data[e]
-        links[source] += diagonal[p]
-        target, gain = _best_move(source, links, own, w[p], inside, weight)
-        if gain > 0.0:
-            _transfer(p, source, target, links, own, w[p], clusters)
-            n_moves += 1
+    indptr, *rest = graph
+    return _sweep_rows(np.asarray(indptr, np.int64), *rest, Clusters(*clusters), np.ascontiguousarray(order))
+
+
+def _sweep_rows(
+    indptr: cython.const[cython.longlong][::1],
+    indices: cython.const[Index][::1],
+    data: cython.const[Real][::1],
+    diagonal: cython.const[cython.double][::1],
+    w: cython.const[cython.double][::1],
+    clusters: Clusters,
+    order: cython.const[cython.longlong][::1],
+):
+    labels, links = clusters.labels, clusters.links
+    n_moves: cython.Py_ssize_t = 0
+    i: cython.Py_ssize_t
+    e: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(order.shape[0]):
+            p: cython.Py_ssize_t = order[i]
+            source = labels[p]
+            if clusters.count[source] == 1:
+                continue
+            links[:] = 0.0
+            own: cython.double = diagonal[p]
+            for e in range(indptr[p], indptr[p + 1]):
+                q: cython.Py_ssize_t = indices[e]
+                links[labels[q]] += data[e]
+                if q == p:
+                    own += data[e]
+            links[source] += diagonal[p]
+            target = _best_move(clusters, source, own, w[p])
+            if target != source:
+                _transfer(clusters, p, target, own, w[p])
+                n_moves += 1
     return n_moves
 
 
-@compiled
 def sweep_dense(matrix, diagonal, w, clusters, order, table):
     """One pass over a dense matrix; `table[k, p]` holds the links of p to cluster k and is kept up to date."""
-    labels, inside, weight, count = clusters
-    n_clusters = len(weight)
-    links = np.zeros(n_clusters)
-    n_moves = 0
-    for p in order:
-        source = labels[p]
-        if count[source] == 1:
-            continue
-        for k in range(n_clusters):
-            links[k] = table[k, p]
-        own = matrix[p, p] + diagonal[p]
-        links[source] += diagonal[p]
-        target, gain = _best_move(source, links, own, w[p], inside, weight)
-        if gain > 0.0:
-            _transfer(p, source, target, links, own, w[p], clusters)
-            for q in range(len(labels)):
-                table[source, q] -= matrix[p, q]
-                table[target, q] += matrix[p, q]
-            n_moves += 1
+    return _sweep_matrix(matrix, diagonal, w, Clusters(*clusters), np.ascontiguousarray(order), table)
+
+
+def _sweep_matrix(
+    matrix: cython.const[Real][:, ::1],
+    diagonal: cython.const[cython.double][::1],
+    w: cython.const[cython.double][::1],
+    clusters: Clusters,
+    order: cython.const[cython.longlong][::1],
+    table: cython.double[:, ::1],
+):
+    n_moves: cython.Py_ssize_t = 0
+    i: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(order.shape[0]):
+            n_moves += _try_to_move(matrix, table, clusters, order[i], diagonal[order[i]], w[order[i]])
     return n_moves
+
+
+@cython.cfunc
+@cython.nogil
+def sweep_table(
+    matrix: cython.const[cython.double][:, ::1],
+    weights: cython.const[cython.double][::1],
+    clusters: Clusters,
+    table: cython.double[:, ::1],
+) -> cython.Py_ssize_t:
+    """One pass over a dense matrix in double precision, node by node, for other compiled loops."""
+    n_moves: cython.Py_ssize_t = 0
+    p: cython.Py_ssize_t
+    for p in range(weights.shape[0]):
+        n_moves += _try_to_move(matrix, table, clusters, p, 0.0, weights[p])
+    return n_moves
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+def _try_to_move(
+    matrix: cython.const[Real][:, ::1],
+    table: cython.double[:, ::1],
+    clusters: Clusters,
+    p: cython.Py_ssize_t,
+    diagonal: cython.double,
+    w_p: cython.double,
+) -> cython.bint:
+    """Take p to where it gains most, and keep the table up to date; whether it moved."""
+    source: cython.Py_ssize_t = clusters.labels[p]
+    if clusters.count[source] == 1:
+        return False
+    k: cython.Py_ssize_t
+    q: cython.Py_ssize_t
+    for k in range(clusters.links.shape[0]):
+        clusters.links[k] = table[k, p]
+    own: cython.double = matrix[p, p] + diagonal
+    clusters.links[source] += diagonal
+    target = _best_move(clusters, source, own, w_p)
+    if target == source:
+        return False
+    _transfer(clusters, p, target, own, w_p)
+    for q in range(table.shape[1]):
+        table[source, q] -= matrix[p, q]
+        table[target, q] += matrix[p, q]
+    return True

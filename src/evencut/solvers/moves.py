@@ -55,6 +55,7 @@ def improve_by_moves(
     everyone = np.arange(n_points) if movable is None else movable
     trace: list[float] = []
     graph = matrix.graph
+    entries = None if graph is not None else np.ascontiguousarray(matrix.array)
     # Links of all points to all clusters, which a dense sweep keeps up to date.
     table = None if graph is not None else np.ascontiguousarray(matrix.links(labels, n_clusters).T)
     for _ in range(max_iter):
@@ -66,7 +67,7 @@ def improve_by_moves(
             rows = (graph.indptr, graph.indices, graph.data, diagonal, problem.weights)
             moved = _move_loops.sweep_csr(rows, clusters, order)
         else:
-            moved = _move_loops.sweep_dense(matrix.array, diagonal, problem.weights, clusters, order, table)
+            moved = _move_loops.sweep_dense(entries, diagonal, problem.weights, clusters, order, table)
         if not moved:
             return labels, trace, True
         inside, weight = _sums(problem, labels, n_clusters, table)

@@ -38,9 +38,9 @@ class WorkerDied(Refused):
 class _Worker:
     """One process, its pipe, and what has been sent to it."""
 
-    def __init__(self, context: Any, warm: bool):
+    def __init__(self, context: Any):
         self.pipe, theirs = context.Pipe()
-        self.process: BaseProcess = context.Process(target=work, args=(theirs, warm), daemon=True)
+        self.process: BaseProcess = context.Process(target=work, args=(theirs,), daemon=True)
         self.process.start()
         theirs.close()
         self.kept: OrderedDict[str, None] = OrderedDict()
@@ -85,20 +85,16 @@ class WorkerPool:
     ----------
     size : int
         Number of processes.
-    warm : bool
-        Whether each loads its compiled code before its first task.
     """
 
-    def __init__(self, size: int, warm: bool = True):
+    def __init__(self, size: int):
         self._size = size
-        self._warm = warm
         self._context = _context()
         self._idle: list[_Worker] = []
         self._all: set[_Worker] = set()
         self._changed = asyncio.Condition()
         self._closed = False
         self._adding: set[asyncio.Task[None]] = set()
-        self.ready = asyncio.Event()
 
     async def start(self) -> None:
         """Start the processes; tasks may be given at once and wait until one is ready."""
@@ -208,14 +204,13 @@ class WorkerPool:
     async def _add(self) -> None:
         for _ in range(_TRIES):
             try:
-                worker = await asyncio.to_thread(_Worker, self._context, self._warm)
+                worker = await asyncio.to_thread(_Worker, self._context)
             except OSError:
                 # No process could be copied: its socket lies in a folder of too long a name, say. Start fresh ones.
                 self._context = multiprocessing.get_context("spawn")
                 continue
             self._all.add(worker)
             if await asyncio.to_thread(worker.wait):
-                self.ready.set()
                 await self._give_back(worker)
                 return
             self._all.discard(worker)
@@ -231,5 +226,5 @@ def _context() -> Any:
     if sys.platform == "win32":
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["evencut.studio.tasks"])
+    context.set_forkserver_preload(["evencut.studio.tasks", "evencut.estimators"])
     return context

@@ -10,14 +10,12 @@ from dataclasses import replace
 
 from .app import create_app
 from .options import Options
-from .pool import WorkerPool
 from .refusals import Refused
 
 __all__ = ["free_port", "serve"]
 
 _TRIED = 50
 _CONNECTIONS = 200
-_SILENT_S, _PATIENCE_S = 6.0, 60.0
 
 
 def free_port(host: str, port: int, exactly: bool) -> int:
@@ -62,7 +60,6 @@ def serve(options: Options, *, exactly: bool, open_browser: bool, tell: Callable
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets=sockets)
             if self.started:
-                await _first_worker(app.app.state.studio.pool, tell)
                 tell(f"studio at {options.address}")
                 tell("press Ctrl-C to end it")
                 if open_browser:
@@ -79,16 +76,3 @@ def serve(options: Options, *, exactly: bool, open_browser: bool, tell: Callable
         timeout_graceful_shutdown=2,
     )
     _Server(config).run()
-
-
-async def _first_worker(pool: WorkerPool, tell: Callable[[str], None]) -> None:
-    """Wait for a process that can work, so that what the page asks first is answered at once."""
-    for patience, line in (
-        (_SILENT_S, "compiling; only the first start takes so long"),
-        (_PATIENCE_S, "still compiling"),
-    ):
-        try:
-            await asyncio.wait_for(pool.ready.wait(), patience)
-            return
-        except TimeoutError:
-            tell(line)

@@ -46,7 +46,7 @@ class _StepReader:
         return False
 
 
-def work(pipe: Connection, warm: bool) -> None:
+def work(pipe: Connection) -> None:
     """Serve tasks until the other end of the pipe is closed."""
     # Ctrl-C is the server's business: it closes the pipe.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -57,8 +57,6 @@ def work(pipe: Connection, warm: bool) -> None:
     # Fits of a page are many and small; threads of linear algebra would only wait for each other.
     threadpool_limits(1)
     kept: dict[str, Any] = {}
-    if warm:
-        _answer(TASKS["warm"], kept, {}, lambda *step: None)
     pipe.send(("ready", None))
     while True:
         try:

@@ -12,20 +12,8 @@ __all__ = ["TASKS"]
 Task = Callable[[dict[str, Any], dict[str, Any], Callable[[str, float | None], None]], Any]
 
 
-def _warm(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> None:
-    """Load the compiled code that the first clusterings need."""
-    from ..examples import load_points
-    from ..methods import Method
-
-    kept["warm"] = load_points("moons")
-    for method in (Method(tool="kernel", criterion="average_association"), Method()):
-        points.fit(kept, {"table": "warm", "columns": ["x", "y"], "method": method.model_dump(), "held": None}, tell)
-    del kept["warm"]
-
-
 #: The tasks by name.
 TASKS: dict[str, Task] = {
-    "warm": _warm,
     "read_table": points.read,
     "example": points.example,
     "plane": points.plane,
