@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import binary_dilation, maximum_filter
-from scipy.ndimage import label as connected_parts
 
 from .clicks import Click, click_evidence, seeds_of
 from .engine import Engine
-from .first_guess import follow_strokes
+from .first_guess import follow_strokes, parts_of
 from .geodesic import geodesic_distance
 from .grid import Labels, Mask, window_of
 from .knowledge import Knowledge
@@ -21,7 +20,6 @@ from .tightness import off_centre
 __all__ = ["Correction", "correct", "evidence_of"]
 
 
-_EIGHT = np.ones((3, 3))
 _MOST_REDRAWN = 4
 _CLICKS_OF_A_BOX = 3
 _HALVINGS = 5
@@ -64,13 +62,12 @@ def evidence_of(engine: Engine, knowledge: Knowledge) -> NDArray[np.float64] | N
             strength=settings.click_strength,
             reach=settings.click_reach,
             step=settings.click_step,
+            spacing=engine.spacing,
         )
     if knowledge.around is not None and settings.criterion == "entropy":
-        rows, columns = window_of(~knowledge.around)
-        left, top, right, bottom = (
-            side / engine.factor for side in (columns.start, rows.start, columns.stop, rows.stop)
-        )
-        place = off_centre((left, top, right, bottom), (shape[0], shape[1])).ravel()
+        box = list(zip(window_of(~knowledge.around), engine.factor))
+        first, last = [part.start / times for part, times in box], [part.stop / times for part, times in box]
+        place = off_centre(first, last, shape[:-1]).ravel()
         evidence = np.zeros((place.size, 2)) if evidence is None else evidence
         evidence[:, 1] += settings.centrality * place
     return evidence
@@ -86,8 +83,8 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
     """
     settings = engine.settings
     seeds = seeds_of([click], labels.shape, engine.factor)
-    under = binary_dilation(seeds, _EIGHT) | ((known >= 0) & (labels != known))
-    distance = geodesic_distance(engine.ground, seeds, step=settings.click_step)
+    under = _dilated(seeds) | ((known >= 0) & (labels != known))
+    distance = geodesic_distance(engine.ground, seeds, step=settings.click_step, spacing=engine.spacing)
     limit = settings.click_limit * settings.click_reach
     evidence = evidence_of(engine, knowledge)
     if evidence is not None and knowledge.around is not None:
@@ -109,7 +106,7 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
             break
         reach /= 2
     touched = maximum_filter((accepted != labels) | under, 2 * (2 * settings.band_radius + 1) + 1)
-    if engine.factor <= _MOST_REDRAWN:
+    if max(engine.factor) <= _MOST_REDRAWN:
         touched |= in_reach
     end = Round(accepted, rounds.step.energy, rounds.step.state)
     return Correction(end, touched, smoothness, rounds.trace, rounds.converged)
@@ -117,6 +114,11 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
 
 def _parts_that_touch(place: Mask, found: Labels, labels: Labels) -> Labels:
     """The labels, changed to those found in the parts that touch the place."""
-    parts, _ = connected_parts(found != labels, _EIGHT)
-    touching = np.isin(parts, np.unique(parts[binary_dilation(place, _EIGHT)])) & (found != labels)
+    parts = parts_of(found != labels)
+    touching = np.isin(parts, np.unique(parts[_dilated(place)])) & (found != labels)
     return np.where(touching, found, labels)
+
+
+def _dilated(region: Mask) -> Mask:
+    """The region with all neighbours of its pixels."""
+    return binary_dilation(region, np.ones((3,) * region.ndim))
