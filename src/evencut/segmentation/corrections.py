@@ -20,7 +20,8 @@ from .tightness import off_centre
 __all__ = ["Correction", "correct", "evidence_of"]
 
 
-_MOST_REDRAWN = 4
+#: How many times smaller the working size may be for all of a click's reach to be drawn anew.
+_MOST_REDRAWN = {2: 4, 3: 1}
 _CLICKS_OF_A_BOX = 3
 _HALVINGS = 5
 
@@ -34,8 +35,8 @@ class Correction:
     end : Round
         The labels after the click, with the costs that led to them.
     touched : ndarray of bool
-        Where the contour is drawn anew: in the reach of the click; in photos of many megapixels, where that would
-        take long, around what changed.
+        Where the contour is drawn anew: in the reach of the click; in photos of many megapixels and in volumes,
+        where that would take long, around what changed.
     smoothness : float
         Weight of the boundary term that was used.
     trace : tuple of float
@@ -106,7 +107,7 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
             break
         reach /= 2
     touched = maximum_filter((accepted != labels) | under, 2 * (2 * settings.band_radius + 1) + 1)
-    if max(engine.factor) <= _MOST_REDRAWN:
+    if max(engine.factor) <= _MOST_REDRAWN[labels.ndim]:
         touched |= in_reach
     end = Round(accepted, rounds.step.energy, rounds.step.state)
     return Correction(end, touched, smoothness, rounds.trace, rounds.converged)

@@ -93,7 +93,7 @@ def segment(
     max_iter : int
         Most rounds.
     working_pixels : int, optional
-        The rounds work on the image halved until it has at most this many pixels, by default 100 000 (150 000 voxels);
+        The rounds work on the image halved until it has at most this many pixels, by default 100 000 (300 000 voxels);
         the contour is then found anew at each larger size, in volumes up to 20 million voxels.
     spacing : sequence of float, optional
         Size of a voxel along each axis, in the order of the axes (of a volume: between slices, rows, columns): the

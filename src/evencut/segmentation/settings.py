@@ -15,7 +15,7 @@ __all__ = ["STARTS", "Settings"]
 STARTS = ("barrier", "box")
 
 #: Pixels of an image, or voxels of a volume, that the rounds work on.
-_WORKING_SIZE = {2: 100_000, 3: 150_000}
+_WORKING_SIZE = {2: 100_000, 3: 300_000}
 
 #: Below so many the boundary weighs less: an image of 158 pixels a side, a volume of 50.
 _SMALL = {2: 25_000, 3: 125_000}
