@@ -30,6 +30,7 @@ ROOMS = (
     "datasets",
     "__init__",
     "anndata",
+    "napari",
     "text",
     "paper",
     "studio",
