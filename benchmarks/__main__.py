@@ -21,6 +21,7 @@ BENCHMARKS = (
     "embeddings",
     "segmentation",
     "clicks",
+    "volumes",
     "studio",
     "gpu",
 )

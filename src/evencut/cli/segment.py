@@ -23,7 +23,7 @@ _EQUALIZERS = ("none", "weights", "exact")
 
 def segment(
     photo: Annotated[
-        str, typer.Argument(help="The image file, or a volume: .nii, .nii.gz, .nrrd, a stack of TIFF.", show_default=False)
+        str, typer.Argument(help="The image file, or a volume: NIfTI, NRRD or a stack of TIFF.", show_default=False)
     ],
     box: Annotated[
         str | None,
@@ -152,7 +152,8 @@ def segment(
     counts = np.unique(result.labels, return_counts=True)[1]
     shares = ", ".join(f"{share:.1%}" for share in counts / counts.sum())
     written = " and ".join(str(path) for path in (out, cutout, overlay) if path is not None)
-    say(f"wrote {written} ({len(counts)} labels: {shares} of the {'voxels' if is_volume else 'pixels'}; {sum(result.timings.values()):.1f} CPU s)")
+    unit = "voxels" if is_volume else "pixels"
+    say(f"wrote {written} ({len(counts)} labels: {shares} of the {unit}; {sum(result.timings.values()):.1f} CPU s)")
 
 
 def _number_of_labels(regions: int | None, strokes: np.ndarray | None, two_sided: bool) -> int:

@@ -29,7 +29,7 @@ def read_volume_strokes(path: str) -> NDArray[np.int64]:
     if strokes.dtype.kind == "f" and (strokes == np.rint(strokes)).all():
         strokes = strokes.astype(np.int64)
     if strokes.dtype.kind not in "biu":
-        raise UserError(f"{path} holds values of type {strokes.dtype}; strokes are whole numbers, 0 where there is none.")
+        raise UserError(f"{path} holds values of type {strokes.dtype}; strokes are whole numbers, 0 for none.")
     return strokes.astype(np.int64)
 
 

@@ -23,7 +23,8 @@ def clicks_of(points: ArrayLike, kind: str) -> list[tuple[Any, ...]]:
     >>> clicks_of([[1.2, 5.6, 7.0]], "object")
     [(7, 6, 1, 'object')]
     """
-    return [(*(int(at) for at in np.rint(point[::-1])), kind) for point in np.atleast_2d(np.asarray(points)) if point.size]
+    places = np.rint(np.atleast_2d(np.asarray(points, dtype=float))).astype(int)
+    return [(*(int(at) for at in place[::-1]), kind) for place in places if place.size]
 
 
 class Clicking:

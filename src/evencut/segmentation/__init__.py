@@ -1,4 +1,4 @@
-"""Kernel cut: segmentation of images and volumes with kernel criteria and a boundary term, from boxes, clicks and strokes."""
+"""Kernel cut: images and volumes cut by kernel criteria and a boundary term, from boxes, clicks and strokes."""
 
 from .cells import CellKNN
 from .graph import SampledKNN

@@ -22,8 +22,8 @@ def geodesic_scan(
     """Length of the shortest way to a seed, by sweeps over the rows that alternate between first to last and back.
 
     A step costs the difference of the colours and what `steps` says of its direction: from each of the rows `before`,
-    to the left, straight and to the right, and along the row. Rows that nothing has changed in or beside since they were
-    last swept the same way are passed over.
+    to the left, straight and to the right, and along the row. Rows that nothing has changed in or beside since they
+    were last swept the same way are passed over.
     """
     distance = np.where(np.asarray(seeds) != 0, 0.0, _FAR)
     costs = np.empty((len(steps), *distance.shape))

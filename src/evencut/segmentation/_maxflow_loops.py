@@ -1,5 +1,5 @@
-"""Compiled max-flow on grids of any number of axes: two search trees, grown from source and sink and repaired (Boykov and
-Kolmogorov, 2004).  Residuals stay in the caller's arrays, so that the next problem on the same grid starts warm.
+"""Compiled max-flow on grids of any number of axes: two search trees, grown from source and sink and repaired (Boykov
+and Kolmogorov, 2004). Residuals stay in the caller's arrays, so that the next problem on the same grid starts warm.
 
 Nodes are numbered row by row on a grid padded by one node on every side; direction d of a node leads to the node at
 ``index + offsets[d]`` and is undone by direction ``last - d``, `last` being the last direction.

@@ -69,8 +69,8 @@ def boundary_weights(
         if regularizer == "contrast" and scale:
             fall = np.exp(-sharpness / (2 * scale) * squared_differences(image[here], image[there]))
             weight = weight * (floor + (1 - floor) * fall)
-        weights[(*here, d)] = weight
-        weights[(*there, len(measures) - 1 - d)] = weight
+        weights[..., d][here] = weight
+        weights[..., len(measures) - 1 - d][there] = weight
     return weights
 
 

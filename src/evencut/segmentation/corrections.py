@@ -10,9 +10,9 @@ from scipy.ndimage import binary_dilation, maximum_filter
 
 from .clicks import Click, click_evidence, seeds_of
 from .engine import Engine
-from .first_guess import follow_strokes, parts_of
+from .first_guess import follow_strokes, parts_of, parts_with
 from .geodesic import geodesic_distance
-from .grid import Labels, Mask, window_of
+from .grid import Labels, Mask, rim_of, window_of
 from .knowledge import Knowledge
 from .rounds import Round
 from .tightness import off_centre
@@ -65,6 +65,11 @@ def evidence_of(engine: Engine, knowledge: Knowledge) -> NDArray[np.float64] | N
             step=settings.click_step,
             spacing=engine.spacing,
         )
+        if knowledge.is_begun_by_clicks:
+            distance = geodesic_distance(
+                engine.ground, rim_of(shape[:-1]), step=settings.click_step, spacing=engine.spacing
+            )
+            evidence[:, 1] += settings.rim_strength * np.exp(-((distance.ravel() / settings.click_reach) ** 2))
     if knowledge.around is not None and settings.criterion == "entropy":
         box = list(zip(window_of(~knowledge.around), engine.factor))
         first, last = [part.start / times for part, times in box], [part.stop / times for part, times in box]
@@ -92,6 +97,7 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
         kept = np.where(labels == click.code, 0.0, np.minimum(distance / limit, 1.0))
         evidence[:, click.code] += settings.click_trust * kept.ravel()
     hints = len(knowledge.clicks) + (_CLICKS_OF_A_BOX if knowledge.around is not None else 0)
+    hold = settings.hold(len(knowledge.clicks), in_box=not knowledge.is_begun_by_clicks)
     reach = limit
     for _ in range(_HALVINGS):
         in_reach = distance <= reach
@@ -100,8 +106,11 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
         if not np.bincount(start.ravel(), minlength=engine.n_labels).all():
             # The click is like all of a label: it speaks for its own place only.
             start = np.where(known < 0, labels, known)
-        rounds, smoothness = engine.rounds(settled, start, evidence)
+        rounds, smoothness = engine.rounds(settled, start, evidence, hold)
         accepted = np.where(known < 0, _parts_that_touch(under, rounds.step.labels, labels), known)
+        if not click.is_object and knowledge.is_begun_by_clicks:
+            # What the click has cut off from every click on the object is no part of it.
+            accepted = np.where(parts_with(accepted == 1, known == 1), accepted, 0)
         object_ = max(np.count_nonzero(labels), np.count_nonzero(accepted))
         if np.count_nonzero(accepted != labels) <= settings.click_patience / hints * object_:
             break

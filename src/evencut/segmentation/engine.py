@@ -96,7 +96,7 @@ class Engine:
             self.affinity = pixel_affinity(self.points, settings.kernel, random_state)
         with clock("boundary"):
             self.scales = [contrast_scale(level) for level in self.images]
-            self.weights = self._weigh(self.images[-1], settings, level=-1)
+            self._weights: dict[bool, NDArray[np.float64]] = {}
         with clock("affinity"):
             self._pose(settings)
         self._random_state = copy.deepcopy(random_state)
@@ -131,6 +131,22 @@ class Engine:
         finest = min(self.sizes.spacings[-1])
         return tuple(side / finest for side in self.sizes.spacings[-1])
 
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Boundary weights of the working size: contrast is a difference to the eye in a box, else one of light.
+
+        A box tells enough of the object for faint edges to be trusted, which LAB shows; what clicks begin or correct is
+        held better by the strong edges of RGB. The ratio criteria are there for the paper's sake, which uses RGB.
+        """
+        to_the_eye = self.in_box and not self.is_local and self.settings.criterion == "entropy"
+        if to_the_eye not in self._weights:
+            shown, scale = self.images[-1], self.scales[-1]
+            if to_the_eye:
+                shown, scale = self.channels, contrast_scale(self.channels)
+            regularizer, spacing = self.settings.regularizer, self.sizes.spacings[-1]
+            self._weights[to_the_eye] = boundary_weights(shown, regularizer, scale=scale, spacing=spacing)
+        return self._weights[to_the_eye]
+
     @cached_property
     def ground(self) -> NDArray[np.float64]:
         """What geodesic distances are measured on."""
@@ -162,6 +178,7 @@ class Engine:
         clock: Clock,
         *,
         evidence: NDArray[np.float64] | None = None,
+        hold: float = 1.0,
         trivial: Callable[[Labels], bool] = lambda labels: False,
         flaw: Callable[[Labels], float] = lambda labels: 0.0,
         finish: Callable[[Labels], Labels] = lambda labels: labels,
@@ -177,6 +194,8 @@ class Engine:
         clock : Clock
         evidence : ndarray of shape (n_pixels, n_labels), optional
             What pixels pay for labels that the clicks contradict.
+        hold : float
+            What the boundary weighs, as a multiple of what it usually does.
         trivial : callable
             Whether labels at the working size say nothing; the boundary term is then weakened and the rounds
             repeated.
@@ -188,7 +207,7 @@ class Engine:
         best: tuple[float, Descent[Round], float] | None = None
         for start in starts:
             with clock("rounds"):
-                rounds, smoothness = self.rounds(known[-1], start, evidence, trivial)
+                rounds, smoothness = self.rounds(known[-1], start, evidence, hold, trivial)
                 wrong = flaw(rounds.step.labels)
             if best is None or wrong < best[0]:
                 best = (wrong, rounds, smoothness)
@@ -214,11 +233,12 @@ class Engine:
         known: Labels,
         start: Labels,
         evidence: NDArray[np.float64] | None = None,
+        hold: float = 1.0,
         trivial: Callable[[Labels], bool] = lambda labels: False,
     ) -> tuple[Descent[Round], float]:
         """Rounds at the working size, and the weight of the boundary term that left every label something."""
         term: Term = self.term if evidence is None else EvidenceTerm(self.term, evidence)
-        smoothness = self.smoothness
+        smoothness = self.smoothness * hold
         for attempt in range(_ATTEMPTS):
             labeler = GridLabeler(self.weights * smoothness, known, self.n_labels)
             rounds = minimize_energy(
@@ -258,7 +278,7 @@ class Engine:
         for level in range(len(self.images) - 2, -1, -1):
             weight *= self.settings.band_weight
             step = self.sizes.steps[level]
-            if len(step) == 3 and np.prod(self.sizes.shapes[level], dtype=float) > self.settings.most_voxels:
+            if not self.sizes.is_drawn(level):
                 larger = enlarge(levels[0], known[level].shape, step)
                 levels.insert(0, np.where(known[level] < 0, larger, known[level]))
                 continue
@@ -270,17 +290,15 @@ class Engine:
                 step=step,
                 factor=self.sizes.factor(level),
                 radius=self.settings.band_radius,
-                weigh=partial(self._weigh, settings=self.settings, level=level, weight=weight),
+                weigh=partial(self._weigh, level=level, weight=weight),
                 drawn=None if drawn is None else drawn[level],
                 redraw=redraw,
             )
             levels.insert(0, larger)
         return tuple(levels)
 
-    def _weigh(
-        self, part: NDArray[np.floating], settings: Settings, *, level: int, weight: float = 1.0
-    ) -> NDArray[np.float64]:
-        spacing = self.sizes.spacings[level]
-        weights = boundary_weights(part, settings.regularizer, scale=self.scales[level], spacing=spacing)
+    def _weigh(self, part: NDArray[np.floating], *, level: int, weight: float) -> NDArray[np.float64]:
+        regularizer, spacing = self.settings.regularizer, self.sizes.spacings[level]
+        weights = boundary_weights(part, regularizer, scale=self.scales[level], spacing=spacing)
         weights *= weight
         return weights

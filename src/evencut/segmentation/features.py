@@ -144,7 +144,8 @@ def _channels(
     if given.ndim == image.ndim - 1:
         given = given[..., None]
     if given.ndim != image.ndim or given.shape[:-1] != image.shape[:-1]:
-        raise ValueError(f"features have shape {given.shape}; they must be {image.shape[:-1]} and one axis of channels.")
+        shape = image.shape[:-1]
+        raise ValueError(f"features have shape {given.shape}; they must be {shape} and one axis of channels.")
     if not np.isfinite(given).all():
         raise ValueError("features contain NaN or infinity; fill them first.")
     return given

@@ -11,7 +11,7 @@ from scipy.ndimage import label as connected_parts
 from .barrier import barrier_distance, barrier_distances, otsu_threshold
 from .grid import Labels, Mask
 
-__all__ = ["follow_strokes", "parts_of", "start_from_strokes", "starts_from_box"]
+__all__ = ["follow_strokes", "parts_of", "parts_with", "start_from_strokes", "starts_from_box"]
 
 
 _NEAR = 0.5
@@ -69,6 +69,19 @@ def parts_of(region: Mask) -> NDArray[np.int32]:
     """
     parts: NDArray[np.int32] = connected_parts(region, np.ones((3,) * region.ndim))[0]
     return parts
+
+
+def parts_with(region: Mask, marks: Mask) -> Mask:
+    """The parts of a region that hold a mark.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> parts_with(np.array([True, False, True]), np.array([True, True, False]))
+    array([ True, False, False])
+    """
+    parts = parts_of(region)
+    return np.isin(parts, np.unique(parts[marks & region])) & region
 
 
 def follow_strokes(channels: NDArray[np.floating], labels: Labels, known: Labels, n_labels: int) -> Labels:

@@ -74,7 +74,7 @@ def geodesic_distance(
 
     shape = seeds.shape
     before, after = rows_beside(shape)
-    # One length for each way to come: from the rows before, a column to the left, straight or to the right; along a row.
+    # One length for each way to come: from the rows before, to the left, straight or to the right; along a row.
     away = lengths(spacing or (1.0,) * len(shape))[: 3 * before.shape[1] + 1]
     rows = ground.reshape(-1, *ground.shape[-2:])
     return geodesic_scan(rows, seeds.reshape(rows.shape[:2]), before, after, step * away, _PASSES).reshape(shape)

@@ -26,6 +26,7 @@ __all__ = [
     "grown",
     "lengths",
     "neighbor_pairs",
+    "rim_of",
     "scaled",
     "window_of",
 ]
@@ -145,7 +146,7 @@ def boundary_energy(weights: NDArray[np.floating], labels: NDArray[np.integer]) 
     """
     total = 0.0
     for d, here, there in neighbor_pairs(labels.shape, forward=True):
-        total += float(weights[(*here, d)][labels[here] != labels[there]].sum(dtype=np.float64))
+        total += float(weights[..., d][here][labels[here] != labels[there]].sum(dtype=np.float64))
     return total
 
 
@@ -158,6 +159,19 @@ def everywhere(shape: Shape) -> Slices:
     (slice(0, 2, None), slice(0, 3, None))
     """
     return tuple(slice(0, size) for size in shape)
+
+
+def rim_of(shape: Shape) -> Mask:
+    """The outermost pixels.
+
+    Examples
+    --------
+    >>> rim_of((3, 4)).sum()
+    np.int64(10)
+    """
+    rim = np.ones(shape, dtype=bool)
+    rim[(slice(1, -1),) * len(shape)] = False
+    return rim
 
 
 def window_of(region: NDArray[np.bool_], margin: int = 0) -> Slices:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..affinity.notices import warn_user
+from . import sizes
 from .cells import CellKNN
 from .clock import Clock
 from .engine import Engine
@@ -21,6 +22,7 @@ from .knowledge import Knowledge, gather
 from .result import Segmentation
 from .session import first_answer
 from .settings import Settings
+from .sizes import Sizes
 
 __all__ = ["segment"]
 
@@ -62,11 +64,12 @@ def segment(
     box : (x0, y0, x1, y1), or (x0, y0, z0, x1, y1, z1) in a volume, optional
         Box around the object in pixels; x1, y1 and z1 are not inside.
     clicks : list of (x, y, "object" or "background"), optional
-        (x, y, z, ...) in a volume, z counting slices along the first axis. Points that the user clicked on; one on the object is enough to begin with. While nothing is known of the
-        background, the outermost pixels stand for it. More clicks correct the first answer one after the other.
+        Points that the user clicked on; one on the object is enough to begin with. In a volume (x, y, z, ...), z
+        counting slices along the first axis. While nothing is known of the background, the outermost pixels stand for
+        it. More clicks correct the first answer one after the other.
     scribbles : array of int of shape (M, N), or (D, M, N), optional
-        Strokes, on any slices of a volume: 0 where nothing is drawn. With a box, clicks or mask 1 means background and 2 object; without, any two
-        or more positive labels.
+        Strokes, on any slices of a volume: 0 where nothing is drawn. With a box, clicks or mask 1 means background and
+        2 object; without, any two or more positive labels.
     mask : array of shape (M, N), or (D, M, N), optional
         First guess of the object, in place of the one that is found inside the box.
     kernel : {"knn", "gaussian"} or object
@@ -131,7 +134,7 @@ def segment(
     clicks = None if clicks is None else list(clicks)
     n_axes = axes_of(image, spacing, box, clicks)
     pixels, sides = as_image(image, n_axes), check_spacing(spacing, n_axes)
-    shape = shape_of(pixels, settings)
+    shape = shape_of(pixels)
     knowledge = gather(shape, box=box, clicks=clicks, scribbles=scribbles, mask=mask, hard=hard, spacing=sides)
     clock = Clock()
     engine = build_engine(pixels, features, knowledge, settings, random_state, clock)
@@ -169,7 +172,8 @@ def axes_of(image: ArrayLike, spacing: ArrayLike | None, box: ArrayLike | None, 
     Examples
     --------
     >>> import numpy as np
-    >>> axes_of(np.zeros((4, 5, 6)), None, None, [(1, 2, "object")]), axes_of(np.zeros((4, 5, 6)), (1, 1, 1), None, None)
+    >>> array = np.zeros((4, 5, 6))
+    >>> axes_of(array, None, None, [(1, 2, "object")]), axes_of(array, (1, 1, 1), None, None)
     (2, 3)
     """
     n_axes = np.ndim(image)
@@ -200,14 +204,14 @@ def check_spacing(spacing: ArrayLike | None, n_axes: int) -> tuple[float, ...]:
     return tuple(float(side) for side in sides / sides.min())
 
 
-def shape_of(pixels: NDArray[np.float32], settings: Settings) -> Shape:
+def shape_of(pixels: NDArray[np.float32]) -> Shape:
     """The shape of an image of more than one pixel; a notice where a volume will be cut at a smaller size."""
     shape = pixels.shape[:-1]
     if np.prod(shape) < 2:
         raise ValueError("image has one pixel; there is nothing to divide.")
-    if len(shape) == 3 and np.prod(shape) > settings.most_voxels:
+    if not Sizes((shape,), (), ()).is_drawn(0):
         warn_user(
-            f"the volume has {' x '.join(map(str, shape))} voxels, more than {settings.most_voxels}: the contour is found "
+            f"the volume has {' x '.join(map(str, shape))} voxels, more than {sizes.MOST_DRAWN}: the contour is found "
             "at half its size or less, and enlarged; cut out the part that matters for a finer one."
         )
     return shape

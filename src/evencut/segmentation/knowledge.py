@@ -66,6 +66,11 @@ class Knowledge:
         """The outside of the box where that cannot be object."""
         return self.around if self.hard else None
 
+    @property
+    def is_begun_by_clicks(self) -> bool:
+        """Whether clicks alone, and strokes, say where the object is."""
+        return bool(self.clicks) and self.around is None and self.guess is None
+
     def for_sizes(self, steps: Sequence[Steps]) -> Knowledge:
         """The same, with what is known at the sizes that the steps lead to."""
         return replace(self, levels=self.levels.deepened(steps))

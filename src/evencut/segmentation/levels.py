@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from .clicks import Click, footprint
 from .constraints import halve_known
-from .grid import Labels, Mask, Slices, Steps, scaled
+from .grid import Labels, Mask, Slices, Steps, rim_of, scaled
 from .images import halve
 
 __all__ = ["KnownLevels"]
@@ -74,10 +72,7 @@ class KnownLevels:
         """The known labels with the outermost pixels for background where nothing else is known of them."""
         levels = tuple(known.copy() for known in self.known)
         for known in levels:
-            for axis in range(known.ndim):
-                along = np.moveaxis(known, axis, 0)
-                for rim in (along[0], along[-1]):
-                    rim[rim < 0] = 0
+            known[rim_of(known.shape) & (known < 0)] = 0
         return levels
 
 

@@ -85,7 +85,7 @@ def segment_many(
     hint = next((prompt for prompt in prompts if prompt.get("box") is not None or prompt.get("clicks")), {})
     n_axes = axes_of(image, spacing, hint.get("box"), hint.get("clicks"))
     pixels, sides = as_image(image, n_axes), check_spacing(spacing, n_axes)
-    shape = shape_of(pixels, settings)
+    shape = shape_of(pixels)
     clicks = [[click for click in prompt.get("clicks") or () if click[-1] == "object"] for prompt in prompts]
     objects, claims = [], []
     engines: dict[tuple[tuple[tuple[int, int], ...], bool], Engine] = {}

@@ -84,7 +84,7 @@ class GridLabeler:
         pull = np.zeros(self._inner_known.shape)
         for d, step in enumerate(directions(self.known.ndim)):
             for here, there in _pairs_across(self._window, step, self.known.shape):  # type: ignore[arg-type]
-                weight = self.weights[(*here, d)]
+                weight = self.weights[..., d][here]
                 part = tuple(slice(h.start - w.start, h.stop - w.start) for h, w in zip(here, self._window))  # type: ignore[arg-type]
                 pull[part] += np.where(self.known[there] == 1, -weight, weight)
         return pull
@@ -101,7 +101,7 @@ class GridLabeler:
         unary[place] = costs[..., label] - kept
         capacities = np.zeros_like(weights)
         for d, here, there in neighbor_pairs(current.shape, forward=True):
-            w = weights[(*here, d)]
+            w = weights[..., d][here]
             both_keep = w * (current[here] != current[there])
             there_takes = w * (current[here] != label)
             here_takes = w * (current[there] != label)

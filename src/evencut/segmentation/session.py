@@ -17,7 +17,7 @@ from .clicks import Click, check_clicks
 from .clock import Clock
 from .corrections import correct, evidence_of
 from .engine import Engine
-from .first_guess import follow_strokes, parts_of, start_from_strokes, starts_from_box
+from .first_guess import follow_strokes, parts_with, start_from_strokes, starts_from_box
 from .grid import Labels, Mask, Steps, window_of
 from .images import halve
 from .knowledge import Knowledge
@@ -134,6 +134,7 @@ class _Round:
             map(self._checked, starts),
             self.clock,
             evidence=evidence_of(self.engine, self.knowledge),
+            hold=self.engine.settings.hold(0, in_box=not self.knowledge.is_begun_by_clicks),
             trivial=self._is_trivial,
             flaw=self._emptiness,
             finish=self._only_what_was_clicked,
@@ -146,11 +147,9 @@ class _Round:
 
     def _only_what_was_clicked(self, labels: Labels) -> Labels:
         """Without parts that only share the object's colours: an object begun by clicks is where the clicks are."""
-        if not self.knowledge.clicks or self.knowledge.around is not None or self.knowledge.guess is not None:
+        if not self.knowledge.is_begun_by_clicks:
             return labels
-        parts = parts_of(labels == 1)
-        clicked = np.isin(parts, np.unique(parts[(self.known[-1] == 1) & (labels == 1)]))
-        return np.where(clicked, labels, 0)
+        return np.where(parts_with(labels == 1, self.known[-1] == 1), labels, 0)
 
     def _checked(self, labels: Labels) -> Labels:
         missing = np.flatnonzero(np.bincount(labels.ravel(), minlength=self.engine.n_labels) == 0)

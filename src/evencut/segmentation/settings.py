@@ -65,8 +65,13 @@ class Settings:
         the click in proportion less.
     place_weight : float
         Weight of the place beside the colours in the second graph, which makes colour models local.
-    most_voxels : int
-        Larger volumes are cut at half their size, or less; photos never.
+    click_hold : float
+        What the boundary weighs in an object begun by clicks, where little is known of its colours yet, as a multiple
+        of what it weighs in a box.
+    click_ease : float
+        How much less it weighs after each click more: what takes many clicks has parts that a short boundary cuts off.
+    rim_strength : float
+        What a pixel beside the rim of the image pays for being object, where only clicks say what is, in nats.
 
     Examples
     --------
@@ -106,7 +111,9 @@ class Settings:
     click_patience: float = 2.5
     click_trust: float = 2.0
     place_weight: float = 0.5
-    most_voxels: int = 20_000_000
+    click_hold: float = 1.5
+    click_ease: float = 0.1
+    rim_strength: float = 1.0
 
     def __post_init__(self) -> None:
         if self.regularizer not in REGULARIZERS:
@@ -130,6 +137,20 @@ class Settings:
         (100000, 500)
         """
         return _WORKING_SIZE[n_axes] if self.working_pixels is None else self.working_pixels
+
+    def hold(self, n_corrections: int, *, in_box: bool) -> float:
+        """What the boundary weighs after so many clicks, as a multiple of what it weighs in a box.
+
+        A weight that the user named is used as it is.
+
+        Examples
+        --------
+        >>> Settings().hold(5, in_box=False), Settings(smoothness=2.0).hold(5, in_box=False)
+        (1.0, 1.0)
+        """
+        if self.smoothness != "auto" or self.criterion != "entropy":
+            return 1.0
+        return (1.0 if in_box else self.click_hold) / (1 + self.click_ease * n_corrections)
 
     def boundary_weight(self, n_pixels: int, n_axes: int = 2) -> float:
         """The weight of the boundary term for an image of so many pixels, in units of the criterion.

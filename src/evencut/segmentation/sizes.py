@@ -10,6 +10,9 @@ from .grid import Shape, Steps
 
 __all__ = ["Sizes"]
 
+#: The contour of larger volumes is found at half their size, or less; that of photos never.
+MOST_DRAWN = 20_000_000
+
 #: An axis is halved with the finest one unless its voxels are longer by more than this.
 _ABOUT_EQUAL = 2**0.5
 
@@ -47,6 +50,10 @@ class Sizes:
             shapes.append(tuple(-(-size // times) for size, times in zip(shapes[-1], step)))
             spacings.append(tuple(side * times for side, times in zip(spacings[-1], step)))
         return cls(tuple(shapes), tuple(spacings), tuple(steps))
+
+    def is_drawn(self, level: int) -> bool:
+        """Whether the contour is found anew at this size, and not only enlarged from the next."""
+        return len(self.shapes[level]) < 3 or np.prod(self.shapes[level], dtype=float) <= MOST_DRAWN
 
     def factor(self, level: int = 0) -> Steps:
         """How many times smaller the last size is than the one at `level`, along each axis."""

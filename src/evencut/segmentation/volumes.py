@@ -111,7 +111,7 @@ def write_labels(path: str | Path, file: IO[bytes], labels: NDArray[np.integer],
     if form is None:
         raise ValueError(f"cannot write {path}: its name must end in one of {', '.join(_SUFFIXES)}.")
     _library(form)
-    small = labels.astype(np.uint8 if labels.max(initial=0) < 256 else np.uint16)
+    small: NDArray[np.integer] = labels.astype(np.uint8 if labels.max(initial=0) < 256 else np.uint16)
     _WRITERS[form](file, small, like, str(path).lower().endswith(".gz"))
 
 
