@@ -22,6 +22,7 @@ BENCHMARKS = (
     "embeddings",
     "segmentation",
     "clicks",
+    "volumes",
     "studio",
     "gpu",
 )

@@ -16,10 +16,52 @@ from pathlib import Path
 import numpy as np
 from scipy.ndimage import distance_transform_edt, label
 
-from evencut.paper.grabcut import find_photos
+from evencut.paper.grabcut import Photo, find_photos, read_photo
+from evencut.segmentation import read_image
 
 #: Photos to choose constants on and photos to judge them on: every other one, and the reverse.
 HALVES = {"even": slice(0, None, 2), "odd": slice(1, None, 2)}
+
+#: How far the boxes of the second set are from the object, as a share of its size: the median of the first set's.
+_LOOSE = 0.05
+_SECOND = "berkeley-"
+
+
+def find_second_set(data: Path) -> list[str]:
+    """Names of the harder photos, in the folder `berkeley`; none where it is not."""
+    return sorted(f"{_SECOND}{path.stem}" for path in (data / "berkeley" / "images").glob("*.jpg"))
+
+
+def set_of(name: str) -> str:
+    """The set a photo belongs to, as pages call it."""
+    return "Berkeley" if name.startswith(_SECOND) else "GrabCut"
+
+
+def read_any(data: Path, name: str) -> Photo:
+    """A photo of either set; boxes of the second are those of the truth, a twentieth larger on each side."""
+    if set_of(name) == "GrabCut":
+        return read_photo(data, name)
+    stem = name.removeprefix(_SECOND)
+    image = read_image(data / "berkeley" / "images" / f"{stem}.jpg")[..., :3].astype(np.uint8)
+    mask = read_image(data / "berkeley" / "masks" / f"{stem}.png")
+    truth = np.where((mask if mask.ndim == 2 else mask[..., 0]) > 127, 255, 0).astype(np.uint8)
+    first, last = zip(*((int(axis.min()), int(axis.max()) + 1) for axis in np.nonzero(truth)))
+    margins = [round(_LOOSE * (end - begin)) for begin, end in zip(first, last)]
+    y0, x0 = (max(0, begin - margin) for begin, margin in zip(first, margins))
+    y1, x1 = (min(size, end + margin) for end, margin, size in zip(last, margins, truth.shape))
+    box = (1, 1, x1 - 1, y1 - 1) if (y0, x0, y1, x1) == (0, 0, *truth.shape) else (x0, y0, x1, y1)
+    return Photo(name, image, truth, box)
+
+
+def halves_of(data: Path, names: list[str]) -> np.ndarray:
+    """0 for photos that constants are chosen on, 1 for those they are judged on.
+
+    Every other photo of each set; photos that both sets hold are in the same half of both.
+    """
+    first = find_photos(data)
+    others = [name for name in find_second_set(data) if name.removeprefix(_SECOND) not in first]
+    place = {name: i % 2 for some in (first, others) for i, name in enumerate(some)}
+    return np.array([place.get(name, place.get(name.removeprefix(_SECOND))) for name in names])
 
 
 def photo_parser(purpose: str, parts: tuple[str, ...]) -> argparse.ArgumentParser:
@@ -67,7 +109,9 @@ def worst_part(mask: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, int, in
     return worst, int(x), int(y)
 
 
-def cross_tuned(found: np.ndarray, names: list[str], default: int, digits: int = 2) -> list[str]:
+def cross_tuned(
+    found: np.ndarray, names: list[str], default: int, digits: int = 2, halves: dict | None = None
+) -> list[str]:
     """Rows of a table: for each half the setting chosen on the other half, and what it, the default and the best do.
 
     Parameters
@@ -77,11 +121,14 @@ def cross_tuned(found: np.ndarray, names: list[str], default: int, digits: int =
     names : list of str
         Of the settings.
     default : int
+    halves : dict of str to index, optional
+        The photos of each half, by default every other one.
     """
+    halves = HALVES if halves is None else halves
     rows = []
     for judged, other in (("even", "odd"), ("odd", "even")):
-        chosen = int(found[HALVES[other]].mean(axis=0).argmin())
-        here = found[HALVES[judged]].mean(axis=0)
+        chosen = int(found[halves[other]].mean(axis=0).argmin())
+        here = found[halves[judged]].mean(axis=0)
         numbers = " | ".join(f"{value:.{digits}f}" for value in (here[chosen], here[default], here.min()))
         rows.append(f"| {judged} photos | {names[chosen]} | {numbers} |")
     return rows

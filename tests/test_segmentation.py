@@ -142,7 +142,7 @@ def test_rounds_at_a_smaller_size_and_contours_at_full_size():
 def test_big_images_are_refined_tile_by_tile(monkeypatch):
     image, _truth, box = disc_image(size=96, radius=30)
     whole = segment(image, box=box, working_pixels=3000).mask
-    monkeypatch.setattr("evencut.segmentation.band._TILE", 20)
+    monkeypatch.setattr("evencut.segmentation.band._TILE", {2: 20})
     assert error(segment(image, box=box, working_pixels=3000).mask, whole) < 0.005
 
 
@@ -370,11 +370,13 @@ def test_what_is_known_after_clicks_is_the_same_as_made_anew(boxed):
     outside[31:150, 44:207] = False
     known = np.where(outside & boxed, 0, -1).astype(np.int16)
     hidden = outside if boxed else None
-    levels = KnownLevels((known,), (hidden,), 2).deepened(4)
+    halvings = [(2, 2)] * 3
+    levels = KnownLevels((known,), (hidden,), 2).deepened(halvings)
     for _ in range(12):
-        click = Click(int(rng.integers(shape[1])), int(rng.integers(shape[0])), bool(rng.integers(2)))
+        at = (int(rng.integers(shape[0])), int(rng.integers(shape[1])))
+        click = Click(at, bool(rng.integers(2)))
         levels = levels.with_click(click)
-    again = KnownLevels((levels.known[0],), (hidden,), 2).deepened(4)
+    again = KnownLevels((levels.known[0],), (hidden,), 2).deepened(halvings)
     for quick, slow in zip(levels.known, again.known):
         assert (quick == slow).all()
     assert (levels.known[0] != known).any()

@@ -408,3 +408,24 @@ def test_one_pixel_cannot_be_object_and_background():
     result = segment(image, clicks=clicks[:2])
     with pytest.raises(ValueError, match=r"the pixel \(3, 3\) is clicked as object and as background"):
         result.refine(clicks=[(3, 3, "object"), (3, 3, "background")])
+
+
+def test_what_a_background_click_cuts_off_is_no_part_of_the_object():
+    """Two squares joined by a bridge of their colour: a click on the bridge gives up the square that nobody clicked."""
+    rng = np.random.default_rng(0)
+    image = rng.normal(0.2, 0.02, size=(60, 140, 3))
+    for rows, columns in ((slice(15, 45), slice(10, 40)), (slice(15, 45), slice(90, 120)), (slice(26, 34), slice(40, 90))):
+        image[rows, columns] += (0.5, 0.3, 0.0)
+    first = segment(np.clip(image, 0, 1), clicks=[(25, 30, "object")])
+    assert first.mask[30, 105]
+    second = first.refine(clicks=[(65, 30, "background")])
+    assert second.mask[30, 25] and not second.mask[30, 105]
+
+
+def test_a_smoothness_that_was_named_is_used_after_clicks_too():
+    rng = np.random.default_rng(0)
+    image = rng.normal(0.3, 0.05, size=(60, 80))
+    image[20:40, 20:50] += 0.4
+    first = segment(np.clip(image, 0, 1), clicks=[(30, 30, "object")], smoothness=3.0)
+    assert first.smoothness == 3.0
+    assert first.refine(clicks=[(70, 50, "background")]).smoothness == 3.0

@@ -13,7 +13,7 @@ from evencut.segmentation.moves import GridLabeler
 
 
 def random_problem(rng, shape, largest):
-    capacities = rng.integers(0, largest + 1, size=(*shape, 8)).astype(float)
+    capacities = rng.integers(0, largest + 1, size=(*shape, 3 ** len(shape) - 1)).astype(float)
     unary = rng.integers(-20, 21, size=shape).astype(float)
     return capacities, unary
 
@@ -42,10 +42,11 @@ def cut_energy(capacities, unary, mask):
     return total
 
 
+@pytest.mark.parametrize(("n_axes", "longest"), [(2, 14), (3, 7)])
 @pytest.mark.parametrize("seed", range(40))
-def test_compiled_cut_has_the_energy_of_scipys_maximum_flow(seed):
+def test_compiled_cut_has_the_energy_of_scipys_maximum_flow(seed, n_axes, longest):
     rng = np.random.default_rng(seed)
-    capacities, unary = random_problem(rng, tuple(rng.integers(1, 14, size=2)), int(rng.integers(0, 25)))
+    capacities, unary = random_problem(rng, tuple(rng.integers(1, longest, size=n_axes)), int(rng.integers(0, 25)))
     mask = GridCut(capacities).minimize(unary)
     assert cut_energy(capacities, unary, mask) == least_energy_by_scipy(capacities, unary)
 
@@ -66,11 +67,11 @@ def total_energy(costs, weights, labels):
 
 
 def symmetric_weights(rng, shape):
-    weights = np.zeros((*shape, 8))
+    weights = np.zeros((*shape, 3 ** len(shape) - 1))
     for d, here, there in neighbor_pairs(shape, forward=True):
         values = rng.random(weights[(*here, d)].shape)
         weights[(*here, d)] = values
-        weights[(*there, 7 - d)] = values
+        weights[(*there, -1 - d)] = values
     return weights
 
 

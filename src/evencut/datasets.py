@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-__all__ = ["make_clumped_moons", "make_growing_density", "make_rings", "make_sparse_subset"]
+__all__ = ["make_clumped_moons", "make_growing_density", "make_rings", "make_sparse_subset", "make_volume"]
 
 _CLUMP_ANGLE = np.pi / 2
 _CLUMP_DEVIATION = 0.03 * np.pi
@@ -208,6 +208,112 @@ def make_growing_density(
     growth = np.log(ratio)
     x = np.sort(np.log1p(rng.uniform(0, 1, n_samples) * (ratio - 1)) / growth)
     return x[:, None], np.exp(growth * x) * growth / (ratio - 1)
+
+
+#: What the shapes of :func:`make_volume` are, and how bright the ground and each of their labels is.
+_SHAPES = {"tubes": (0.3, 0.6), "nested": (0.25, 0.5, 0.75), "blobs": (0.3, 0.6)}
+
+
+def make_volume(
+    kind: str = "nested",
+    shape: tuple[int, int, int] = (32, 64, 64),
+    spacing: tuple[float, float, float] = (2.0, 1.0, 1.0),
+    noise: float = 0.1,
+    bias: float = 0.2,
+    random_state: Any = None,
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    r"""A volume of known shapes, as a scanner would see it: noise, a bias field, voxels longer than they are wide.
+
+    .. math:: v(p) = (1 + b\, f(p))\, g_{y(p)} + \epsilon_p
+
+    with `g` the brightness of each label, `f` a smooth field between -1 and 1 and normal noise. Shapes are drawn in
+    space and then cut into voxels.
+
+    Parameters
+    ----------
+    kind : {"nested", "tubes", "blobs"}
+        A blob in a blob; two tubes that bend through the volume; five blobs alike, of which only the first has a label.
+    shape : tuple of int
+        Slices, rows and columns.
+    spacing : tuple of float
+        Size of a voxel along each axis.
+    noise : float, default=0.1
+        Standard deviation; the brightness of neighbouring labels differs by 0.25 or 0.3.
+    bias : float, default=0.2
+        How much the field changes the brightness, as a share of it.
+    random_state : int, RandomState instance or None, default=None
+
+    Returns
+    -------
+    volume : ndarray of float32 of shape `shape`
+    y : ndarray of int of shape `shape`
+        0 on the ground, 1 and 2 on the shapes.
+
+    Examples
+    --------
+    >>> from evencut.datasets import make_volume
+    >>> volume, y = make_volume("nested", (8, 32, 32), (4, 1, 1), random_state=0)
+    >>> volume.shape, sorted(set(y.ravel().tolist()))
+    ((8, 32, 32), [0, 1, 2])
+    """
+    if kind not in _SHAPES:
+        raise ValueError(f"kind={kind!r} is not known; choose one of {tuple(_SHAPES)}.")
+    _check_number("noise", noise, 0)
+    _check_number("bias", bias, 0, 1)
+    if len(shape) != 3 or min(shape) < 1 or len(spacing) != 3 or min(spacing) <= 0:
+        raise ValueError(f"shape={shape} and spacing={spacing} must be three positive numbers each.")
+    rng = check_random_state(random_state)
+    sides = np.array(shape) * np.array(spacing, dtype=float)
+    # Places in space, in units of the shortest side, from the centre.
+    places = np.stack(
+        np.meshgrid(*((np.arange(n) + 0.5) * s - n * s / 2 for n, s in zip(shape, spacing)), indexing="ij"), axis=-1
+    ) / sides.min()
+    room = sides / sides.min() / 2
+    y = {"nested": _nested, "tubes": _tubes, "blobs": _blobs}[kind](rng, places, room)
+    field = sum(np.cos(places @ rng.normal(0, 2, 3) + rng.uniform(0, 2 * np.pi)) for _ in range(3)) / 3
+    brightness = np.array([*_SHAPES[kind]])[np.where(y < 0, 1, y)]
+    volume = (1 + bias * field) * brightness + rng.normal(0, noise, shape)
+    return volume.astype(np.float32), np.maximum(y, 0)
+
+
+def _wobbly(rng: np.random.RandomState, places: NDArray[np.float64], centre: Any, radius: float) -> Any:
+    """Inside a ball whose radius changes by a fifth with the direction."""
+    away = places - centre
+    length = np.linalg.norm(away, axis=-1)
+    direction = away / np.maximum(length, 1e-9)[..., None]
+    wave = sum(np.cos(3 * direction @ rng.normal(0, 1, 3) + rng.uniform(0, 2 * np.pi)) for _ in range(2)) / 2
+    return length < radius * (1 + 0.2 * wave)
+
+
+def _nested(rng: np.random.RandomState, places: NDArray[np.float64], room: NDArray[np.float64]) -> NDArray[np.int64]:
+    centre = rng.uniform(-0.06, 0.06, 3)
+    outer = _wobbly(rng, places, centre, 0.34)
+    inner = _wobbly(rng, places, centre + rng.uniform(-0.05, 0.05, 3), 0.16) & outer
+    return outer.astype(np.int64) + inner
+
+
+def _tubes(rng: np.random.RandomState, places: NDArray[np.float64], room: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Balls along two curves that cross the volume side by side."""
+    labels = np.zeros(places.shape[:-1], dtype=np.int64)
+    for aside in (-0.2, 0.2):
+        phase, swing = rng.uniform(0, 2 * np.pi, 2), rng.uniform(0.05, 0.1, 2)
+        # Along the longest side of the volume.
+        along = int(np.argmax(room))
+        first, second = (axis for axis in range(3) if axis != along)
+        way = places[..., along] / room[along] * np.pi
+        off = (places[..., first] - swing[0] * np.sin(way + phase[0])) ** 2
+        off += (places[..., second] - aside - swing[1] * np.cos(way + phase[1])) ** 2
+        labels[(off < 0.09**2) & (np.abs(places[..., along]) < 0.9 * room[along])] = 1 if aside < 0 else -1
+    return labels
+
+
+def _blobs(rng: np.random.RandomState, places: NDArray[np.float64], room: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The blob in the middle, and four like it around it."""
+    labels = np.zeros(places.shape[:-1], dtype=np.int64)
+    for k, (u, v) in enumerate(((0.0, 0.0), (-0.55, -0.55), (-0.55, 0.55), (0.55, -0.55), (0.55, 0.55))):
+        centre = np.array([rng.uniform(-0.05, 0.05), u * room[1], v * room[2]])
+        labels[_wobbly(rng, places, centre, 0.17 * min(1.0, float(room.min()) / 0.5))] = 1 if k == 0 else -1
+    return labels
 
 
 def _angles(rng: np.random.RandomState, n_points: int, turn: float, clump: float) -> NDArray[np.float64]:

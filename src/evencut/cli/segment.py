@@ -1,4 +1,4 @@
-"""`evencut segment`: an object cut out of a photo from a box, clicks or strokes, or a photo divided into regions."""
+"""`evencut segment`: an object cut out of a photo or volume from a box, clicks or strokes, or a photo in regions."""
 
 from __future__ import annotations
 
@@ -22,13 +22,22 @@ _EQUALIZERS = ("none", "weights", "exact")
 
 
 def segment(
-    photo: Annotated[str, typer.Argument(help="The image file.", show_default=False)],
+    photo: Annotated[
+        str, typer.Argument(help="The image file, or a volume: NIfTI, NRRD or a stack of TIFF.", show_default=False)
+    ],
     box: Annotated[
-        str | None, typer.Option(metavar="X0,Y0,X1,Y1", help="Box around the object, in pixels.", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="X0,Y0,X1,Y1",
+            help="Box around the object, in pixels; of a volume X0,Y0,Z0,X1,Y1,Z1.",
+            show_default=False,
+        ),
     ] = None,
     click: Annotated[
         list[str] | None,
-        typer.Option(metavar="X,Y", help="A point on the object; may be repeated.", show_default=False),
+        typer.Option(
+            metavar="X,Y", help="A point on the object; may be repeated. Of a volume X,Y,Z.", show_default=False
+        ),
     ] = None,
     not_: Annotated[
         list[str] | None,
@@ -52,7 +61,10 @@ def segment(
             show_default=False,
         ),
     ] = None,
-    out: Annotated[str, typer.Option("--out", "-o", help="Where to write the mask.")] = "mask.png",
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", help="Where to write the mask; by default mask.png, of a volume mask.nii.gz."),
+    ] = None,
     cutout: Annotated[
         str | None, typer.Option(help="Write the object on a transparent ground.", show_default=False)
     ] = None,
@@ -72,10 +84,10 @@ def segment(
     soft: Annotated[bool, typer.Option("--soft", help="Let the object reach out of the box.")] = False,
     seed: Seed = 0,
 ) -> None:
-    """Cut an object out of a photo from a box, clicks or strokes; or divide a photo into regions.
+    """Cut an object out of a photo or a volume from a box, clicks or strokes; or divide a photo into regions.
 
     The mask is white on the object, black elsewhere; with more than two labels it is a palette picture whose values
-    are the labels.
+    are the labels. The mask of a volume is 1 on the object and has the place in space of the volume.
     """
     for option, value, known in (
         ("--criterion", criterion or "entropy", _CRITERIA),
@@ -84,7 +96,14 @@ def segment(
         ("--regularizer", regularizer, _REGULARIZERS),
     ):
         check_name(option, value, known)
-    clicks = _points("--click", click, "object") + _points("--not", not_, "background")
+    with library_errors_are_the_users():
+        from evencut import segmentation
+        from evencut.cli.volumes import check_volume_outputs, is_volume_file, read_volume_strokes, write_volume_mask
+
+        is_volume = is_volume_file(photo)
+    out = out or ("mask.nii.gz" if is_volume else "mask.png")
+    axes = "XYZ" if is_volume else "XY"
+    clicks = _points("--click", click, "object", axes) + _points("--not", not_, "background", axes)
     two_sided = box is not None or bool(clicks)
     if (regions is None) == (not two_sided and scribbles is None):
         raise UserError(
@@ -92,14 +111,19 @@ def segment(
             "divide the photo."
         )
     check_distinct(photo=photo, scribbles=scribbles, mask=out, cutout=cutout, overlay=overlay)
+    if is_volume:
+        check_volume_outputs(out, cutout, overlay, regions)
     with library_errors_are_the_users(), progress() as step:
-        from evencut import segmentation
-
-        corners = None if box is None else _corners(box)
+        corners = None if box is None else _corners(box, axes)
         step(f"reading {photo}")
-        image = segmentation.read_image(photo)
-        strokes = None if scribbles is None else read_strokes(scribbles, object_and_background=two_sided)
-        _check_outputs(out, cutout, overlay, _number_of_labels(regions, strokes, two_sided))
+        if is_volume:
+            volume = segmentation.read_volume(photo)
+            image: Any = volume.voxels
+            strokes = None if scribbles is None else read_volume_strokes(scribbles)
+        else:
+            image = segmentation.read_image(photo)
+            strokes = None if scribbles is None else read_strokes(scribbles, object_and_background=two_sided)
+            _check_outputs(out, cutout, overlay, _number_of_labels(regions, strokes, two_sided))
         options: dict[str, Any] = {
             "kernel": kernel,
             "equalize": None if equalize == "none" else equalize,
@@ -114,9 +138,13 @@ def segment(
             result = segmentation.partition(image, regions, **options)
         else:
             hints: dict[str, Any] = {"box": corners, "clicks": clicks or None, "scribbles": strokes}
-            result = segmentation.segment(image, **hints, hard=not soft, **options)
+            spacing = volume.spacing if is_volume else None
+            result = segmentation.segment(image, **hints, hard=not soft, spacing=spacing, **options)
         step("writing")
-        write_mask(out, result.labels, result.label_names)
+        if is_volume:
+            write_volume_mask(out, result, volume)
+        else:
+            write_mask(out, result.labels, result.label_names)
         if cutout is not None:
             write_cutout(cutout, image, result.mask)
         if overlay is not None:
@@ -124,7 +152,8 @@ def segment(
     counts = np.unique(result.labels, return_counts=True)[1]
     shares = ", ".join(f"{share:.1%}" for share in counts / counts.sum())
     written = " and ".join(str(path) for path in (out, cutout, overlay) if path is not None)
-    say(f"wrote {written} ({len(counts)} labels: {shares} of the pixels; {sum(result.timings.values()):.1f} CPU s)")
+    unit = "voxels" if is_volume else "pixels"
+    say(f"wrote {written} ({len(counts)} labels: {shares} of the {unit}; {sum(result.timings.values()):.1f} CPU s)")
 
 
 def _number_of_labels(regions: int | None, strokes: np.ndarray | None, two_sided: bool) -> int:
@@ -143,20 +172,26 @@ def _check_outputs(out: str, cutout: str | None, overlay: str | None, n_labels: 
         raise UserError(f"--cutout needs an object and a background, but there are {n_labels} labels; leave it out.")
 
 
-def _points(option: str, given: list[str] | None, kind: str) -> list[tuple[float, float, str]]:
-    points = []
-    for text in given or []:
+def _points(option: str, texts: list[str] | None, kind: str, axes: str) -> list[tuple[Any, ...]]:
+    points: list[tuple[Any, ...]] = []
+    for text in texts or []:
         numbers = _numbers(text)
-        if len(numbers) != 2:
-            raise UserError(f"{option} {text} is not a point; give two numbers X,Y, such as 120,80.")
-        points.append((numbers[0], numbers[1], kind))
+        if len(numbers) != len(axes):
+            needs = "two numbers X,Y, such as 120,80" if axes == "XY" else "three numbers X,Y,Z, such as 120,80,40"
+            raise UserError(f"{option} {text} is not a point; give {needs}.")
+        points.append((*numbers, kind))
     return points
 
 
-def _corners(box: str) -> list[float]:
+def _corners(box: str, axes: str) -> list[float]:
     corners = _numbers(box)
-    if len(corners) != 4:
-        raise UserError(f"--box {box} is not a box; give four numbers X0,Y0,X1,Y1, such as 10,20,300,280.")
+    if len(corners) != 2 * len(axes):
+        needs = (
+            "four numbers X0,Y0,X1,Y1, such as 10,20,300,280"
+            if axes == "XY"
+            else "six numbers X0,Y0,Z0,X1,Y1,Z1, such as 10,20,5,300,280,60"
+        )
+        raise UserError(f"--box {box} is not a box; give {needs}.")
     return corners
 
 

@@ -1,4 +1,4 @@
-"""Kernel cut: segmentation of images with kernel criteria and a boundary term, from boxes, clicks and strokes."""
+"""Kernel cut: images and volumes cut by kernel criteria and a boundary term, from boxes, clicks and strokes."""
 
 from .cells import CellKNN
 from .graph import SampledKNN
@@ -8,16 +8,20 @@ from .many import ObjectMasks, segment_many
 from .partition import partition
 from .result import Segmentation
 from .rle import decode_mask, encode_mask
+from .volumes import Volume, read_volume, write_labels
 
 __all__ = [
     "CellKNN",
     "ObjectMasks",
     "SampledKNN",
     "Segmentation",
+    "Volume",
     "decode_mask",
     "encode_mask",
     "partition",
     "read_image",
+    "read_volume",
     "segment",
     "segment_many",
+    "write_labels",
 ]

@@ -1,4 +1,4 @@
-"""Compiled raster scans of the geodesic distance over an image."""
+"""Compiled raster scans of the geodesic distance, over the rows of an image or a volume."""
 
 from ..interpreted import refuse_unless_compiled
 
@@ -14,18 +14,21 @@ _FAR = 1e300
 def geodesic_scan(
     channels: cython.const[cython.double][:, :, ::1],
     seeds: cython.const[cython.uchar][:, ::1],
-    step: cython.double,
+    before: cython.const[cython.longlong][:, ::1],
+    after: cython.const[cython.longlong][:, ::1],
+    steps: cython.const[cython.double][::1],
     n_passes: cython.int,
 ):
-    """Length of the shortest way to a seed, by sweeps that alternate between the two corners of the image.
+    """Length of the shortest way to a seed, by sweeps over the rows that alternate between first to last and back.
 
-    A step costs the difference of the colours and `step` for each pixel of its length. Rows that nothing has changed
-    in or beside since they were last swept the same way are passed over.
+    A step costs the difference of the colours and what `steps` says of its direction: from each of the rows `before`,
+    to the left, straight and to the right, and along the row. Rows that nothing has changed in or beside since they
+    were last swept the same way are passed over.
     """
     distance = np.where(np.asarray(seeds) != 0, 0.0, _FAR)
-    costs = np.empty((4, *distance.shape))
-    _fill_step_costs(channels, step, costs)
-    _sweep(costs, distance, np.zeros(len(distance), np.int64), n_passes)
+    costs = np.empty((len(steps), *distance.shape))
+    _fill_step_costs(channels, before, steps, costs)
+    _sweep(costs, distance, before, after, np.zeros(len(distance), np.int64), n_passes)
     return distance
 
 
@@ -33,25 +36,35 @@ def geodesic_scan(
 def _sweep(
     costs: cython.const[cython.double][:, :, ::1],
     distance: cython.double[:, ::1],
+    before: cython.const[cython.longlong][:, ::1],
+    after: cython.const[cython.longlong][:, ::1],
     stamp: cython.longlong[::1],
     n_passes: cython.int,
 ) -> cython.int:
-    height: cython.Py_ssize_t = distance.shape[0]
+    n_rows: cython.Py_ssize_t = distance.shape[0]
     sweep: cython.int
     i: cython.Py_ssize_t
+    k: cython.Py_ssize_t
     t: cython.int
     with cython.nogil:
         for sweep in range(n_passes):
             turn: cython.int = 1 if sweep % 2 == 0 else -1
             changed: cython.bint = False
-            for i in range(height):
-                y: cython.Py_ssize_t = i if turn == 1 else height - 1 - i
-                if stamp[y] < sweep - 1 and (i == 0 or stamp[y - turn] < sweep - 1):
+            for i in range(n_rows):
+                y: cython.Py_ssize_t = i if turn == 1 else n_rows - 1 - i
+                due: cython.bint = stamp[y] >= sweep - 1
+                for k in range(before.shape[1]):
+                    beside: cython.Py_ssize_t = before[y, k] if turn == 1 else after[y, k]
+                    if beside >= 0 and stamp[beside] >= sweep - 1:
+                        due = True
+                if not due:
                     continue
                 better: cython.bint = False
-                if i > 0:
-                    for t in range(-1, 2):
-                        better |= _come_from(costs, distance, y, turn, t)
+                for k in range(before.shape[1]):
+                    beside = before[y, k] if turn == 1 else after[y, k]
+                    if beside >= 0:
+                        for t in range(-1, 2):
+                            better |= _come_from(costs, distance, y, beside, k, turn, t)
                 better |= _come_along(costs, distance, y, turn)
                 if better:
                     stamp[y] = sweep
@@ -63,25 +76,30 @@ def _sweep(
 
 @cython.cfunc
 def _fill_step_costs(
-    channels: cython.const[cython.double][:, :, ::1], step: cython.double, costs: cython.double[:, :, ::1]
+    channels: cython.const[cython.double][:, :, ::1],
+    before: cython.const[cython.longlong][:, ::1],
+    steps: cython.const[cython.double][::1],
+    costs: cython.double[:, :, ::1],
 ) -> cython.int:
-    """What it costs to come to each pixel from up left, up, up right and left."""
-    t: cython.Py_ssize_t
+    """What it costs to come to each pixel from the rows before, left, straight and right, and from its left."""
+    d: cython.Py_ssize_t
     y: cython.Py_ssize_t
     x: cython.Py_ssize_t
     c: cython.Py_ssize_t
+    along: cython.Py_ssize_t = steps.shape[0] - 1
     with cython.nogil:
-        for t in range(4):
-            dy: cython.Py_ssize_t = -1 if t < 3 else 0
-            dx: cython.Py_ssize_t = t - 1 if t < 3 else -1
-            length = sqrt(2.0) if t == 0 or t == 2 else 1.0
-            for y in range(-dy, channels.shape[0]):
+        for d in range(steps.shape[0]):
+            dx: cython.Py_ssize_t = d % 3 - 1
+            for y in range(channels.shape[0]):
+                other: cython.Py_ssize_t = y if d == along else before[y, d // 3]
+                if other < 0:
+                    continue
                 for x in range(max(0, -dx), channels.shape[1] - max(0, dx)):
                     squared = 0.0
                     for c in range(channels.shape[2]):
-                        difference = channels[y, x, c] - channels[y + dy, x + dx, c]
+                        difference = channels[y, x, c] - channels[other, x + dx, c]
                         squared += difference * difference
-                    costs[t, y, x] = sqrt(squared) + step * length
+                    costs[d, y, x] = sqrt(squared) + steps[d]
     return 0
 
 
@@ -91,18 +109,20 @@ def _come_from(
     costs: cython.const[cython.double][:, :, ::1],
     distance: cython.double[:, ::1],
     y: cython.Py_ssize_t,
+    beside: cython.Py_ssize_t,
+    k: cython.Py_ssize_t,
     turn: cython.int,
     t: cython.int,
 ) -> cython.bint:
-    """Try the neighbours in the row swept before, `t` to the right; no pixel waits for another."""
+    """Try the neighbours in a row swept before, `t` to the right; no pixel waits for another."""
     n_better: cython.Py_ssize_t = 0
     x: cython.Py_ssize_t
-    # A step is kept at its lower end: going up that is where it comes from.
+    # A step is kept at its later end: going back that is where it comes from.
     shift: cython.Py_ssize_t = 0 if turn == 1 else t
-    lower: cython.Py_ssize_t = y if turn == 1 else y + 1
-    direction: cython.Py_ssize_t = 1 + t * turn
+    later: cython.Py_ssize_t = y if turn == 1 else beside
+    direction: cython.Py_ssize_t = 3 * k + 1 + t * turn
     for x in range(max(0, -t), distance.shape[1] - max(0, t)):
-        way = distance[y - turn, x + t] + costs[direction, lower, x + shift]
+        way = distance[beside, x + t] + costs[direction, later, x + shift]
         shorter: cython.bint = way < distance[y, x]
         distance[y, x] = way if shorter else distance[y, x]
         n_better += shorter
@@ -123,7 +143,7 @@ def _come_along(
     j: cython.Py_ssize_t
     for j in range(1, width):
         x: cython.Py_ssize_t = j if turn == 1 else width - 1 - j
-        way = distance[y, x - turn] + costs[3, y, max(x, x - turn)]
+        way = distance[y, x - turn] + costs[costs.shape[0] - 1, y, max(x, x - turn)]
         if way < distance[y, x]:
             distance[y, x] = way
             better = True

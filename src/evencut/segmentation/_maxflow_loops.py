@@ -1,8 +1,8 @@
-"""Compiled max-flow on 8-connected grids: two search trees, grown from source and sink and repaired (Boykov and
-Kolmogorov, 2004).  Residuals stay in the caller's arrays, so that the next problem on the same grid starts warm.
+"""Compiled max-flow on grids of any number of axes: two search trees, grown from source and sink and repaired (Boykov
+and Kolmogorov, 2004). Residuals stay in the caller's arrays, so that the next problem on the same grid starts warm.
 
 Nodes are numbered row by row on a grid padded by one node on every side; direction d of a node leads to the node at
-``index + offsets[d]`` and is undone by direction ``7 - d``.
+``index + offsets[d]`` and is undone by direction ``last - d``, `last` being the last direction.
 """
 
 from ..interpreted import refuse_unless_compiled
@@ -16,8 +16,8 @@ _FREE = cython.declare(cython.int, 0)
 _SOURCE = cython.declare(cython.int, 1)
 _SINK = cython.declare(cython.int, 2)
 _NO_PARENT = cython.declare(cython.int, -1)
-_TERMINAL = cython.declare(cython.int, 8)
-_ORPHAN = cython.declare(cython.int, 9)
+_TERMINAL = cython.declare(cython.int, 100)
+_ORPHAN = cython.declare(cython.int, 101)
 _FAR = cython.declare(cython.longlong, 1 << 30)
 
 
@@ -26,11 +26,11 @@ def maximum_flow(residual, excess, offsets, tree):
 
     Parameters
     ----------
-    residual : ndarray of shape (n_nodes, 8)
+    residual : ndarray of shape (n_nodes, n_directions)
         Residual capacities, changed in place; edges that leave the grid must have capacity zero.
     excess : ndarray of shape (n_nodes,)
         Residual terminal capacity: from the source where positive, to the sink where negative; changed in place.
-    offsets : ndarray of shape (8,)
+    offsets : ndarray of shape (n_directions,)
         Steps to the neighbours.
     tree : ndarray of int8 of shape (n_nodes,)
         Written: 1 for the source side of the minimal minimum cut, 0 or 2 elsewhere.
@@ -55,6 +55,7 @@ class _Search:
     residual: cython.double[:, ::1]
     excess: cython.double[::1]
     offsets: cython.const[cython.longlong][::1]
+    far: cython.int
     tree: cython.schar[::1]
     parent: cython.schar[::1]
     stamp: cython.int[::1]
@@ -71,6 +72,8 @@ class _Search:
     def __init__(self, residual, excess, offsets, tree):
         n_nodes = len(excess)
         self.residual, self.excess, self.offsets, self.tree = residual, excess, offsets, tree
+        # The last direction; named so because `last` is the end of the ring.
+        self.far = len(offsets) - 1
         self.parent = np.full(n_nodes, _NO_PARENT, np.int8)
         self.stamp, self.depth = np.zeros(n_nodes, np.int32), np.zeros(n_nodes, np.int32)
         self.ring, self.queued = np.empty(n_nodes + 1, np.int32), np.zeros(n_nodes, np.uint8)
@@ -82,20 +85,20 @@ class _Search:
     @cython.nogil
     def push_to_neighbors(self) -> cython.int:
         """Push what goes over single edges, which needs no trees."""
-        reach = self.offsets[7]
+        reach = self.offsets[self.far]
         node: cython.longlong
         d: cython.int
         for node in range(reach, self.excess.shape[0] - reach):
             if self.excess[node] <= 0.0:
                 continue
-            for d in range(8):
+            for d in range(self.far + 1):
                 other = node + self.offsets[d]
                 if self.excess[other] < 0.0 and self.residual[node, d] > 0.0:
                     amount: cython.double = min(self.excess[node], -self.excess[other], self.residual[node, d])
                     self.excess[node] -= amount
                     self.excess[other] += amount
                     self.residual[node, d] -= amount
-                    self.residual[other, 7 - d] += amount
+                    self.residual[other, self.far - d] += amount
                     self.flow += amount
                     if self.excess[node] <= 0.0:
                         break
@@ -106,7 +109,7 @@ class _Search:
     def plant(self) -> cython.int:
         """Make every node with an excess a root of its tree."""
         n_nodes: cython.longlong = self.excess.shape[0]
-        reach = self.offsets[7]
+        reach = self.offsets[self.far]
         node: cython.longlong
         d: cython.int
         for node in range(n_nodes):
@@ -119,7 +122,7 @@ class _Search:
             # A node among its like has nothing to grow into, until a neighbour is set free or taken: that wakes it.
             side = self.tree[node]
             if side != _FREE:
-                for d in range(8):
+                for d in range(self.far + 1):
                     if self.tree[node + self.offsets[d]] != side:
                         self.enqueue(node)
                         break
@@ -143,34 +146,35 @@ class _Search:
                 current = -1
                 continue
             self.clock += 1
-            self.flow += self.augment(meeting // 8, meeting % 8)
+            self.flow += self.augment(meeting // (self.far + 1), meeting % (self.far + 1))
             self.adopt()
 
     @cython.cfunc
     @cython.nogil
     def grow(self, node: cython.longlong) -> cython.longlong:
-        """Extend the tree of `node`; returns 8 times the source end, plus the direction, of an edge between the trees.
+        """Extend the tree of `node`; returns an edge between the trees.
 
-        Where there is none it is -1.
+        The edge is its source end times the number of directions, plus its direction; -1 where there is none.
         """
         side = self.tree[node]
         d: cython.int
-        for d in range(8):
+        for d in range(self.far + 1):
             other = node + self.offsets[d]
             # Most neighbours are of the same tree and as near to its root: their capacities need not be looked at.
             if self.tree[other] == side and (
                 self.depth[other] <= self.depth[node] + 1 or self.stamp[other] > self.stamp[node]
             ):
                 continue
-            capacity = self.residual[node, d] if side == _SOURCE else self.residual[other, 7 - d]
+            capacity = self.residual[node, d] if side == _SOURCE else self.residual[other, self.far - d]
             if capacity <= 0.0:
                 continue
             if self.tree[other] != _FREE and self.tree[other] != side:
-                return 8 * node + d if side == _SOURCE else 8 * other + 7 - d
+                n_directions: cython.longlong = self.far + 1
+                return n_directions * node + d if side == _SOURCE else n_directions * other + self.far - d
             # A node of the same tree gets a shorter way to its root, which keeps later paths short.
             is_new: cython.bint = self.tree[other] == _FREE
             self.tree[other] = side
-            self.parent[other] = 7 - d
+            self.parent[other] = self.far - d
             self.stamp[other] = self.stamp[node]
             self.depth[other] = self.depth[node] + 1
             if is_new:
@@ -206,7 +210,7 @@ class _Search:
         while self.parent[node] != _TERMINAL:
             d = self.parent[node]
             node += self.offsets[d]
-            amount = min(amount, self.residual[node, 7 - d])
+            amount = min(amount, self.residual[node, self.far - d])
         amount = min(amount, self.excess[node])
         node = sink_end
         while self.parent[node] != _TERMINAL:
@@ -217,14 +221,14 @@ class _Search:
 
         self.n_orphans = 0
         self.residual[source_end, direction] -= amount
-        self.residual[sink_end, 7 - direction] += amount
+        self.residual[sink_end, self.far - direction] += amount
         node = source_end
         while self.parent[node] != _TERMINAL:
             d = self.parent[node]
             above = node + self.offsets[d]
             self.residual[node, d] += amount
-            self.residual[above, 7 - d] -= amount
-            if self.residual[above, 7 - d] <= 0.0:
+            self.residual[above, self.far - d] -= amount
+            if self.residual[above, self.far - d] <= 0.0:
                 self.make_orphan(node)
             node = above
         self.excess[node] -= amount
@@ -235,7 +239,7 @@ class _Search:
             d = self.parent[node]
             above = node + self.offsets[d]
             self.residual[node, d] -= amount
-            self.residual[above, 7 - d] += amount
+            self.residual[above, self.far - d] += amount
             if self.residual[node, d] <= 0.0:
                 self.make_orphan(node)
             node = above
@@ -267,11 +271,11 @@ class _Search:
             side = self.tree[node]
             best = _NO_PARENT
             best_depth = _FAR
-            for d in range(8):
+            for d in range(self.far + 1):
                 other = node + self.offsets[d]
                 if self.tree[other] != side:
                     continue
-                capacity = self.residual[other, 7 - d] if side == _SOURCE else self.residual[node, d]
+                capacity = self.residual[other, self.far - d] if side == _SOURCE else self.residual[node, d]
                 if capacity <= 0.0:
                     continue
                 distance = self.distance_to_root(other)
@@ -282,14 +286,14 @@ class _Search:
                 self.stamp[node] = self.clock
                 self.depth[node] = best_depth + 1
                 continue
-            for d in range(8):
+            for d in range(self.far + 1):
                 other = node + self.offsets[d]
                 if self.tree[other] != side:
                     continue
-                capacity = self.residual[other, 7 - d] if side == _SOURCE else self.residual[node, d]
+                capacity = self.residual[other, self.far - d] if side == _SOURCE else self.residual[node, d]
                 if capacity > 0.0:
                     self.enqueue(other)
-                if self.parent[other] == 7 - d:
+                if self.parent[other] == self.far - d:
                     self.parent[other] = _ORPHAN
                     self.orphans[last] = other
                     last = last + 1 if last < size - 1 else 0

@@ -5,19 +5,21 @@ Only the tiles that the contour runs through are looked at, so the work grows wi
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter, minimum_filter
 
-from .grid import Labels, Mask, Slices, grown, scaled, window_of
+from .grid import Labels, Mask, Shape, Slices, Steps, grown, scaled, window_of
 from .images import enlarge
 from .moves import GridLabeler
 
 __all__ = ["enlarge_part", "sharpen_band"]
 
-_TILE = 96
+#: Side of a tile, in a plane and in space.
+_TILE = {2: 96, 3: 24}
 
 
 def sharpen_band(
@@ -26,6 +28,8 @@ def sharpen_band(
     costs: NDArray[np.floating],
     known: Labels,
     *,
+    step: Steps,
+    factor: Steps,
     radius: int,
     weigh: Callable[[NDArray[np.floating]], NDArray[np.floating]],
     drawn: Labels | None = None,
@@ -35,17 +39,21 @@ def sharpen_band(
 
     Parameters
     ----------
-    image : ndarray of shape (height, width, n_channels)
-    labels : ndarray of shape (height / 2, width / 2)
-    costs : ndarray of shape (height / f, width / f, n_labels)
-        Costs of the labels at a size f times smaller, f a power of two.
-    known : ndarray of shape (height, width)
+    image : ndarray of shape (..., n_channels)
+    labels : ndarray of half the size
+    costs : ndarray of shape (..., n_labels)
+        Costs of the labels at a smaller size still, or the same.
+    known : ndarray of the size of the image
         Labels that must be kept, -1 elsewhere.
+    step : tuple of int
+        How many times smaller the labels are than the image, along each axis.
+    factor : tuple of int
+        How many times smaller the costs are.
     radius : int
         Half the width of the band, in pixels of half the size.
     weigh : callable
         Boundary weights of a part of the image.
-    drawn : ndarray of shape (height, width), optional
+    drawn : ndarray of the size of the image, optional
         An earlier answer at this size, kept outside `redraw`.
     redraw : ndarray of bool of the shape of the costs, optional
 
@@ -55,50 +63,44 @@ def sharpen_band(
     >>> image = np.zeros((4, 8, 1))
     >>> half = np.array([[0, 0, 1, 1], [0, 0, 1, 1]])
     >>> costs = np.stack([half, 1 - half], axis=2) - 0.5
-    >>> free = np.full((4, 8), -1)
-    >>> sharpen_band(image, half, costs, free, radius=1, weigh=lambda part: np.zeros((*part.shape[:2], 8)))[0]
+    >>> free, even = np.full((4, 8), -1), {"step": (2, 2), "factor": (2, 2)}
+    >>> sharpen_band(image, half, costs, free, **even, radius=1, weigh=lambda part: np.zeros((*part.shape[:2], 8)))[0]
     array([0, 0, 0, 0, 1, 1, 1, 1])
     """
-    height, width = image.shape[:2]
-    factor = 1
-    while factor * costs.shape[0] < height or factor * costs.shape[1] < width:
-        factor *= 2
-    may_move = np.ones(costs.shape[:2], dtype=bool) if redraw is None else redraw
-    fine = _begin(labels, known, drawn, may_move, factor)
+    may_move = np.ones(costs.shape[:-1], dtype=bool) if redraw is None else redraw
+    fine = _begin(labels, known, drawn, may_move, step, factor)
     for half in _tiles(labels, radius):
-        tile = scaled(half, 2)
+        tile = scaled(half, step)
         if not may_move[_covering(tile, factor)].any():
             continue
-        undecided = _band(labels, half, radius, known[tile].shape) & (known[tile] < 0)
+        undecided = _band(labels, half, radius, known[tile].shape, step) & (known[tile] < 0)
         undecided &= _enlarged(may_move, factor, tile, undecided.shape)
         if not undecided.any():
             continue
-        rows, columns = window_of(undecided)
-        inner = (
-            slice(tile[0].start + rows.start, tile[0].start + rows.stop),
-            slice(tile[1].start + columns.start, tile[1].start + columns.stop),
-        )
+        window = window_of(undecided)
+        inner = _moved(window, tile)
         # One pixel more on every side: the labels around the tile hold its contour in place.
         view = grown(inner, 1)
         pinned = fine[view].copy()
-        top, left = inner[0].start - view[0].start, inner[1].start - view[1].start
-        part = undecided[rows, columns]
-        pinned[top : top + part.shape[0], left : left + part.shape[1]][part] = -1
-        labeler = GridLabeler(weigh(image[view]), pinned, costs.shape[2])
-        shape = pinned.shape
-        fine[view] = labeler.improve(enlarge_part(costs, factor, view, (shape[0], shape[1])), fine[view])
+        part = undecided[window]
+        within = tuple(
+            slice(i.start - v.start, i.start - v.start + size) for i, v, size in zip(inner, view, part.shape)
+        )
+        pinned[within][part] = -1
+        labeler = GridLabeler(weigh(image[view]), pinned, costs.shape[-1])
+        fine[view] = labeler.improve(enlarge_part(costs, factor, view, pinned.shape), fine[view])
     return fine
 
 
 def enlarge_part(
-    values: NDArray[np.floating], factor: int, window: Slices, shape: tuple[int, int]
+    values: NDArray[np.floating], factor: Steps, window: Slices, shape: Shape
 ) -> NDArray[np.floating]:
     """A window of the values enlarged by linear interpolation, as rows of shape (n_pixels, n_values).
 
     Parameters
     ----------
-    values : ndarray of shape (height, width, n_values)
-    factor : int
+    values : ndarray of shape (..., n_values)
+    factor : tuple of int
     window : tuple of slice
         In pixels of the enlarged size; of `shape` where it is cut off by the end of the image.
     shape : tuple of int
@@ -106,72 +108,75 @@ def enlarge_part(
     Examples
     --------
     >>> import numpy as np
-    >>> enlarge_part(np.array([[[0.0], [4.0]]]), 2, (slice(0, 1), slice(0, 4)), (1, 4)).ravel()
+    >>> enlarge_part(np.array([[[0.0], [4.0]]]), (2, 2), (slice(0, 1), slice(0, 4)), (1, 4)).ravel()
     array([0., 1., 3., 4.])
     """
-    for axis, (part, length) in enumerate(zip(window, shape)):
-        place = (np.arange(part.start, part.start + length) + 0.5) / factor - 0.5
+    for axis, (part, size, times) in enumerate(zip(window, shape, factor)):
+        place = (np.arange(part.start, part.start + size) + 0.5) / times - 0.5
         before = np.floor(place).astype(np.intp)
-        near = (place - before).astype(values.dtype)
-        near = near[:, None, None] if axis == 0 else near[None, :, None]
+        near = (place - before).astype(values.dtype).reshape(-1, *(1,) * (len(shape) - axis))
         first, second = (np.clip(index, 0, values.shape[axis] - 1) for index in (before, before + 1))
         values = (1 - near) * values.take(first, axis=axis) + near * values.take(second, axis=axis)
-    return values.reshape(-1, values.shape[2])
+    return values.reshape(-1, values.shape[-1])
 
 
-def _begin(labels: Labels, known: Labels, drawn: Labels | None, may_move: Mask, factor: int) -> Labels:
+def _moved(window: Slices, by: Slices) -> Slices:
+    """A window of a part, in the whole."""
+    return tuple(slice(part.start + other.start, part.stop + other.start) for part, other in zip(window, by))
+
+
+def _begin(
+    labels: Labels, known: Labels, drawn: Labels | None, may_move: Mask, step: Steps, factor: Steps
+) -> Labels:
     """The labels of half the size enlarged where they may move, what was drawn elsewhere, what is known everywhere."""
-    height, width = known.shape
     if drawn is None:
-        fine = enlarge(labels, (height, width)).astype(known.dtype)
+        fine = enlarge(labels, known.shape, step).astype(known.dtype)
         np.copyto(fine, known, where=known >= 0)
         return fine
     fine = drawn.copy()
     window = scaled(window_of(may_move), factor)
     part, shape = fine[window], fine[window].shape
-    half = enlarge(labels[scaled(window_of(may_move), factor // 2)], (shape[0], shape[1]))
+    between = tuple(times // along for times, along in zip(factor, step))
+    half = enlarge(labels[scaled(window_of(may_move), between)], shape, step)
     np.copyto(part, half, where=_enlarged(may_move, factor, window, shape), casting="same_kind")
     np.copyto(part, known[window], where=known[window] >= 0)
     return fine
 
 
-def _enlarged(region: Mask, factor: int, window: Slices, shape: tuple[int, ...]) -> Mask:
+def _enlarged(region: Mask, factor: Steps, window: Slices, shape: Shape) -> Mask:
     """A window of the region at the larger size."""
-    rows, columns = (
-        np.arange(part.start, part.start + length) // factor for part, length in zip(window, shape)
+    places = (
+        np.arange(part.start, part.start + size) // times for part, size, times in zip(window, shape, factor)
     )
-    return region[rows[:, None], columns]
+    return region[np.ix_(*places)]
 
 
-def _covering(window: Slices, factor: int) -> Slices:
+def _covering(window: Slices, factor: Steps) -> Slices:
     """The window, at a size so many times smaller, that covers all of it."""
-    rows, columns = (slice(part.start // factor, -(-part.stop // factor)) for part in window)
-    return rows, columns
+    return tuple(slice(part.start // times, -(-part.stop // times)) for part, times in zip(window, factor))
 
 
-def _band(labels: Labels, half: Slices, radius: int, shape: tuple[int, ...]) -> Mask:
+def _band(labels: Labels, half: Slices, radius: int, shape: Shape, step: Steps) -> Mask:
     """Where the contour is near in a tile of half the size, at the full size of that tile."""
     around = grown(half, radius)
     size = 2 * radius + 1
     near = maximum_filter(labels[around], size) != minimum_filter(labels[around], size)
-    top, left = half[0].start - around[0].start, half[1].start - around[1].start
-    near = near[top : top + half[0].stop - half[0].start, left : left + half[1].stop - half[1].start]
-    return enlarge(near, (shape[0], shape[1]))
+    inner = tuple(slice(h.start - a.start, h.stop - a.start) for h, a in zip(half, around))
+    return enlarge(near[inner], shape, step)
 
 
 def _tiles(labels: Labels, radius: int) -> Iterator[Slices]:
     """Tiles of half the size in which the contour is near."""
+    side = _TILE[labels.ndim]
     edge = np.zeros(labels.shape, dtype=bool)
-    edge[1:] |= labels[1:] != labels[:-1]
-    edge[:, 1:] |= labels[:, 1:] != labels[:, :-1]
-    rows, columns = np.nonzero(edge)
-    n_across = labels.shape[1] // _TILE + 1
-    numbers = [
-        np.clip(rows + dy, 0, labels.shape[0] - 1) // _TILE * n_across
-        + np.clip(columns + dx, 0, labels.shape[1] - 1) // _TILE
-        for dy in (-radius - 1, radius)
-        for dx in (-radius - 1, radius)
-    ]
-    for number in np.unique(np.concatenate(numbers)):
-        top, left = _TILE * int(number // n_across), _TILE * int(number % n_across)
-        yield slice(top, min(top + _TILE, labels.shape[0])), slice(left, min(left + _TILE, labels.shape[1]))
+    for axis in range(labels.ndim):
+        along, edges = np.moveaxis(labels, axis, 0), np.moveaxis(edge, axis, 0)
+        edges[1:] |= along[1:] != along[:-1]
+    places = np.stack(np.nonzero(edge))
+    n_tiles = tuple(size // side + 1 for size in labels.shape)
+    numbers = []
+    for moves in itertools.product((-radius - 1, radius), repeat=labels.ndim):
+        beside = (np.clip(at + move, 0, size - 1) // side for at, move, size in zip(places, moves, labels.shape))
+        numbers.append(np.unique(np.ravel_multi_index(tuple(beside), n_tiles)))
+    for place in zip(*np.unravel_index(np.unique(np.concatenate(numbers)), n_tiles)):
+        yield tuple(slice(side * int(at), min(side * int(at) + side, size)) for at, size in zip(place, labels.shape))

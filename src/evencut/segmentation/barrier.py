@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
+from .rows import rows_beside
+
 __all__ = ["barrier_distance", "barrier_distances", "otsu_threshold"]
 
 _PASSES = 6
@@ -26,8 +28,8 @@ def barrier_distance(
 
     Parameters
     ----------
-    channels : ndarray of shape (height, width, n_channels)
-    seeds : ndarray of bool of shape (height, width)
+    channels : ndarray of shape (..., n_channels)
+    seeds : ndarray of bool, without the axis of channels
     smoothing : float
         Deviation in pixels of a Gaussian filter that comes first.
 
@@ -56,11 +58,13 @@ def barrier_distances(
     """
     from ._barrier_loops import barrier_scan
 
-    totals = [np.zeros(channels.shape[:2]) for _ in seeds]
-    for c in range(channels.shape[2]):
+    totals = [np.zeros(channels.shape[:-1]) for _ in seeds]
+    beside = rows_beside(channels.shape[:-1])
+    for c in range(channels.shape[-1]):
         channel = gaussian_filter(channels[..., c].astype(np.float64), smoothing)
         for total, some in zip(totals, seeds):
-            total += barrier_scan(channel, some, _PASSES)
+            rows = channel.reshape(-1, channel.shape[-1])
+            total += barrier_scan(rows, some.reshape(rows.shape), *beside, _PASSES).reshape(total.shape)
     return totals
 
 

@@ -1,6 +1,8 @@
 r"""Weights of the boundary term: what it costs to separate two neighbouring pixels.
 
-.. math:: c_{pq} = \frac{\phi + (1 - \phi)\, e^{-\beta |I_p - I_q|^2 / 2 \sigma^2}}{|p - q|}
+.. math:: c_{pq} = w_{pq}\, (\phi + (1 - \phi)\, e^{-\beta |I_p - I_q|^2 / 2 \sigma^2})
+
+with :math:`w_{pq} = 1 / |p - q|` in a plane of square pixels (see :func:`edge_measures`).
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .grid import DIRECTIONS, LENGTHS, neighbor_pairs
+from .grid import edge_measures, neighbor_pairs
 
 __all__ = ["REGULARIZERS", "boundary_weights", "contrast_scale"]
 
@@ -16,7 +18,7 @@ __all__ = ["REGULARIZERS", "boundary_weights", "contrast_scale"]
 REGULARIZERS = ("contrast", "length", None)
 
 _ENOUGH = 1_000_000
-_STRIPE = 16
+_STRIPE, _STRIPES = 16, 8
 
 
 def boundary_weights(
@@ -26,12 +28,13 @@ def boundary_weights(
     scale: float | None = None,
     sharpness: float = 3.0,
     floor: float = 0.05,
+    spacing: tuple[float, ...] | None = None,
 ) -> NDArray[np.float64]:
-    r"""Weights of the edges of the 8-connected grid, of shape (height, width, 8).
+    r"""Weights of the edges of the grid, of shape (height, width, 8) for an image and (..., 26) for a volume.
 
     Parameters
     ----------
-    image : ndarray of shape (height, width, n_channels)
+    image : ndarray of shape (..., n_channels)
     regularizer : {"contrast", "length", None}
         `"contrast"` makes edges of the image cheap to cut; `"length"` counts the Euclidean length of the
         boundary; None is no term.
@@ -41,6 +44,8 @@ def boundary_weights(
         :math:`\beta`.
     floor : float
         :math:`\phi`, what is left of the weight at the strongest edge.
+    spacing : tuple of float, optional
+        Length of a voxel along each axis.
 
     Examples
     --------
@@ -50,8 +55,9 @@ def boundary_weights(
     """
     if regularizer not in REGULARIZERS:
         raise ValueError(f"regularizer={regularizer!r} is not known; choose one of {REGULARIZERS}.")
-    shape = image.shape[:2]
-    weights = np.zeros((*shape, 8))
+    shape = image.shape[:-1]
+    measures = edge_measures(spacing or (1.0,) * len(shape))
+    weights = np.zeros((*shape, len(measures)))
     if regularizer is None:
         return weights
     from ._grid_loops import squared_differences
@@ -59,13 +65,12 @@ def boundary_weights(
     if regularizer == "contrast" and scale is None:
         scale = contrast_scale(image)
     for d, here, there in neighbor_pairs(shape, forward=True):
-        if regularizer == "length" or not scale:
-            weight = 1 / LENGTHS[d]
-        else:
-            fall = np.exp(-sharpness / (2 * scale) * squared_differences(image, *DIRECTIONS[d]))
-            weight = (floor + (1 - floor) * fall) / LENGTHS[d]
-        weights[(*here, d)] = weight
-        weights[(*there, 7 - d)] = weight
+        weight = measures[d]
+        if regularizer == "contrast" and scale:
+            fall = np.exp(-sharpness / (2 * scale) * squared_differences(image[here], image[there]))
+            weight = weight * (floor + (1 - floor) * fall)
+        weights[..., d][here] = weight
+        weights[..., len(measures) - 1 - d][there] = weight
     return weights
 
 
@@ -81,13 +86,14 @@ def contrast_scale(image: NDArray[np.floating]) -> float:
     from ._grid_loops import sum_of_squared_differences
 
     total, n_pairs = 0.0, 0
-    height, width = image.shape[:2]
+    height = image.shape[0]
     # A million pixels in stripes over the whole height say as much as all of them.
-    step = max(1, height * width // _ENOUGH)
-    for top in range(0, height, _STRIPE * step):
-        stripe = image[top : top + _STRIPE] if step > 1 else image
-        for d, here, _ in neighbor_pairs(stripe.shape[:2], forward=True):
-            total += sum_of_squared_differences(stripe, *DIRECTIONS[d])
+    step = max(1, image[..., 0].size // _ENOUGH)
+    thickness = max(2, min(_STRIPE, height // _STRIPES))
+    for top in range(0, height, thickness * step):
+        stripe = image[top : top + thickness] if step > 1 else image
+        for _, here, there in neighbor_pairs(stripe.shape[:-1], forward=True):
+            total += sum_of_squared_differences(stripe[here], stripe[there])
             n_pairs += stripe[here][..., 0].size
         if step == 1:
             break

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .geodesic import geodesic_distance
-from .grid import Mask, Slices
+from .grid import Mask, Shape, Slices, Steps
 
 __all__ = ["Click", "check_clicks", "click_evidence", "footprint", "seeds_of"]
 
@@ -22,10 +22,9 @@ _OBJECT, _BACKGROUND = "object", "background"
 
 
 class Click(NamedTuple):
-    """One click: column, row, and what is there."""
+    """One click: row and column (in volumes slice, row and column), and what is there."""
 
-    x: int
-    y: int
+    at: tuple[int, ...]
     is_object: bool
 
     @property
@@ -33,73 +32,89 @@ class Click(NamedTuple):
         """1 for the object, 0 for the background."""
         return int(self.is_object)
 
+    @property
+    def place(self) -> str:
+        """Where it is, as the user says it: x first."""
+        return f"({', '.join(map(str, reversed(self.at)))})"
 
-def check_clicks(clicks: Iterable[Any], shape: tuple[int, int]) -> tuple[Click, ...]:
-    """Clicks (x, y, "object" or "background") as checked points of the image.
+
+def check_clicks(clicks: Iterable[Any], shape: Shape) -> tuple[Click, ...]:
+    """Clicks (x, y, "object" or "background") as checked points of the image; in volumes (x, y, z, ...).
 
     Examples
     --------
     >>> check_clicks([(3, 1, "object")], (5, 5))
-    (Click(x=3, y=1, is_object=True),)
+    (Click(at=(1, 3), is_object=True),)
     """
-    height, width = shape
+    axes = ", ".join("xyz"[: len(shape)])
     checked = []
     for click in clicks:
         try:
-            x, y, kind = click
-            column, row = float(x), float(y)
+            *place, kind = click
+            numbers = [float(number) for number in place]
         except (TypeError, ValueError):
-            raise ValueError(f"click {click!r} must be (x, y, 'object') or (x, y, 'background').") from None
+            numbers = []
+        if len(numbers) != len(shape):
+            raise ValueError(f"click {click!r} must be ({axes}, 'object') or ({axes}, 'background').")
         if kind not in (_OBJECT, _BACKGROUND):
             raise ValueError(f"click {click!r} is called {kind!r}; call it 'object' or 'background'.")
-        if not (np.isfinite([column, row]).all() and 0 <= column < width and 0 <= row < height):
-            raise ValueError(f"click ({x}, {y}) lies outside the image of {width} by {height} pixels.")
-        checked.append(Click(int(column), int(row), kind == _OBJECT))
+        if not (np.isfinite(numbers).all() and all(0 <= at < size for at, size in zip(reversed(numbers), shape))):
+            size = " by ".join(str(length) for length in reversed(shape))
+            said = ", ".join(str(number) for number in place)
+            raise ValueError(f"click ({said}) lies outside the image of {size} pixels.")
+        checked.append(Click(tuple(int(at) for at in reversed(numbers)), kind == _OBJECT))
     if not checked:
-        raise ValueError("clicks are empty; give at least one (x, y, 'object').")
-    kinds: dict[tuple[int, int], bool] = {}
+        raise ValueError(f"clicks are empty; give at least one ({axes}, 'object').")
+    kinds: dict[tuple[int, ...], bool] = {}
     for one in checked:
-        if kinds.setdefault((one.x, one.y), one.is_object) != one.is_object:
+        if kinds.setdefault(one.at, one.is_object) != one.is_object:
             raise ValueError(
-                f"the pixel ({one.x}, {one.y}) is clicked as object and as background; keep one of these clicks."
+                f"the pixel {one.place} is clicked as object and as background; keep one of these clicks."
             )
     return tuple(checked)
 
 
-def footprint(click: Click, shape: tuple[int, ...]) -> tuple[Slices, Mask]:
-    """The disc that a click fixes, as a window of the image and a region of it: radius 5, smaller on small images.
+def footprint(click: Click, shape: Shape, spacing: tuple[float, ...] | None = None) -> tuple[Slices, Mask]:
+    """The ball that a click fixes, as a window of the image and a region of it: radius 5, smaller on small images.
 
     Examples
     --------
-    >>> footprint(Click(20, 20, True), (60, 60))
+    >>> footprint(Click((20, 20), True), (60, 60))
     ((slice(20, 21, None), slice(20, 21, None)), array([[ True]]))
     """
-    radius = min(_RADIUS, int(np.hypot(shape[0], shape[1]) / 100))
-    rows, columns = (
-        np.arange(max(0, centre - radius), min(centre + radius + 1, length))
-        for centre, length in zip((click.y, click.x), shape)
-    )
-    disc = (rows[:, None] - click.y) ** 2 + (columns - click.x) ** 2 <= radius**2
-    window = (slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1))
-    return window, disc
+    radius = min(_RADIUS, int(np.hypot.reduce(shape) / 100))
+    window, squared = [], np.zeros((1,) * len(shape))
+    for axis, (centre, size, side) in enumerate(zip(click.at, shape, spacing or (1.0,) * len(shape))):
+        reach = int(radius / side)
+        along = np.arange(max(0, centre - reach), min(centre + reach + 1, size))
+        squared = squared + (((along - centre) * side) ** 2).reshape(-1, *(1,) * (len(shape) - 1 - axis))
+        window.append(slice(int(along[0]), int(along[-1]) + 1))
+    return tuple(window), squared <= radius**2
 
 
-def seeds_of(clicks: Iterable[Click], shape: tuple[int, ...], factor: int) -> NDArray[np.bool_]:
+def seeds_of(clicks: Iterable[Click], shape: Shape, factor: Steps) -> NDArray[np.bool_]:
     """The pixels clicked, in an image `factor` times smaller.
 
     Examples
     --------
-    >>> seeds_of([Click(3, 0, True)], (1, 2), 2)
+    >>> seeds_of([Click((0, 3), True)], (1, 2), (2, 2))
     array([[False,  True]])
     """
     seeds = np.zeros(shape, dtype=bool)
     for click in clicks:
-        seeds[min(click.y // factor, shape[0] - 1), min(click.x // factor, shape[1] - 1)] = True
+        seeds[tuple(min(at // times, size - 1) for at, times, size in zip(click.at, factor, shape))] = True
     return seeds
 
 
 def click_evidence(
-    ground: NDArray[np.float64], clicks: Iterable[Click], factor: int, *, strength: float, reach: float, step: float
+    ground: NDArray[np.float64],
+    clicks: Iterable[Click],
+    factor: Steps,
+    *,
+    strength: float,
+    reach: float,
+    step: float,
+    spacing: tuple[float, ...] | None = None,
 ) -> NDArray[np.float64]:
     r"""What each pixel pays for contradicting the clicks, of shape (n_pixels, 2).
 
@@ -109,29 +124,32 @@ def click_evidence(
 
     Parameters
     ----------
-    ground : ndarray of shape (height, width, n_channels)
+    ground : ndarray of shape (..., n_channels)
     clicks : iterable of Click
         In pixels of the image `factor` times larger.
-    factor : int
+    factor : tuple of int
     strength, reach : float
         :math:`\lambda` and :math:`\tau`.
     step : float
         Of the geodesic distance.
+    spacing : tuple of float, optional
+        Length of a voxel along each axis.
 
     Examples
     --------
     >>> import numpy as np
     >>> even = np.zeros((1, 3, 1))
-    >>> click_evidence(even, [Click(0, 0, True)], 1, strength=4.0, reach=1.0, step=1.0).round(2)
+    >>> click_evidence(even, [Click((0, 0), True)], (1, 1), strength=4.0, reach=1.0, step=1.0).round(2)
     array([[4.  , 0.  ],
            [1.47, 0.  ],
            [0.07, 0.  ]])
     """
     clicks = tuple(clicks)
-    evidence = np.zeros((ground.shape[0] * ground.shape[1], 2))
+    evidence = np.zeros((ground[..., 0].size, 2))
     for code in (0, 1):
         same = [click for click in clicks if click.code == code]
         if same:
-            distance = geodesic_distance(ground, seeds_of(same, ground.shape[:2], factor), step=step)
+            seeds = seeds_of(same, ground.shape[:-1], factor)
+            distance = geodesic_distance(ground, seeds, step=step, spacing=spacing)
             evidence[:, 1 - code] = strength * np.exp(-((distance.ravel() / reach) ** 2))
     return evidence

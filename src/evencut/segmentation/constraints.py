@@ -6,19 +6,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..affinity.notices import warn_user
-from .grid import Labels
+from .grid import Labels, Shape, Steps
 from .images import halve
 
 __all__ = ["Box", "check_box", "check_mask", "check_scribbles", "halve_known", "outside_of"]
 
-#: Left, top, right and bottom of a box in pixels; right and bottom are not inside.
-Box = tuple[int, int, int, int]
+#: The first corner of a box in pixels and the last, x first; the last is not inside.
+Box = tuple[int, ...]
 
 _NEARLY_ALL = 0.995
 
 
-def check_box(box: ArrayLike, shape: tuple[int, int]) -> Box:
-    """The box (x0, y0, x1, y1), half-open, clipped to the image.
+def check_box(box: ArrayLike, shape: Shape) -> Box:
+    """The box (x0, y0, x1, y1), half-open, clipped to the image; in volumes (x0, y0, z0, x1, y1, z1).
 
     A box that covers all, or all but a sliver, leaves no background to learn from; the outermost pixels are then
     taken for background, with a warning if it is all.
@@ -28,32 +28,37 @@ def check_box(box: ArrayLike, shape: tuple[int, int]) -> Box:
     >>> check_box([1, 1, 4, 3], (5, 5))
     (1, 1, 4, 3)
     """
+    n_axes = len(shape)
+    corners = ", ".join(f"{axis}{end}" for end in (0, 1) for axis in "xyz"[:n_axes])
     numbers = np.asarray(box, dtype=np.float64)
-    if numbers.shape != (4,) or not np.isfinite(numbers).all():
-        raise ValueError(f"box={box!r} must be four numbers: x0, y0, x1, y1.")
-    x0, y0, x1, y1 = (int(value) for value in np.rint(numbers))
-    height, width = shape
-    if x0 >= x1 or y0 >= y1:
-        raise ValueError(f"box=({x0}, {y0}, {x1}, {y1}) is empty; it must have x0 < x1 and y0 < y1.")
-    clipped = (max(x0, 0), max(y0, 0), min(x1, width), min(y1, height))
-    if clipped[0] >= clipped[2] or clipped[1] >= clipped[3]:
-        raise ValueError(f"box=({x0}, {y0}, {x1}, {y1}) lies outside the image of {width} by {height} pixels.")
-    if clipped != (x0, y0, x1, y1):
-        warn_user(f"box=({x0}, {y0}, {x1}, {y1}) is clipped to the image: {clipped}.")
-    covered = (clipped[2] - clipped[0]) * (clipped[3] - clipped[1]) / (width * height)
-    if covered > _NEARLY_ALL and min(height, width) >= 3:
+    if numbers.shape != (2 * n_axes,) or not np.isfinite(numbers).all():
+        raise ValueError(f"box={box!r} must be {'four' if n_axes == 2 else 'six'} numbers: {corners}.")
+    asked = tuple(int(value) for value in np.rint(numbers))
+    first, last, sides = asked[:n_axes], asked[n_axes:], shape[::-1]
+    size = " by ".join(map(str, sides))
+    if any(begin >= end for begin, end in zip(first, last)):
+        needs = " and ".join(f"{axis}0 < {axis}1" for axis in "xyz"[:n_axes])
+        raise ValueError(f"box={asked} is empty; it must have {needs}.")
+    first = tuple(max(begin, 0) for begin in first)
+    last = tuple(min(end, side) for end, side in zip(last, sides))
+    if any(begin >= end for begin, end in zip(first, last)):
+        raise ValueError(f"box={asked} lies outside the image of {size} pixels.")
+    if first + last != asked:
+        warn_user(f"box={asked} is clipped to the image: {first + last}.")
+    covered = np.prod([(end - begin) / side for begin, end, side in zip(first, last, sides)])
+    if covered > _NEARLY_ALL and min(shape) >= 3:
         if covered == 1:
             warn_user(
                 "box covers the whole image: the outermost pixels are taken for background; draw a tighter box or give "
                 "scribbles.",
             )
-        return max(1, clipped[0]), max(1, clipped[1]), min(width - 1, clipped[2]), min(height - 1, clipped[3])
+        return (*(max(1, begin) for begin in first), *(min(side - 1, end) for end, side in zip(last, sides)))
     if covered == 1:
-        raise ValueError(f"box={clipped} covers the whole image of {width} by {height}: no background is left.")
-    return clipped
+        raise ValueError(f"box={first + last} covers the whole image of {size}: no background is left.")
+    return first + last
 
 
-def outside_of(box: Box, shape: tuple[int, int]) -> NDArray[np.bool_]:
+def outside_of(box: Box, shape: Shape) -> NDArray[np.bool_]:
     """The pixels outside the box.
 
     Examples
@@ -62,11 +67,12 @@ def outside_of(box: Box, shape: tuple[int, int]) -> NDArray[np.bool_]:
     array([[ True, False,  True]])
     """
     outside = np.ones(shape, dtype=bool)
-    outside[box[1] : box[3], box[0] : box[2]] = False
+    n_axes = len(shape)
+    outside[tuple(slice(begin, end) for begin, end in zip(box[n_axes - 1 :: -1], box[: n_axes - 1 : -1]))] = False
     return outside
 
 
-def check_scribbles(scribbles: ArrayLike, shape: tuple[int, int]) -> NDArray[np.int64]:
+def check_scribbles(scribbles: ArrayLike, shape: Shape) -> NDArray[np.int64]:
     """Strokes as an image of labels: zero where nothing was drawn, else the (positive) label.
 
     Examples
@@ -84,7 +90,7 @@ def check_scribbles(scribbles: ArrayLike, shape: tuple[int, int]) -> NDArray[np.
     return strokes.astype(np.int64)
 
 
-def check_mask(mask: ArrayLike, shape: tuple[int, int]) -> NDArray[np.bool_]:
+def check_mask(mask: ArrayLike, shape: Shape) -> NDArray[np.bool_]:
     """A first guess of the object; anything but zero is object.
 
     Examples
@@ -101,7 +107,9 @@ def check_mask(mask: ArrayLike, shape: tuple[int, int]) -> NDArray[np.bool_]:
     return guess
 
 
-def halve_known(known: Labels, n_labels: int, outside: NDArray[np.bool_] | None) -> Labels:
+def halve_known(
+    known: Labels, n_labels: int, outside: NDArray[np.bool_] | None, steps: Steps = (2, 2)
+) -> Labels:
     """Known labels at half the size: strokes are kept however thin; the outside of a box where it fills half.
 
     Examples
@@ -111,14 +119,14 @@ def halve_known(known: Labels, n_labels: int, outside: NDArray[np.bool_] | None)
     array([[1]])
     """
     strokes = known if outside is None else np.where(outside & (known == 0), known.dtype.type(-1), known)
-    coarse = np.full([-(-length // 2) for length in known.shape], -1, dtype=known.dtype)
+    coarse = np.full([-(-length // step) for length, step in zip(known.shape, steps)], -1, dtype=known.dtype)
     most = np.zeros(coarse.shape, dtype=np.float32)
     for label in range(n_labels):
         marked = strokes == label
         if marked.any():
-            share = halve(marked)
+            share = halve(marked, steps)
             wins = share > most
             coarse[wins], most[wins] = label, share[wins]
     if outside is not None:
-        coarse[(coarse < 0) & (halve(outside) >= 0.5)] = 0
+        coarse[(coarse < 0) & (halve(outside, steps) >= 0.5)] = 0
     return coarse

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import binary_dilation, maximum_filter
-from scipy.ndimage import label as connected_parts
 
 from .clicks import Click, click_evidence, seeds_of
 from .engine import Engine
-from .first_guess import follow_strokes
+from .first_guess import follow_strokes, parts_of, parts_with
 from .geodesic import geodesic_distance
-from .grid import Labels, Mask, window_of
+from .grid import Labels, Mask, rim_of, window_of
 from .knowledge import Knowledge
 from .rounds import Round
 from .tightness import off_centre
@@ -21,8 +20,8 @@ from .tightness import off_centre
 __all__ = ["Correction", "correct", "evidence_of"]
 
 
-_EIGHT = np.ones((3, 3))
-_MOST_REDRAWN = 4
+#: How many times smaller the working size may be for all of a click's reach to be drawn anew.
+_MOST_REDRAWN = {2: 4, 3: 1}
 _CLICKS_OF_A_BOX = 3
 _HALVINGS = 5
 
@@ -36,8 +35,8 @@ class Correction:
     end : Round
         The labels after the click, with the costs that led to them.
     touched : ndarray of bool
-        Where the contour is drawn anew: in the reach of the click; in photos of many megapixels, where that would
-        take long, around what changed.
+        Where the contour is drawn anew: in the reach of the click; in photos of many megapixels and in volumes,
+        where that would take long, around what changed.
     smoothness : float
         Weight of the boundary term that was used.
     trace : tuple of float
@@ -64,13 +63,17 @@ def evidence_of(engine: Engine, knowledge: Knowledge) -> NDArray[np.float64] | N
             strength=settings.click_strength,
             reach=settings.click_reach,
             step=settings.click_step,
+            spacing=engine.spacing,
         )
+        if knowledge.is_begun_by_clicks:
+            distance = geodesic_distance(
+                engine.ground, rim_of(shape[:-1]), step=settings.click_step, spacing=engine.spacing
+            )
+            evidence[:, 1] += settings.rim_strength * np.exp(-((distance.ravel() / settings.click_reach) ** 2))
     if knowledge.around is not None and settings.criterion == "entropy":
-        rows, columns = window_of(~knowledge.around)
-        left, top, right, bottom = (
-            side / engine.factor for side in (columns.start, rows.start, columns.stop, rows.stop)
-        )
-        place = off_centre((left, top, right, bottom), (shape[0], shape[1])).ravel()
+        box = list(zip(window_of(~knowledge.around), engine.factor))
+        first, last = [part.start / times for part, times in box], [part.stop / times for part, times in box]
+        place = off_centre(first, last, shape[:-1]).ravel()
         evidence = np.zeros((place.size, 2)) if evidence is None else evidence
         evidence[:, 1] += settings.centrality * place
     return evidence
@@ -86,14 +89,15 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
     """
     settings = engine.settings
     seeds = seeds_of([click], labels.shape, engine.factor)
-    under = binary_dilation(seeds, _EIGHT) | ((known >= 0) & (labels != known))
-    distance = geodesic_distance(engine.ground, seeds, step=settings.click_step)
+    under = _dilated(seeds) | ((known >= 0) & (labels != known))
+    distance = geodesic_distance(engine.ground, seeds, step=settings.click_step, spacing=engine.spacing)
     limit = settings.click_limit * settings.click_reach
     evidence = evidence_of(engine, knowledge)
     if evidence is not None and knowledge.around is not None:
         kept = np.where(labels == click.code, 0.0, np.minimum(distance / limit, 1.0))
         evidence[:, click.code] += settings.click_trust * kept.ravel()
     hints = len(knowledge.clicks) + (_CLICKS_OF_A_BOX if knowledge.around is not None else 0)
+    hold = settings.hold(len(knowledge.clicks), in_box=not knowledge.is_begun_by_clicks)
     reach = limit
     for _ in range(_HALVINGS):
         in_reach = distance <= reach
@@ -102,14 +106,17 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
         if not np.bincount(start.ravel(), minlength=engine.n_labels).all():
             # The click is like all of a label: it speaks for its own place only.
             start = np.where(known < 0, labels, known)
-        rounds, smoothness = engine.rounds(settled, start, evidence)
+        rounds, smoothness = engine.rounds(settled, start, evidence, hold)
         accepted = np.where(known < 0, _parts_that_touch(under, rounds.step.labels, labels), known)
+        if not click.is_object and knowledge.is_begun_by_clicks:
+            # What the click has cut off from every click on the object is no part of it.
+            accepted = np.where(parts_with(accepted == 1, known == 1), accepted, 0)
         object_ = max(np.count_nonzero(labels), np.count_nonzero(accepted))
         if np.count_nonzero(accepted != labels) <= settings.click_patience / hints * object_:
             break
         reach /= 2
     touched = maximum_filter((accepted != labels) | under, 2 * (2 * settings.band_radius + 1) + 1)
-    if engine.factor <= _MOST_REDRAWN:
+    if max(engine.factor) <= _MOST_REDRAWN[labels.ndim]:
         touched |= in_reach
     end = Round(accepted, rounds.step.energy, rounds.step.state)
     return Correction(end, touched, smoothness, rounds.trace, rounds.converged)
@@ -117,6 +124,11 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
 
 def _parts_that_touch(place: Mask, found: Labels, labels: Labels) -> Labels:
     """The labels, changed to those found in the parts that touch the place."""
-    parts, _ = connected_parts(found != labels, _EIGHT)
-    touching = np.isin(parts, np.unique(parts[binary_dilation(place, _EIGHT)])) & (found != labels)
+    parts = parts_of(found != labels)
+    touching = np.isin(parts, np.unique(parts[_dilated(place)])) & (found != labels)
     return np.where(touching, found, labels)
+
+
+def _dilated(region: Mask) -> Mask:
+    """The region with all neighbours of its pixels."""
+    return binary_dilation(region, np.ones((3,) * region.ndim))

@@ -21,11 +21,12 @@ from .clock import Clock
 from .features import Features, lab_channels, pixel_features, shrink_features
 from .geodesic import terrain
 from .graph import PixelGraph
-from .grid import Labels, Mask
-from .images import halve
+from .grid import Labels, Mask, Steps
+from .images import enlarge, halve
 from .moves import GridLabeler
 from .rounds import Round, minimize_energy
 from .settings import Settings
+from .sizes import Sizes
 from .terms import EvidenceTerm, Term
 
 __all__ = ["Answer", "Engine"]
@@ -53,7 +54,7 @@ class Engine:
 
     Parameters
     ----------
-    image : ndarray of shape (height, width, n_channels)
+    image : ndarray of shape (height, width, n_channels), or with an axis of slices before these
         Values in [0, 1].
     features : str, array, callable or list
         As in :func:`evencut.segmentation.segment`.
@@ -63,6 +64,8 @@ class Engine:
     clock : Clock
     in_box : bool
         Whether the second label is an object in a box, which pays the surcharge.
+    spacing : tuple of float, optional
+        Length of a voxel along each axis; by default all are alike.
     """
 
     def __init__(
@@ -75,22 +78,25 @@ class Engine:
         clock: Clock,
         *,
         in_box: bool = False,
+        spacing: tuple[float, ...] | None = None,
     ) -> None:
         self.n_labels = n_labels
         self.in_box = in_box
         self.is_local = False
         with clock("features"):
+            shape = image.shape[:-1]
+            self.sizes = Sizes.of(shape, spacing or (1.0,) * len(shape), settings.working_size(len(shape)))
             self.images = [image]
-            while self.images[-1][..., 0].size > settings.working_pixels:
-                self.images.append(halve(self.images[-1]))
-                features = shrink_features(features, halve)
+            for step in self.sizes.steps:
+                self.images.append(halve(self.images[-1], step))
+                features = shrink_features(features, partial(halve, steps=step))
             self.channels = lab_channels(self.images[-1])
-            self.points = pixel_features(self.images[-1], features, random_state)
+            self.points = pixel_features(self.images[-1], features, random_state, self.spacing)
         with clock("affinity"):
             self.affinity = pixel_affinity(self.points, settings.kernel, random_state)
         with clock("boundary"):
             self.scales = [contrast_scale(level) for level in self.images]
-            self.weights = boundary_weights(self.images[-1], settings.regularizer, scale=self.scales[-1])
+            self._weights: dict[bool, NDArray[np.float64]] = {}
         with clock("affinity"):
             self._pose(settings)
         self._random_state = copy.deepcopy(random_state)
@@ -99,7 +105,7 @@ class Engine:
         self.settings = settings
         surcharge = (0.0, settings.surcharge) if self.in_box else (0.0,) * self.n_labels
         self.term = pose_term(self.affinity, settings.criterion, settings.equalize, surcharge)
-        self.smoothness = settings.boundary_weight(self.channels[..., 0].size) * self.term.unit
+        self.smoothness = settings.boundary_weight(self.channels[..., 0].size, self.channels.ndim - 1) * self.term.unit
 
     def retuned(self, settings: Settings) -> Engine:
         """The same image, graph and boundary under other constants."""
@@ -115,9 +121,31 @@ class Engine:
         return other
 
     @property
-    def factor(self) -> int:
-        """How many times smaller the working size is than the image."""
-        return 2 ** (len(self.images) - 1)
+    def factor(self) -> Steps:
+        """How many times smaller the working size is than the image, along each axis."""
+        return self.sizes.factor()
+
+    @property
+    def spacing(self) -> tuple[float, ...]:
+        """Length of a voxel of the working size along each axis, in units of the finest."""
+        finest = min(self.sizes.spacings[-1])
+        return tuple(side / finest for side in self.sizes.spacings[-1])
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Boundary weights of the working size: contrast is a difference to the eye in a box, else one of light.
+
+        A box tells enough of the object for faint edges to be trusted, which LAB shows; what clicks begin or correct is
+        held better by the strong edges of RGB. The ratio criteria are there for the paper's sake, which uses RGB.
+        """
+        to_the_eye = self.in_box and not self.is_local and self.settings.criterion == "entropy"
+        if to_the_eye not in self._weights:
+            shown, scale = self.images[-1], self.scales[-1]
+            if to_the_eye:
+                shown, scale = self.channels, contrast_scale(self.channels)
+            regularizer, spacing = self.settings.regularizer, self.sizes.spacings[-1]
+            self._weights[to_the_eye] = boundary_weights(shown, regularizer, scale=scale, spacing=spacing)
+        return self._weights[to_the_eye]
 
     @cached_property
     def ground(self) -> NDArray[np.float64]:
@@ -150,6 +178,7 @@ class Engine:
         clock: Clock,
         *,
         evidence: NDArray[np.float64] | None = None,
+        hold: float = 1.0,
         trivial: Callable[[Labels], bool] = lambda labels: False,
         flaw: Callable[[Labels], float] = lambda labels: 0.0,
         finish: Callable[[Labels], Labels] = lambda labels: labels,
@@ -165,6 +194,8 @@ class Engine:
         clock : Clock
         evidence : ndarray of shape (n_pixels, n_labels), optional
             What pixels pay for labels that the clicks contradict.
+        hold : float
+            What the boundary weighs, as a multiple of what it usually does.
         trivial : callable
             Whether labels at the working size say nothing; the boundary term is then weakened and the rounds
             repeated.
@@ -176,7 +207,7 @@ class Engine:
         best: tuple[float, Descent[Round], float] | None = None
         for start in starts:
             with clock("rounds"):
-                rounds, smoothness = self.rounds(known[-1], start, evidence, trivial)
+                rounds, smoothness = self.rounds(known[-1], start, evidence, hold, trivial)
                 wrong = flaw(rounds.step.labels)
             if best is None or wrong < best[0]:
                 best = (wrong, rounds, smoothness)
@@ -202,11 +233,12 @@ class Engine:
         known: Labels,
         start: Labels,
         evidence: NDArray[np.float64] | None = None,
+        hold: float = 1.0,
         trivial: Callable[[Labels], bool] = lambda labels: False,
     ) -> tuple[Descent[Round], float]:
         """Rounds at the working size, and the weight of the boundary term that left every label something."""
         term: Term = self.term if evidence is None else EvidenceTerm(self.term, evidence)
-        smoothness = self.smoothness
+        smoothness = self.smoothness * hold
         for attempt in range(_ATTEMPTS):
             labeler = GridLabeler(self.weights * smoothness, known, self.n_labels)
             rounds = minimize_energy(
@@ -245,11 +277,18 @@ class Engine:
         weight = smoothness
         for level in range(len(self.images) - 2, -1, -1):
             weight *= self.settings.band_weight
+            step = self.sizes.steps[level]
+            if not self.sizes.is_drawn(level):
+                larger = enlarge(levels[0], known[level].shape, step)
+                levels.insert(0, np.where(known[level] < 0, larger, known[level]))
+                continue
             larger = sharpen_band(
                 self.images[level],
                 levels[0],
                 costs,
                 known[level],
+                step=step,
+                factor=self.sizes.factor(level),
                 radius=self.settings.band_radius,
                 weigh=partial(self._weigh, level=level, weight=weight),
                 drawn=None if drawn is None else drawn[level],
@@ -259,6 +298,7 @@ class Engine:
         return tuple(levels)
 
     def _weigh(self, part: NDArray[np.floating], *, level: int, weight: float) -> NDArray[np.float64]:
-        weights = boundary_weights(part, self.settings.regularizer, scale=self.scales[level])
+        regularizer, spacing = self.settings.regularizer, self.sizes.spacings[level]
+        weights = boundary_weights(part, regularizer, scale=self.scales[level], spacing=spacing)
         weights *= weight
         return weights

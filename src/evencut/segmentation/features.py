@@ -33,7 +33,7 @@ def lab_channels(image: NDArray[np.float32]) -> NDArray[np.float32]:
     >>> lab_channels(np.ones((1, 1, 3), dtype=np.float32)).round(1)[0, 0, 0]
     np.float32(100.0)
     """
-    if image.shape[2] != 3:
+    if image.shape[-1] != 3:
         return image
     linear = np.where(image > 0.04045, ((image + 0.055) / 1.055) ** 2.4, image / 12.92)
     xyz = linear @ _RGB_TO_XYZ.T
@@ -72,8 +72,12 @@ def even_channels(channels: NDArray[np.floating]) -> NDArray[np.float32]:
     return even
 
 
-def texture_channel(image: NDArray[np.float32]) -> NDArray[np.float32]:
+def texture_channel(
+    image: NDArray[np.float32], spacing: tuple[float, ...] | None = None
+) -> NDArray[np.float32]:
     """How much the lightness (or the first channel) varies around each pixel, of shape (height, width, 1).
+
+    With `spacing`, the length of a voxel along each axis, it is looked for as far along one as along another.
 
     Examples
     --------
@@ -84,18 +88,22 @@ def texture_channel(image: NDArray[np.float32]) -> NDArray[np.float32]:
     True
     """
     lightness = even_channels(lab_channels(image)[..., :1])[..., 0]
-    rest = (lightness - gaussian_filter(lightness, _AROUND)) ** 2
-    return np.sqrt(gaussian_filter(rest, _AROUND) + _UNSEEN**2)[..., None]
+    around = _AROUND / np.array(spacing or (1.0,) * lightness.ndim)
+    rest = (lightness - gaussian_filter(lightness, around)) ** 2
+    return np.sqrt(gaussian_filter(rest, around) + _UNSEEN**2)[..., None]
 
 
 def pixel_features(
-    image: NDArray[np.float32], features: Features, random_state: np.random.Generator
+    image: NDArray[np.float32],
+    features: Features,
+    random_state: np.random.Generator,
+    spacing: tuple[float, ...] | None = None,
 ) -> NDArray[np.float32]:
     """Features of the pixels, of shape (height * width, n_features).
 
     Parameters
     ----------
-    image : ndarray of shape (height, width, n_channels)
+    image : ndarray of shape (..., n_channels)
         Values in [0, 1].
     features : {"lab", "texture", "xy"}, array of shape (height, width[, n]), callable or a list of these
         `"lab"` is the colour in CIE LAB (other channels as they are), each at unit deviation, after a little noise;
@@ -103,6 +111,8 @@ def pixel_features(
         A function is called with the image. Arrays are used as given: their scale is their weight.
     random_state : numpy.random.Generator
         For the noise.
+    spacing : tuple of float, optional
+        Length of a voxel along each axis, in units of the finest.
 
     Examples
     --------
@@ -112,38 +122,42 @@ def pixel_features(
     (20, 5)
     """
     parts = features if isinstance(features, (list, tuple)) else [features]
-    channels = [_channels(image, part, random_state) for part in parts]
-    return np.concatenate(channels, axis=-1).reshape(image.shape[0] * image.shape[1], -1)
+    channels = [_channels(image, part, random_state, spacing) for part in parts]
+    return np.concatenate(channels, axis=-1).reshape(image[..., 0].size, -1)
 
 
-def _channels(image: NDArray[np.float32], part: Any, rng: np.random.Generator) -> NDArray[np.float32]:
+def _channels(
+    image: NDArray[np.float32], part: Any, rng: np.random.Generator, spacing: tuple[float, ...] | None
+) -> NDArray[np.float32]:
     if isinstance(part, str):
         if part == "lab":
             noise = rng.standard_normal(image.shape, dtype=np.float32) * np.float32(np.sqrt(NOISE_VARIANCE))
             return even_channels(lab_channels(np.clip(image + noise, 0, 1)))
         if part == "xy":
-            return _places(*image.shape[:2])
+            return _places(image.shape[:-1])
         if part == "texture":
-            return np.float32(_TEXTURE_WEIGHT) * even_channels(texture_channel(image))
+            return np.float32(_TEXTURE_WEIGHT) * even_channels(texture_channel(image, spacing))
         raise ValueError(
             f"features={part!r} is not known; choose 'lab', 'texture' or 'xy', or give an array or a function."
         )
     given = np.asarray(part(image) if callable(part) else part, dtype=np.float32)
-    if given.ndim == 2:
+    if given.ndim == image.ndim - 1:
         given = given[..., None]
-    if given.ndim != 3 or given.shape[:2] != image.shape[:2]:
-        raise ValueError(f"features have shape {given.shape}; they must be {image.shape[:2]} and one axis of channels.")
+    if given.ndim != image.ndim or given.shape[:-1] != image.shape[:-1]:
+        shape = image.shape[:-1]
+        raise ValueError(f"features have shape {given.shape}; they must be {shape} and one axis of channels.")
     if not np.isfinite(given).all():
         raise ValueError("features contain NaN or infinity; fill them first.")
     return given
 
 
-def _places(height: int, width: int) -> NDArray[np.float32]:
-    """Column and row of each pixel at unit deviation; that of 0 to n - 1 is known."""
-    places = np.zeros((height, width, 2), dtype=np.float32)
-    for axis, (size, along) in enumerate(((width, np.s_[None, :]), (height, np.s_[:, None]))):
+def _places(shape: tuple[int, ...]) -> NDArray[np.float32]:
+    """Column and row (and slice) of each pixel at unit deviation; that of 0 to n - 1 is known."""
+    places = np.zeros((*shape, len(shape)), dtype=np.float32)
+    for axis, size in enumerate(shape):
         if size > 1:
-            places[..., axis] = ((np.arange(size) - (size - 1) / 2) / np.sqrt((size**2 - 1) / 12))[along]
+            along = (np.arange(size) - (size - 1) / 2) / np.sqrt((size**2 - 1) / 12)
+            places[..., -1 - axis] = along.reshape(-1, *(1,) * (len(shape) - 1 - axis))
     return places
 
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy.ndimage import label as connected_parts
 
 from .barrier import barrier_distance, barrier_distances, otsu_threshold
-from .grid import Labels
+from .grid import Labels, Mask
 
-__all__ = ["follow_strokes", "start_from_strokes", "starts_from_box"]
+__all__ = ["follow_strokes", "parts_of", "parts_with", "start_from_strokes", "starts_from_box"]
 
 
 _NEAR = 0.5
@@ -56,6 +56,32 @@ def start_from_strokes(channels: NDArray[np.floating], known: Labels, n_labels: 
     """
     distances = barrier_distances(channels, [known == label for label in range(n_labels)])
     return np.where(known < 0, np.argmin(distances, axis=0), known).astype(np.int64)
+
+
+def parts_of(region: Mask) -> NDArray[np.int32]:
+    """The number of the part that each pixel of a region is in, 0 outside; diagonal neighbours are of one part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> parts_of(np.array([[True, False, False, True], [False, True, False, True]])).max()
+    np.int32(2)
+    """
+    parts: NDArray[np.int32] = connected_parts(region, np.ones((3,) * region.ndim))[0]
+    return parts
+
+
+def parts_with(region: Mask, marks: Mask) -> Mask:
+    """The parts of a region that hold a mark.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> parts_with(np.array([True, False, True]), np.array([True, True, False]))
+    array([ True, False, False])
+    """
+    parts = parts_of(region)
+    return np.isin(parts, np.unique(parts[marks & region])) & region
 
 
 def follow_strokes(channels: NDArray[np.floating], labels: Labels, known: Labels, n_labels: int) -> Labels:

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
 from .features import even_channels
+from .grid import lengths
+from .rows import rows_beside
 
 __all__ = ["geodesic_distance", "terrain"]
 
@@ -32,17 +34,21 @@ def terrain(channels: NDArray[np.floating]) -> NDArray[np.float64]:
     >>> bool(np.allclose(terrain(rough), terrain(2 * rough)))
     True
     """
-    ground = channels / _UNIT if channels.shape[2] == 3 else _DEVIATION * even_channels(channels)
-    smooth = [gaussian_filter(ground[..., c].astype(np.float64), _SMOOTHING) for c in range(ground.shape[2])]
+    ground = channels / _UNIT if channels.shape[-1] == 3 else _DEVIATION * even_channels(channels)
+    smooth = [gaussian_filter(ground[..., c].astype(np.float64), _SMOOTHING) for c in range(ground.shape[-1])]
     even = np.stack(smooth, axis=-1)
-    if even.shape[1] < 2:
+    if even.shape[-2] < 2:
         return even
-    roughness = float(np.median(np.linalg.norm(np.diff(even, axis=1), axis=2)))
+    roughness = float(np.median(np.linalg.norm(np.diff(even, axis=-2), axis=-1)))
     return even / max(1.0, roughness / _ROUGH)
 
 
 def geodesic_distance(
-    ground: NDArray[np.float64], seeds: NDArray[np.bool_], *, step: float
+    ground: NDArray[np.float64],
+    seeds: NDArray[np.bool_],
+    *,
+    step: float,
+    spacing: tuple[float, ...] | None = None,
 ) -> NDArray[np.float64]:
     r"""Length of the shortest way to a seed: colour differences along it, and `step` for each pixel.
 
@@ -50,10 +56,12 @@ def geodesic_distance(
 
     Parameters
     ----------
-    ground : ndarray of shape (height, width, n_channels)
+    ground : ndarray of shape (..., n_channels)
         As :func:`terrain` makes it.
-    seeds : ndarray of bool of shape (height, width)
+    seeds : ndarray of bool, without the axis of channels
     step : float
+    spacing : tuple of float, optional
+        Length of a voxel along each axis.
 
     Examples
     --------
@@ -64,4 +72,9 @@ def geodesic_distance(
     """
     from ._geodesic_loops import geodesic_scan
 
-    return geodesic_scan(ground, seeds, step, _PASSES)
+    shape = seeds.shape
+    before, after = rows_beside(shape)
+    # One length for each way to come: from the rows before, to the left, straight or to the right; along a row.
+    away = lengths(spacing or (1.0,) * len(shape))[: 3 * before.shape[1] + 1]
+    rows = ground.reshape(-1, *ground.shape[-2:])
+    return geodesic_scan(rows, seeds.reshape(rows.shape[:2]), before, after, step * away, _PASSES).reshape(shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .clicks import Click, check_clicks
 from .constraints import check_box, check_mask, check_scribbles, outside_of
-from .grid import Labels, Mask, Slices, window_of
+from .grid import Labels, Mask, Shape, Slices, Steps, everywhere, window_of
 from .levels import KnownLevels
 
 __all__ = ["Knowledge", "gather"]
@@ -29,7 +29,7 @@ class Knowledge:
     names : ndarray of int
         The user's label of each code.
     shape : tuple of int
-        Height and width of the whole image.
+        Of the whole image.
     frame : tuple of slice
         The part of the image that is looked at; what follows has its size.
     levels : KnownLevels
@@ -47,7 +47,7 @@ class Knowledge:
     """
 
     names: NDArray[np.int64]
-    shape: tuple[int, int]
+    shape: Shape
     frame: Slices
     levels: KnownLevels
     around: Mask | None
@@ -66,9 +66,14 @@ class Knowledge:
         """The outside of the box where that cannot be object."""
         return self.around if self.hard else None
 
-    def for_sizes(self, n_levels: int) -> Knowledge:
-        """The same, with what is known at so many sizes."""
-        return replace(self, levels=self.levels.deepened(n_levels))
+    @property
+    def is_begun_by_clicks(self) -> bool:
+        """Whether clicks alone, and strokes, say where the object is."""
+        return bool(self.clicks) and self.around is None and self.guess is None
+
+    def for_sizes(self, steps: Sequence[Steps]) -> Knowledge:
+        """The same, with what is known at the sizes that the steps lead to."""
+        return replace(self, levels=self.levels.deepened(steps))
 
     @property
     def known_levels(self) -> tuple[Labels, ...]:
@@ -83,23 +88,14 @@ class Knowledge:
 
     def in_frame(self, clicks: tuple[Click, ...]) -> list[Click]:
         """Clicks on the whole image in pixels of the frame; background beyond it is known already."""
-        top, left = (part.start for part in self.frame)
-        height, width = self._frame_shape
         inside = []
         for click in clicks:
-            moved = click._replace(x=click.x - left, y=click.y - top)
-            if 0 <= moved.x < width and 0 <= moved.y < height:
+            moved = click._replace(at=tuple(at - part.start for at, part in zip(click.at, self.frame)))
+            if all(0 <= at < size for at, size in zip(moved.at, self.known.shape)):
                 inside.append(moved)
             elif click.is_object:
-                raise ValueError(
-                    f"click ({click.x}, {click.y}) is far outside the box; draw a larger box and begin anew."
-                )
+                raise ValueError(f"click {click.place} is far outside the box; draw a larger box and begin anew.")
         return inside
-
-    @property
-    def _frame_shape(self) -> tuple[int, int]:
-        height, width = self.known.shape
-        return height, width
 
     def with_strokes(self, scribbles: ArrayLike) -> Knowledge:
         """The same with more strokes, which overrule what was known."""
@@ -110,20 +106,21 @@ class Knowledge:
             raise ValueError("scribbles mark object far outside the box; draw a larger box and begin anew.")
         codes = codes[self.frame]
         known = np.where(codes < 0, self.known, codes)
-        fresh = KnownLevels((known,), (self.outside,), len(self.names))
-        return replace(self, levels=fresh.deepened(len(self.levels.known)))
+        fresh = replace(self.levels, known=(known,), outside=(self.outside,))
+        return replace(self, levels=fresh.deepened(self.levels.steps))
 
 
 def gather(
-    shape: tuple[int, int],
+    shape: Shape,
     *,
     box: ArrayLike | None = None,
     clicks: Iterable[Any] | None = None,
     scribbles: ArrayLike | None = None,
     mask: ArrayLike | None = None,
     hard: bool = True,
+    spacing: tuple[float, ...] | None = None,
 ) -> Knowledge:
-    """Check the hints and put them together.
+    """Check the hints and put them together; `spacing` is the length of a voxel along each axis.
 
     Examples
     --------
@@ -153,16 +150,16 @@ def gather(
     clicked = known.copy()
     for click in points:
         if click.is_object:
-            clicked[click.y, click.x] = 1
+            clicked[click.at] = 1
     frame = _frame(clicked, around if hard else None, guess)
     around, guess = (None if part is None else part[frame] for part in (around, guess))
-    levels = KnownLevels((known[frame],), (around if hard else None,), len(names))
+    levels = KnownLevels((known[frame],), (around if hard else None,), len(names), spacing=spacing)
     knowledge = Knowledge(names, shape, frame, levels, around, hard, guess)
     waiting = list(knowledge.in_frame(points))
     if around is None and guess is None and points and not (known == 1).any():
         first = next((click for click in waiting if click.is_object), None)
         if first is None:
-            raise ValueError("clicks show background only; add one (x, y, 'object'), or a box.")
+            raise ValueError("clicks show background only; add one on the object, or a box.")
         waiting.remove(first)
         knowledge = knowledge.with_click(first)
     return replace(knowledge, waiting=tuple(waiting))
@@ -170,15 +167,16 @@ def gather(
 
 def _frame(known: Labels, outside: Mask | None, guess: Mask | None) -> Slices:
     """The part of the image worth looking at: around a small hard box its surroundings, else everything."""
-    everything = (slice(0, known.shape[0]), slice(0, known.shape[1]))
+    everything = everywhere(known.shape)
     if outside is None:
         return everything
     wanted = ~outside | (known > 0) | (False if guess is None else guess)
-    rows, columns = window_of(wanted)
-    height, width = rows.stop - rows.start, columns.stop - columns.start
-    frame = (
-        slice(max(0, rows.start - _SURROUNDINGS * height), min(rows.stop + _SURROUNDINGS * height, known.shape[0])),
-        slice(max(0, columns.start - _SURROUNDINGS * width), min(columns.stop + _SURROUNDINGS * width, known.shape[1])),
+    frame = tuple(
+        slice(
+            max(0, part.start - _SURROUNDINGS * (part.stop - part.start)),
+            min(part.stop + _SURROUNDINGS * (part.stop - part.start), size),
+        )
+        for part, size in zip(window_of(wanted), known.shape)
     )
     return frame if known[frame].size < known.size / 4 else everything
 

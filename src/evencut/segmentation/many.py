@@ -13,7 +13,7 @@ from .clock import Clock
 from .engine import Engine
 from .features import Features
 from .images import as_image
-from .interactive import build_engine, shape_of
+from .interactive import axes_of, build_engine, check_spacing, shape_of
 from .knowledge import gather
 from .result import Segmentation
 from .session import first_answer
@@ -30,7 +30,7 @@ class ObjectMasks:
 
     Parameters
     ----------
-    labels : ndarray of int of shape (M, N)
+    labels : ndarray of int of shape (M, N), or (D, M, N)
         0 background, else the number of the object, from 1 in the order of the prompts.
     objects : tuple of Segmentation
         The answer for each prompt alone; where two overlap, `labels` has decided.
@@ -50,20 +50,21 @@ def segment_many(
     prompts: Sequence[Mapping[str, Any]],
     *,
     features: Features = "auto",
+    spacing: ArrayLike | None = None,
     random_state: int | np.random.Generator | None = None,
     **options: Any,
 ) -> ObjectMasks:
-    """Cut several objects out of one image; their masks do not overlap.
+    """Cut several objects out of one image or volume; their masks do not overlap.
 
     Each object is cut out as by :func:`segment`, the clicks on the other objects counting as background. A pixel that
     two objects want goes to the one that holds it deeper inside.
 
     Parameters
     ----------
-    image : array of shape (M, N) or (M, N, C)
+    image : array of shape (M, N) or (M, N, C), or volume of shape (D, M, N) or (D, M, N, C)
     prompts : list of dict
         One an object, each with some of `box`, `clicks`, `scribbles` and `mask`, as in :func:`segment`.
-    features, random_state, **options
+    features, spacing, random_state, **options
         As in :func:`segment`.
 
     Examples
@@ -81,20 +82,22 @@ def segment_many(
     if not prompts:
         raise ValueError("prompts are empty; give one dict an object, with box, clicks, scribbles or mask.")
     settings = Settings(**options)
-    pixels = as_image(image)
+    hint = next((prompt for prompt in prompts if prompt.get("box") is not None or prompt.get("clicks")), {})
+    n_axes = axes_of(image, spacing, hint.get("box"), hint.get("clicks"))
+    pixels, sides = as_image(image, n_axes), check_spacing(spacing, n_axes)
     shape = shape_of(pixels)
-    clicks = [[click for click in prompt.get("clicks") or () if click[2] == "object"] for prompt in prompts]
+    clicks = [[click for click in prompt.get("clicks") or () if click[-1] == "object"] for prompt in prompts]
     objects, claims = [], []
     engines: dict[tuple[tuple[tuple[int, int], ...], bool], Engine] = {}
     for number, prompt in enumerate(prompts):
         strange = set(prompt) - set(_PROMPTS)
         if strange:
             raise ValueError(f"prompt {number} has {sorted(strange)[0]!r}; it may have {', '.join(_PROMPTS)}.")
-        others = [(x, y, "background") for i, some in enumerate(clicks) if i != number for x, y, _ in some]
+        others = [(*at, "background") for i, some in enumerate(clicks) if i != number for *at, _ in some]
         hints = {**prompt, "clicks": [*(prompt.get("clicks") or ()), *others] or None}
         if not any(prompt.get(key) is not None for key in _PROMPTS):
             raise ValueError(f"prompt {number} is empty; give it a box, clicks, scribbles or a mask.")
-        knowledge = gather(shape, **hints, hard=settings.hard)
+        knowledge = gather(shape, **hints, hard=settings.hard, spacing=sides)
         clock, place = Clock(), tuple((part.start, part.stop) for part in knowledge.frame)
         if (place, False) not in engines:
             engines[place, False] = build_engine(pixels, features, knowledge, settings, random_state, clock)
@@ -117,7 +120,8 @@ def _claim(result: Segmentation) -> NDArray[np.float32]:
 
     if result._state is None:
         raise ValueError("a segmentation without a state makes no claim.")
-    claim = distance_transform_edt(np.pad(result.mask, 1))[1:-1, 1:-1].astype(np.float32)
     knowledge = result._state.knowledge
+    depth = distance_transform_edt(np.pad(result.mask, 1), sampling=knowledge.levels.spacing)
+    claim = depth[(slice(1, -1),) * depth.ndim].astype(np.float32)
     claim[knowledge.frame][knowledge.known == 1] = np.inf
     return claim

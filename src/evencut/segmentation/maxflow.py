@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .grid import DIRECTIONS
+from .grid import directions
 
 __all__ = ["GridCut"]
 
@@ -22,7 +22,7 @@ class GridCut:
 
     Parameters
     ----------
-    capacities : ndarray of shape (height, width, 8)
+    capacities : ndarray of shape (..., n_directions)
         Non-negative capacity of the edge from each pixel in each direction; those that leave the grid are
         ignored.
 
@@ -35,20 +35,23 @@ class GridCut:
     """
 
     def __init__(self, capacities: Floats):
-        height, width = self.shape = capacities.shape[:2]
-        self._inside = (slice(1, height + 1), slice(1, width + 1))
-        residual = np.zeros((height + 2, width + 2, 8))
+        self.shape = capacities.shape[:-1]
+        steps = directions(len(self.shape))
+        padded = tuple(size + 2 for size in self.shape)
+        self._inside = tuple(slice(1, size + 1) for size in self.shape)
+        residual = np.zeros((*padded, len(steps)))
         residual[self._inside] = capacities
-        for d, (dy, dx) in enumerate(DIRECTIONS):
-            if dy:
-                residual[1 if dy < 0 else height, :, d] = 0
-            if dx:
-                residual[:, 1 if dx < 0 else width, d] = 0
-        self._residual = residual.reshape(-1, 8)
-        self._excess = np.zeros((height + 2, width + 2))
-        self._unary: Floats = np.zeros((height, width))
-        self._offsets = np.array([dy * (width + 2) + dx for dy, dx in DIRECTIONS])
-        self._tree = np.zeros((height + 2, width + 2), dtype=np.int8)
+        for d, step in enumerate(steps):
+            for axis, along in enumerate(step):
+                if along:
+                    rim = 1 if along < 0 else self.shape[axis]
+                    residual[(*(slice(None),) * axis, rim, ..., d)] = 0
+        self._residual = residual.reshape(-1, len(steps))
+        self._excess = np.zeros(padded)
+        self._unary: Floats = np.zeros(self.shape)
+        strides = np.cumprod([1, *padded[:0:-1]])[::-1]
+        self._offsets = np.array(steps) @ strides
+        self._tree = np.zeros(padded, dtype=np.int8)
 
     def minimize(self, unary: Floats) -> NDArray[np.bool_]:
         """The smallest set of pixels (x = 1) among those of least energy."""

@@ -5,30 +5,27 @@ Minimises :math:`\sum_p c_{p, l_p} + \sum_{pq} w_{pq} [l_p \ne l_q]`; pixels who
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .grid import DIRECTIONS, Labels, boundary_energy, neighbor_pairs, window_of
+from .grid import Labels, Slices, boundary_energy, directions, neighbor_pairs, window_of
 from .maxflow import GridCut
 
 __all__ = ["GridLabeler"]
-
-_STEPS = np.array(DIRECTIONS)
-
 
 class GridLabeler:
     """Minimiser of unary costs plus a Potts boundary term on a grid.
 
     Parameters
     ----------
-    weights : ndarray of shape (height, width, 8)
+    weights : ndarray of shape (..., n_directions)
         Cost of separating neighbours, smoothness included.
-    known : ndarray of int of shape (height, width)
+    known : ndarray of int
         The label of pixels that must keep it, -1 elsewhere.
     n_labels : int
-        Name of the max-flow program.
 
     Examples
     --------
@@ -57,8 +54,8 @@ class GridLabeler:
 
         Parameters
         ----------
-        costs : ndarray of shape (height * width, n_labels)
-        labels : ndarray of shape (height, width)
+        costs : ndarray of shape (n_pixels, n_labels)
+        labels : ndarray of the shape of `known`
             Where to start; its known pixels are right.
         """
         if self._window is None:
@@ -84,12 +81,12 @@ class GridLabeler:
     @cached_property
     def _pull_of_rim(self) -> NDArray[np.float64]:
         """What the known labels around the window add to the cost of label 1 at its rim."""
-        from ._grid_loops import add_pull
-
-        rows, columns = self._window  # type: ignore[misc]
-        pull = np.zeros((rows.stop - rows.start, columns.stop - columns.start))
-        window = (rows.start, rows.stop, columns.start, columns.stop)
-        add_pull(self.weights, self.known, window, _STEPS, pull)
+        pull = np.zeros(self._inner_known.shape)
+        for d, step in enumerate(directions(self.known.ndim)):
+            for here, there in _pairs_across(self._window, step, self.known.shape):  # type: ignore[arg-type]
+                weight = self.weights[..., d][here]
+                part = tuple(slice(h.start - w.start, h.stop - w.start) for h, w in zip(here, self._window))  # type: ignore[arg-type]
+                pull[part] += np.where(self.known[there] == 1, -weight, weight)
         return pull
 
     def _expand(self, label: int, costs: NDArray[np.floating], labels: Labels) -> None:
@@ -100,17 +97,17 @@ class GridLabeler:
         place = tuple(
             slice(w.start - g.start, w.stop - g.start) for w, g in zip(self._window, grown)  # type: ignore[arg-type]
         )
-        kept = np.take_along_axis(costs, current[place][..., None].astype(np.intp), axis=2)[..., 0]
+        kept = np.take_along_axis(costs, current[place][..., None].astype(np.intp), axis=-1)[..., 0]
         unary[place] = costs[..., label] - kept
-        capacities = np.zeros((*current.shape, 8))
+        capacities = np.zeros_like(weights)
         for d, here, there in neighbor_pairs(current.shape, forward=True):
-            w = weights[(*here, d)]
+            w = weights[..., d][here]
             both_keep = w * (current[here] != current[there])
             there_takes = w * (current[here] != label)
             here_takes = w * (current[there] != label)
             unary[here] += here_takes - both_keep
             unary[there] -= here_takes
-            capacities[(*there, 7 - d)] += there_takes + here_takes - both_keep
+            capacities[(*there, weights.shape[-1] - 1 - d)] += there_takes + here_takes - both_keep
         force = self._force(unary)
         fixed = known >= 0
         unary[fixed] = force
@@ -124,8 +121,26 @@ class GridLabeler:
 
     def _force(self, unary: NDArray[np.floating]) -> float:
         """A cost that no boundary can outweigh."""
-        return 1.0 + float(np.abs(unary).max(initial=0)) + 32.0 * self._heaviest
+        return 1.0 + float(np.abs(unary).max(initial=0)) + 4.0 * self.weights.shape[-1] * self._heaviest
 
     @cached_property
     def _heaviest(self) -> float:
         return float(self.weights.max(initial=0))
+
+
+def _pairs_across(window: Slices, step: tuple[int, ...], shape: tuple[int, ...]) -> Iterator[tuple[Slices, Slices]]:
+    """Parts of the window whose neighbours one step on lie outside of it but in the grid, and these; each pair once."""
+    inner = list(window)
+    for axis, along in enumerate(step):
+        part = window[axis]
+        if not along:
+            continue
+        rim = part.stop - 1 if along > 0 else part.start
+        here = [*inner[:axis], slice(rim, rim + 1), *window[axis + 1 :]]
+        # What crosses this face has been named: the faces of later axes begin behind it.
+        inner[axis] = slice(part.start, rim) if along > 0 else slice(rim + 1, part.stop)
+        kept = [
+            slice(max(side.start, -move), min(side.stop, size - move)) for side, move, size in zip(here, step, shape)
+        ]
+        if all(side.start < side.stop for side in kept):
+            yield tuple(kept), tuple(slice(side.start + move, side.stop + move) for side, move in zip(kept, step))

@@ -78,8 +78,8 @@ def partition(
     clock = Clock()
     engine = Engine(pixels, features, n_regions, settings, rng, clock)
     with clock("start"):
-        start = _start(engine.points, n_regions, rng).reshape(engine.channels.shape[:2])
-    free = [np.full(level.shape[:2], -1, dtype=np.int64) for level in engine.images]
+        start = _start(engine.points, n_regions, rng).reshape(engine.channels.shape[:-1])
+    free = [np.full(level.shape[:-1], -1, dtype=np.int64) for level in engine.images]
     answer = engine.solve(free, [start], clock)
     order = np.argsort(-np.bincount(answer.labels.ravel(), minlength=n_regions), kind="stable")
     names = np.empty(n_regions, dtype=np.int64)

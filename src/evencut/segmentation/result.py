@@ -21,7 +21,7 @@ class Segmentation:
 
     Parameters
     ----------
-    labels : ndarray of int of shape (M, N)
+    labels : ndarray of int of shape (M, N), or (D, M, N) of a volume
         Label of each pixel: 1 background and 2 object from a box, the labels of the scribbles otherwise.
     energy : float
         Criterion plus boundary term at the working size, in the paper's sign: lower is better.
@@ -65,9 +65,9 @@ class Segmentation:
 
         Parameters
         ----------
-        scribbles : array of int of shape (M, N), optional
+        scribbles : array of int of the shape of the labels, optional
             0 where nothing is drawn, else a label that is already in use: after a box, 1 is background and 2 object.
-        clicks : list of (x, y, "object" or "background"), optional
+        clicks : list of (x, y, "object" or "background"), or (x, y, z, ...), optional
             What is wrong now. The part around a click follows it; what already has its label keeps it, and nothing
             out of its reach changes.
 

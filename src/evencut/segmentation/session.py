@@ -11,15 +11,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.ndimage import label as connected_parts
 
 from ..affinity.notices import warn_user
 from .clicks import Click, check_clicks
 from .clock import Clock
 from .corrections import correct, evidence_of
 from .engine import Engine
-from .first_guess import follow_strokes, start_from_strokes, starts_from_box
-from .grid import Labels, Mask, window_of
+from .first_guess import follow_strokes, parts_with, start_from_strokes, starts_from_box
+from .grid import Labels, Mask, Steps, window_of
 from .images import halve
 from .knowledge import Knowledge
 from .result import Segmentation
@@ -88,9 +87,9 @@ def first_answer(engine: Engine, knowledge: Knowledge, clock: Clock) -> Segmenta
     waiting, knowledge = knowledge.waiting, replace(knowledge, waiting=())
     if knowledge.clicks:
         engine = engine.localized(clock)
-    knowledge = knowledge.for_sizes(len(engine.images))
+    knowledge = knowledge.for_sizes(engine.sizes.steps)
     known = knowledge.known_levels
-    around = None if knowledge.around is None else _shrunk(knowledge.around, known[-1].shape)
+    around = None if knowledge.around is None else _shrunk(knowledge.around, engine.sizes.steps)
     if around is not None and around.all():
         raise ValueError("the box is too small to be seen at the working size; use hard=True or more working_pixels.")
     starts = _starts(engine, knowledge, known[-1], around, clock)
@@ -105,7 +104,7 @@ def _starts(
     settings = engine.settings
     with clock("start"):
         if knowledge.guess is not None:
-            rough: list[Labels] = [_shrunk(knowledge.guess, known.shape).astype(np.int64)]
+            rough: list[Labels] = [_shrunk(knowledge.guess, engine.sizes.steps).astype(np.int64)]
         elif around is None:
             rough = [start_from_strokes(engine.channels, known, engine.n_labels)]
         elif settings.start == "box":
@@ -135,6 +134,7 @@ class _Round:
             map(self._checked, starts),
             self.clock,
             evidence=evidence_of(self.engine, self.knowledge),
+            hold=self.engine.settings.hold(0, in_box=not self.knowledge.is_begun_by_clicks),
             trivial=self._is_trivial,
             flaw=self._emptiness,
             finish=self._only_what_was_clicked,
@@ -147,11 +147,9 @@ class _Round:
 
     def _only_what_was_clicked(self, labels: Labels) -> Labels:
         """Without parts that only share the object's colours: an object begun by clicks is where the clicks are."""
-        if not self.knowledge.clicks or self.knowledge.around is not None or self.knowledge.guess is not None:
+        if not self.knowledge.is_begun_by_clicks:
             return labels
-        parts, _ = connected_parts(labels == 1, np.ones((3, 3)))
-        clicked = np.isin(parts, np.unique(parts[(self.known[-1] == 1) & (labels == 1)]))
-        return np.where(clicked, labels, 0)
+        return np.where(parts_with(labels == 1, self.known[-1] == 1), labels, 0)
 
     def _checked(self, labels: Labels) -> Labels:
         missing = np.flatnonzero(np.bincount(labels.ravel(), minlength=self.engine.n_labels) == 0)
@@ -202,11 +200,11 @@ def _named(codes: Labels, names: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.take(names, codes)
 
 
-def _shrunk(region: Mask, shape: tuple[int, ...]) -> Mask:
-    """The region at a smaller size: where it fills half."""
+def _shrunk(region: Mask, steps: Iterable[Steps]) -> Mask:
+    """The region at the working size: where it fills half."""
     share = region.astype(np.float32)
-    while share.shape != shape:
-        share = halve(share)
+    for step in steps:
+        share = halve(share, step)
     return share >= 0.5
 
 

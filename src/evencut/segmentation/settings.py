@@ -14,7 +14,14 @@ __all__ = ["STARTS", "Settings"]
 #: The first guesses from a box, by name.
 STARTS = ("barrier", "box")
 
-_SMALL = 25_000
+#: Pixels of an image, or voxels of a volume, that the rounds work on.
+_WORKING_SIZE = {2: 100_000, 3: 300_000}
+
+#: Below so many the boundary weighs less: an image of 158 pixels a side, a volume of 50.
+_SMALL = {2: 25_000, 3: 125_000}
+
+#: What the boundary weighs, as a multiple of what it weighs in a plane.
+_IN_SPACE = {2: 1.0, 3: 0.5}
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,13 @@ class Settings:
         the click in proportion less.
     place_weight : float
         Weight of the place beside the colours in the second graph, which makes colour models local.
+    click_hold : float
+        What the boundary weighs in an object begun by clicks, where little is known of its colours yet, as a multiple
+        of what it weighs in a box.
+    click_ease : float
+        How much less it weighs after each click more: what takes many clicks has parts that a short boundary cuts off.
+    rim_strength : float
+        What a pixel beside the rim of the image pays for being object, where only clicks say what is, in nats.
 
     Examples
     --------
@@ -74,7 +88,7 @@ class Settings:
     hard: bool = True
     start: str = "barrier"
     max_iter: int = 15
-    working_pixels: int = 100_000
+    working_pixels: int | None = None
     strictness: tuple[float, ...] = (0.5, 0.4, 0.25)
     slack: float = 0.2
     surcharge: float = 0.4
@@ -97,6 +111,9 @@ class Settings:
     click_patience: float = 2.5
     click_trust: float = 2.0
     place_weight: float = 0.5
+    click_hold: float = 1.5
+    click_ease: float = 0.1
+    rim_strength: float = 1.0
 
     def __post_init__(self) -> None:
         if self.regularizer not in REGULARIZERS:
@@ -104,14 +121,38 @@ class Settings:
         if self.start not in STARTS:
             raise ValueError(f"start={self.start!r} is not known; choose one of {STARTS}.")
         for name in ("max_iter", "working_pixels"):
-            if getattr(self, name) < 1:
+            if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)} must be at least 1.")
         if self.smoothness != "auto" and (
             isinstance(self.smoothness, str) or not (np.isfinite(self.smoothness) and self.smoothness >= 0)
         ):
             raise ValueError(f"smoothness={self.smoothness!r} must be 'auto' or a number of at least 0.")
 
-    def boundary_weight(self, n_pixels: int) -> float:
+    def working_size(self, n_axes: int) -> int:
+        """The most pixels of the size that the rounds work on.
+
+        Examples
+        --------
+        >>> Settings().working_size(2), Settings(working_pixels=500).working_size(3)
+        (100000, 500)
+        """
+        return _WORKING_SIZE[n_axes] if self.working_pixels is None else self.working_pixels
+
+    def hold(self, n_corrections: int, *, in_box: bool) -> float:
+        """What the boundary weighs after so many clicks, as a multiple of what it weighs in a box.
+
+        A weight that the user named is used as it is.
+
+        Examples
+        --------
+        >>> Settings().hold(5, in_box=False), Settings(smoothness=2.0).hold(5, in_box=False)
+        (1.0, 1.0)
+        """
+        if self.smoothness != "auto" or self.criterion != "entropy":
+            return 1.0
+        return (1.0 if in_box else self.click_hold) / (1 + self.click_ease * n_corrections)
+
+    def boundary_weight(self, n_pixels: int, n_axes: int = 2) -> float:
         """The weight of the boundary term for an image of so many pixels, in units of the criterion.
 
         Examples
@@ -125,5 +166,7 @@ class Settings:
             return float(self.smoothness)
         if self.criterion != "entropy":
             return self.auto_smoothness["ratio", self.regularizer]
-        # The entropy grows with the area and the boundary with its root: small images need less of it.
-        return self.auto_smoothness["entropy", self.regularizer] * float(np.sqrt(min(1.0, n_pixels / _SMALL)))
+        # The entropy grows with the number of pixels, the boundary with a root less: small images need less of it.
+        return self.auto_smoothness["entropy", self.regularizer] * _IN_SPACE[n_axes] * float(
+            min(1.0, n_pixels / _SMALL[n_axes]) ** (1 / n_axes)
+        )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import label as connected_parts
 
-from .grid import Slices
+from .grid import Shape, Slices
 
 __all__ = ["largest_gap", "off_centre"]
 
@@ -34,31 +36,30 @@ def largest_gap(mask: NDArray[np.bool_], box: Slices) -> float:
         return 1.0
     object_ = (sizes >= _SPECK * sizes.max())[parts] & (parts > 0)
     gaps = []
-    for axis in (0, 1):
-        filled = np.flatnonzero(object_.any(axis=1 - axis))
-        size = object_.shape[axis]
+    for axis, size in enumerate(object_.shape):
+        filled = np.flatnonzero(object_.any(axis=tuple(other for other in range(object_.ndim) if other != axis)))
         gaps += [filled[0] / size, (size - 1 - filled[-1]) / size]
     return float(max(gaps))
 
 
-def off_centre(box: tuple[float, float, float, float], shape: tuple[int, int]) -> NDArray[np.float64]:
+def off_centre(first: Sequence[float], last: Sequence[float], shape: Shape) -> NDArray[np.float64]:
     r"""How far pixels are from the centre of the box, :math:`u^2 + v^2 - 0.6` with u and v from -1 to 1 in the box.
 
     Zero is about where an ellipse in the box would end; at most 1.4, which is reached in the corners.
 
     Parameters
     ----------
-    box : tuple of float
-        x0, y0, x1, y1.
+    first, last : sequence of float
+        Where the box begins and ends along each axis.
     shape : tuple of int
-        Height and width.
 
     Examples
     --------
-    >>> off_centre((0, 0, 3, 1), (1, 3)).round(2)
+    >>> off_centre((0, 0), (1, 3), (1, 3)).round(2)
     array([[-0.16, -0.6 , -0.16]])
     """
-    x0, y0, x1, y1 = box
-    u = (np.arange(shape[1]) + 0.5 - (x0 + x1) / 2) / ((x1 - x0) / 2)
-    v = (np.arange(shape[0]) + 0.5 - (y0 + y1) / 2) / ((y1 - y0) / 2)
-    return np.minimum(u**2 + (v**2)[:, None], 2.0) - _MIDDLE
+    squared = np.zeros((1,) * len(shape))
+    for axis, (begin, end, size) in enumerate(zip(first, last, shape)):
+        along = (np.arange(size) + 0.5 - (begin + end) / 2) / ((end - begin) / 2)
+        squared = squared + (along**2).reshape(-1, *(1,) * (len(shape) - 1 - axis))
+    return np.minimum(squared, 2.0) - _MIDDLE

@@ -1,0 +1,86 @@
+"""The plugin for napari: its functions without napari, its manifest and its layers where the libraries are."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import evencut
+from evencut.datasets import make_volume
+from evencut.napari import Clicking, clicks_of
+
+MANIFEST = Path(evencut.__file__).parent / "napari" / "napari.yaml"
+
+# Libraries that napari loads warn of each other.
+napari_warns = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(scope="module")
+def scan():
+    volume, labels = make_volume("nested", (16, 40, 40), (2, 1, 1), noise=0.03, random_state=0)
+    return volume, labels > 0
+
+
+def dice(mask, truth):
+    mask = np.asarray(mask) > 0
+    return 2 * (mask & truth).sum() / (mask.sum() + truth.sum())
+
+
+def test_points_become_clicks_x_first():
+    assert clicks_of([[3.4, 10.0, 20.6]], "background") == [(21, 10, 3, "background")]
+    assert clicks_of(np.empty((0, 3)), "object") == []
+
+
+def test_points_are_clicks_and_undo_goes_back(scan):
+    volume, truth = scan
+    clicking = Clicking(volume, 3, (2, 1, 1))
+    assert not clicking.labels.any()
+    first = clicking.update([(8, 10, 20)], [])
+    assert dice(first, truth) > 0.7
+    second = clicking.update([(8, 10, 20)], [(0, 0, 0)])
+    assert clicking.points("background").tolist() == [[0, 0, 0]]
+    assert (clicking.update([(8, 10, 20)], [(0, 0, 0)]) == second).all()
+    assert (clicking.undo() == first).all() and len(clicking.points("background")) == 0
+    assert not clicking.undo().any() and not clicking.undo().any()
+
+
+def test_points_taken_away_begin_anew(scan):
+    volume, _ = scan
+    clicking = Clicking(volume, 3, (2, 1, 1))
+    alone = clicking.update([(8, 10, 20)], []).copy()
+    clicking.update([(8, 10, 20), (8, 20, 20)], [])
+    assert (clicking.update([(8, 10, 20)], []) == alone).all()
+
+
+def test_a_mistake_changes_nothing(scan):
+    volume, _ = scan
+    clicking = Clicking(volume, 3, (2, 1, 1))
+    before = clicking.update([(8, 10, 20)], []).copy()
+    with pytest.raises(ValueError, match="lies outside"):
+        clicking.update([(8, 10, 20), (99, 0, 0)], [])
+    assert (clicking.labels == before).all() and len(clicking.points("object")) == 1
+
+
+@napari_warns
+def test_the_manifest_is_valid_and_its_command_exists():
+    npe2 = pytest.importorskip("npe2", reason="npe2 is not installed")
+    manifest = npe2.PluginManifest.from_file(MANIFEST)
+    manifest.validate_imports()
+    assert [widget.display_name for widget in manifest.contributions.widgets] == ["Cut out (evencut)"]
+
+
+@napari_warns
+@pytest.mark.parametrize("n_axes", [2, 3])
+def test_layers_of_a_viewer(scan, n_axes):
+    components = pytest.importorskip("napari.components", reason="napari is not installed")
+    from evencut.napari.widget import CutOut
+
+    volume, truth = scan
+    viewer = components.ViewerModel()
+    image, right, scale = (volume, truth, (2, 1, 1)) if n_axes == 3 else (volume[8], truth[8], (1, 1))
+    cut_out = CutOut(viewer, viewer.add_image(image, scale=scale, name="scan"))
+    cut_out.points["object"].add((8, 10, 20)[-n_axes:])
+    cut_out.cut()
+    assert dice(viewer.layers["scan: object"].data, right) > 0.7
+    cut_out.undo()
+    assert not viewer.layers["scan: object"].data.any() and len(cut_out.points["object"].data) == 0

@@ -1,0 +1,263 @@
+"""Volumes: the same code in three dimensions, voxels longer than wide, files, and the command."""
+
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import dijkstra
+
+from evencut.cli import main
+from evencut.datasets import make_volume
+from evencut.segmentation import read_volume, segment, segment_many, write_labels
+from evencut.segmentation.barrier import barrier_distance
+from evencut.segmentation.geodesic import geodesic_distance
+from evencut.segmentation.grid import directions, edge_measures, lengths, neighbor_pairs
+from evencut.segmentation.volumes import Volume
+
+SPACING = (2.0, 1.0, 1.0)
+
+
+def dice(mask, truth):
+    return 2 * (mask & truth).sum() / (mask.sum() + truth.sum())
+
+
+@pytest.fixture(scope="module")
+def scan():
+    volume, labels = make_volume("nested", (20, 48, 44), SPACING, noise=0.05, random_state=0)
+    return SimpleNamespace(volume=volume, truth=labels > 0, labels=labels, click=(22, 12, 10))
+
+
+@pytest.mark.parametrize("spacing", [(1.0, 1.0, 1.0), (3.0, 1.0, 1.0), (1.0, 2.0, 0.7)])
+def test_a_boundary_costs_its_area_however_it_lies(spacing):
+    """By Cauchy and Crofton: a plane of any direction cuts edges worth its area."""
+    steps = np.array(directions(3)) * np.array(spacing) / np.prod(spacing) ** (1 / 3)
+    rng = np.random.default_rng(0)
+    normals = rng.normal(size=(200, 3))
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    costs = np.maximum(normals @ steps.T, 0) @ edge_measures(spacing)
+    # What a unit of length costs in a plane, on average over its directions.
+    angle = np.linspace(0, 2 * np.pi, 1000)
+    ways = np.maximum(np.array(directions(2)) @ np.stack([np.cos(angle), np.sin(angle)]), 0)
+    plane = ways.T @ edge_measures((1.0, 1.0))
+    assert abs(costs.mean() / plane.mean() - 1) < 0.02
+    assert costs.std() / costs.mean() < 0.12
+
+
+def graph_of(shape, cost):
+    index = np.arange(np.prod(shape)).reshape(shape)
+    pairs = [
+        (index[here].ravel(), index[there].ravel(), cost(d, here, there).ravel())
+        for d, here, there in neighbor_pairs(shape)
+    ]
+    tails, heads, values = (np.concatenate(part) for part in zip(*pairs))
+    return coo_array((values, (tails, heads)), shape=(index.size, index.size)).tocsr()
+
+
+@pytest.mark.parametrize("shape", [(9, 11), (5, 6, 7)])
+def test_geodesic_distances_are_those_of_dijkstra(shape, rng):
+    # Smooth ground: few sweeps reach everything.
+    ground = np.cumsum(rng.random((*shape, 2)), axis=len(shape) - 1)
+    spacing = (2.0, 1.0, 1.5)[: len(shape)]
+    seeds = np.zeros(shape, dtype=bool)
+    seeds[(2,) * len(shape)] = True
+    away = lengths(spacing)
+    def cost(d, here, there):
+        return np.linalg.norm(ground[here] - ground[there], axis=-1) + 0.3 * away[d]
+
+    exact = dijkstra(graph_of(shape, cost), indices=np.flatnonzero(seeds)[0]).reshape(shape)
+    assert np.allclose(geodesic_distance(ground, seeds, step=0.3, spacing=spacing), exact)
+
+
+def test_barriers_stop_in_space_what_has_no_way_around(rng):
+    channel = np.zeros((7, 7, 7, 1))
+    channel[3] = 1
+    seeds = np.zeros((7, 7, 7), dtype=bool)
+    seeds[0, 0, 0] = True
+    behind = barrier_distance(channel, seeds, smoothing=0)[5, 3, 3]
+    channel[3, 6, 6] = 0
+    assert behind == 1 and barrier_distance(channel, seeds, smoothing=0)[5, 3, 3] == 0
+
+
+def test_a_click_cuts_a_blob_out_and_more_clicks_refine_it(scan):
+    first = segment(scan.volume, clicks=[(*scan.click, "object")], spacing=SPACING)
+    assert first.mask.shape == scan.volume.shape and dice(first.mask, scan.truth) > 0.9
+    second = first.refine(clicks=[(0, 0, 0, "background"), (22, 24, 10, "object")])
+    assert dice(second.mask, scan.truth) > 0.9 and second.previous is first
+    assert second.mask[10, 24, 22] and not second.mask[0, 0, 0]
+
+
+def test_a_box_and_strokes_on_slices(scan):
+    places = np.nonzero(scan.truth)
+    first, last = ([int(axis.min()) for axis in places], [int(axis.max()) + 1 for axis in places])
+    boxed = segment(scan.volume, box=(*first[::-1], *last[::-1]), spacing=SPACING)
+    assert dice(boxed.mask, scan.truth) > 0.9
+    strokes = np.zeros(scan.volume.shape, dtype=int)
+    strokes[10, 24, 18:26], strokes[2, 2, 2:40] = 2, 1
+    drawn = segment(scan.volume, scribbles=strokes, spacing=SPACING)
+    assert (drawn.labels[strokes > 0] == strokes[strokes > 0]).all() and dice(drawn.mask, scan.truth) > 0.6
+
+
+def test_axes_can_be_turned(scan):
+    """The same object comes out whichever axis the slices are cut along."""
+    x, y, z = scan.click
+    turned = segment(scan.volume.T, clicks=[(z, y, x, "object")], spacing=SPACING[::-1])
+    straight = segment(scan.volume, clicks=[(x, y, z, "object")], spacing=SPACING)
+    assert dice(turned.mask.T, straight.mask) > 0.95
+
+
+def test_a_large_volume_is_drawn_at_every_size(scan):
+    """Halved along the finest axes first; what was clicked stays."""
+    result = segment(scan.volume, clicks=[(*scan.click, "object")], spacing=SPACING, working_pixels=11_000)
+    assert [level.shape for level in result._state.levels] == [(20, 48, 44), (20, 24, 22)]
+    assert result.mask[scan.click[::-1]] and dice(result.mask, scan.truth) > 0.85
+
+
+def test_too_large_a_volume_says_that_it_is_cut_at_half_its_size(scan, monkeypatch):
+    monkeypatch.setattr("evencut.segmentation.sizes.MOST_DRAWN", 20_000)
+    with pytest.warns(UserWarning, match="20 x 48 x 44 voxels, more than 20000"):
+        result = segment(scan.volume, clicks=[(*scan.click, "object")], spacing=SPACING, working_pixels=11_000)
+    coarse = result.mask[:, ::2, ::2]
+    assert dice(result.mask, scan.truth) > 0.8
+    free = np.ones(scan.volume.shape, dtype=bool)
+    free[8:13, 9:16, 19:26] = False
+    assert (coarse.repeat(2, 1).repeat(2, 2) == result.mask)[free].all()
+
+
+def test_several_organs_at_once(scan):
+    inner = tuple(int(at) for at in np.argwhere(scan.labels == 2).mean(axis=0).round())[::-1]
+    prompts = [
+        {"clicks": [(*scan.click, "object"), (0, 0, 0, "background")]},
+        {"clicks": [(*inner, "object")]},
+    ]
+    many = segment_many(scan.volume, prompts, spacing=SPACING)
+    assert many.labels.shape == scan.volume.shape and set(np.unique(many.labels)) == {0, 1, 2}
+    assert many.labels[inner[::-1]] == 2 and many.labels[scan.click[::-1]] == 1
+
+
+def test_colours_and_channels_of_volumes(scan):
+    both = np.stack([scan.volume, 1 - scan.volume], axis=-1)
+    result = segment(both, clicks=[(*scan.click, "object")], spacing=SPACING)
+    assert dice(result.mask, scan.truth) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("hints", "message"),
+    [
+        ({"clicks": [(1, 2, "object")], "spacing": (1, 1, 1)}, r"must be \(x, y, z, 'object'\)"),
+        ({"clicks": [(44, 2, 3, "object")]}, "outside the image of 44 by 48 by 20"),
+        ({"clicks": [(1, 2, 3, "object")], "spacing": (1, 0, 1)}, "positive numbers"),
+        ({"clicks": [(1, 2, 3, "object"), (1, 2, 3, "background")]}, r"\(1, 2, 3\) is clicked as object and"),
+        ({"box": (1, 2, 3, 1, 5, 6)}, "x0 < x1 and y0 < y1 and z0 < z1"),
+        ({"box": (1, 2, 3, 4), "spacing": (1, 1, 1)}, "must be six numbers"),
+    ],
+)
+def test_mistakes_are_named(scan, hints, message):
+    with pytest.raises(ValueError, match=message):
+        segment(scan.volume, **hints)
+
+
+def test_scanner_units_do_not_matter(scan):
+    """A few voxels of metal, and another unit, change nothing that matters."""
+    units = scan.volume * 1000 - 1024
+    units[0, 0, :3] = 30_000
+    plain = segment(scan.volume, clicks=[(*scan.click, "object")], spacing=SPACING)
+    result = segment(units.astype(np.int16), clicks=[(*scan.click, "object")], spacing=SPACING)
+    assert dice(result.mask, plain.mask) > 0.97
+
+
+def save_nifti(path, volume):
+    nibabel = pytest.importorskip("nibabel", reason="nibabel is not installed")
+    affine = np.array([[-1.0, 0, 0, 5], [0, 1, 0, -7], [0, 0, 2, 3], [0, 0, 0, 1]])
+    nibabel.Nifti1Image((volume.T * 1000).astype(np.int16), affine).to_filename(path)
+
+
+def save_tiff(path, volume):
+    tifffile = pytest.importorskip("tifffile", reason="tifffile is not installed")
+    tifffile.imwrite(path, volume, imagej=True, resolution=(1, 1), metadata={"axes": "ZYX", "spacing": 2.0})
+
+
+def save_nrrd(path, volume):
+    nrrd = pytest.importorskip("nrrd", reason="pynrrd is not installed")
+    header = {"space": "left-posterior-superior", "space directions": np.diag([1.0, 1, 2]), "space origin": [1.0, 2, 3]}
+    nrrd.write(str(path), volume, header, index_order="C")
+
+
+SAVERS = {"scan.nii.gz": save_nifti, "scan.nii": save_nifti, "scan.tif": save_tiff, "scan.nrrd": save_nrrd}
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as left:
+            main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return SimpleNamespace(code=left.value.code, out=captured.out, err=captured.err)
+
+    return run
+
+
+@pytest.mark.parametrize("name", SAVERS)
+def test_the_command_cuts_volumes_of_every_format(run, scan, tmp_path, name):
+    SAVERS[name](tmp_path / name, scan.volume)
+    volume = read_volume(tmp_path / name)
+    assert volume.voxels.shape == scan.volume.shape and volume.spacing == SPACING
+    done = run("segment", name, "--click", ",".join(map(str, scan.click)), "-o", f"mask-{name}")
+    assert done.code == 0, done.err
+    mask = read_volume(tmp_path / f"mask-{name}")
+    assert set(np.unique(mask.voxels)) == {0, 1} and mask.spacing == SPACING
+    assert dice(mask.voxels > 0, scan.truth) > 0.9
+
+
+def test_a_mask_has_the_place_in_space_of_its_volume(run, scan, tmp_path):
+    nibabel = pytest.importorskip("nibabel", reason="nibabel is not installed")
+    save_nifti(tmp_path / "scan.nii.gz", scan.volume)
+    assert run("segment", "scan.nii.gz", "--click", "22,12,10", "-o", "a.nii.gz").code == 0
+    whole, mask = nibabel.load(tmp_path / "scan.nii.gz"), nibabel.load(tmp_path / "a.nii.gz")
+    assert (mask.affine == whole.affine).all() and mask.shape == whole.shape
+    assert type(mask) is type(whole) and mask.get_data_dtype() == np.uint8
+    first = (tmp_path / "a.nii.gz").read_bytes()
+    assert run("segment", "scan.nii.gz", "--click", "22,12,10", "-o", "a.nii.gz").code == 0
+    assert (tmp_path / "a.nii.gz").read_bytes() == first
+
+
+def test_mistakes_of_the_command_cost_one_line(run, scan, tmp_path):
+    save_nifti(tmp_path / "scan.nii.gz", scan.volume)
+    (tmp_path / "broken.nii.gz").write_bytes(b"no volume")
+    for arguments, message in (
+        (("scan.nii.gz", "--click", "22,12"), "three numbers X,Y,Z"),
+        (("scan.nii.gz", "--click", "22,12,10", "-o", "mask.png"), "must end in .nii"),
+        (("scan.nii.gz", "--click", "22,12,10", "--cutout", "c.png"), "--cutout is for photos"),
+        (("scan.nii.gz", "--box", "1,2,3,4"), "six numbers"),
+        (("broken.nii.gz", "--click", "1,2,3"), "damaged"),
+        (("missing.nii.gz", "--click", "1,2,3"), "does not exist"),
+    ):
+        done = run("segment", *arguments)
+        assert done.code == 2 and message in " ".join(done.err.split()), done.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["broken.nii.gz", "scan.nii.gz"]
+
+
+def test_label_maps_of_other_formats_keep_the_size_of_voxels(scan, tmp_path):
+    pytest.importorskip("nibabel", reason="nibabel is not installed")
+    pytest.importorskip("tifffile", reason="tifffile is not installed")
+    for name, other in itertools.permutations(("a.nii", "b.tif"), 2):
+        volume = Volume(scan.volume, SPACING)
+        for path in (tmp_path / name, tmp_path / other):
+            with path.open("wb") as file:
+                write_labels(path, file, scan.labels, volume)
+            volume = read_volume(path)
+            assert volume.spacing == SPACING and (volume.voxels == scan.labels).all()
+
+
+@pytest.mark.parametrize("kind", ["nested", "tubes", "blobs"])
+def test_made_up_volumes_are_the_same_twice_and_of_known_shapes(kind):
+    one, labels = make_volume(kind, (12, 30, 30), random_state=3)
+    again, _ = make_volume(kind, (12, 30, 30), random_state=3)
+    assert (one == again).all() and one.dtype == np.float32
+    clean, _ = make_volume(kind, (12, 30, 30), noise=0, bias=0, random_state=3)
+    assert clean[labels == 1].min() > clean[labels == 0].min()
+    with pytest.raises(ValueError, match="kind='cube' is not known"):
+        make_volume("cube")
