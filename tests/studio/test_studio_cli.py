@@ -5,13 +5,16 @@ import sys
 import time
 from importlib.resources import files
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
 
 from conftest import command, running
+from evencut import EvenCut, KernelClustering, KernelKMeans, NormalizedCut, kernels
 from evencut.cli import main
-from evencut.studio.cures import cure_of
+from evencut.studio.cures import cure_of, cured_model
 from evencut.studio.guard import Guard
 from evencut.studio.options import Limits, Options
 from evencut.studio.refusals import Refused
@@ -96,26 +99,46 @@ def test_without_its_libraries_the_command_says_what_to_install(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("line", "expected"),
+    ("model", "expected"),
     [
         (
-            'import evencut; labels = evencut.KernelClustering(3, kernel="knn", equalize="exact").fit_predict(X)',
-            {"n_clusters": 3, "kernel": "knn", "equalize": "exact"},
+            KernelClustering(3, kernel="knn", equalize="exact"),
+            {"tool": "kernel", "n_clusters": 3, "kernel": "knn", "equalize": "exact"},
         ),
         (
-            "KernelKMeans(2, kernel=Gaussian(0.5)).fit(X)",
-            {"tool": "kernel", "kernel": "gaussian", "bandwidth": 0.5, "n_clusters": 2},
+            KernelKMeans(2, kernel=kernels.Gaussian(0.5)),
+            {"kernel": "gaussian", "parameters": {"bandwidth": 0.5}, "criterion": "average_association"},
         ),
         (
-            "NormalizedCut(4, kernel=kernels.KNN(n_neighbors=12), scale='standard')",
-            {"n_neighbors": 12, "scale": "standard"},
+            NormalizedCut(4, kernel=kernels.KNN(n_neighbors=12), scale="standard", random_state=7),
+            {"parameters": {"n_neighbors": 12}, "scale": "standard", "criterion": "normalized_cut", "seed": 7},
         ),
-        ("EvenCut('auto', random_state=7)", {"tool": "evencut", "n_clusters": "auto", "seed": 7}),
+        (EvenCut("auto"), {"tool": "evencut", "n_clusters": "auto", "seed": 3}),
     ],
+    ids=str,
 )
-def test_an_advised_line_becomes_choices(line, expected):
-    found = cure_of(line).model_dump()
+def test_an_advised_estimator_becomes_choices(model, expected):
+    found = cure_of(model, seed=3).model_dump()
     assert {name: found[name] for name in expected} == expected
+
+
+def test_estimators_that_the_page_cannot_show_become_nothing():
+    assert cure_of(KMeans(2)) is None
+    assert cure_of(KernelClustering(2)) is None
+    assert cure_of(None) is None
+
+
+def advising(code="", **cure):
+    cures = [SimpleNamespace(offered=True, **cure)] if cure else []
+    return SimpleNamespace(cures=cures, code=code)
+
+
+def test_the_estimator_of_a_report_comes_before_its_code():
+    model = EvenCut(2)
+    assert cured_model(advising("evencut.EvenCut(3)", model=model)) is model
+    read = cured_model(advising("import evencut; labels = evencut.KernelKMeans(2, kernel=Gaussian(0.5)).fit_predict(X)"))
+    assert isinstance(read, KernelKMeans)
+    assert read.kernel.bandwidth == 0.5
 
 
 @pytest.mark.parametrize(
@@ -123,7 +146,7 @@ def test_an_advised_line_becomes_choices(line, expected):
     ["", "print('hello')", "KernelClustering(__import__('os').system('x'))", "KernelClustering(2, kernel=evil())", "("],
 )
 def test_other_lines_become_nothing(line):
-    assert cure_of(line) is None
+    assert cured_model(advising(line)) is None
 
 
 def test_sessions_expire_and_take_their_data_along():

@@ -1,6 +1,7 @@
 """The cure that a diagnosis advises, as choices the page can apply.
 
-The report gives a line of code; it is read as syntax, never run, and only calls and arguments known here count.
+`cure_of` takes the estimator itself. A report that holds only a line of code is read as syntax, never run: only
+classes and arguments known here count.
 """
 
 from __future__ import annotations
@@ -10,73 +11,88 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from evencut.kernels import KERNELS
+
 from .methods import Method
 
-__all__ = ["cure_of"]
+__all__ = ["cure_of", "cured_model"]
 
-_CRITERIA = {
-    "EvenCut": None,
-    "KernelClustering": None,
-    "KernelKMeans": "average_association",
-    "NormalizedCut": "normalized_cut",
-}
-_KERNELS = {
-    "Gaussian": "gaussian",
-    "KNN": "knn",
-    "AdaptiveGaussian": "adaptive_gaussian",
-    "LocalScaling": "local_scaling",
-    "Geodesic": "geodesic",
-    "SharedNeighbors": "shared_neighbors",
-}
+_SHOWN = ("criterion", "equalize", "scale")
 
 
-def cure_of(code: str, seed: int = 0) -> Method | None:
-    """The method a line of advice stands for; None where there is none, or one that the page cannot show.
+def cure_of(model: Any, seed: int = 0) -> Method | None:
+    """The method an estimator stands for; None where the page has no choices for it.
 
     Examples
     --------
-    >>> cure = cure_of('labels = evencut.KernelClustering(2, kernel="knn", equalize="exact").fit_predict(X)')
+    >>> from evencut import KernelClustering
+    >>> cure = cure_of(KernelClustering(2, kernel="knn", equalize="exact"))
     >>> cure.kernel, cure.equalize, cure.n_clusters
     ('knn', 'exact', 2)
     """
-    try:
-        tree = ast.parse(code)
-    except SyntaxError:
+    from evencut import EvenCut, KernelClustering
+
+    if not isinstance(model, EvenCut | KernelClustering):
         return None
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _name(node.func) in _CRITERIA:
-            return _method(node, seed)
-    return None
-
-
-def _method(call: ast.Call, seed: int) -> Method | None:
-    given: dict[str, Any] = {"seed": seed, "tool": "evencut" if _name(call.func) == "EvenCut" else "kernel"}
-    if _CRITERIA[_name(call.func)]:
-        given["criterion"] = _CRITERIA[_name(call.func)]
-    for position, value in enumerate(call.args):
-        if position:
+    given = model.get_params(deep=False)
+    choices: dict[str, Any] = {part: getattr(model, part) for part in _SHOWN if hasattr(model, part)}
+    choices["n_clusters"] = given["n_clusters"]
+    choices["seed"] = seed if given["random_state"] is None else given["random_state"]
+    choices["tool"] = "evencut" if isinstance(model, EvenCut) else "kernel"
+    if choices["tool"] == "kernel":
+        kernel = given["kernel"]
+        if kernel is None:  # the estimator chooses one, which the page cannot show
             return None
-        given["n_clusters"] = _value(value)
-    for keyword in call.keywords:
-        if keyword.arg == "kernel" and isinstance(keyword.value, ast.Call):
-            kernel = keyword.value
-            given["kernel"] = _KERNELS.get(_name(kernel.func))
-            given.update({part.arg: _value(part.value) for part in kernel.keywords if part.arg})
-            if kernel.args:
-                given["bandwidth" if given["kernel"] == "gaussian" else "n_neighbors"] = _value(kernel.args[0])
-        elif keyword.arg == "random_state":
-            given["seed"] = _value(keyword.value)
-        elif keyword.arg is not None:
-            given[keyword.arg] = _value(keyword.value)
+        named = isinstance(kernel, str)
+        choices["kernel"] = kernel if named else _names().get(type(kernel))
+        choices["parameters"] = {} if named else _parameters(kernel)
     try:
-        return Method(**given)
+        return Method(**choices)
     except ValidationError:
         return None
 
 
+def _names() -> dict[type, str]:
+    return {kernel: name for name, kernel in KERNELS.items()}
+
+
+def _parameters(kernel: Any) -> dict[str, Any]:
+    """The settings of a kernel that differ from its own defaults."""
+    own = type(kernel)()
+    settings = [setting.name for setting in type(kernel).settings]
+    return {name: getattr(kernel, name) for name in settings if getattr(kernel, name) != getattr(own, name)}
+
+
+def cured_model(report: Any) -> Any:
+    """The estimator that a report advises, None where it advises none."""
+    for cure in report.cures:
+        if cure.offered and getattr(cure, "model", None) is not None:
+            return cure.model
+    return _from_code(report.code) if report.code else None
+
+
+def _from_code(code: str) -> Any:
+    """The estimator in a line of code; classes of the library with literal arguments, all else is None."""
+    import evencut
+
+    classes = {kernel.__name__: kernel for kernel in KERNELS.values()}
+    classes |= {name: getattr(evencut, name) for name in ("EvenCut", "KernelClustering", "KernelKMeans")}
+    classes["NormalizedCut"] = evencut.NormalizedCut
+    try:
+        calls = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)]
+        return next(_built(call, classes) for call in calls if _name(call.func) in classes)
+    except (SyntaxError, StopIteration, ValueError, TypeError):
+        return None
+
+
+def _built(node: ast.expr, classes: dict[str, Any]) -> Any:
+    if isinstance(node, ast.Call):
+        if _name(node.func) not in classes or any(part.arg is None for part in node.keywords):
+            raise ValueError("a call that is not known")
+        named = {str(part.arg): _built(part.value, classes) for part in node.keywords}
+        return classes[_name(node.func)](*(_built(value, classes) for value in node.args), **named)
+    return ast.literal_eval(node)
+
+
 def _name(function: ast.expr) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-
-
-def _value(node: ast.expr) -> Any:
-    return node.value if isinstance(node, ast.Constant) else None

@@ -39,7 +39,7 @@ class Method(BaseModel):
     tool: Literal["evencut", "kernel", "kmeans", "hdbscan"] = "evencut"
     n_clusters: Annotated[int, Field(ge=1, le=2000)] | Literal["auto"] = 2
     kernel: Name = "gaussian"
-    parameters: dict[Name, Annotated[float, Field(allow_inf_nan=False)] | Name] = {}
+    parameters: dict[Name, int | Annotated[float, Field(allow_inf_nan=False)] | Name] = {}
     criterion: Literal["normalized_cut", "average_association", "average_cut"] = "normalized_cut"
     equalize: Literal["weights", "exact"] | None = None
     scale: Literal["auto", "standard"] | None = "auto"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from evencut import bandwidth_sweep, diagnose
 
-from ..cures import cure_of
+from ..cures import cure_of, cured_model
 from ..refusals import Refused
 from .points import rows_without_gaps
 
@@ -28,7 +28,7 @@ def diagnose_labels(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) 
     if len(np.unique(labels[labels >= 0])) < 2:
         raise Refused("there is one cluster only; a bias shows in how clusters part, so ask for at least 2.")
     report = diagnose(X, labels)
-    cure = cure_of(report.code) if report.code else None
+    cure = cure_of(cured_model(report))
     return {
         "report": _plain(report.to_dict()),
         "headline": report.headline(),
