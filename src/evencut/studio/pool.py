@@ -96,6 +96,7 @@ class WorkerPool:
         self._idle: list[_Worker] = []
         self._all: set[_Worker] = set()
         self._changed = asyncio.Condition()
+        self._slow = asyncio.Semaphore(max(1, size - 1))
         self._closed = False
         self._adding: set[asyncio.Task[None]] = set()
         self.ready = asyncio.Event()
@@ -127,6 +128,7 @@ class WorkerPool:
         arguments: dict[str, Any],
         keep: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
+        quick: bool = False,
     ) -> tuple[Any, list[str]]:
         """The result of a task and the warnings it gave.
 
@@ -139,8 +141,18 @@ class WorkerPool:
             What the process must hold, by keys that never mean anything else.
         progress : callable, optional
             Called with a step's name and the share done.
+        quick : bool
+            Whether it takes a moment only. The others never take the last process, so that these need not wait.
         """
         keep = keep or {}
+        if quick:
+            return await self._run(task, arguments, keep, progress)
+        async with self._slow:
+            return await self._run(task, arguments, keep, progress)
+
+    async def _run(
+        self, task: str, arguments: dict[str, Any], keep: Mapping[str, Any], progress: Progress | None
+    ) -> tuple[Any, list[str]]:
         worker = await self._lend(keep)
         while not worker.process.is_alive():  # ended while nobody used it
             await self._replace(worker)
