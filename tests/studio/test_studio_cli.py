@@ -136,7 +136,9 @@ def advising(code="", **cure):
 def test_the_estimator_of_a_report_comes_before_its_code():
     model = EvenCut(2)
     assert cured_model(advising("evencut.EvenCut(3)", model=model)) is model
-    read = cured_model(advising("import evencut; labels = evencut.KernelKMeans(2, kernel=Gaussian(0.5)).fit_predict(X)"))
+    read = cured_model(
+        advising("import evencut; labels = evencut.KernelKMeans(2, kernel=Gaussian(0.5)).fit_predict(X)")
+    )
     assert isinstance(read, KernelKMeans)
     assert read.kernel.bandwidth == 0.5
 

@@ -481,18 +481,63 @@ def test_sessions_are_bounded(unwritten):
             client.delete(f"/api/sessions/{session}")
 
 
-def test_the_token_leaves_the_address(unwritten):
-    answer = httpx.get(unwritten.address, follow_redirects=False)
-    assert answer.status_code == 303
-    assert answer.headers["location"] == "/"
-    kept = answer.headers["set-cookie"]
-    assert "HttpOnly" in kept
-    assert "SameSite=Strict" in kept
-    page = httpx.get(unwritten.base + "/", headers=cookie(unwritten))
+def test_no_cookie_carries_the_token(unwritten):
+    page = httpx.get(unwritten.address, follow_redirects=False)
     assert page.status_code == 200
+    assert "set-cookie" not in page.headers
     assert unwritten.token not in page.text
     assert "<script>" not in page.text
     assert " style=" not in page.text
+    kept = {"Cookie": f"evencut_studio_{unwritten.port}={unwritten.token}"}
+    assert httpx.get(unwritten.base + "/api/about", headers=kept).status_code == 403
+
+
+def test_a_wrong_token_gets_a_page_that_says_what_to_do(unwritten):
+    html = {"Accept": "text/html,application/xhtml+xml"}
+    wrong = httpx.get(unwritten.base + "/?token=guess", headers=html)
+    assert wrong.status_code == 403
+    assert wrong.headers["content-type"].startswith("text/html")
+    assert "evencut studio" in wrong.text
+    assert "<script>" not in wrong.text
+    # One who comes without any is asked, and let in only by the token that the browser has kept.
+    without = httpx.get(unwritten.base + "/", headers=html)
+    assert "asks for its token" in without.text
+    assert 'id="tab-points"' not in without.text
+    assert httpx.get(unwritten.base + "/api/about", headers=html).status_code == 403
+
+
+def test_silent_connections_lock_nobody_out(unwritten):
+    lines = []
+    try:
+        for _ in range(260):
+            lines.append(socket.create_connection(("127.0.0.1", unwritten.port), timeout=20))
+        with unwritten.client() as client:
+            assert client.get("/api/about").status_code == 200
+        # Whoever has said nothing is hung up on, the oldest first.
+        lines[0].settimeout(20)
+        assert lines[0].recv(1) == b""
+    finally:
+        for line in lines:
+            line.close()
+
+
+def test_the_browser_is_started_without_the_token(monkeypatch):
+    from evencut.studio import serve
+
+    opened = []
+
+    def browser(address):
+        path = Path(address.removeprefix("file://"))
+        opened.append((address, path.read_text(encoding="utf-8"), path.stat().st_mode & 0o077))
+
+    monkeypatch.setattr(serve.webbrowser, "open", browser)
+    monkeypatch.setattr(serve, "_READ_S", 0.0)
+    serve._open_browser("http://127.0.0.1:1/?token=secret")
+    ((address, content, others),) = opened
+    assert "secret" not in address
+    assert "token=secret" in content
+    assert others == 0
+    assert not Path(address.removeprefix("file://")).exists()
 
 
 # ---- load ----

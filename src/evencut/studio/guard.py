@@ -12,7 +12,8 @@ import ipaddress
 import json
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
-from html import escape
+from functools import cache
+from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -65,7 +66,10 @@ class Guard:
             await _answer(send, *refusal)
             return
         if not (self._is_known(scope, headers) or scope["path"].startswith(_OPEN)):
-            await _answer(send, 403, _NO_TOKEN, page="text/html" in headers.get("accept", ""))
+            page = scope["path"] == "/" and "text/html" in headers.get("accept", "")
+            # A browser that comes again without the token may have kept it: the page that asks looks for it.
+            again = page and b"token=" not in scope["query_string"]
+            await _answer(send, 200 if again else 403, _NO_TOKEN, page=page)
             return
         await self.app(scope, self._bounded(scope, headers, receive), _with_headers(send))
 
@@ -164,19 +168,14 @@ def _with_headers(send: Send) -> Send:
     return sending
 
 
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>evencut studio</title><link rel="icon" href="/static/icon.svg">
-<link rel="stylesheet" href="/static/css/base.css"><link rel="stylesheet" href="/static/css/help.css">
-<script type="module" src="/static/js/enter.js"></script></head>
-<body><main class="page"><h1>This studio asks for its token</h1><p>{detail}</p>
-<p>The address stands where <code>evencut studio</code> was started, and ends in <code>token=</code> and a long word.
-Each start of the studio has a token of its own.</p></main></body></html>
-"""
+@cache
+def _asking_page() -> bytes:
+    """The page for visitors without the token."""
+    return (files("evencut.studio") / "static" / "enter.html").read_bytes()
 
 
 async def _answer(send: Send, status: int, detail: str, page: bool = False) -> None:
-    body = (_PAGE.format(detail=escape(detail)) if page else json.dumps({"detail": detail})).encode()
+    body = _asking_page() if page else json.dumps({"detail": detail}).encode()
     kind = "text/html; charset=utf-8" if page else "application/json"
     fields = {"content-type": kind, "content-length": str(len(body))}
     if status == 413:  # what is too much is not read

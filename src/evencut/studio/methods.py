@@ -106,8 +106,8 @@ def fit_labels(method: Method, X: NDArray[np.float64], held: NDArray[np.int64] |
     The steps are those of the code that `recipes.python_code` writes; change both together.
     """
     model = estimator(method)
-    if hasattr(model, "verbose"):
-        model.verbose = 1
+    if method.tool in ("evencut", "kernel"):
+        model.verbose = 1  # its steps are told to the page
     if method.is_sampled(len(X)):
         rng = np.random.default_rng(method.seed)
         chosen = np.sort(rng.choice(len(X), method.sample, replace=False))

@@ -51,6 +51,7 @@ class _Source(_Saved):
     header: bool | None = None
     decimal: Literal[".", ","] | None = None
     remarks: Annotated[int, Field(ge=0, le=100_000)] | None = None
+    written: Literal["utf-16", "latin-1", "gzip", "excel", "blanks"] | None = None
 
 
 class _Facts(_Saved):

@@ -63,26 +63,51 @@ def _reading(table: Table, columns: list[str]) -> list[str]:
     if source["kind"] == "parquet":
         lines = ["import pyarrow.parquet", "", f"table = pyarrow.parquet.read_table({source['name']!r})"]
     else:
-        lines = ["import pyarrow.csv", "", *_csv_lines(source)]
+        lines = [*_plain_lines(source), "import pyarrow.csv", "", *_csv_lines(source)]
     if source["kind"] == "csv" and not source["header"]:
         columns = [f"f{i}" for i in places]
     stacked = f'X = np.column_stack([table[name].cast("{precision}", safe=False).to_numpy() for name in {columns!r}])'
     return [*lines, stacked]
 
 
+def _plain_lines(source: dict[str, Any]) -> list[str]:
+    """What makes a file plain that is not, as `plain_files` does."""
+    if source.get("written") == "excel":
+        return [
+            "import csv, io",
+            "import openpyxl",
+            f"book = openpyxl.load_workbook({source['name']!r}, read_only=True, data_only=True)",
+            "text = io.StringIO()",
+            "for row in book.worksheets[0].iter_rows(values_only=True):",
+            "    if any(cell is not None for cell in row):",
+            '        csv.writer(text, lineterminator="\\n").writerow(["" if cell is None else cell for cell in row])',
+            "file = io.BytesIO(text.getvalue().encode())",
+        ]
+    if source.get("written") == "blanks":
+        return [
+            "import io, re",
+            f'text = open({source["name"]!r}, encoding="utf-8-sig").read()',
+            'lines = [re.sub(r"[ \\t]+", ",", line.strip()) for line in text.splitlines()]',
+            'file = io.BytesIO("".join(line + "\\n" for line in lines).encode())',
+        ]
+    return []
+
+
 def _csv_lines(source: dict[str, Any]) -> list[str]:
+    written = source.get("written", "")
     options = []
     if source["delimiter"] != ",":
         options.append(f"parse_options=pyarrow.csv.ParseOptions(delimiter={source['delimiter']!r})")
     reading = [] if source["header"] else ["autogenerate_column_names=True"]
     reading += [f"skip_rows={source['remarks']}"] if source["remarks"] else []
+    reading += [f'encoding="{written}"'] if written in ("latin-1", "utf-16") else []
     if reading:
         options.append(f"read_options=pyarrow.csv.ReadOptions({', '.join(reading)})")
     point = "" if source["decimal"] == "." else f", decimal_point={source['decimal']!r}"
     options.append(f"convert_options=pyarrow.csv.ConvertOptions(null_values={MISSING!r}{point})")
     return [
         "table = pyarrow.csv.read_csv(",
-        f"    {source['name']!r},",
+        "    file," if written in ("excel", "blanks") else f"    {source['name']!r},",
         *[f"    {option}," for option in options],
         ")",
     ]
@@ -155,6 +180,8 @@ def points_command(table: Table, run: Run, options: frozenset[str]) -> tuple[str
         return "", "a dense kernel was fitted on a sample of the points; use the Python code."
     if table.source.get("decimal", ".") != "." and "decimal" not in options:
         return "", "the command reads numbers with a decimal point only; use the Python code."
+    if table.source.get("written") in ("latin-1", "utf-16", "excel"):
+        return "", f"the command does not read {table.source['written']}; use the Python code."
     lines, name = _file_lines(table)
     words = ["evencut", "cluster", name, "-k", str(method.n_clusters)]
     if run.facts["n_missing"]:

@@ -11,7 +11,7 @@ import secrets
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
@@ -28,6 +28,7 @@ __all__ = ["array_reply", "choose_columns", "describe", "router", "take_table"]
 router = APIRouter(prefix="/api/sessions/{session}")
 
 _MOST_CELLS = 40
+_PREVIEWED = 6
 _MOST_NAMES = 1000
 _MOST_DEFAULT_COLUMNS = 200
 _NOT_FEATURES = {
@@ -39,6 +40,18 @@ _NOT_FEATURES = {
 class _Columns(BaseModel):
     model_config = ConfigDict(extra="forbid")
     columns: Annotated[list[Annotated[str, Field(max_length=200)]], Field(min_length=1, max_length=1000)]
+
+
+async def _reading(
+    header: bool | None = None,
+    delimiter: Literal[",", ";", "\t", "|"] | None = None,
+    decimal: Literal[".", ","] | None = None,
+) -> dict[str, Any]:
+    """What the user says about a text table; what is not said is found out."""
+    return {"header": header, "delimiter": delimiter, "decimal": decimal}
+
+
+Read = Annotated[dict[str, Any], Depends(_reading)]
 
 
 def array_reply(values: NDArray[Any], about: dict[str, Any] | None = None) -> Response:
@@ -62,14 +75,18 @@ def describe(tab: Session) -> dict[str, Any]:
         ],
         "chosen": tab.columns,
         "bandwidths": tab.bandwidths,
+        "reading": {name: table.source.get(name) for name in ("header", "delimiter", "decimal", "written")},
+        "left_out": table.left_out[:_MOST_CELLS],
+        "row_numbers": table.row_numbers,
+        "first_rows": [[c.cell(i) for c in table.columns[:_MOST_CELLS]] for i in range(min(_PREVIEWED, table.n_rows))],
     }
 
 
 @router.post("/points/upload", status_code=201)
-async def upload(name: FileName, request: Request, tab: Tab, studio: Here) -> dict[str, Any]:
+async def upload(name: FileName, request: Request, tab: Tab, studio: Here, reading: Read) -> dict[str, Any]:
     """Points from a file's bytes in the body."""
     async with studio.upload(request) as data:
-        arguments = {"data": bytes(data), "name": name, "limits": studio.plain_limits()}
+        arguments = {"data": bytes(data), "name": name, "limits": studio.plain_limits(), "reading": reading}
         data.clear()
         table, warnings = await studio.pool.run("read_table", arguments, quick=True)
         return await take_table(studio, tab, table, warnings)
@@ -85,10 +102,10 @@ async def example(body: ExampleName, tab: Tab, studio: Here) -> dict[str, Any]:
 
 
 @router.post("/points/given", status_code=201)
-async def given(body: GivenFile, tab: Tab, studio: Here) -> dict[str, Any]:
+async def given(body: GivenFile, tab: Tab, studio: Here, reading: Read) -> dict[str, Any]:
     """A file of the command line, by its number: no path is ever taken from the page."""
     data, name = await studio.read_given(body.index, studio.limits.table_bytes)
-    arguments = {"data": data, "name": name, "limits": studio.plain_limits()}
+    arguments = {"data": data, "name": name, "limits": studio.plain_limits(), "reading": reading}
     table, warnings = await studio.pool.run("read_table", arguments, quick=True)
     return await take_table(studio, tab, table, warnings)
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..examples import PHOTOS
+from ..memory import memory_for_upload
 from ..options import Limits
 from ..pictures import as_rgb, read_photo, shown
 from ..prompts import Prompt, drawn_strokes, extend
@@ -28,7 +29,8 @@ _SMALL = 200
 def read(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
     """A photo from the bytes of a file, with a copy for the page."""
     tell("reading the photo", None)
-    return _photo(read_photo(arguments["data"], Limits(**arguments["limits"])))
+    with memory_for_upload():
+        return _photo(read_photo(arguments["data"], Limits(**arguments["limits"])))
 
 
 def example(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from evencut.affinity import scott_bandwidth, silverman_bandwidth
 
 from ..examples import load_points
+from ..memory import memory_for_upload
 from ..methods import Method, fit_labels
 from ..options import Limits
 from ..refusals import Refused
-from ..tables import Table, read_table
+from ..tables import Reading, Table, read_table
 
 __all__ = ["density", "example", "fit", "plane", "read", "rows_without_gaps"]
 
@@ -29,7 +30,9 @@ _LISTED = 40
 def read(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> Table:
     """A table from the bytes of a file."""
     tell("reading the table", None)
-    return read_table(arguments["data"], arguments["name"], Limits(**arguments["limits"]))
+    limits = Limits(**arguments["limits"])
+    with memory_for_upload():
+        return read_table(arguments["data"], arguments["name"], limits, Reading(**arguments["reading"]))
 
 
 def example(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..memory import memory_for_upload
 from ..options import Limits
 from ..projects import Project, unpack
 
@@ -13,4 +14,5 @@ __all__ = ["read"]
 def read(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> Project:
     """The project in a file's bytes."""
     tell("reading the project", None)
-    return unpack(arguments["data"], Limits(**arguments["limits"]))
+    with memory_for_upload():
+        return unpack(arguments["data"], Limits(**arguments["limits"]))

@@ -99,10 +99,10 @@ export class Api {
   }
 
   /** Send a file, telling the share that has left. */
-  upload(path, file, onshare) {
+  upload(path, file, onshare, more = {}) {
     return new Promise((resolve, reject) => {
       const request = new XMLHttpRequest();
-      request.open("POST", `${this.url(path)}?name=${encodeURIComponent(file.name)}`);
+      request.open("POST", `${this.url(path)}?${new URLSearchParams({ name: file.name, ...more })}`);
       for (const [name, value] of Object.entries(authorization())) request.setRequestHeader(name, value);
       request.responseType = "text";
       request.upload.onprogress = (event) => event.lengthComputable && onshare?.(event.loaded / event.total);

@@ -108,7 +108,7 @@ export class Look {
   }
 
   showShading() {
-    const options = [["auto", "Automatically"], ["points", "Points"], ["density", "Density"]].flatMap(([key, text]) => [[key, text], [`${key}+lines`, `${text}, contours`]]);
+    const options = [["auto", "Auto"], ["points", "Points"], ["density", "Density"]].flatMap(([key, text]) => [[key, text], [`${key}+lines`, `${text} + lines`]]);
     const box = select(options, this.shading + (this.lines ? "+lines" : ""), (value) => {
       [this.shading] = value.split("+");
       this.lines = value.endsWith("+lines");
@@ -132,7 +132,7 @@ export class Look {
       this.points.place().then(() => this.points.remember("change the axes")).catch((error) => notice(error.message, "error"));
     };
     const flat = !Array.isArray(this.axes);
-    const special = [["pca", "Principal components"], ["space", "Three components, turned by hand"]];
+    const special = [["pca", "Principal components"], ["space", "Components in 3-D"]];
     const other = (x) => (numbers.find(([name]) => name !== x) ?? numbers[0])[0];
     const first = select([...special, ...numbers], flat ? this.axes : this.axes[0], (x) => change(x === "pca" || x === "space" ? x : [x, flat ? other(x) : this.axes[1]]), { "aria-label": "Horizontal axis", "data-control": "x" });
     const parts = [h("label", { class: "inline" }, "Axes", first)];

@@ -6,6 +6,7 @@ import { Compare } from "./compare.js";
 import { DEFAULT_METHOD, hasBandwidth, MethodForm, withPreset } from "./controls.js";
 import { Corrections } from "./corrections.js";
 import { DataCard } from "./data_card.js";
+import { DataCheck } from "./data_check.js";
 import { Diagnosis, SIDES } from "./diagnosis.js";
 import { Dock, emptyView } from "./dock.js";
 import { exportDialog } from "./exports.js";
@@ -46,6 +47,7 @@ export class Points {
       });
     }
     this.data = new DataCard(this);
+    this.check = new DataCheck(this, { can: () => Boolean(this.data.again), read: (said) => this.data.again(said) });
     this.form = new MethodForm((method, column) => this.#changed(method, column));
     this.sweep = new Sweep({ drag: (sigma) => this.#drag(sigma), drop: () => this.#drop(), sweep: () => this.runSweep() });
     this.corrections = new Corrections(this);
@@ -72,6 +74,7 @@ export class Points {
     this.candidates = emptyView("");
     this.dock = new Dock(
       [
+        ["data", "Data", this.check.element, () => this.check.show()],
         ["bandwidth", "Bandwidths", this.sweep.element],
         ["diagnosis", "Diagnosis", this.diagnosis.element],
         ["clusters", "Clusters", this.clusters.element, () => this.clusters.show()],
@@ -128,6 +131,7 @@ export class Points {
       await this.run("a", null);
     } else notice(`${count(this.rows)} points: choose methods, then press Cluster.`);
     this.remember(`open ${points.name}`);
+    this.previews.prepare();
   }
 
   /** Show again what a session holds, after a reload or an undo. */
@@ -152,6 +156,7 @@ export class Points {
     await this.look.setColour(page.look?.colour ?? "cluster");
     this.showMethod();
     this.dock.show(page.dock ?? null);
+    this.previews.prepare();
     for (const key of ["a", "b"]) if (state.panes[key]?.judged) await this.diagnosis.show(key);
   }
 
@@ -160,6 +165,7 @@ export class Points {
     this.previews.forget();
     this.data.show(points);
     if (points.bandwidths) this.sweep.setRange(points.bandwidths);
+    if (this.dock?.shown === "data") this.check.show();
     this.view.reset();
   }
 

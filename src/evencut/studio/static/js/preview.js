@@ -15,6 +15,11 @@ export class Previewer {
     this.follows = null;
   }
 
+  /** Find the sample before it is needed. */
+  async prepare() {
+    await this.#load().catch(() => {});
+  }
+
   /** Show what a method would give; while one answer is made, only the last question is kept. */
   async ask(key, method) {
     this.next = { key, method };
@@ -43,6 +48,11 @@ export class Previewer {
 
   async #load() {
     if (this.follows) return;
+    this.loading ??= this.#fetch().finally(() => (this.loading = null));
+    await this.loading;
+  }
+
+  async #fetch() {
     const { values } = await this.api.array("/points/sample", Uint16Array);
     const weights = new Float64Array(NOBODY + 1);
     for (let i = 0; i < values.length; i++) weights[values[i]] += 1;
