@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pages import idle, sizes, wait_for_sizes
+from pages import Page, idle, sizes, wait_for_sizes
 from test_studio_api import PLAIN, labels_of, run_code
 
 from conftest import running, with_limits
@@ -227,9 +227,17 @@ def test_closed_tabs_give_way_at_once(tmp_path):
             one.client.close()
 
 
-def test_the_page_says_when_it_is_closed(opened, studio):
-    page = opened.open(studio.address)
-    asked = []
-    opened.context.on("request", lambda request: asked.append(request.url))
-    page.goto("about:blank")
-    assert any(url.endswith("/leave") for url in asked)
+def test_a_page_that_is_closed_frees_its_session(browser, tmp_path):
+    with running(with_limits(8905, sessions=1), tmp_path) as studio:
+        page = Page(browser, studio)
+        view = page.open(studio.address)
+        with studio.client() as client:
+            assert client.post("/api/sessions").status_code == 429
+            view.reload()
+            view.wait_for_selector("html[data-ready=yes]")
+            assert data_name(view) == "moons.csv"
+            assert client.post("/api/sessions").status_code == 429
+            view.goto("about:blank")
+            view.wait_for_timeout(2000)
+            assert client.post("/api/sessions").status_code == 201
+        page.context.close()

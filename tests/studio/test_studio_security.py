@@ -530,9 +530,8 @@ def test_the_browser_is_started_without_the_token(monkeypatch):
         path = Path(address.removeprefix("file://"))
         opened.append((address, path.read_text(encoding="utf-8"), path.stat().st_mode & 0o077))
 
-    monkeypatch.setattr(serve.webbrowser, "open", browser)
     monkeypatch.setattr(serve, "_READ_S", 0.0)
-    serve._open_browser("http://127.0.0.1:1/?token=secret")
+    serve.show_in_browser("http://127.0.0.1:1/?token=secret", browser)
     ((address, content, others),) = opened
     assert "secret" not in address
     assert "token=secret" in content

@@ -19,7 +19,7 @@ from .options import Options
 from .pool import WorkerPool
 from .refusals import Refused
 
-__all__ = ["free_port", "serve"]
+__all__ = ["free_port", "serve", "show_in_browser"]
 
 _TRIED = 50
 _CONNECTIONS = 200
@@ -73,7 +73,7 @@ def serve(options: Options, *, exactly: bool, open_browser: bool, tell: Callable
                 tell(f"studio at {options.address}")
                 tell("press Ctrl-C to end it")
                 if open_browser:
-                    threading.Thread(target=_open_browser, args=(options.address,), daemon=True).start()
+                    threading.Thread(target=show_in_browser, args=(options.address,), daemon=True).start()
 
     config = uvicorn.Config(
         app,
@@ -89,11 +89,11 @@ def serve(options: Options, *, exactly: bool, open_browser: bool, tell: Callable
     _Server(config).run()
 
 
-def _open_browser(address: str) -> None:
+def show_in_browser(address: str, open_address: Callable[[str], object] = webbrowser.open) -> None:
     """Open the page by a file that only this user can read: what a browser is started with, everyone can list."""
     with tempfile.NamedTemporaryFile("w", suffix=".html", prefix="evencut-", delete=False, encoding="utf-8") as file:
         file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(address)}">')
-    webbrowser.open(Path(file.name).as_uri())
+    open_address(Path(file.name).as_uri())
     time.sleep(_READ_S)
     Path(file.name).unlink(missing_ok=True)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -221,6 +222,10 @@ class SessionStore:
 
     def __len__(self) -> int:
         return len(self._sessions)
+
+    def all(self) -> Iterable[Session]:
+        """The sessions, the one used last at the end."""
+        return tuple(self._sessions.values())
 
     def create(self) -> Session:
         """A new session; the one unused for longest gives way where it has nothing to lose."""

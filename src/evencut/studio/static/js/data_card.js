@@ -17,7 +17,7 @@ export class DataCard {
     this.element = h(
       "section",
       { class: "card" },
-      h("div", { class: "card-head" }, h("h2", {}, "Points"), h("label", { class: "button small", for: "points-file", tabindex: "0", "data-action": "open-file" }, "Open a file"), this.file),
+      h("div", { class: "card-head" }, h("h2", {}, "Points"), h("label", { class: "button small", for: "points-file", tabindex: "0" }, "Open a file"), this.file),
       h("div", { class: "data-line" }, this.name, this.size),
       h("div", { class: "field" }, h("div", { class: "field-head" }, h("label", { for: "example" }, "Example")), this.examples),
       this.story,

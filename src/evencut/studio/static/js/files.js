@@ -31,6 +31,9 @@ export function offerFiles(studio) {
 }
 
 export function listenForFiles(studio) {
+  const any = $("any-file");
+  any.addEventListener("change", () => take(studio, [...any.files]).finally(() => (any.value = "")));
+  any.labels[0].addEventListener("keydown", (event) => (event.key === "Enter" || event.key === " ") && any.click());
   const veil = $("drop");
   let depth = 0;
   const carriesFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");

@@ -32,9 +32,9 @@ export class Look {
       { class: "toolbar", role: "toolbar", "aria-label": "View" },
       this.fold,
       this.tools,
-      h("label", { class: "inline" }, "Colour", this.colourBox),
+      h("label", { class: "inline" }, h("span", { class: "word" }, "Colour"), this.colourBox),
       this.axesBox,
-      h("label", { class: "inline" }, "Draw", this.shadingBox),
+      h("label", { class: "inline" }, h("span", { class: "word" }, "Draw"), this.shadingBox),
       h("button", { class: "small", onclick: () => points.view.reset() }, "Show all"),
       h("span", { class: "grow" }),
       this.layouts,
@@ -108,12 +108,12 @@ export class Look {
   }
 
   showShading() {
-    const options = [["auto", "Auto"], ["points", "Points"], ["density", "Density"]].flatMap(([key, text]) => [[key, text], [`${key}+lines`, `${text} + lines`]]);
+    const options = [["auto", "Points or density"], ["points", "Points"], ["density", "Density"]].flatMap(([key, text]) => [[key, text], [`${key}+lines`, `${text} + lines`]]);
     const box = select(options, this.shading + (this.lines ? "+lines" : ""), (value) => {
       [this.shading] = value.split("+");
       this.lines = value.endsWith("+lines");
       this.#changed("drawing", () => this.#shade());
-    }, { "aria-label": "How points are drawn", "data-control": "shading" });
+    }, { "aria-label": "How points are drawn", title: "How points are drawn", "data-control": "shading" });
     keepFocus(this.shadingBox, () => replace(this.shadingBox, box));
     this.#shade();
   }
@@ -134,9 +134,9 @@ export class Look {
     const flat = !Array.isArray(this.axes);
     const special = [["pca", "Principal components"], ["space", "Components in 3-D"]];
     const other = (x) => (numbers.find(([name]) => name !== x) ?? numbers[0])[0];
-    const first = select([...special, ...numbers], flat ? this.axes : this.axes[0], (x) => change(x === "pca" || x === "space" ? x : [x, flat ? other(x) : this.axes[1]]), { "aria-label": "Horizontal axis", "data-control": "x" });
-    const parts = [h("label", { class: "inline" }, "Axes", first)];
-    if (!flat) parts.push(select(numbers, this.axes[1], (y) => change([this.axes[0], y]), { "aria-label": "Vertical axis", "data-control": "y" }));
+    const first = select([...special, ...numbers], flat ? this.axes : this.axes[0], (x) => change(x === "pca" || x === "space" ? x : [x, flat ? other(x) : this.axes[1]]), { "aria-label": "Horizontal axis", title: "Horizontal axis", "data-control": "x" });
+    const parts = [h("label", { class: "inline" }, h("span", { class: "word" }, "Axes"), first)];
+    if (!flat) parts.push(select(numbers, this.axes[1], (y) => change([this.axes[0], y]), { "aria-label": "Vertical axis", title: "Vertical axis", "data-control": "y" }));
     keepFocus(this.axesBox, () => replace(this.axesBox, parts));
   }
 
@@ -147,7 +147,7 @@ export class Look {
     if (runs.includes("degrees")) options.push(["degrees", "Degrees"]);
     if (runs.includes("margin")) options.push(["margin", "Margin"]);
     for (const column of points.columns.slice(0, 100)) options.push([`column:${column.name}`, column.name]);
-    const box = select(options, this.colour, (value) => this.setColour(value), { "aria-label": "Colour of the points", "data-control": "colour" });
+    const box = select(options, this.colour, (value) => this.setColour(value), { "aria-label": "Colour of the points", title: "Colour of the points", "data-control": "colour" });
     keepFocus(this.colourBox, () => replace(this.colourBox, box));
   }
 

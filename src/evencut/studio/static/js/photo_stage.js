@@ -5,6 +5,7 @@ import { listen } from "./photo_gestures.js";
 import { h } from "./ui.js";
 
 const REGION_ALPHA = 120;
+const OBJECT_ALPHA = 80;
 
 export class PhotoStage {
   /** on: {prompt(prompt, adjusted), label(), hover(place), say(text)} */
@@ -107,7 +108,7 @@ export class PhotoStage {
   }
 
   #regionColours() {
-    const alpha = this.shown === "mask" ? 255 : REGION_ALPHA;
+    const alpha = this.shown === "mask" ? 255 : this.many ? OBJECT_ALPHA : REGION_ALPHA;
     // Of several objects the background is label 1, and keeps its own look.
     const first = this.many ? 2 : 1;
     const table = Uint32Array.from({ length: 256 }, (_, label) => (label >= first ? (packed(clusterColour(label - first)) & 0xffffff) | (alpha << 24) : 0));

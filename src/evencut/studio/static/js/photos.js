@@ -30,7 +30,7 @@ export class Photos {
     this.name = h("strong", { class: "data-name" }, "No photo yet");
     this.size = h("span", { class: "quiet" });
     this.turn = h("div", { class: "button-row", hidden: true });
-    this.tool = segmented("Tool", [["click", "Box and click"], ["stroke", "Stroke"], ["erase", "Erase"], ["pan", "Move"]], "click", (tool) => this.stage.setTool(tool));
+    this.tool = segmented("Tool", [["click", "Box, click"], ["stroke", "Stroke"], ["erase", "Erase"], ["pan", "Move"]], "click", (tool) => this.stage.setTool(tool));
     this.mode = segmented("What is drawn", [["2", "Object"], ["1", "Background"]], "2", (label) => (this.label = Number(label)));
     this.regions = h("div", { class: "regions", role: "group", "aria-label": "Regions" });
     this.severalBox = h("input", { type: "checkbox", onchange: () => this.#several(this.severalBox.checked) });
