@@ -34,7 +34,7 @@ def test_arrow_keys_go_through_points(opened, studio):
 def test_the_palette_runs_commands(opened, studio):
     page = opened.open(studio.address)
     page.keyboard.press("Control+k")
-    page.locator(".palette").fill("rings")
+    page.locator(".palette").fill("example rings")
     assert page.locator(".commands li").count() == 1
     page.keyboard.press("Enter")
     page.wait_for_selector(".data-name >> text=rings")

@@ -8,6 +8,7 @@ import struct
 import threading
 import zipfile
 import zlib
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -546,6 +547,41 @@ def memory(pid):
     """The most memory a process has had, in MB, and the same for those below it."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1e3 for line in lines if line.startswith("VmHWM"))
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from Linux's /proc")
+def test_a_small_file_that_unpacks_to_gigabytes_is_refused_while_it_grows(studio):
+    """Two megabytes of Parquet whose text is long and the same in every row."""
+    import pyarrow.parquet
+
+    file = io.BytesIO()
+    word = "x" * 20_000
+    schema = pyarrow.schema([("x", pyarrow.float64()), ("long", pyarrow.string())])
+    with pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+        for _ in range(100):
+            part = {"x": np.arange(2000.0), "long": [word] * 2000}
+            writer.write_table(pyarrow.table(part, schema=schema))
+    assert len(file.getvalue()) < 4_000_000
+    tab = studio.tab()
+    answer = tab.upload("/points/upload", file.getvalue(), "bomb.parquet")
+    assert answer.status_code in (201, 413), answer.text
+    most = max(memory(pid) for pid in below(studio.process.pid))
+    assert most < 1600, most  # a process begins with some 300 MB of libraries
+    tab.client.delete(tab.base)
+    tab.client.close()
+
+
+def below(pid):
+    """The processes below one."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+    found = {pid}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {pid}
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from Linux's /proc")

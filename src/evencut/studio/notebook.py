@@ -66,7 +66,11 @@ class OpenStudio:
         except ModuleNotFoundError as missing:
             raise ImportError(f'the studio needs {missing.name}: pip install "evencut[studio]"') from missing
         self._folder = tempfile.TemporaryDirectory(prefix="evencut-")
-        file = _written(X, Path(self._folder.name))
+        try:
+            file = _written(X, Path(self._folder.name))
+        except Exception:
+            self._folder.cleanup()
+            raise
         options = Options(port=free_port("127.0.0.1", port, exactly=port > 0), files=(file,))
         self.address = options.address
         self._app = create_app(options)
