@@ -1,5 +1,6 @@
 """What is seen: live answers at any size, plots first, and two clusterings that are really compared."""
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -258,3 +259,30 @@ def test_rows_are_searched_listed_and_exported(opened, studio, tmp_path):
     lines = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
     assert lines[0] == "x,y,true,cluster,cluster name"
     assert len(lines) == 601
+
+
+def test_a_click_on_a_point_selects_it_with_its_neighbours(opened, studio):
+    page = opened.open(studio.address)
+    box = page.locator("[data-pane=a] .plot-over").bounding_box()
+    for step in range(60):
+        place = box["x"] + box["width"] * (0.2 + step * 0.01), box["y"] + box["height"] * 0.5
+        page.mouse.move(*place)
+        page.wait_for_timeout(60)
+        if page.locator(".tip").is_visible():
+            break
+    page.mouse.click(*place)
+    page.wait_for_selector(".selection-bar >> text=9 points")
+
+
+def test_an_embedding_keeps_what_is_near_together(tab):
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(40, 5)), rng.normal(size=(40, 5)) + 12])
+    file = io.BytesIO()
+    np.save(file, X)
+    tab.upload("/points/upload", file.getvalue(), "p.npy")
+    answer = tab.get("/points/plane", params={"embedding": "tsne"})
+    places = np.frombuffer(answer.content, "<f4").reshape(-1, 2)
+    first, second = places[:40], places[40:]
+    gap = np.linalg.norm(first.mean(axis=0) - second.mean(axis=0))
+    assert gap > 1.5 * max(first.std(), second.std())
+    assert tab.get("/points/plane", params={"embedding": "magic"}).status_code == 422

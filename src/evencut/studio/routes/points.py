@@ -174,12 +174,13 @@ async def plane(
     x: str | None = None,
     y: str | None = None,
     n_axes: Annotated[int, Query(ge=2, le=3)] = 2,
+    embedding: Literal["pca", "tsne", "umap"] = "pca",
 ) -> Response:
-    """Where the points lie: two columns, or the two or three leading components of those chosen."""
+    """Where the points lie: two columns, two or three leading components of those chosen, or an embedding of them."""
     table = tab.need_table()
-    axes: Any = "pca" if x is None or y is None else [x, y]
+    axes: Any = embedding if x is None or y is None else [x, y]
     arguments = {"table": tab.table_key, "axes": axes, "columns": tab.columns, "n_axes": n_axes}
-    found, _ = await studio.pool.run("plane", arguments, {tab.table_key: table}, quick=True)
+    found, _ = await studio.pool.run("plane", arguments, {tab.table_key: table}, quick=axes not in ("tsne", "umap"))
     places = found.pop("places")
     return array_reply(places, found)
 

@@ -18,7 +18,7 @@ from ..options import Limits
 from ..refusals import Refused
 from ..tables import Reading, Table, read_table
 
-__all__ = ["density", "example", "fit", "plane", "read", "rows_without_gaps"]
+__all__ = ["EMBEDDINGS", "density", "example", "fit", "plane", "read", "rows_without_gaps"]
 
 _NEIGHBORS = 10
 _REFERENCE = 20_000
@@ -54,7 +54,16 @@ def plane(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[st
     at its middle and the value of one unit.
     """
     table: Table = kept[arguments["table"]]
-    if arguments["axes"] == "pca":
+    if arguments["axes"] in EMBEDDINGS:
+        X, complete = rows_without_gaps(table, arguments["columns"])
+        title, most, embed = EMBEDDINGS[arguments["axes"]]
+        if len(X) > most:
+            raise Refused(f"{title} is for at most {most} rows here; these are {len(X)}. Take principal components.")
+        tell(title, None)
+        flat = np.full((table.n_rows, 2), np.nan)
+        flat[complete] = embed(_scaled(X))
+        names = [f"{title} 1", f"{title} 2"]
+    elif arguments["axes"] == "pca":
         X, complete = rows_without_gaps(table, arguments["columns"])
         X = X.astype(np.float64)
         tell("principal components", None)
@@ -73,6 +82,28 @@ def plane(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[st
     middle = (low + high) / 2
     places = ((flat - middle) / unit).astype(np.float32)
     return {"places": places.ravel(), "middle": middle.tolist(), "unit": unit.tolist(), "names": names}
+
+
+def _scaled(X: NDArray[Any]) -> NDArray[np.float64]:
+    """Columns brought to one deviation."""
+    spread = X.std(axis=0)
+    return ((X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)).astype(np.float64)
+
+
+def _tsne(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    from sklearn.manifold import TSNE
+
+    return TSNE(perplexity=min(30.0, (len(X) - 1) / 3), init="pca", random_state=0).fit_transform(X)
+
+
+def _umap(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    from umap import UMAP
+
+    return UMAP(random_state=0).fit_transform(X)
+
+
+#: Embeddings in the plane: what they are called, for how many rows, and the function.
+EMBEDDINGS = {"tsne": ("t-SNE", 5_000, _tsne), "umap": ("UMAP", 50_000, _umap)}
 
 
 def _range(flat: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -133,8 +133,9 @@ export class Look {
     };
     const flat = !Array.isArray(this.axes);
     const special = [["pca", "Principal components"], ["space", "Components in 3-D"]];
+    if (points.chosen.length > 2) special.push(["tsne", "t-SNE"], ...(this.points.about.can.umap ? [["umap", "UMAP"]] : []));
     const other = (x) => (numbers.find(([name]) => name !== x) ?? numbers[0])[0];
-    const first = select([...special, ...numbers], flat ? this.axes : this.axes[0], (x) => change(x === "pca" || x === "space" ? x : [x, flat ? other(x) : this.axes[1]]), { "aria-label": "Horizontal axis", title: "Horizontal axis", "data-control": "x" });
+    const first = select([...special, ...numbers], flat ? this.axes : this.axes[0], (x) => change(special.some(([name]) => name === x) ? x : [x, flat ? other(x) : this.axes[1]]), { "aria-label": "Horizontal axis", title: "Horizontal axis", "data-control": "x" });
     const parts = [h("label", { class: "inline" }, h("span", { class: "word" }, "Axes"), first)];
     if (!flat) parts.push(select(numbers, this.axes[1], (y) => change([this.axes[0], y]), { "aria-label": "Vertical axis", title: "Vertical axis", "data-control": "y" }));
     keepFocus(this.axesBox, () => replace(this.axesBox, parts));

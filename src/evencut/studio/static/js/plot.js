@@ -36,10 +36,10 @@ export class Plot {
 
   /** frame: {middle, unit, names} of the axes. */
   setPoints(xy, frame) {
+    if (this.selected?.length !== xy.length / 2) this.selected = null;
     this.points = xy;
     this.frame = frame;
     this.colours = new Uint32Array(xy.length / 2).fill(packed(clusterColour(-1)));
-    this.selected = null;
     this.marks = [];
     this.request(false);
   }

@@ -35,6 +35,7 @@ export function listen(plot) {
     if (!fingers.delete(event.pointerId)) return;
     if (plot.path) finishLasso(plot);
     else if (tap && event.type === "pointerup" && event.pointerType === "touch") plot.hoverAt(tap, event);
+    else if (tap && event.type === "pointerup" && plot.hovered !== null && plot.hovered !== undefined) plot.on.pick?.(plot.hovered);
     plot.request(false);
   };
   over.addEventListener("pointerup", up);

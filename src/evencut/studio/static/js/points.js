@@ -43,6 +43,7 @@ export class Points {
         names: (run) => this.names[run.id] ?? {},
         hover: (row, event) => this.tip.show(row, event),
         leave: () => this.tip.hide(),
+        pick: (row) => this.pick(row),
         lasso: (mask, found) => this.select(mask, found),
       });
     }
@@ -188,7 +189,7 @@ export class Points {
   async place() {
     const { axes } = this.look;
     const space = axes === "space";
-    const query = Array.isArray(axes) ? `?x=${encodeURIComponent(axes[0])}&y=${encodeURIComponent(axes[1])}` : space ? "?n_axes=3" : "";
+    const query = Array.isArray(axes) ? `?x=${encodeURIComponent(axes[0])}&y=${encodeURIComponent(axes[1])}` : space ? "?n_axes=3" : `?embedding=${axes}`;
     const { values, about } = await this.api.array(`/points/plane${query}`, Float32Array);
     this.xy = this.view.setSpace(space ? values : null) ?? values;
     if (space) this.view.extent = [1.2, 1.2];
@@ -367,6 +368,18 @@ export class Points {
   select(mask, found) {
     for (const pane of Object.values(this.panes)) pane.plot.setSelected(mask);
     this.corrections.setSelection(mask, found);
+  }
+
+  /** Select a point with those nearest to it. */
+  async pick(row) {
+    try {
+      const { neighbors } = await this.api.get(`/points/rows/${row}/neighbors`);
+      const mask = new Uint8Array(this.rows);
+      for (const one of [row, ...neighbors]) mask[one] = 1;
+      this.select(mask, 1 + neighbors.length);
+    } catch (error) {
+      notice(error.message, "error");
+    }
   }
 
   repaint() {

@@ -58,13 +58,14 @@ export class SelectionView {
   /** Rows by a condition on a column: a word it holds, or a number above or below. */
   #search() {
     const columns = this.points.points?.columns ?? [];
-    const column = h("select", { "aria-label": "Column to search", "data-control": "search-column" }, columns.slice(0, 300).map(({ name }) => h("option", { value: name }, name)));
-    const word = h("input", { type: "text", "aria-label": "What to search for", placeholder: "> 3, < 0.5, = 2, or a word", "data-control": "search" });
+    const column = h("select", { "aria-label": "Column to search", "data-control": "search-column" }, columns.slice(0, 300).map(({ name }) => h("option", { value: name, selected: name === this.asked?.[0] }, name)));
+    const word = h("input", { type: "text", "aria-label": "What to search for", value: this.asked?.[1] ?? "", placeholder: "> 3, < 0.5, = 2, or a word", "data-control": "search" });
     const form = h("form", { class: "search", onsubmit: (event) => (event.preventDefault(), this.#find(column.value, word.value)) }, h("label", { class: "inline" }, "Select rows where", column), word, h("button", { class: "small" }, "Search"));
     return form;
   }
 
   async #find(name, text) {
+    this.asked = [name, text];
     const { api, points } = this.points;
     const column = points.columns.find((known) => known.name === name);
     try {
