@@ -459,7 +459,7 @@ def test_text_is_read_however_it_is_written(tab, tmp_path, name):
 
 
 def test_what_is_read_can_be_said_otherwise(tab):
-    data = "".join(f"{i % 7};{i % 5}\n" for i in range(30)).encode()
+    data = "".join(f"{i % 7}.5;{i % 5}\n" for i in range(30)).encode()
     found = tab.upload("/points/upload", data, "p.csv").json()
     assert (found["n_rows"], found["reading"]["header"]) == (30, False)
     said = tab.client.post(

@@ -2,9 +2,12 @@
 
 import io
 import json
+import os
 import pickle
 import socket
 import struct
+import subprocess
+import sys
 import threading
 import zipfile
 import zlib
@@ -16,6 +19,7 @@ import numpy as np
 import pytest
 
 from conftest import running, with_limits
+from evencut.studio.memory import TOOK_TOO_MUCH
 
 pyarrow = pytest.importorskip("pyarrow")
 
@@ -569,6 +573,16 @@ def test_a_small_file_that_unpacks_to_gigabytes_is_refused_while_it_grows(studio
     assert most < 1600, most  # a process begins with some 300 MB of libraries
     tab.client.delete(tab.base)
     tab.client.close()
+
+
+def test_a_process_that_takes_too_much_is_ended_and_told_apart():
+    script = (
+        "from evencut.studio.memory import memory_for_upload\nimport time\n"
+        "with memory_for_upload(50_000_000):\n    kept = bytearray(200_000_000)\n    time.sleep(20)\n"
+    )
+    source = str(Path(__file__).parents[2] / "src")
+    done = subprocess.run([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": source}, timeout=120)
+    assert done.returncode == TOOK_TOO_MUCH
 
 
 def below(pid):

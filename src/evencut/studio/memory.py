@@ -1,7 +1,8 @@
 """How much memory reading a file of strangers may take: one gigabyte more than the process has.
 
-Where the system has limits (Linux, macOS), more is refused as it is asked for. Windows has none of that kind: there a
-thread looks at the process and ends it, which costs the task and nothing else.
+A thread looks at the process while it reads and ends it when it takes more, on every system alike; that costs the task
+and nothing else. Limits of the system are no use here: libraries reserve gigabytes that they never touch, and abort
+where a limit counts these.
 """
 
 from __future__ import annotations
@@ -11,61 +12,44 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-__all__ = ["memory_for_upload"]
+__all__ = ["TOOK_TOO_MUCH", "memory_for_upload"]
 
+#: The code with which a process ends that took too much.
+TOOK_TOO_MUCH = 77
 _MOST = 1 << 30
-_LOOK_S = 0.05
+_LOOK_S = 0.02
 
 
 @contextmanager
-def memory_for_upload() -> Iterator[None]:
-    """Bound what is taken inside; more is a MemoryError, or the end of the process."""
-    if sys.platform == "win32":
-        with _watched(_resident_on_windows() + _MOST):
-            yield
-        return
-    import resource
-
-    kind = resource.RLIMIT_AS
-    soft, hard = resource.getrlimit(kind)
-    limit = _address_space() + _MOST
-    if soft != resource.RLIM_INFINITY:
-        limit = min(limit, soft)
-    try:
-        resource.setrlimit(kind, (limit, hard))
-    except (ValueError, OSError):  # a system that knows the limit but does not let it be set
-        yield
-        return
-    try:
-        yield
-    finally:
-        resource.setrlimit(kind, (soft, hard))
-
-
-def _address_space() -> int:
-    """Bytes of addresses this process has now; a generous guess where the system does not tell."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return 8 << 30
-
-
-@contextmanager
-def _watched(most: int) -> Iterator[None]:
+def memory_for_upload(most: int = _MOST) -> Iterator[None]:
+    """End the process where more is taken inside."""
+    limit = _resident() + most
     done = threading.Event()
 
     def look() -> None:
         while not done.wait(_LOOK_S):
-            if _resident_on_windows() > most:
-                os._exit(1)
+            if _resident() > limit:
+                os._exit(TOOK_TOO_MUCH)
 
     threading.Thread(target=look, daemon=True).start()
     try:
         yield
     finally:
         done.set()
+
+
+def _resident() -> int:
+    """Bytes of memory that this process holds."""
+    if sys.platform == "win32":
+        return _resident_on_windows()
+    statm = Path("/proc/self/statm")
+    if statm.exists():
+        return int(statm.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # the most so far; bytes on macOS
 
 
 def _resident_on_windows() -> int:

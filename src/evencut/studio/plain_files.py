@@ -21,6 +21,7 @@ __all__ = ["PlainFile", "plain_file"]
 _STEP = 1 << 20
 _SNIFFED = 1 << 16
 _TEXT = (".csv", ".tsv", ".txt", ".data", ".dat")
+_NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _BLANKS = re.compile(r"[ \t]+")
 #: What other files are, by their ends.
 _OTHERS = {
@@ -113,17 +114,20 @@ def _decode(plain: PlainFile) -> None:
     data = plain.data
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         try:
-            plain.data, plain.written = data.decode("utf-16").encode(), "utf-16"
+            text = data.decode("utf-16")
         except UnicodeDecodeError as error:
-            raise Refused(f"this is not text in UTF-16 (byte {error.start}).") from error
+            raise Refused(f"this is not text in UTF-8 or UTF-16 (byte {error.start}); save it as UTF-8.") from error
+        if "\n" not in text:
+            raise Refused("this is not text in UTF-8, and in UTF-16 it has no lines; save it as UTF-8.")
+        plain.data, plain.written = text.encode(), "utf-16"
         return
     if data[:3] == b"\xef\xbb\xbf":
         return
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
-        if b"\x00" in data[:_SNIFFED]:
-            return  # no text at all; its reader says so
+        if _NO_TEXT.search(data[:_SNIFFED]):
+            raise Refused(f"this is not text in UTF-8 (byte {error.start}); save it as UTF-8.") from error
         place = data.count(b"\n", 0, error.start) + 1
         plain.data, plain.written = data.decode("latin-1").encode(), "latin-1"
         plain.notices.append(f"this is not UTF-8 (line {place}); it is read as Latin-1, as Windows writes it")

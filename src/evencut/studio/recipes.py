@@ -86,7 +86,8 @@ def _plain_lines(source: dict[str, Any]) -> list[str]:
     if source.get("written") == "blanks":
         return [
             "import io, re",
-            f'text = open({source["name"]!r}, encoding="utf-8-sig").read()',
+            "from pathlib import Path",
+            f'text = Path({source["name"]!r}).read_text(encoding="utf-8-sig")',
             'lines = [re.sub(r"[ \\t]+", ",", line.strip()) for line in text.splitlines()]',
             'file = io.BytesIO("".join(line + "\\n" for line in lines).encode())',
         ]

@@ -27,9 +27,9 @@ __all__ = ["MISSING", "OPENED", "Column", "Reading", "Table", "read_table"]
 
 _TEXT = (".csv", ".tsv", ".txt", ".data")
 _KNOWN = (*_TEXT, ".parquet", ".pq", ".npy")
-#: What can be opened, for people.
-OPENED = ("CSV and other text (also .gz)", "Excel (.xlsx)", "Parquet", "NPY")
-_BATCH = 65_536
+#: How names of files end that can be opened.
+OPENED = (*_TEXT, ".gz", ".xlsx", ".parquet", ".pq", ".npy")
+_BATCH = 4096
 _SNIFFED = 1 << 16
 #: Cells that mean "nothing here", in the spellings people use.
 MISSING = sorted({spelled for word in MISSING_WORDS for spelled in (word, word.upper(), word.capitalize(), "NaN")})
@@ -134,7 +134,7 @@ def read_table(data: bytes, name: str, limits: Limits, reading: Reading | None =
     plain = plain_file(data, name, limits)
     data, suffix, reading = plain.data, plain.suffix, reading or Reading()
     if suffix not in _KNOWN:
-        raise Refused(f"{name[:80]!r} is {plain.called}; {', '.join(OPENED)} are taken.", 415)
+        raise Refused(f"{name[:80]!r} is {plain.called}; its name must end in {', '.join(OPENED)}.", 415)
     if suffix == ".npy":
         table = _from_npy(data, limits)
     elif suffix in _TEXT:
@@ -276,11 +276,15 @@ def _from_parquet(data: bytes, limits: Limits) -> Table:
         parts, n_bytes = [], 0
         # A few bytes may stand for any number of values: the true size is counted as it grows.
         for batch in file.iter_batches(batch_size=_BATCH, columns=plain, use_threads=False):
-            n_bytes += batch.nbytes
+            parts.append(_without_long_text(batch))
+            n_bytes += parts[-1].nbytes
             if n_bytes > most:
                 raise TooLarge(f"this Parquet file unpacks to more than the {most / 1e6:.4g} MB that are taken.")
-            parts.append(_without_long_text(batch))
         table = pyarrow.Table.from_batches(parts) if parts else file.schema_arrow.empty_table().select(plain)
+    except MemoryError as error:
+        raise TooLarge(
+            "this Parquet file takes more memory than there is for it; use fewer rows or columns."
+        ) from error
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise Refused(f"this is not a Parquet file that can be read ({' '.join(str(error).split())[:200]}).") from error
     columns, left_out = _columns(table, limits)

@@ -71,6 +71,7 @@ def work(pipe: Connection, warm: bool) -> None:
             kept.pop(message[0], None)
         else:
             task, arguments = message
+            pipe.send(("begun", None))
             pipe.send(_answer(TASKS[task], kept, arguments, lambda *step: pipe.send(("progress", step))))
 
 

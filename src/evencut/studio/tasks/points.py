@@ -54,7 +54,7 @@ def plane(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[st
     at its middle and the value of one unit.
     """
     table: Table = kept[arguments["table"]]
-    if arguments["axes"] in EMBEDDINGS:
+    if isinstance(arguments["axes"], str) and arguments["axes"] in EMBEDDINGS:
         X, complete = rows_without_gaps(table, arguments["columns"])
         title, most, embed = EMBEDDINGS[arguments["axes"]]
         if len(X) > most:
