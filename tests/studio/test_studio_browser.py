@@ -166,8 +166,9 @@ def test_a_link_restores_the_settings(opened, browser, studio):
     page.wait_for_selector(".data-name >> text=blobs")
     idle(page)
     page.select_option("[data-control=criterion]", "average_cut")
-    page.wait_for_timeout(1200)
+    page.wait_for_selector("[data-pane=a] h3 >> text=Average cut")
     idle(page)
+    page.wait_for_timeout(1200)
     link = page.url
     other = opened.context.new_page()
     other.goto(link)

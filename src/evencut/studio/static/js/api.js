@@ -183,6 +183,17 @@ export class Work {
     return turn;
   }
 
+  /** Several jobs that belong together: the sign of work stays between them. */
+  async during(act) {
+    this.waiting += 1;
+    try {
+      return await act();
+    } finally {
+      this.waiting -= 1;
+      if (!this.busy) this.show(null);
+    }
+  }
+
   /** Listen to a job that was begun before this page was loaded. */
   resume(job) {
     return this.run(job.name, async () => job);

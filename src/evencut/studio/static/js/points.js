@@ -126,10 +126,12 @@ export class Points {
     this.showMethod();
     await this.place();
     if (this.#isLive() || settings) {
-      // The number that is found on the right is asked for on the left, so that the two can be compared.
-      await this.run("b", null);
-      if (!example && !settings && this.panes.b.run) this.methods.a.n_clusters = Math.max(2, this.panes.b.run.facts.n_clusters);
-      await this.run("a", null);
+      await this.work.during(async () => {
+        // The number that is found on the right is asked for on the left, so that the two can be compared.
+        await this.run("b", null);
+        if (!example && !settings && this.panes.b.run) this.methods.a.n_clusters = Math.max(2, this.panes.b.run.facts.n_clusters);
+        await this.run("a", null);
+      });
     } else notice(`${count(this.rows)} points: choose methods, then press Cluster.`);
     this.remember(`open ${points.name}`);
     this.previews.prepare();
