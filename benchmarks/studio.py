@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from .records import publish
+from .studio_live import live_section
 
 FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -208,14 +209,37 @@ def clicks(page, file: Path) -> list[float]:
     return taken
 
 
-def measure(folder: Path) -> dict:
-    from playwright.sync_api import sync_playwright
-
+def chromium() -> str:
     program = next(
         (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
     )
     if program is None:
         raise SystemExit("this benchmark needs Chromium: apt-get install chromium")
+    return program
+
+
+def measure_live(folder: Path) -> str:
+    """The section about what is answered while the user moves."""
+    from playwright.sync_api import sync_playwright
+
+    server = Server(folder)
+    try:
+        with sync_playwright() as driver:
+            browser = driver.chromium.launch(executable_path=chromium(), args=list(FLAGS))
+            page = browser.new_page(viewport={"width": 1280, "height": 800})
+            page.set_default_timeout(300_000)
+            page.goto(server.address)
+            page.wait_for_selector("html[data-ready=yes]")
+            text = live_section(page, server.process.pid, folder)
+            browser.close()
+    finally:
+        server.close()
+    return text
+
+
+def measure(folder: Path) -> dict:
+    from playwright.sync_api import sync_playwright
+
     server = Server(folder)
     result: dict = {"start": server.start_s}
     heaviest = [0, ""]
@@ -227,7 +251,7 @@ def measure(folder: Path) -> dict:
 
     try:
         with sync_playwright() as driver:
-            browser = driver.chromium.launch(executable_path=program, args=list(FLAGS))
+            browser = driver.chromium.launch(executable_path=chromium(), args=list(FLAGS))
             result["browser"] = f"Chromium {browser.version}"
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             page.set_default_timeout(180_000)
@@ -301,10 +325,12 @@ number of cores the machine was shared, and times are too long unless the nicene
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.parse_args(arguments)
+    parser.add_argument("--live", action="store_true", help="only what is answered while the user moves")
+    chosen = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        text = page_of(measure(Path(folder)))
-    print(publish("studio", {"all": text}))
+        sections = {} if chosen.live else {"all": page_of(measure(Path(folder)))}
+        sections["live"] = measure_live(Path(folder))
+    print(publish("studio", sections))
 
 
 if __name__ == "__main__":

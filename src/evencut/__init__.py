@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         load,
         save,
     )
+    from .studio.notebook import open_studio
 
 __version__ = "0.3.0.dev0"
 __all__ = [
@@ -32,14 +33,17 @@ __all__ = [
     "bandwidth_sweep",
     "diagnose",
     "load",
+    "open_studio",
     "save",
 ]
+
+_ROOMS = {"bandwidth_sweep": "diagnosis", "open_studio": "studio.notebook"}
 
 
 def __getattr__(name: str) -> Any:
     """What is asked for is loaded then, so that a command waits only for what it uses."""
     if name in __all__:
-        room = "diagnosis" if name == "bandwidth_sweep" else "estimators"
+        room = _ROOMS.get(name, "estimators")
         return getattr(import_module(f"{__name__}.{room}"), name)
     if not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
         return import_module(f"{__name__}.{name}")

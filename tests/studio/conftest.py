@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from pages import Page
 
 pytest.importorskip("fastapi", reason="the studio needs fastapi and uvicorn: make test installs them")
 httpx = pytest.importorskip("httpx", reason="the studio's tests need httpx: make test installs it")
@@ -155,3 +156,15 @@ def tab(studio):
     yield opened
     opened.client.delete(opened.base)
     opened.client.close()
+
+
+@pytest.fixture
+def opened(browser, studio):
+    page = Page(browser, studio, accept_downloads=True)
+    yield page
+    expected, page.expected = getattr(page, "expected", []), None
+    wrong = [text for text in page.wrong if not any(part in text for part in expected)]
+    heaviest = max(page.replies, default=(0, ""))
+    page.context.close()
+    assert not wrong, wrong
+    assert heaviest[0] <= 200_000, heaviest

@@ -1,5 +1,6 @@
 """What a tab can ask of the studio: points, clusterings, diagnosis, corrections, photos, exports, and their code."""
 
+import gzip
 import io
 import json
 import os
@@ -341,14 +342,15 @@ def test_a_photo_follows_box_clicks_undo_and_redo(flower, tmp_path):
     from PIL import Image
 
     box = prompt(flower, "box", [[150, 60], [560, 420]])
+    flower.post("/history", {"what": "box", "page": {}})
     assert box[200, 320] == 2
     assert (box[:, :140] == 1).all()
     click = prompt(flower, "click", [[360, 380]], label=1)
+    flower.post("/history", {"what": "click", "page": {}})
     assert click[380, 360] == 1
-    state = flower.put("/photo/position", {"position": 1}).json()
-    assert (state["position"], state["n_steps"]) == (1, 2)
+    assert flower.put("/history", {"position": 0}).json()["photo"]["n_steps"] == 1
     assert np.array_equal(np.frombuffer(flower.get("/photo/labels").content, np.uint8).reshape(box.shape), box)
-    flower.put("/photo/position", {"position": 2})
+    flower.put("/history", {"position": 1})
     recipe = flower.get("/photo/recipe").json()
     with chdir(tmp_path):
         exec(compile(recipe["python"], "exported", "exec"), {})
@@ -364,12 +366,26 @@ def test_a_photo_is_cut_out_from_one_click_and_divided_into_regions(flower):
     click = prompt(flower, "click", [[320, 230]])
     assert click[230, 320] == 2
     assert 0.05 < (click == 2).mean() < 0.7
-    flower.put("/photo/position", {"position": 0})
+    assert flower.client.delete(f"{flower.base}/photo/objects").json()["n_steps"] == 0
     assert not prompt(flower, "stroke", [[300, 200], [340, 240]], label=1).any()
     prompt(flower, "stroke", [[40, 40], [80, 60]], label=2)
     three = prompt(flower, "stroke", [[360, 400], [380, 410]], label=3)
     assert set(np.unique(three)) == {1, 2, 3}
     assert (three[200, 300], three[40, 40], three[400, 365]) == (1, 2, 3)
+
+
+def test_several_objects_and_their_code_make_one_map(flower, tmp_path):
+    from PIL import Image
+
+    prompt(flower, "box", [[150, 60], [560, 420]])
+    both = prompt(flower, "box", [[10, 10], [140, 200]], object=2)
+    assert set(np.unique(both)) == {1, 2, 3}
+    assert both[200, 320] == 2
+    recipe = flower.get("/photo/recipe").json()
+    with chdir(tmp_path):
+        exec(compile(recipe["python"], "exported", "exec"), {})
+    assert np.array_equal(np.asarray(Image.open(tmp_path / "mask.png")), both)
+    assert not recipe["command"]
 
 
 def test_gestures_outside_or_on_no_photo_are_refused(studio, tab):
@@ -408,3 +424,93 @@ def test_numbers_that_name_columns_and_remarks_are_told(tab):
     assert answer["n_rows"] == 30 and answer["chosen"] == ["2019", "2020", "2021"]
     assert any("(2019, 2020, 2021) is taken for the names" in one for one in answer["warnings"])
     assert any("begin with #" in one for one in answer["warnings"])
+
+
+def text_files():
+    """The same points as people have them in text."""
+    rows = [f"{i % 7}.5,{i % 5},{['grün', 'rot'][i % 2]}" for i in range(30)]
+    text = "\n".join(["größe,n,farbe", *rows, ""])
+    blanks = "\n".join(f"  {i % 7}.5   {i % 5} " for i in range(30))
+    return {
+        "latin.csv": (text.encode("latin-1"), "latin-1", 3),
+        "wide.csv": (text.encode("utf-16"), "utf-16", 3),
+        "packed.csv.gz": (gzip.compress(text.encode()), "gzip", 3),
+        "blanks.txt": (blanks.encode(), "blanks", 2),
+        "thousands.csv": (b"a,b\n" + b'"1,000",2\n"12,500.5",3\n"7",4\n' * 10, None, 2),
+    }
+
+
+@pytest.mark.parametrize("name", ["latin.csv", "wide.csv", "packed.csv.gz", "blanks.txt", "thousands.csv"])
+def test_text_is_read_however_it_is_written(tab, tmp_path, name):
+    data, written, n_columns = text_files()[name]
+    loaded = tab.upload("/points/upload", data, name).json()
+    assert loaded["n_rows"] == 30, loaded
+    assert len(loaded["columns"]) == n_columns
+    assert loaded["reading"]["written"] == written
+    assert sum(column["number"] for column in loaded["columns"]) == 2
+    assert len(loaded["first_rows"]) == 6
+    if name == "thousands.csv":
+        assert loaded["first_rows"][1] == [12500.5, 3]
+        return
+    (tmp_path / name).write_bytes(data)
+    run = tab.fit(tool="kmeans")
+    recipe = tab.get(f"/runs/{run['id']}/recipe").json()
+    assert np.array_equal(run_code(recipe["python"], tmp_path), labels_of(tab, run))
+
+
+def test_what_is_read_can_be_said_otherwise(tab):
+    data = "".join(f"{i % 7}.5;{i % 5}\n" for i in range(30)).encode()
+    found = tab.upload("/points/upload", data, "p.csv").json()
+    assert (found["n_rows"], found["reading"]["header"]) == (30, False)
+    said = tab.client.post(
+        f"{tab.base}/points/upload", params={"name": "p.csv", "header": "true", "delimiter": ";"}, content=data
+    ).json()
+    assert (said["n_rows"], said["reading"]["header"]) == (29, True)
+    wrong = tab.client.post(f"{tab.base}/points/upload", params={"name": "p.csv", "delimiter": "x"}, content=data)
+    assert wrong.status_code == 422
+
+
+def test_columns_that_cannot_be_used_are_named(tab):
+    import datetime
+
+    import pyarrow
+    import pyarrow.parquet
+
+    file = io.BytesIO()
+    day = datetime.date(2024, 1, 1)
+    columns = {
+        "x": np.arange(20.0),
+        "day": [day + datetime.timedelta(i) for i in range(20)],
+        "list": [[1, 2]] * 20,
+        "nothing": pyarrow.nulls(20),
+        "yes": [True, False] * 10,
+    }
+    pyarrow.parquet.write_table(pyarrow.table(columns), file)
+    found = tab.upload("/points/upload", file.getvalue(), "p.parquet").json()
+    assert {name: why.split()[0] for name, why in found["left_out"]} == {
+        "day": "holds",
+        "list": "holds",
+        "nothing": "is",
+    }
+    assert [column["name"] for column in found["columns"]] == ["x", "yes"]
+
+
+@pytest.mark.parametrize(
+    ("name", "called"), [("a.gif", "GIF"), ("a.bmp", "BMP"), ("a.heic", "HEIC"), ("a.xls", "xlsx")]
+)
+def test_other_files_are_called_what_they_are(tab, name, called):
+    answer = tab.upload("/points/upload", b"anything at all", name)
+    assert answer.status_code == 415
+    assert called in answer.json()["detail"]
+
+
+def test_a_name_like_an_option_never_becomes_one(tab, tmp_path):
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(30, 2)), rng.normal(size=(30, 2)) + 9])
+    data = csv_of({"u": X[:, 0], "v": X[:, 1]})
+    (tmp_path / "-o.csv").write_bytes(data)
+    tab.upload("/points/upload", data, "-o.csv")
+    run = tab.fit()
+    command = tab.get(f"/runs/{run['id']}/recipe").json()["command"]
+    assert " ./-o.csv " in command
+    assert np.array_equal(run_command(command, tmp_path), labels_of(tab, run))

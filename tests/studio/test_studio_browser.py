@@ -4,77 +4,12 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from pages import Page, idle, sizes, wait_for_sizes
 from test_studio_api import kill_workers, run_code
-
-READY_MS = 300_000
-SHOTS = os.environ.get("EVENCUT_SCREENSHOTS")
-
-
-class Page:
-    """A page of the studio that remembers everything it should not have done."""
-
-    def __init__(self, browser, studio, **options):
-        self.context = browser.new_context(viewport={"width": 1360, "height": 860}, **options)
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(READY_MS)
-        self.wrong = []
-        self.replies = []
-        self.page.on("console", lambda message: message.type == "error" and self.wrong.append(message.text))
-        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on("request", lambda request: self._check(request, studio.base))
-        self.page.on("response", self._weigh)
-
-    def _check(self, request, base):
-        if not request.url.startswith((base, "data:", f"blob:{base}")):
-            self.wrong.append(f"asked {request.url}")
-
-    def _weigh(self, response):
-        if response.headers.get("content-type") == "application/json":
-            self.replies.append((int(response.headers.get("content-length", 0)), response.url))
-
-    def open(self, address):
-        self.page.goto(address)
-        self.page.wait_for_selector("html[data-ready=yes]")
-        return self.page
-
-    def shot(self, name, **options):
-        """A picture for the eye, where a folder for them is named."""
-        if SHOTS:
-            self.page.screenshot(path=Path(SHOTS) / f"{name}.png", **options)
-
-
-@pytest.fixture
-def opened(browser, studio):
-    page = Page(browser, studio, accept_downloads=True)
-    yield page
-    expected, page.expected = getattr(page, "expected", []), None
-    wrong = [text for text in page.wrong if not any(part in text for part in expected)]
-    heaviest = max(page.replies, default=(0, ""))
-    page.context.close()
-    assert not wrong, wrong
-    assert heaviest[0] <= 200_000, heaviest
-
-
-def sizes(page, pane):
-    """The sizes of the clusters a pane shows."""
-    texts = page.locator(f"[data-pane={pane}] .size").all_inner_texts()
-    return sorted(int(re.sub(r"[^\d]", "", text.split(":")[1])) for text in texts)
-
-
-def wait_for_sizes(page, pane, expected):
-    deadline = time.monotonic() + READY_MS / 1000
-    while (found := sizes(page, pane)) != expected:
-        assert time.monotonic() < deadline, (found, expected)
-        page.wait_for_timeout(100)
-
-
-def idle(page):
-    page.wait_for_selector("#work", state="hidden")
 
 
 def moons_csv(folder):
@@ -106,9 +41,10 @@ def test_from_a_file_to_a_cure_and_code_that_makes_it_again(opened, studio, tmp_
     page.set_input_files("#points-file", path)
     page.wait_for_selector(".data-name >> text=my moons")
     idle(page)
-    page.locator("[data-control=n_clusters]").fill("2")
-    page.locator("[data-control=n_clusters]").press("Enter")
-    page.wait_for_selector("[data-pane=a] >> text=k = 2")
+    page.wait_for_selector("[data-pane=a] h3 >> text=k-means")
+    idle(page)
+    page.click("[data-preset=kernel_kmeans]")
+    page.wait_for_selector("[data-pane=a] h3 >> text=Kernel k-means")
     idle(page)
     page.click("[data-pane=a] [data-action=diagnose]")
     page.wait_for_selector("[data-pane=a] .verdict.bad")
@@ -230,8 +166,9 @@ def test_a_link_restores_the_settings(opened, browser, studio):
     page.wait_for_selector(".data-name >> text=blobs")
     idle(page)
     page.select_option("[data-control=criterion]", "average_cut")
-    page.wait_for_timeout(1200)
+    page.wait_for_selector("[data-pane=a] h3 >> text=Average cut")
     idle(page)
+    page.wait_for_timeout(1200)
     link = page.url
     other = opened.context.new_page()
     other.goto(link)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
 
 from conftest import command, running
 from evencut import EvenCut, KernelClustering, KernelKMeans, NormalizedCut
@@ -116,6 +117,11 @@ def test_without_its_libraries_the_command_says_what_to_install(tmp_path):
 def test_an_advised_model_becomes_choices(model, expected):
     choices = cure_of(model).model_dump()
     assert {name: choices[name] for name in expected} == expected
+
+
+def test_estimators_that_the_page_cannot_show_become_nothing():
+    assert cure_of(KMeans(2)) is None
+    assert cure_of(None) is None
 
 
 @pytest.mark.parametrize(

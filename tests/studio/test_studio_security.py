@@ -2,12 +2,16 @@
 
 import io
 import json
+import os
 import pickle
 import socket
 import struct
+import subprocess
+import sys
 import threading
 import zipfile
 import zlib
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -15,6 +19,7 @@ import numpy as np
 import pytest
 
 from conftest import running, with_limits
+from evencut.studio.memory import TOOK_TOO_MUCH
 
 pyarrow = pytest.importorskip("pyarrow")
 
@@ -481,18 +486,62 @@ def test_sessions_are_bounded(unwritten):
             client.delete(f"/api/sessions/{session}")
 
 
-def test_the_token_leaves_the_address(unwritten):
-    answer = httpx.get(unwritten.address, follow_redirects=False)
-    assert answer.status_code == 303
-    assert answer.headers["location"] == "/"
-    kept = answer.headers["set-cookie"]
-    assert "HttpOnly" in kept
-    assert "SameSite=Strict" in kept
-    page = httpx.get(unwritten.base + "/", headers=cookie(unwritten))
+def test_no_cookie_carries_the_token(unwritten):
+    page = httpx.get(unwritten.address, follow_redirects=False)
     assert page.status_code == 200
+    assert "set-cookie" not in page.headers
     assert unwritten.token not in page.text
     assert "<script>" not in page.text
     assert " style=" not in page.text
+    kept = {"Cookie": f"evencut_studio_{unwritten.port}={unwritten.token}"}
+    assert httpx.get(unwritten.base + "/api/about", headers=kept).status_code == 403
+
+
+def test_a_wrong_token_gets_a_page_that_says_what_to_do(unwritten):
+    html = {"Accept": "text/html,application/xhtml+xml"}
+    wrong = httpx.get(unwritten.base + "/?token=guess", headers=html)
+    assert wrong.status_code == 403
+    assert wrong.headers["content-type"].startswith("text/html")
+    assert "evencut studio" in wrong.text
+    assert "<script>" not in wrong.text
+    # One who comes without any is asked, and let in only by the token that the browser has kept.
+    without = httpx.get(unwritten.base + "/", headers=html)
+    assert "asks for its token" in without.text
+    assert 'id="tab-points"' not in without.text
+    assert httpx.get(unwritten.base + "/api/about", headers=html).status_code == 403
+
+
+def test_silent_connections_lock_nobody_out(unwritten):
+    lines = []
+    try:
+        for _ in range(260):
+            lines.append(socket.create_connection(("127.0.0.1", unwritten.port), timeout=20))
+        with unwritten.client() as client:
+            assert client.get("/api/about").status_code == 200
+        # Whoever has said nothing is hung up on, the oldest first.
+        lines[0].settimeout(20)
+        assert lines[0].recv(1) == b""
+    finally:
+        for line in lines:
+            line.close()
+
+
+def test_the_browser_is_started_without_the_token(monkeypatch):
+    from evencut.studio import serve
+
+    opened = []
+
+    def browser(address):
+        path = Path(address.removeprefix("file://"))
+        opened.append((address, path.read_text(encoding="utf-8"), path.stat().st_mode & 0o077))
+
+    monkeypatch.setattr(serve, "_READ_S", 0.0)
+    serve.show_in_browser("http://127.0.0.1:1/?token=secret", browser)
+    ((address, content, others),) = opened
+    assert "secret" not in address
+    assert "token=secret" in content
+    assert others == 0
+    assert not Path(address.removeprefix("file://")).exists()
 
 
 # ---- load ----
@@ -502,6 +551,51 @@ def memory(pid):
     """The most memory a process has had, in MB, and the same for those below it."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1e3 for line in lines if line.startswith("VmHWM"))
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from Linux's /proc")
+def test_a_small_file_that_unpacks_to_gigabytes_is_refused_while_it_grows(studio):
+    """Two megabytes of Parquet whose text is long and the same in every row."""
+    import pyarrow.parquet
+
+    file = io.BytesIO()
+    word = "x" * 20_000
+    schema = pyarrow.schema([("x", pyarrow.float64()), ("long", pyarrow.string())])
+    with pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+        for _ in range(100):
+            part = {"x": np.arange(2000.0), "long": [word] * 2000}
+            writer.write_table(pyarrow.table(part, schema=schema))
+    assert len(file.getvalue()) < 4_000_000
+    tab = studio.tab()
+    answer = tab.upload("/points/upload", file.getvalue(), "bomb.parquet")
+    assert answer.status_code in (201, 413), answer.text
+    most = max(memory(pid) for pid in below(studio.process.pid))
+    assert most < 1600, most  # a process begins with some 300 MB of libraries
+    tab.client.delete(tab.base)
+    tab.client.close()
+
+
+def test_a_process_that_takes_too_much_is_ended_and_told_apart():
+    script = (
+        "from evencut.studio.memory import memory_for_upload\nimport time\n"
+        "with memory_for_upload(50_000_000):\n    kept = bytearray(200_000_000)\n    time.sleep(20)\n"
+    )
+    source = str(Path(__file__).parents[2] / "src")
+    done = subprocess.run([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": source}, timeout=120)
+    assert done.returncode == TOOK_TOO_MUCH
+
+
+def below(pid):
+    """The processes below one."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+    found = {pid}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {pid}
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from Linux's /proc")

@@ -39,7 +39,7 @@ def studio(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
     workers: Annotated[
         int | None,
-        typer.Option(parser=whole_number("--workers", 1, 64), metavar="N", help="Processes that do the work [2 to 4]."),
+        typer.Option(parser=whole_number("--workers", 1, 64), metavar="N", help="Processes that do the work [3 or 4]."),
     ] = None,
 ) -> None:
     """Open the studio: cluster points and cut out photos in the browser."""
@@ -60,7 +60,7 @@ def studio(
         host="127.0.0.1" if host == "localhost" else host,
         port=port or _PORT,
         files=files,
-        workers=workers or min(4, max(2, os.cpu_count() or 2)),
+        workers=workers or min(4, max(3, os.cpu_count() or 3)),
         allow_remote=allow_remote,
         cluster_options=frozenset(signature(cluster).parameters),
         segment_options=frozenset(signature(segment).parameters),

@@ -23,7 +23,7 @@ from .state import Studio
 
 __all__ = ["create_app"]
 
-_SWEEP_S = 60.0
+_SWEEP_S = 5.0
 _SHOWN = 3
 
 

@@ -25,6 +25,8 @@ def cure_of(model: Any) -> Method | None:
     >>> cure.tool, cure.kernel, cure.equalize, cure.n_clusters
     ('kernel', 'knn', 'exact', 2)
     """
+    if not isinstance(model, EvenCut | KernelClustering):
+        return None
     choices: dict[str, Any] = {
         "n_clusters": model.n_clusters,
         "scale": model.scale,
@@ -40,8 +42,6 @@ def cure_of(model: Any) -> Method | None:
         parameters = {name: value for name, value in chosen.items() if value != getattr(usual, name)}
         choices |= {"tool": "kernel", "kernel": names.get(type(kernel), ""), "parameters": parameters}
         choices |= {"criterion": model.criterion, "equalize": model.equalize}
-    elif not isinstance(model, EvenCut):
-        return None
     try:
         return Method(**choices)
     except ValidationError:

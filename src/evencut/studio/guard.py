@@ -1,7 +1,9 @@
 """Who may ask: every request passes here before anything else sees it.
 
 Refuses foreign Host and Origin headers (so that no other page can reach the studio through the browser), asks for the
-token, bounds the body, and puts a strict content policy on every answer.
+token, bounds the body, and puts a strict content policy on every answer. The token comes in the address of the page,
+which keeps it for its own origin, and in a header of everything the page asks; never in a cookie, since every port of
+a host receives those.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ import ipaddress
 import json
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
-from http.cookies import CookieError, SimpleCookie
+from functools import cache
+from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -37,7 +40,9 @@ HEADERS = {
 }
 _SAFE_METHODS = ("GET", "HEAD")
 _METHODS = (*_SAFE_METHODS, "POST", "PUT", "DELETE")
-_UPLOADS = ("/points/upload", "/photo/upload", "/selection")
+_UPLOADS = ("/points/upload", "/photo/upload", "/project/upload", "/selection")
+# Files of the package, the same for everyone.
+_OPEN = ("/static/", "/favicon.ico")
 
 
 class Guard:
@@ -46,7 +51,6 @@ class Guard:
     def __init__(self, app: Any, options: Options):
         self.app = app
         self.options = options
-        self.cookie = f"evencut_studio_{options.port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the request in, or answer it here."""
@@ -61,12 +65,11 @@ class Guard:
         if refusal is not None:
             await _answer(send, *refusal)
             return
-        token = dict(parse_qsl(scope["query_string"].decode("latin-1"))).get("token")
-        if scope["path"] == "/" and scope["method"] == "GET" and token is not None:
-            await self._welcome(send, token)
-            return
-        if not self._is_known(headers):
-            await _answer(send, 403, _NO_TOKEN)
+        if not (self._is_known(scope, headers) or scope["path"].startswith(_OPEN)):
+            page = scope["path"] == "/" and "text/html" in headers.get("accept", "")
+            # A browser that comes again without the token may have kept it: the page that asks looks for it.
+            again = page and b"token=" not in scope["query_string"]
+            await _answer(send, 200 if again else 403, _NO_TOKEN, page=page)
             return
         await self.app(scope, self._bounded(scope, headers, receive), _with_headers(send))
 
@@ -99,26 +102,16 @@ class Guard:
             return True
         return self.options.allow_remote and _is_address(name)
 
-    def _is_known(self, headers: dict[str, str]) -> bool:
+    def _is_known(self, scope: Scope, headers: dict[str, str]) -> bool:
         scheme, _, given = headers.get("authorization", "").partition(" ")
         if given:
             return scheme.lower() == "bearer" and self._matches(given.strip())
-        try:
-            cookies = SimpleCookie(headers.get("cookie", ""))
-        except CookieError:
-            return False
-        return self.cookie in cookies and self._matches(cookies[self.cookie].value)
+        if scope["path"] == "/" and scope["method"] == "GET":  # the page takes the token out of its address
+            return self._matches(dict(parse_qsl(scope["query_string"].decode("latin-1"))).get("token", ""))
+        return False
 
     def _matches(self, token: str) -> bool:
         return secrets.compare_digest(token.encode("utf-8", "replace"), self.options.token.encode())
-
-    async def _welcome(self, send: Send, token: str) -> None:
-        """Turn the token of the address into a cookie, so that it stands in no history and no copied link."""
-        if not self._matches(token):
-            await _answer(send, 403, _NO_TOKEN)
-            return
-        cookie = f"{self.cookie}={self.options.token}; Path=/; HttpOnly; SameSite=Strict"
-        await _answer(send, 303, "", {"location": "/", "set-cookie": cookie})
 
     def _bounded(self, scope: Scope, headers: dict[str, str], receive: Receive) -> Receive:
         """Count what comes in, for bodies that do not say how long they are."""
@@ -175,9 +168,16 @@ def _with_headers(send: Send) -> Send:
     return sending
 
 
-async def _answer(send: Send, status: int, detail: str, headers: dict[str, str] | None = None) -> None:
-    body = json.dumps({"detail": detail}).encode() if detail else b""
-    fields = {"content-type": "application/json", "content-length": str(len(body)), **(headers or {})}
+@cache
+def _asking_page() -> bytes:
+    """The page for visitors without the token."""
+    return (files("evencut.studio") / "static" / "enter.html").read_bytes()
+
+
+async def _answer(send: Send, status: int, detail: str, page: bool = False) -> None:
+    body = _asking_page() if page else json.dumps({"detail": detail}).encode()
+    kind = "text/html; charset=utf-8" if page else "application/json"
+    fields = {"content-type": kind, "content-length": str(len(body))}
     if status == 413:  # what is too much is not read
         fields["connection"] = "close"
     lines = [(name.encode(), value.encode()) for name, value in fields.items()]

@@ -39,7 +39,7 @@ class Method(BaseModel):
     tool: Literal["evencut", "kernel", "kmeans", "hdbscan"] = "evencut"
     n_clusters: Annotated[int, Field(ge=1, le=2000)] | Literal["auto"] = 2
     kernel: Name = "gaussian"
-    parameters: dict[Name, Annotated[float, Field(allow_inf_nan=False)] | Name] = {}
+    parameters: dict[Name, int | Annotated[float, Field(allow_inf_nan=False)] | Name] = {}
     criterion: Literal["normalized_cut", "average_association", "average_cut"] = "normalized_cut"
     equalize: Literal["weights", "exact"] | None = None
     scale: Literal["auto", "standard"] | None = "auto"
@@ -106,8 +106,8 @@ def fit_labels(method: Method, X: NDArray[np.float64], held: NDArray[np.int64] |
     The steps are those of the code that `recipes.python_code` writes; change both together.
     """
     model = estimator(method)
-    if hasattr(model, "verbose"):
-        model.verbose = 1
+    if method.tool in ("evencut", "kernel"):
+        model.verbose = 1  # its steps are told to the page
     if method.is_sampled(len(X)):
         rng = np.random.default_rng(method.seed)
         chosen = np.sort(rng.choice(len(X), method.sample, replace=False))

@@ -95,7 +95,7 @@ class Options:
     port: int = 8765
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
     files: tuple[Path, ...] = ()
-    workers: int = 2
+    workers: int = 3
     allow_remote: bool = False
     cluster_options: frozenset[str] = frozenset()
     segment_options: frozenset[str] = frozenset()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .options import Limits
 from .refusals import Refused, TooLarge
 
-__all__ = ["as_rgb", "cutout", "encode", "read_photo", "shown"]
+__all__ = ["as_rgb", "cutout", "encode", "encode_map", "read_photo", "shown"]
 
 _FORMATS = ("PNG", "JPEG", "WEBP", "TIFF")
 _LARGE = 1_500_000
@@ -39,7 +39,7 @@ def read_photo(data: bytes, limits: Limits) -> NDArray[Any]:
                     turned = turned.convert("RGB")
                 pixels = np.array(turned)
     except UnidentifiedImageError as error:
-        raise Refused("this is not a PNG, JPEG, WebP or TIFF photo.", 415) from error
+        raise Refused(f"this is {_called(data)}; the studio takes PNG, JPEG, WebP and TIFF.", 415) from error
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise TooLarge("this photo unpacks to far more pixels than the studio takes. Make it smaller.") from error
     except (OSError, SyntaxError, ValueError, EOFError, TypeError, IndexError, KeyError, OverflowError) as error:
@@ -49,18 +49,30 @@ def read_photo(data: bytes, limits: Limits) -> NDArray[Any]:
     return pixels
 
 
+def _called(data: bytes) -> str:
+    """What a file is that is no photo known here, by its first bytes."""
+    if data[:6] in (b"GIF87a", b"GIF89a"):
+        return "a GIF"
+    if data[:2] == b"BM":
+        return "a BMP"
+    if data[4:8] == b"ftyp":
+        return "an AVIF photo" if data[8:12] in (b"avif", b"avis") else "a HEIC photo, as phones make them"
+    return "no photo known here"
+
+
 def as_rgb(pixels: NDArray[Any]) -> NDArray[np.uint8]:
     """Three channels of 8 bits, for showing.
 
     Examples
     --------
-    >>> as_rgb(np.array([[0, 65535]], dtype=np.uint16)).tolist()
-    [[[0, 0, 0], [255, 255, 255]]]
+    >>> as_rgb(np.array([[0, 32768]], dtype=np.uint16)).tolist()
+    [[[0, 0, 0], [128, 128, 128]]]
     """
     channels = pixels if pixels.ndim == 3 else np.repeat(pixels[..., None], 3, axis=2)
     if channels.dtype == np.uint8:
         return np.ascontiguousarray(channels)
-    top = max(float(channels.max()), 1.0)
+    # A code of 16 bits is as bright as it says: the same grey is the same in every photo.
+    top = float(np.iinfo(channels.dtype).max) if channels.dtype.kind in "ui" else max(float(channels.max()), 1.0)
     return (channels / top * 255 + 0.5).astype(np.uint8)
 
 
@@ -71,6 +83,22 @@ def encode(pixels: NDArray[np.uint8], kind: str = "PNG") -> bytes:
     file = io.BytesIO()
     options: dict[str, Any] = {"compress_level": 3} if kind == "PNG" else {"quality": 93}
     Image.fromarray(pixels).save(file, format=kind, **options)
+    return file.getvalue()
+
+
+#: Colours of labels in a map: none, background, then objects, the page's own colours.
+_PALETTE = ("000000", "3a3f44", "0072b2", "d55e00", "009e73", "cc79a7", "8c6d00", "56b4e9", "7f3b8c", "e69f00")
+
+
+def encode_map(labels: NDArray[np.uint8]) -> bytes:
+    """The bytes of a PNG with a palette, whose values are the labels."""
+    from PIL import Image
+
+    colours = [*_PALETTE[:2], *(_PALETTE[2 + i % (len(_PALETTE) - 2)] for i in range(254))]
+    image = Image.fromarray(labels).convert("L")
+    image.putpalette(bytes.fromhex("".join(colours)))
+    file = io.BytesIO()
+    image.save(file, format="PNG")
     return file.getvalue()
 
 

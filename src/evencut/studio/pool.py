@@ -17,7 +17,8 @@ from contextlib import suppress
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from .refusals import Refused
+from .memory import TOOK_TOO_MUCH
+from .refusals import Refused, TooLarge
 from .worker import work
 
 __all__ = ["WorkerDied", "WorkerPool"]
@@ -62,11 +63,19 @@ class _Worker:
         while len(self.kept) > max(_KEPT, len(keep)):
             self.pipe.send(("drop", self.kept.popitem(last=False)[0]))
         self.pipe.send(("task", task, arguments))
+        begun = False
         while True:
-            kind, answer = self.pipe.recv()
-            if kind != "progress":
+            try:
+                kind, answer = self.pipe.recv()
+            except (EOFError, OSError) as error:
+                # One that ended while nobody used it has taken nothing with it: another can be asked.
+                return ("died" if begun else "was dead"), error
+            if kind == "begun":
+                begun = True
+            elif kind == "progress":
+                progress(*answer)
+            else:
                 return kind, answer
-            progress(*answer)
 
     def kill(self) -> None:
         """End the process now, whatever it does."""
@@ -93,6 +102,7 @@ class WorkerPool:
         self._idle: list[_Worker] = []
         self._all: set[_Worker] = set()
         self._changed = asyncio.Condition()
+        self._slow = asyncio.Semaphore(max(1, size - 1))
         self._closed = False
         self._adding: set[asyncio.Task[None]] = set()
 
@@ -123,6 +133,7 @@ class WorkerPool:
         arguments: dict[str, Any],
         keep: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
+        quick: bool = False,
     ) -> tuple[Any, list[str]]:
         """The result of a task and the warnings it gave.
 
@@ -135,12 +146,46 @@ class WorkerPool:
             What the process must hold, by keys that never mean anything else.
         progress : callable, optional
             Called with a step's name and the share done.
+        quick : bool
+            Whether it takes a moment only. The others never take the last process, so that these need not wait.
         """
         keep = keep or {}
-        worker = await self._lend(keep)
-        while not worker.process.is_alive():  # ended while nobody used it
-            await self._replace(worker)
+        if quick:
+            return await self._run(task, arguments, keep, progress)
+        async with self._slow:
+            return await self._run(task, arguments, keep, progress)
+
+    async def _run(
+        self, task: str, arguments: dict[str, Any], keep: Mapping[str, Any], progress: Progress | None
+    ) -> tuple[Any, list[str]]:
+        for _ in range(self._size):
             worker = await self._lend(keep)
+            kind, value = await self._ask(worker, task, arguments, keep, progress)
+            if kind not in ("died", "was dead"):
+                await self._give_back(worker)
+                break
+            await self._replace(worker)
+            if kind == "died":
+                break
+        if kind == "died" and worker.process.exitcode == TOOK_TOO_MUCH:
+            raise TooLarge("reading this takes more than 1 GB of memory; use fewer rows or columns.")
+        if kind in ("died", "was dead"):
+            raise WorkerDied(
+                "the process that worked on this ended before its answer; all else is as it was, try again."
+            )
+        if kind == "failed":
+            raise value
+        return value
+
+    async def _ask(
+        self,
+        worker: _Worker,
+        task: str,
+        arguments: dict[str, Any],
+        keep: Mapping[str, Any],
+        progress: Progress | None,
+    ) -> tuple:
+        """What a process answers; it is ended where the task is cancelled."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[tuple] = loop.create_future()
 
@@ -155,8 +200,8 @@ class WorkerPool:
         def ask() -> None:
             try:
                 result = worker.ask(task, arguments, keep, on_progress)
-            except (EOFError, OSError) as error:
-                result = ("died", error)
+            except (EOFError, OSError) as error:  # nothing could be sent to it
+                result = ("was dead", error)
             except Exception as error:  # an argument that cannot be sent; the process itself is well
                 result = ("failed", Refused(f"this is a fault of evencut, not yours: {error}", 500))
             with suppress(RuntimeError):
@@ -164,19 +209,10 @@ class WorkerPool:
 
         threading.Thread(target=ask, daemon=True).start()
         try:
-            kind, value = await answer
+            return await answer
         except asyncio.CancelledError:
             await asyncio.shield(self._replace(worker))
             raise
-        if kind == "died":
-            await self._replace(worker)
-            raise WorkerDied(
-                "the process that worked on this ended before its answer; all else is as it was, try again."
-            )
-        await self._give_back(worker)
-        if kind == "failed":
-            raise value
-        return value
 
     async def _lend(self, keep: Mapping[str, Any]) -> _Worker:
         async with self._changed:

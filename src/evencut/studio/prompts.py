@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from .refusals import Refused
 
-__all__ = ["Prompt", "code_lines", "drawn_strokes", "extend", "takes_clicks"]
+__all__ = ["Prompt", "code_helpers", "code_lines", "drawn_strokes", "extend", "takes_clicks"]
 
 Coordinate = Annotated[float, Field(ge=-10, le=100_000)]
 _RADIUS = 5
@@ -24,7 +24,7 @@ _BACKGROUND, _OBJECT = 1, 2
 
 
 class Prompt(BaseModel):
-    """One gesture: a box (x0, y0, x1, y1), or points that carry a label (1 background, 2 object, more regions).
+    """One gesture on an object: a box (x0, y0, x1, y1), or points with a label (1 background, 2 object, more regions).
 
     Examples
     --------
@@ -38,6 +38,7 @@ class Prompt(BaseModel):
     points: Annotated[list[tuple[Coordinate, Coordinate]], Field(min_length=1, max_length=5000)]
     label: Annotated[int, Field(ge=1, le=9)] = _OBJECT
     radius: Annotated[float, Field(ge=1, le=60)] = _RADIUS
+    object: Annotated[int, Field(ge=1, le=99)] = 1
 
     @property
     def box(self) -> tuple[int, int, int, int]:
@@ -178,8 +179,12 @@ def code_lines(prompts: list[Prompt]) -> list[str]:
             lines.append(f"result = result.refine(clicks={_as_clicks([last])!r})")
         else:
             lines.append(f"result = result.refine(strokes({_literal(last)}))")
-    helper = _DRAWING.splitlines() if any("strokes(" in line for line in lines) else []
-    return [*helper, *lines]
+    return lines
+
+
+def code_helpers(lines: list[str]) -> list[str]:
+    """The functions that lines of code need."""
+    return _DRAWING.splitlines() if any("strokes(" in line for line in lines) else []
 
 
 def _code_of_beginning(prompts: list[Prompt]) -> list[str]:

@@ -11,7 +11,8 @@ from typing import Any
 
 from .examples import PHOTOS, POINTS
 from .methods import Method
-from .prompts import Prompt, code_lines
+from .photo_state import Photo
+from .prompts import code_helpers, code_lines
 from .sessions import Correction, Run
 from .tables import MISSING, Table
 
@@ -37,6 +38,10 @@ def points_code(table: Table, run: Run) -> str:
     body += _held_lines(run.corrections, table.n_rows, has_gaps)
     held = bool(run.corrections)
     body += [f"model = {call}", *_fitting_lines(method, len(run.labels) - run.facts["n_missing"], held)]
+    for edit in run.edits:
+        body += edit.code()
+    if any(edit.kind == "split" for edit in run.edits) and "from evencut import EvenCut" not in imports:
+        imports.append("from evencut import EvenCut")
     if has_gaps:
         body += ["found = np.full(len(complete), -1)", "found[complete] = labels", "labels = found"]
     body += ['np.savetxt("labels.csv", labels, fmt="%d", header="label", comments="")']
@@ -58,26 +63,52 @@ def _reading(table: Table, columns: list[str]) -> list[str]:
     if source["kind"] == "parquet":
         lines = ["import pyarrow.parquet", "", f"table = pyarrow.parquet.read_table({source['name']!r})"]
     else:
-        lines = ["import pyarrow.csv", "", *_csv_lines(source)]
+        lines = [*_plain_lines(source), "import pyarrow.csv", "", *_csv_lines(source)]
     if source["kind"] == "csv" and not source["header"]:
         columns = [f"f{i}" for i in places]
     stacked = f'X = np.column_stack([table[name].cast("{precision}", safe=False).to_numpy() for name in {columns!r}])'
     return [*lines, stacked]
 
 
+def _plain_lines(source: dict[str, Any]) -> list[str]:
+    """What makes a file plain that is not, as `plain_files` does."""
+    if source.get("written") == "excel":
+        return [
+            "import csv, io",
+            "import openpyxl",
+            f"book = openpyxl.load_workbook({source['name']!r}, read_only=True, data_only=True)",
+            "text = io.StringIO()",
+            "for row in book.worksheets[0].iter_rows(values_only=True):",
+            "    if any(cell is not None for cell in row):",
+            '        csv.writer(text, lineterminator="\\n").writerow(["" if cell is None else cell for cell in row])',
+            "file = io.BytesIO(text.getvalue().encode())",
+        ]
+    if source.get("written") == "blanks":
+        return [
+            "import io, re",
+            "from pathlib import Path",
+            f'text = Path({source["name"]!r}).read_text(encoding="utf-8-sig")',
+            'lines = [re.sub(r"[ \\t]+", ",", line.strip()) for line in text.splitlines()]',
+            'file = io.BytesIO("".join(line + "\\n" for line in lines).encode())',
+        ]
+    return []
+
+
 def _csv_lines(source: dict[str, Any]) -> list[str]:
+    written = source.get("written", "")
     options = []
     if source["delimiter"] != ",":
         options.append(f"parse_options=pyarrow.csv.ParseOptions(delimiter={source['delimiter']!r})")
     reading = [] if source["header"] else ["autogenerate_column_names=True"]
     reading += [f"skip_rows={source['remarks']}"] if source["remarks"] else []
+    reading += [f'encoding="{written}"'] if written in ("latin-1", "utf-16") else []
     if reading:
         options.append(f"read_options=pyarrow.csv.ReadOptions({', '.join(reading)})")
     point = "" if source["decimal"] == "." else f", decimal_point={source['decimal']!r}"
     options.append(f"convert_options=pyarrow.csv.ConvertOptions(null_values={MISSING!r}{point})")
     return [
         "table = pyarrow.csv.read_csv(",
-        f"    {source['name']!r},",
+        "    file," if written in ("excel", "blanks") else f"    {source['name']!r},",
         *[f"    {option}," for option in options],
         ")",
     ]
@@ -142,12 +173,16 @@ def points_command(table: Table, run: Run, options: frozenset[str]) -> tuple[str
     method = Method(**run.method)
     if method.tool not in ("evencut", "kernel"):
         return "", f"the command clusters with evencut only, not with {method.tool}; use the Python code."
+    if run.edits:
+        return "", "the command merges and splits no clusters; use the Python code."
     if run.corrections:
         return "", "the command takes no corrections by hand; use the Python code."
     if run.facts["n_fitted"] < len(run.labels) - run.facts["n_missing"]:
         return "", "a dense kernel was fitted on a sample of the points; use the Python code."
     if table.source.get("decimal", ".") != "." and "decimal" not in options:
         return "", "the command reads numbers with a decimal point only; use the Python code."
+    if table.source.get("written") in ("latin-1", "utf-16", "excel"):
+        return "", f"the command does not read {table.source['written']}; use the Python code."
     lines, name = _file_lines(table)
     words = ["evencut", "cluster", name, "-k", str(method.n_clusters)]
     if run.facts["n_missing"]:
@@ -180,44 +215,61 @@ def _file_lines(table: Table) -> tuple[list[str], str]:
     """What writes the points of an example to a file, and the name of the file to read."""
     source = table.source
     if source["kind"] != "example":
-        return [], source["name"]
+        return [], _as_argument(source["name"])
     made = "; ".join([*POINTS[source["example"]].code, f"numpy.savetxt({source['name']!r}, X, delimiter=',')"])
     return [f"python -c {shlex.quote('import numpy; ' + made)}"], source["name"]
 
 
-def photo_code(source: dict[str, Any], prompts: list[Prompt]) -> str:
-    """A Python file that makes the mask of a photo again and writes mask.png and cutout.png."""
+def photo_code(photo: Photo) -> str:
+    """A Python file that makes the masks of a photo again and writes mask.png and, for one object, cutout.png."""
     from evencut import __version__
 
+    source = photo.source
     if source["kind"] == "example":
         example = PHOTOS[source["example"]]
         imports, reading = ["from evencut.segmentation import segment", example.code[0]], list(example.code[1:])
     else:
         imports = ["from evencut.segmentation import read_image, segment"]
         reading = [f"image = read_image({source['name']!r})"]
-    two = len({prompt.label for prompt in prompts} | {1, 2}) == 2
-    writing = (
-        [
-            'Image.fromarray((255 * result.mask).astype("uint8")).save("mask.png")',
-            'photo = Image.fromarray(image).convert("RGB")',
-            'photo.putalpha(Image.open("mask.png"))',
-            'photo.save("cutout.png")',
-        ]
-        if two
-        else ['Image.fromarray(result.labels.astype("uint8")).save("mask.png")']
-    )
+    objects = photo.objects()
+    lines = _lines_of_objects(photo, objects) if len(objects) > 1 else code_lines(photo.prompts())
     head = [f'"""Made by evencut studio {__version__}: makes the same mask again."""', "", "import numpy as np"]
-    lines = code_lines(prompts)
-    if not any("np." in line for line in lines):
+    body = [*code_helpers(lines), *lines]
+    if not any("np." in line for line in body):
         head.pop()
-    return "\n".join([*head, *imports, "from PIL import Image", "", *reading, *lines, *writing, ""])
+    return "\n".join([*head, *imports, "from PIL import Image", "", *reading, *body, *_writing(photo, objects), ""])
 
 
-def photo_command(source: dict[str, Any], prompts: list[Prompt], options: frozenset[str]) -> tuple[str, str]:
+def _lines_of_objects(photo: Photo, objects: list[int]) -> list[str]:
+    """Each object cut out by itself; later ones lie over earlier ones."""
+    lines = ["labels = np.ones(image.shape[:2], dtype=np.uint8)  # 1: background"]
+    for place, one in enumerate(objects):
+        name = photo.names.get(one, f"object {one}")
+        lines += [*code_lines(photo.prompts(one)), f"labels[result.mask] = {place + 2}  # {name!r}"]
+    return lines
+
+
+def _writing(photo: Photo, objects: list[int]) -> list[str]:
+    if len(objects) > 1:
+        return ['Image.fromarray(labels).save("mask.png")']
+    if max((prompt.label for prompt in photo.prompts()), default=2) > 2:
+        return ['Image.fromarray(result.labels.astype("uint8")).save("mask.png")']
+    return [
+        'Image.fromarray((255 * result.mask).astype("uint8")).save("mask.png")',
+        'photo = Image.fromarray(image).convert("RGB")',
+        'photo.putalpha(Image.open("mask.png"))',
+        'photo.save("cutout.png")',
+    ]
+
+
+def photo_command(photo: Photo, options: frozenset[str]) -> tuple[str, str]:
     """The command line that makes the same mask; or why no command with these options can."""
+    source, prompts = photo.source, photo.prompts()
     if source["kind"] == "example":
         return "", "the photo comes with a library and is not a file; use the Python code."
-    words = ["evencut", "segment", source["name"]]
+    if len(photo.objects()) > 1:
+        return "", "the command cuts out one object; use the Python code."
+    words = ["evencut", "segment", _as_argument(source["name"])]
     for prompt in prompts:
         if prompt.kind == "box":
             words += ["--box", ",".join(map(str, prompt.box))]
@@ -227,3 +279,8 @@ def photo_command(source: dict[str, Any], prompts: list[Prompt], options: frozen
             x, y = prompt.points[0]
             words += ["--click", f"{round(x)},{round(y)}"]
     return shlex.join([*words, "-o", "mask.png", "--cutout", "cutout.png"]), ""
+
+
+def _as_argument(name: str) -> str:
+    """A file's name that no command takes for an option."""
+    return f"./{name}" if name.startswith("-") else name

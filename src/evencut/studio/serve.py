@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
+import tempfile
+import threading
+import time
 import webbrowser
 from collections.abc import Callable
 from dataclasses import replace
+from html import escape
+from pathlib import Path
 
 from .app import create_app
+from .connections import impatient_protocol
 from .options import Options
 from .refusals import Refused
 
-__all__ = ["free_port", "serve"]
+__all__ = ["free_port", "serve", "show_in_browser"]
 
 _TRIED = 50
 _CONNECTIONS = 200
+_READ_S = 10.0
 
 
 def free_port(host: str, port: int, exactly: bool) -> int:
@@ -63,7 +69,7 @@ def serve(options: Options, *, exactly: bool, open_browser: bool, tell: Callable
                 tell(f"studio at {options.address}")
                 tell("press Ctrl-C to end it")
                 if open_browser:
-                    await asyncio.to_thread(webbrowser.open, options.address)
+                    threading.Thread(target=show_in_browser, args=(options.address,), daemon=True).start()
 
     config = uvicorn.Config(
         app,
@@ -72,7 +78,17 @@ def serve(options: Options, *, exactly: bool, open_browser: bool, tell: Callable
         log_level="warning",
         access_log=False,
         server_header=False,
+        http=impatient_protocol(),
         limit_concurrency=_CONNECTIONS,
         timeout_graceful_shutdown=2,
     )
     _Server(config).run()
+
+
+def show_in_browser(address: str, open_address: Callable[[str], object] = webbrowser.open) -> None:
+    """Open the page by a file that only this user can read: what a browser is started with, everyone can list."""
+    with tempfile.NamedTemporaryFile("w", suffix=".html", prefix="evencut-", delete=False, encoding="utf-8") as file:
+        file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(address)}">')
+    open_address(Path(file.name).as_uri())
+    time.sleep(_READ_S)
+    Path(file.name).unlink(missing_ok=True)

@@ -7,21 +7,25 @@ from __future__ import annotations
 
 import secrets
 import time
-import zlib
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .edits import Edit
+from .history import History, Moment
 from .jobs import Job
 from .options import Limits
-from .prompts import Prompt
+from .photo_state import Photo
 from .refusals import Refused, TooLarge
 from .tables import Table
 
-__all__ = ["Correction", "Photo", "Run", "Session", "SessionStore", "Step"]
+__all__ = ["Correction", "Run", "Session", "SessionStore"]
+
+_AWAY_S, _GONE_S = 5.0, 60.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +34,11 @@ class Correction:
 
     label: int
     rows: NDArray[np.uint32]
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory it takes."""
+        return self.rows.nbytes
 
 
 @dataclass(eq=False)
@@ -52,6 +61,8 @@ class Run:
         What the user held while it was made.
     report : dict or None
         Its diagnosis, once asked for.
+    edits : tuple of Edit
+        What the user did to its clusters by hand.
     """
 
     id: str
@@ -63,6 +74,7 @@ class Run:
     facts: dict[str, Any] = field(default_factory=dict)
     corrections: tuple[Correction, ...] = ()
     report: dict[str, Any] | None = None
+    edits: tuple[Edit, ...] = ()
 
     @property
     def n_bytes(self) -> int:
@@ -79,59 +91,8 @@ class Run:
             "facts": self.facts,
             "values": sorted(self.values),
             "n_held": int(sum(len(correction.rows) for correction in self.corrections)),
-        }
-
-
-@dataclass(frozen=True, eq=False)
-class Step:
-    """One gesture on a photo and its answer, the labels of the pixels packed."""
-
-    prompt: Prompt
-    packed: bytes
-    facts: dict[str, Any]
-
-
-@dataclass(eq=False)
-class Photo:
-    """A photo and what was drawn on it; `position` steps are in force, later ones can be redone."""
-
-    key: str
-    name: str
-    source: dict[str, Any]
-    pixels: NDArray[Any]
-    shown: bytes
-    media_type: str
-    steps: list[Step] = field(default_factory=list)
-    position: int = 0
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory it takes."""
-        return self.pixels.nbytes + len(self.shown) + sum(len(step.packed) for step in self.steps)
-
-    def prompts(self, position: int | None = None) -> list[Prompt]:
-        """The gestures in force."""
-        return [step.prompt for step in self.steps[: self.position if position is None else position]]
-
-    def labels(self) -> NDArray[np.uint8]:
-        """Labels of the pixels now, zero before the first gesture."""
-        shape = self.pixels.shape[:2]
-        if not self.position:
-            return np.zeros(shape, np.uint8)
-        return np.frombuffer(zlib.decompress(self.steps[self.position - 1].packed), np.uint8).reshape(shape)
-
-    def about(self) -> dict[str, Any]:
-        """For the page."""
-        return {
-            "key": self.key,
-            "name": self.name,
-            "source": self.source,
-            "height": self.pixels.shape[0],
-            "width": self.pixels.shape[1],
-            "position": self.position,
-            "n_steps": len(self.steps),
-            "prompts": [prompt.model_dump() for prompt in self.prompts()][-100:],
-            "facts": self.steps[self.position - 1].facts if self.position else None,
+            "edits": [edit.kind for edit in self.edits],
+            "judged": self.report is not None,
         }
 
 
@@ -153,14 +114,53 @@ class Session:
     grabcut: bytes | None = None
     job: Job | None = None
     page: dict[str, Any] = field(default_factory=dict)
+    history: History = field(default_factory=History)
+    left: float | None = None
 
     @property
     def n_bytes(self) -> int:
-        """Memory it takes."""
-        table = 0 if self.table is None else self.table.n_bytes
-        held = sum(correction.rows.nbytes for correction in self.corrections)
-        runs = sum(run.n_bytes for run in self.runs.values())
-        return table + held + runs + (0 if self.photo is None else self.photo.n_bytes)
+        """Memory it takes, with all that undo can bring back."""
+        moments = [self._now("", {}), *self.history.moments]
+        held = {id(part): part for moment in moments for part in moment.holds() if part is not None}
+        return sum(part.n_bytes for part in held.values())
+
+    def _now(self, what: str, page: dict[str, Any]) -> Moment:
+        photo = self.photo
+        state = {
+            "table": self.table,
+            "table_key": self.table_key,
+            "columns": list(self.columns),
+            "bandwidths": self.bandwidths,
+            "runs": dict(self.runs),
+            "panes": dict(self.panes),
+            "corrections": tuple(self.corrections),
+            "sweep": self.sweep,
+            "photo": photo,
+            "steps": photo.steps if photo else (),
+            "names": dict(photo.names) if photo else {},
+        }
+        return Moment(what, state, page)
+
+    def record(self, what: str, page: dict[str, Any]) -> None:
+        """Keep how everything stands now, after an action."""
+        self.page = page
+        self.history.add(self._now(what, page))
+
+    def go(self, position: int) -> None:
+        """Bring back a moment: undo or redo."""
+        if not self.history.moments:
+            raise Refused("nothing was done yet that could be undone.", 409)
+        moment = self.history.go(position)
+        state = dict(moment.state)
+        steps, names = state.pop("steps"), state.pop("names")
+        state["runs"] = OrderedDict(state["runs"])
+        state["panes"] = dict(state["panes"])
+        state["corrections"] = list(state["corrections"])
+        for name, value in state.items():
+            setattr(self, name, value)
+        if self.photo is not None:
+            self.photo.steps, self.photo.names = steps, dict(names)
+        self.page = moment.page
 
     async def stop_job(self) -> None:
         """End what is under way."""
@@ -223,11 +223,16 @@ class SessionStore:
     def __len__(self) -> int:
         return len(self._sessions)
 
+    def all(self) -> Iterable[Session]:
+        """The sessions, the one used last at the end."""
+        return tuple(self._sessions.values())
+
     def create(self) -> Session:
         """A new session; the one unused for longest gives way where it has nothing to lose."""
         self.expire()
         if len(self._sessions) >= self._limits.sessions:
-            empty = next((s for s in self._sessions.values() if s.table is None and s.photo is None), None)
+            left = next((s for s in self._sessions.values() if s.left is not None), None)
+            empty = left or next((s for s in self._sessions.values() if s.table is None and s.photo is None), None)
             if empty is None:
                 raise Refused(f"{len(self._sessions)} tabs are open, as many as the studio keeps; close some.", 429)
             self.remove(empty.id)
@@ -241,9 +246,15 @@ class SessionStore:
         found = self._sessions.get(session)
         if found is None:
             raise Refused("this session is no longer kept; reload the page to begin a new one.", 404)
-        found.seen = time.monotonic()
+        found.seen, found.left = time.monotonic(), None
         self._sessions.move_to_end(session)
         return found
+
+    def leave(self, session: str) -> None:
+        """Its tab was closed, or is loaded again: that tells itself by the next request."""
+        found = self._sessions.get(session)
+        if found is not None:
+            found.left = time.monotonic()
 
     def remove(self, session: str) -> None:
         """Forget a session and stop its work."""
@@ -252,13 +263,24 @@ class SessionStore:
             gone.job.cancel()
 
     def expire(self) -> None:
-        """Forget sessions unused for too long."""
-        limit = time.monotonic() - self._limits.session_s
-        for old in [s.id for s in self._sessions.values() if s.seen < limit]:
-            self.remove(old)
+        """Forget sessions unused for too long, and soon those whose tab was closed; their work ends sooner."""
+        now = time.monotonic()
+        for session in list(self._sessions.values()):
+            away = 0.0 if session.left is None else now - session.left
+            if away > _AWAY_S and session.job is not None:
+                session.job.cancel()
+            if away > _GONE_S or session.seen < now - self._limits.session_s:
+                self.remove(session.id)
 
     def check_room(self, session: Session, n_more: int) -> None:
-        """Raise unless so many more bytes can be kept for a session."""
+        """Raise unless so many more bytes can be kept for a session; the oldest moments and closed tabs give way."""
+        while session.n_bytes + n_more > self._limits.session_bytes and session.history.forget_oldest():
+            pass
+        while sum(s.n_bytes for s in self._sessions.values()) + n_more > self._limits.total_bytes:
+            left = next((s for s in self._sessions.values() if s.left is not None), None)
+            if left is None:
+                break
+            self.remove(left.id)
         if session.n_bytes + n_more > self._limits.session_bytes:
             raise TooLarge(f"this tab would keep more than {self._limits.session_bytes / 1e6:.4g} MB; load less.")
         if sum(s.n_bytes for s in self._sessions.values()) + n_more > self._limits.total_bytes:

@@ -7,6 +7,7 @@ is refused before it takes memory.
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
@@ -19,16 +20,29 @@ from ..io.cells import MISSING_WORDS
 from ..io.errors import some
 from ..io.rows import is_remark, is_unnamed, numbers_that_name
 from .options import Limits
+from .plain_files import plain_file
 from .refusals import Refused, TooLarge
 
-__all__ = ["MISSING", "Column", "Table", "read_table"]
+__all__ = ["MISSING", "OPENED", "Column", "Reading", "Table", "read_table"]
 
 _TEXT = (".csv", ".tsv", ".txt", ".data")
 _KNOWN = (*_TEXT, ".parquet", ".pq", ".npy")
+#: How names of files end that can be opened.
+OPENED = (*_TEXT, ".gz", ".xlsx", ".parquet", ".pq", ".npy")
+_BATCH = 4096
 _SNIFFED = 1 << 16
 #: Cells that mean "nothing here", in the spellings people use.
 MISSING = sorted({spelled for word in MISSING_WORDS for spelled in (word, word.upper(), word.capitalize(), "NaN")})
 _MOST_NAMES = 10_000
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the user says about a text table; None where it is to be found out."""
+
+    header: bool | None = None
+    delimiter: str | None = None
+    decimal: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +84,15 @@ class Table:
         What was taken for remarks, names or row numbers, to be told.
     row_numbers : list of str
         Columns that the file does not name: the index of pandas, nothing to cluster by.
+    left_out : list of (str, str)
+        Columns that are not here, and why.
     """
 
     columns: list[Column]
     source: dict[str, Any] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
     row_numbers: list[str] = field(default_factory=list)
+    left_out: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def n_rows(self) -> int:
@@ -103,8 +120,8 @@ class Table:
         return np.column_stack([column.values for column in chosen])
 
 
-def read_table(data: bytes, name: str, limits: Limits) -> Table:
-    """The table in a file's bytes; its kind is told by the suffix of `name`.
+def read_table(data: bytes, name: str, limits: Limits, reading: Reading | None = None) -> Table:
+    """The table in a file's bytes; its kind is told by the suffix of `name`, and `reading` by what the user says.
 
     Examples
     --------
@@ -112,15 +129,16 @@ def read_table(data: bytes, name: str, limits: Limits) -> Table:
     >>> [(column.name, column.is_number) for column in table.columns]
     [('x', True), ('y', True), ('kind', False)]
     """
-    suffix = PurePath(name).suffix.lower()
-    if suffix not in _KNOWN:
-        raise Refused(f"{name[:80]!r} is no table known here; its name must end in {', '.join(_KNOWN)}.", 415)
     if not data:
         raise Refused(f"{name[:80]} is empty.")
+    plain = plain_file(data, name, limits)
+    data, suffix, reading = plain.data, plain.suffix, reading or Reading()
+    if suffix not in _KNOWN:
+        raise Refused(f"{name[:80]!r} is {plain.called}; its name must end in {', '.join(OPENED)}.", 415)
     if suffix == ".npy":
         table = _from_npy(data, limits)
     elif suffix in _TEXT:
-        table = _from_csv(data, suffix, limits)
+        table = _from_csv(data, suffix, limits, reading)
     else:
         table = _from_parquet(data, limits)
     if table.n_rows < 3:
@@ -128,6 +146,9 @@ def read_table(data: bytes, name: str, limits: Limits) -> Table:
     if not any(column.is_number for column in table.columns):
         raise Refused(f"{name[:80]} has no column of numbers; at least one is needed.")
     table.source["name"] = PurePath(name).name
+    table.notices[:0] = plain.notices
+    if plain.written:
+        table.source["written"] = plain.written
     return table
 
 
@@ -157,7 +178,7 @@ def _from_npy(data: bytes, limits: Limits) -> Table:
     return Table(columns, {"kind": "npy"})
 
 
-def _from_csv(data: bytes, suffix: str, limits: Limits) -> Table:
+def _from_csv(data: bytes, suffix: str, limits: Limits, reading: Reading) -> Table:
     import pyarrow
     import pyarrow.csv
 
@@ -165,18 +186,18 @@ def _from_csv(data: bytes, suffix: str, limits: Limits) -> Table:
         raise Refused("this is not text: it has zero bytes; save it as CSV in UTF-8.")
     text = _start_of_text(data)
     remarks = _count_remarks(text)
-    first, second, delimiter = _sniff(text[remarks:], suffix)
+    first, second, delimiter = _sniff(text[remarks:], suffix, reading.delimiter)
     _check_size(data.count(b"\n"), len(first), limits)
     notices = [f"{remarks} lines that begin with # are taken for remarks"] if remarks else []
-    has_header = not any(_is_number(cell) for cell in first)
-    if not has_header and numbers_that_name(first, second) is not False:
+    has_header = reading.header if reading.header is not None else not any(_is_number(cell) for cell in first)
+    if reading.header is None and not has_header and numbers_that_name(first, second) is not False:
         has_header = True
         notices.append(f"the first line ({some(first)}) is taken for the names of the columns")
     names = [cell.strip() for cell in first] if has_header else [f"column {i + 1}" for i in range(len(first))]
     row_numbers = [name or f"column {i + 1}" for i, name in enumerate(names) if is_unnamed(name)]
     names = [name or f"column {i + 1}" for i, name in enumerate(names)]
     _check_names(names, limits)
-    decimal = _decimal_point(data, delimiter)
+    decimal = reading.decimal or _decimal_point(data, delimiter)
     try:
         table = pyarrow.csv.read_csv(
             pyarrow.BufferReader(data),
@@ -194,7 +215,8 @@ def _from_csv(data: bytes, suffix: str, limits: Limits) -> Table:
     except pyarrow.ArrowException as error:
         raise Refused(f"this is not CSV that can be read ({' '.join(str(error).split())[:200]}).") from error
     source = {"kind": "csv", "delimiter": delimiter, "header": has_header, "decimal": decimal, "remarks": remarks}
-    return Table(_columns(table, limits), source, notices, row_numbers)
+    columns, left_out = _columns(table, limits)
+    return Table(columns, source, notices, row_numbers, left_out)
 
 
 def _start_of_text(data: bytes) -> list[str]:
@@ -211,7 +233,7 @@ def _count_remarks(lines: list[str]) -> int:
     return next((i for i, line in enumerate(lines) if not is_remark(line)), 0)
 
 
-def _sniff(lines: list[str], suffix: str) -> tuple[list[str], list[str], str]:
+def _sniff(lines: list[str], suffix: str, given: str | None) -> tuple[list[str], list[str], str]:
     """The cells of the first two lines, and what parts them."""
     import csv
 
@@ -220,7 +242,7 @@ def _sniff(lines: list[str], suffix: str) -> tuple[list[str], list[str], str]:
         raise Refused("the first line is empty; begin with the names of the columns, or with the first point.")
     if len(line) >= _SNIFFED - 4:
         raise Refused("the first line is longer than 64 kB; this is not a table of points.")
-    delimiter = "\t" if suffix == ".tsv" else next((mark for mark in ";\t,|" if mark in line), ",")
+    delimiter = given or ("\t" if suffix == ".tsv" else next((mark for mark in ";\t,|" if mark in line), ","))
     try:
         first, second = (next(csv.reader([one], delimiter=delimiter), []) for one in (line, "".join(lines[1:2])))
     except csv.Error as error:
@@ -249,11 +271,38 @@ def _from_parquet(data: bytes, limits: Limits) -> Table:
         _check_names(file.schema_arrow.names, limits)
         kept = set(without_index(file.schema_arrow))
         plain = [field.name for field in file.schema_arrow if field.name in kept and _is_plain(field.type)]
-        table = file.read(columns=plain, use_threads=False)
+        odd = [(one.name, _why_not(one.type)) for one in file.schema_arrow if not _is_plain(one.type)]
+        most = 8 * limits.cells
+        parts, n_bytes = [], 0
+        # A few bytes may stand for any number of values: the true size is counted as it grows.
+        for batch in file.iter_batches(batch_size=_BATCH, columns=plain, use_threads=False):
+            parts.append(_without_long_text(batch))
+            n_bytes += parts[-1].nbytes
+            if n_bytes > most:
+                raise TooLarge(f"this Parquet file unpacks to more than the {most / 1e6:.4g} MB that are taken.")
+        table = pyarrow.Table.from_batches(parts) if parts else file.schema_arrow.empty_table().select(plain)
+    except MemoryError as error:
+        raise TooLarge(
+            "this Parquet file takes more memory than there is for it; use fewer rows or columns."
+        ) from error
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise Refused(f"this is not a Parquet file that can be read ({' '.join(str(error).split())[:200]}).") from error
-    columns = _columns(table, limits)
-    return Table(columns, {"kind": "parquet"}, [], [column.name for column in columns if is_unnamed(column.name)])
+    columns, left_out = _columns(table, limits)
+    unnamed = [column.name for column in columns if is_unnamed(column.name)]
+    return Table(columns, {"kind": "parquet"}, [], unnamed, [*odd, *left_out])
+
+
+def _without_long_text(batch: Any) -> Any:
+    """Text as codes at once: a word that stands in many rows is kept once."""
+    import pyarrow
+
+    arrays = [
+        column.dictionary_encode()
+        if pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type)
+        else column
+        for column in batch.columns
+    ]
+    return pyarrow.RecordBatch.from_arrays(arrays, names=batch.schema.names)
 
 
 def _is_plain(kind: Any) -> bool:
@@ -264,15 +313,24 @@ def _is_plain(kind: Any) -> bool:
     return text or is_numeric(kind)
 
 
-def _columns(table: Any, limits: Limits) -> list[Column]:
-    """The columns of an Arrow table that can be used: numbers, and names that are not too many."""
+def _why_not(kind: Any) -> str:
+    """Why a column of a type cannot be used."""
+    from pyarrow import types
+
+    if types.is_temporal(kind):
+        return "holds dates or times; make numbers of them, such as days since the first"
+    if types.is_null(kind):
+        return "is empty"
+    return f"holds {kind}, neither numbers nor names"
+
+
+def _columns(table: Any, limits: Limits) -> tuple[list[Column], list[tuple[str, str]]]:
+    """The columns of an Arrow table that can be used (numbers, and names that are not too many), and why not others."""
     import pyarrow
 
-    found = []
+    found, left_out = [], []
     for name, column in zip(table.column_names, table.columns):
         kind = column.type
-        if pyarrow.types.is_null(kind):
-            continue
         if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
             column = column.dictionary_encode()
             kind = column.type
@@ -280,17 +338,34 @@ def _columns(table: Any, limits: Limits) -> list[Column]:
             whole = pyarrow.chunked_array(column.chunks, kind).unify_dictionaries().combine_chunks()
             whole = whole.chunk(0) if isinstance(whole, pyarrow.ChunkedArray) else whole
             names = [str(value)[: limits.text_bytes] for value in whole.dictionary.to_pylist()]
-            if len(names) <= _MOST_NAMES:
-                codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+            codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+            if (numbers := _numbers_in_words(names)) is not None:
+                found.append(Column(str(name), np.append(numbers, np.nan)[codes]))
+            elif len(names) <= _MOST_NAMES:
                 found.append(Column(str(name), codes, names))
+            else:
+                why = f"is text with {len(names)} different values; at most {_MOST_NAMES} are names"
+                left_out.append((str(name), why))
         elif _is_plain(kind):
             single = pyarrow.types.is_float32(kind)
             values = column.cast(pyarrow.float32() if single else pyarrow.float64(), safe=False)
             values = values.to_numpy(zero_copy_only=False)
             found.append(Column(str(name), _finite(values)))
+        else:
+            left_out.append((str(name), _why_not(kind)))
     if not found:
         raise Refused("this table has no column of numbers or names that can be used.")
-    return found
+    return found, left_out
+
+
+_THOUSANDS = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?")
+
+
+def _numbers_in_words(names: list[str]) -> NDArray[np.float64] | None:
+    """The numbers that words stand for where all do, with commas at the thousands: 1,000 is a number."""
+    if not any("," in name for name in names) or not all(_THOUSANDS.fullmatch(name.strip()) for name in names):
+        return None
+    return np.array([float(name.replace(",", "")) for name in names])
 
 
 def _finite(values: NDArray[Any]) -> NDArray[np.floating]:

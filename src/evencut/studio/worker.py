@@ -13,7 +13,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
-from .refusals import Refused
+from .refusals import Refused, TooLarge
 
 __all__ = ["work"]
 
@@ -69,6 +69,7 @@ def work(pipe: Connection) -> None:
             kept.pop(message[0], None)
         else:
             task, arguments = message
+            pipe.send(("begun", None))
             pipe.send(_answer(TASKS[task], kept, arguments, lambda *step: pipe.send(("progress", step))))
 
 
@@ -83,7 +84,7 @@ def _answer(task: Callable[..., Any], kept: dict[str, Any], arguments: dict[str,
     except Refused as refused:
         return "failed", refused
     except MemoryError:
-        return "failed", Refused("there is not enough memory for this; take fewer points, or a sparse kernel like knn.")
+        return "failed", TooLarge("this takes more memory than there is for it; take fewer rows, or a kernel like knn.")
     except (ValueError, TypeError) as error:
         return "failed", Refused(" ".join(str(error).split()))
     except Exception as error:

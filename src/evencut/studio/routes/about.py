@@ -34,6 +34,7 @@ async def about(studio: Here) -> dict[str, Any]:
         "can": {
             "photos": has_photos,
             "grabcut": find_spec("cv2") is not None,
+            "umap": find_spec("umap") is not None,
         },
         "kernels": [
             {

@@ -1,7 +1,8 @@
-"""What a user takes home: labels, a report, masks, cut-outs, and the code that makes them again."""
+"""What a user takes home of points: labels, rows with labels, a report, and the code that makes them again."""
 
 from __future__ import annotations
 
+import csv
 import io
 from html import escape
 from typing import Any
@@ -10,18 +11,17 @@ import numpy as np
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from ..pictures import as_rgb, cutout, encode
-from ..recipes import photo_code, photo_command, points_code, points_command
-from ..refusals import Refused
+from ..recipes import points_code, points_command
 from ..state import Here, Tab
 from .runs import diagnosis_of
 
-__all__ = ["router"]
+__all__ = ["file_reply", "router"]
 
 router = APIRouter(prefix="/api/sessions/{session}")
 
 
-def _file(data: bytes | str, name: str, media_type: str) -> Response:
+def file_reply(data: bytes | str, name: str, media_type: str) -> Response:
+    """A file to be saved under a name."""
     return Response(data, media_type=media_type, headers={"content-disposition": f'attachment; filename="{name}"'})
 
 
@@ -29,7 +29,34 @@ def _file(data: bytes | str, name: str, media_type: str) -> Response:
 def labels_csv(run: str, tab: Tab) -> Response:
     """One label a line, in the order of the rows, under the head `label`."""
     text = "label\n" + "\n".join(map(str, tab.need_run(run).labels.tolist())) + "\n"
-    return _file(text, "labels.csv", "text/csv; charset=utf-8")
+    return file_reply(text, "labels.csv", "text/csv; charset=utf-8")
+
+
+@router.get("/runs/{run}/rows.csv")
+def rows_csv(run: str, tab: Tab) -> Response:
+    """Every row as it was read, with its label and the name that its cluster was given on the page."""
+    table, found = tab.need_table(), tab.need_run(run)
+    names = _given_names(tab.page, found)
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow([*(column.name for column in table.columns), "cluster", "cluster name"])
+    cells = [column.cell for column in table.columns]
+    for row, label in enumerate(found.labels.tolist()):
+        writer.writerow([*(_plain_cell(cell(row)) for cell in cells), label, names.get(label, "")])
+    return file_reply(file.getvalue(), "rows.csv", "text/csv; charset=utf-8")
+
+
+def _plain_cell(value: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+
+
+def _given_names(page: dict[str, Any], run: Any) -> dict[int, str]:
+    """Names of clusters: those the user gave on the page, else those of the column."""
+    names = dict(enumerate(run.facts.get("names") or ()))
+    points = page.get("points")
+    given = points.get("names", {}).get(run.id, {}) if isinstance(points, dict) else {}
+    return names | {int(label): str(name)[:60] for label, name in given.items() if str(label).isdecimal()}
 
 
 @router.get("/runs/{run}/labels.parquet")
@@ -41,14 +68,14 @@ def labels_parquet(run: str, tab: Tab) -> Response:
     found = tab.need_run(run)
     file = io.BytesIO()
     pyarrow.parquet.write_table(pyarrow.table({"label": found.labels.astype(np.int64), **found.values}), file)
-    return _file(file.getvalue(), "labels.parquet", "application/vnd.apache.parquet")
+    return file_reply(file.getvalue(), "labels.parquet", "application/vnd.apache.parquet")
 
 
 @router.get("/runs/{run}/corrections.csv")
 def corrections_csv(run: str, tab: Tab) -> Response:
     """The rows held by hand, counted from 0, and their labels."""
     lines = [f"{row},{c.label}" for c in tab.need_run(run).corrections for row in c.rows.tolist()]
-    return _file("\n".join(["row,label", *lines, ""]), "corrections.csv", "text/csv; charset=utf-8")
+    return file_reply("\n".join(["row,label", *lines, ""]), "corrections.csv", "text/csv; charset=utf-8")
 
 
 @router.get("/runs/{run}/recipe")
@@ -67,7 +94,7 @@ async def report_html(run: str, tab: Tab, studio: Here) -> Response:
     command, why = points_command(table, found, studio.options.cluster_options)
     code = points_code(table, found)
     page = _page(table.source["name"], found, judged, code, command or f"# {why}")
-    return _file(page, "report.html", "text/html; charset=utf-8")
+    return file_reply(page, "report.html", "text/html; charset=utf-8")
 
 
 def _page(name: str, run: Any, judged: dict[str, Any] | None, code: str, command: str) -> str:
@@ -88,36 +115,3 @@ def _page(name: str, run: Any, judged: dict[str, Any] | None, code: str, command
         f"<h2>Python</h2><pre><code>{escape(code)}</code></pre>"
         f"<h2>Command line</h2><pre><code>{escape(command)}</code></pre></body></html>\n"
     )
-
-
-@router.get("/photo/mask.png")
-def mask_png(tab: Tab) -> Response:
-    """White on the object, black elsewhere; with more than two labels, the labels as grey levels."""
-    labels = tab.need_photo().labels()
-    _check_cut(labels)
-    pixels = np.where(labels == 2, 255, 0).astype(np.uint8) if labels.max() <= 2 else labels
-    return _file(encode(pixels), "mask.png", "image/png")
-
-
-@router.get("/photo/cutout.png")
-def cutout_png(tab: Tab, label: int = 2) -> Response:
-    """The object, or the region of a label, on a transparent ground."""
-    photo = tab.need_photo()
-    labels = photo.labels()
-    _check_cut(labels)
-    return _file(encode(cutout(as_rgb(photo.pixels), labels == label)), "cutout.png", "image/png")
-
-
-@router.get("/photo/recipe")
-async def photo_recipe(tab: Tab, studio: Here) -> dict[str, str]:
-    """Python and the command line that make the mask again."""
-    photo = tab.need_photo()
-    if not photo.position:
-        raise Refused("nothing is cut out yet; draw a box or click on the object.", 409)
-    command, why = photo_command(photo.source, photo.prompts(), studio.options.segment_options)
-    return {"python": photo_code(photo.source, photo.prompts()), "command": command, "why_no_command": why}
-
-
-def _check_cut(labels: Any) -> None:
-    if not labels.any():
-        raise Refused("nothing is cut out yet; draw a box or click on the object.", 409)

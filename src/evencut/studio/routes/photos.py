@@ -1,4 +1,4 @@
-"""The photo of a session: loading it, gestures on it, undo and redo; labels of pixels travel packed."""
+"""The photo of a session: loading it, gestures on its objects; labels of pixels travel packed."""
 
 from __future__ import annotations
 
@@ -13,19 +13,32 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..examples import PHOTOS
+from ..photo_state import Photo, Step
 from ..prompts import Prompt
 from ..refusals import Refused
-from ..sessions import Photo, Session, Step
+from ..sessions import Session
 from ..state import ExampleName, FileName, GivenFile, Here, Studio, Tab
+from .points import array_reply
 
 __all__ = ["router"]
 
 router = APIRouter(prefix="/api/sessions/{session}/photo")
 
 
-class _Position(BaseModel):
+class _Name(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    position: Annotated[int, Field(ge=0, le=10_000)]
+    name: Annotated[str, Field(min_length=1, max_length=60)]
+
+
+class _Key(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    key: Annotated[str, Field(max_length=40)]
+
+
+class _Place(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    x: Annotated[float, Field(ge=0, le=100_000)]
+    y: Annotated[float, Field(ge=0, le=100_000)]
 
 
 @router.post("/upload", status_code=201)
@@ -82,56 +95,103 @@ async def image(tab: Tab) -> Response:
 
 @router.get("/labels")
 async def labels(tab: Tab) -> Response:
-    """The label of each pixel, a byte each: 0 none, 1 background, 2 object."""
-    photo = tab.need_photo()
-    packed = photo.steps[photo.position - 1].packed if photo.position else zlib.compress(photo.labels().tobytes(), 1)
+    """The label of each pixel, a byte each: 0 none, 1 background, 2 and up the objects."""
+    packed = zlib.compress(tab.need_photo().labels().tobytes(), 1)
     return Response(packed, media_type="application/octet-stream", headers={"content-encoding": "deflate"})
 
 
 @router.post("/prompts", status_code=202)
 async def prompt(body: Prompt, tab: Tab, studio: Here) -> dict[str, Any]:
-    """Begin to answer one more gesture; those that were undone are forgotten."""
+    """Begin to answer one more gesture on an object; a box in place of the object's first one keeps the clicks."""
     photo = tab.need_photo()
-    if photo.position >= studio.limits.steps:
-        raise Refused(f"{photo.position} gestures are the most for one photo; export it and start over.")
-    if body.kind == "box" and photo.position:
-        photo.position = 0
-    prompts = [*photo.prompts(), body]
-    arguments = {"photo": photo.key, "prompts": [given.model_dump() for given in prompts]}
+    if len(photo.steps) >= studio.limits.steps:
+        raise Refused(f"{len(photo.steps)} gestures are the most for one photo; export it and start over.")
+    before = photo.prompts(body.object)
+    moved = body.kind == "box" and bool(before)
+    prompts = [body, *(one for one in before if one.kind != "box")] if moved else [*before, body]
+    arguments = {"photo": photo.key, "prompts": [one.model_dump() for one in prompts]}
 
     async def work(progress: Any) -> dict[str, Any]:
         found, warnings = await studio.pool.run("cut", arguments, {photo.key: photo.pixels}, progress)
         packed = zlib.compress(np.ascontiguousarray(found["labels"]).tobytes(), 1)
         studio.sessions.check_room(tab, len(packed))
-        del photo.steps[len(prompts) - 1 :]
-        photo.steps.append(Step(body, packed, {**found["facts"], "warnings": warnings[:5]}))
-        photo.position = len(prompts)
+        step = Step(prompts[-1], packed, {**found["facts"], "warnings": warnings[:5]})
+        if moved:
+            others = tuple(one for one in photo.steps if one.prompt.object != body.object)
+            photo.steps = (*others, *(Step(one, packed, step.facts) for one in prompts))
+        else:
+            photo.steps = (*photo.steps, step)
         return {"photo": photo.about()}
 
     return studio.start_job(tab, "cut-out", work).about()
 
 
-@router.put("/position")
-async def move(body: _Position, tab: Tab) -> dict[str, Any]:
-    """Undo or redo: so many gestures are in force."""
+@router.put("/current")
+async def turn_to(body: _Key, tab: Tab) -> dict[str, Any]:
+    """Show a photo that was open before, with all that was drawn on it."""
+    known = [moment.state["photo"] for moment in tab.history.moments if moment.state["photo"] is not None]
+    found = next((photo for photo in known if photo.key == body.key), None)
+    if found is None:
+        raise Refused("this photo is no longer kept; open it again.", 404)
+    await tab.stop_job()
+    tab.photo = found
+    return found.about()
+
+
+@router.put("/objects/{number}")
+async def rename(number: int, body: _Name, tab: Tab) -> dict[str, Any]:
+    """Name an object."""
     photo = tab.need_photo()
-    if body.position > len(photo.steps):
-        raise Refused(f"there are {len(photo.steps)} gestures; {body.position} cannot be in force.")
-    photo.position = body.position
+    _check_object(photo, number)
+    photo.names = {**photo.names, number: body.name}
     return photo.about()
+
+
+@router.delete("/objects/{number}")
+async def remove(number: int, tab: Tab) -> dict[str, Any]:
+    """Take an object away; undo brings it back."""
+    photo = tab.need_photo()
+    _check_object(photo, number)
+    photo.steps = tuple(step for step in photo.steps if step.prompt.object != number)
+    return photo.about()
+
+
+@router.delete("/objects")
+async def clear(tab: Tab) -> dict[str, Any]:
+    """Take all objects away; undo brings them back."""
+    photo = tab.need_photo()
+    photo.steps = ()
+    return photo.about()
+
+
+def _check_object(photo: Photo, number: int) -> None:
+    if number not in photo.objects():
+        raise Refused(f"there is no object {number}; there are {photo.objects()}.", 404)
+
+
+@router.post("/hover")
+async def hover(body: _Place, tab: Tab, studio: Here) -> Response:
+    """What a first click here would take, on a small copy of the photo: a byte a pixel."""
+    photo = tab.need_photo()
+    found, _ = await studio.pool.run(
+        "hover", {"photo": photo.key, "x": body.x, "y": body.y}, {photo.key: photo.pixels}, quick=True
+    )
+    height, width = found.shape
+    return array_reply(found.ravel(), {"width": width, "height": height})
 
 
 @router.post("/grabcut", status_code=202)
 async def grabcut(tab: Tab, studio: Here) -> dict[str, Any]:
     """Begin to answer the same gestures with OpenCV's grabCut."""
     photo = tab.need_photo()
-    if not photo.position:
+    if not photo.steps:
         raise Refused("draw a box or click first; grabCut is then given the same.")
-    arguments = {"photo": photo.key, "prompts": [given.model_dump() for given in photo.prompts()]}
+    last = photo.steps[-1].prompt.object
+    arguments = {"photo": photo.key, "prompts": [given.model_dump() for given in photo.prompts(last)]}
 
     async def work(progress: Any) -> dict[str, Any]:
         found, _ = await studio.pool.run("grabcut", arguments, {photo.key: photo.pixels}, progress)
-        ours, theirs = photo.labels() == 2, found["labels"] == 2
+        ours, theirs = photo.labels_of(last) == 2, found["labels"] == 2
         union = (ours | theirs).sum()
         packed = zlib.compress(found["labels"].tobytes(), 1)
         tab.grabcut = packed

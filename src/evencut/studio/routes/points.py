@@ -11,7 +11,7 @@ import secrets
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
@@ -23,11 +23,12 @@ from ..state import ExampleName, FileName, GivenFile, Here, Studio, Tab
 from ..tables import Table
 from ..tasks.reports import bandwidth_range
 
-__all__ = ["array_reply", "describe", "router", "take_table"]
+__all__ = ["array_reply", "choose_columns", "describe", "router", "take_table"]
 
 router = APIRouter(prefix="/api/sessions/{session}")
 
 _MOST_CELLS = 40
+_PREVIEWED = 6
 _MOST_NAMES = 1000
 _MOST_DEFAULT_COLUMNS = 200
 _NOT_FEATURES = {
@@ -39,6 +40,18 @@ _NOT_FEATURES = {
 class _Columns(BaseModel):
     model_config = ConfigDict(extra="forbid")
     columns: Annotated[list[Annotated[str, Field(max_length=200)]], Field(min_length=1, max_length=1000)]
+
+
+async def _reading(
+    header: bool | None = None,
+    delimiter: Literal[",", ";", "\t", "|"] | None = None,
+    decimal: Literal[".", ","] | None = None,
+) -> dict[str, Any]:
+    """What the user says about a text table; what is not said is found out."""
+    return {"header": header, "delimiter": delimiter, "decimal": decimal}
+
+
+Read = Annotated[dict[str, Any], Depends(_reading)]
 
 
 def array_reply(values: NDArray[Any], about: dict[str, Any] | None = None) -> Response:
@@ -62,16 +75,20 @@ def describe(tab: Session) -> dict[str, Any]:
         ],
         "chosen": tab.columns,
         "bandwidths": tab.bandwidths,
+        "reading": {name: table.source.get(name) for name in ("header", "delimiter", "decimal", "written")},
+        "left_out": table.left_out[:_MOST_CELLS],
+        "row_numbers": table.row_numbers,
+        "first_rows": [[c.cell(i) for c in table.columns[:_MOST_CELLS]] for i in range(min(_PREVIEWED, table.n_rows))],
     }
 
 
 @router.post("/points/upload", status_code=201)
-async def upload(name: FileName, request: Request, tab: Tab, studio: Here) -> dict[str, Any]:
+async def upload(name: FileName, request: Request, tab: Tab, studio: Here, reading: Read) -> dict[str, Any]:
     """Points from a file's bytes in the body."""
     async with studio.upload(request) as data:
-        arguments = {"data": bytes(data), "name": name, "limits": studio.plain_limits()}
+        arguments = {"data": bytes(data), "name": name, "limits": studio.plain_limits(), "reading": reading}
         data.clear()
-        table, warnings = await studio.pool.run("read_table", arguments)
+        table, warnings = await studio.pool.run("read_table", arguments, quick=True)
         return await take_table(studio, tab, table, warnings)
 
 
@@ -80,16 +97,16 @@ async def example(body: ExampleName, tab: Tab, studio: Here) -> dict[str, Any]:
     """An embedded set of points."""
     if body.name not in POINTS:
         raise Refused(f"there is no example of that name; there are {', '.join(POINTS)}.", 404)
-    table, warnings = await studio.pool.run("example", {"name": body.name})
+    table, warnings = await studio.pool.run("example", {"name": body.name}, quick=True)
     return await take_table(studio, tab, table, warnings)
 
 
 @router.post("/points/given", status_code=201)
-async def given(body: GivenFile, tab: Tab, studio: Here) -> dict[str, Any]:
+async def given(body: GivenFile, tab: Tab, studio: Here, reading: Read) -> dict[str, Any]:
     """A file of the command line, by its number: no path is ever taken from the page."""
     data, name = await studio.read_given(body.index, studio.limits.table_bytes)
-    arguments = {"data": data, "name": name, "limits": studio.plain_limits()}
-    table, warnings = await studio.pool.run("read_table", arguments)
+    arguments = {"data": data, "name": name, "limits": studio.plain_limits(), "reading": reading}
+    table, warnings = await studio.pool.run("read_table", arguments, quick=True)
     return await take_table(studio, tab, table, warnings)
 
 
@@ -99,7 +116,7 @@ async def take_table(studio: Studio, tab: Session, table: Table, warnings: list[
     studio.sessions.check_room(tab, table.n_bytes)
     tab.set_table(table, secrets.token_urlsafe(9))
     columns, told = _default_columns(table)
-    await _choose(tab, columns)
+    await choose_columns(tab, columns)
     return {**describe(tab), "warnings": [*warnings, *table.notices, *told]}
 
 
@@ -131,7 +148,8 @@ def _default_columns(table: Table) -> tuple[list[str], list[str]]:
     return [column.name for column in named if column.name in taken][:_MOST_DEFAULT_COLUMNS], told
 
 
-async def _choose(tab: Session, columns: list[str]) -> None:
+async def choose_columns(tab: Session, columns: list[str]) -> None:
+    """Cluster by these columns from now on."""
     X = tab.need_table().numbers(columns)
     complete = X[np.isfinite(X).all(axis=1)]
     if len(complete) < 3:
@@ -145,18 +163,24 @@ async def choose(body: _Columns, tab: Tab) -> dict[str, Any]:
     """The columns to cluster by."""
     if len(set(body.columns)) < len(body.columns):
         raise Refused("a column is named twice; name each once.")
-    await _choose(tab, body.columns)
+    await choose_columns(tab, body.columns)
     return describe(tab)
 
 
 @router.get("/points/plane")
-async def plane(tab: Tab, studio: Here, x: str | None = None, y: str | None = None) -> Response:
-    """Where the points lie: two columns, or the leading components of those chosen."""
+async def plane(
+    tab: Tab,
+    studio: Here,
+    x: str | None = None,
+    y: str | None = None,
+    n_axes: Annotated[int, Query(ge=2, le=3)] = 2,
+    embedding: Literal["pca", "tsne", "umap"] = "pca",
+) -> Response:
+    """Where the points lie: two columns, two or three leading components of those chosen, or an embedding of them."""
     table = tab.need_table()
-    axes: Any = "pca" if x is None or y is None else [x, y]
-    found, _ = await studio.pool.run(
-        "plane", {"table": tab.table_key, "axes": axes, "columns": tab.columns}, {tab.table_key: table}
-    )
+    axes: Any = embedding if x is None or y is None else [x, y]
+    arguments = {"table": tab.table_key, "axes": axes, "columns": tab.columns, "n_axes": n_axes}
+    found, _ = await studio.pool.run("plane", arguments, {tab.table_key: table}, quick=axes not in ("tsne", "umap"))
     places = found.pop("places")
     return array_reply(places, found)
 
@@ -189,9 +213,8 @@ async def row(row: int, tab: Tab) -> dict[str, Any]:
 @router.get("/points/density")
 async def density(tab: Tab, studio: Here) -> Response:
     """Log density of the points, for colours."""
-    values, _ = await studio.pool.run(
-        "density", {"table": tab.table_key, "columns": tab.columns}, {tab.table_key: tab.need_table()}
-    )
+    arguments = {"table": tab.table_key, "columns": tab.columns}
+    values, _ = await studio.pool.run("density", arguments, {tab.table_key: tab.need_table()}, quick=True)
     return array_reply(values)
 
 

@@ -6,7 +6,7 @@ import secrets
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
@@ -17,7 +17,7 @@ from ..sessions import Run, Session
 from ..state import Here, Studio, Tab
 from .points import array_reply
 
-__all__ = ["diagnosis_of", "router"]
+__all__ = ["Pane", "diagnosis_of", "router", "show_run"]
 
 router = APIRouter(prefix="/api/sessions/{session}")
 
@@ -70,7 +70,7 @@ async def fit(body: _Fit, tab: Tab, studio: Here) -> dict[str, Any]:
             facts,
             corrections,
         )
-        return _show(studio, tab, run, body.pane)
+        return show_run(studio, tab, run, body.pane)
 
     return studio.start_job(tab, "clustering", work).about()
 
@@ -108,10 +108,11 @@ async def from_column(body: _Column, tab: Tab, studio: Here) -> dict[str, Any]:
         "true_agreement": _true_agreement(tab, labels),
     }
     run = Run(secrets.token_urlsafe(9), "column", None, list(tab.columns), labels, facts=facts)
-    return _show(studio, tab, run, body.pane)
+    return show_run(studio, tab, run, body.pane)
 
 
-def _show(studio: Studio, tab: Session, run: Run, pane: str) -> dict[str, Any]:
+def show_run(studio: Studio, tab: Session, run: Run, pane: str) -> dict[str, Any]:
+    """Keep a clustering and put it on a side."""
     studio.sessions.check_room(tab, run.n_bytes)
     tab.panes[pane] = run.id
     tab.add_run(run, studio.limits.runs)
@@ -133,9 +134,9 @@ async def about(run: str, tab: Tab) -> dict[str, Any]:
 
 
 @router.get("/runs/{run}/labels")
-async def labels(run: str, tab: Tab) -> Response:
-    """Its labels, 32-bit numbers, -1 for noise and rows with gaps."""
-    return array_reply(tab.need_run(run).labels)
+async def labels(run: str, tab: Tab, every: Annotated[int, Query(ge=1)] = 1) -> Response:
+    """Its labels, 32-bit numbers, -1 for noise and rows with gaps; or those of every so many rows."""
+    return array_reply(tab.need_run(run).labels[::every])
 
 
 @router.get("/runs/{run}/values/{name}")
@@ -170,7 +171,7 @@ async def diagnosis(run: str, tab: Tab) -> dict[str, Any]:
 
 async def diagnosis_of(studio: Studio, tab: Session, run: Run, progress: Any = None) -> dict[str, Any]:
     """The report on a run, made once."""
-    if run.report is None:
+    if run.report is None or "html" not in run.report:
         arguments = {"table": tab.table_key, "columns": run.columns, "labels": run.labels}
         run.report, _ = await studio.pool.run("diagnose", arguments, {tab.table_key: tab.need_table()}, progress)
     return run.report

@@ -10,10 +10,11 @@ from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
 from ..refusals import Refused
+from ..sessions import Session
 from ..state import Here, Tab
 from .points import describe
 
-__all__ = ["router"]
+__all__ = ["check_page", "router", "state_of"]
 
 router = APIRouter(prefix="/api/sessions")
 
@@ -26,26 +27,38 @@ async def create(studio: Here) -> dict[str, str]:
     return {"id": studio.sessions.create().id}
 
 
-@router.get("/{session}")
-async def state(tab: Tab) -> dict[str, Any]:
+def state_of(tab: Session) -> dict[str, Any]:
     """All that the page needs to show again what it was showing."""
     return {
         "id": tab.id,
         "points": None if tab.table is None else describe(tab),
         "panes": {pane: tab.runs[run].about() for pane, run in tab.panes.items() if run in tab.runs},
+        "runs": [run.about() for run in tab.runs.values()],
         "corrections": [{"label": c.label, "n_rows": len(c.rows)} for c in tab.corrections],
         "sweep": tab.sweep,
         "photo": None if tab.photo is None else tab.photo.about(),
         "job": None if tab.job is None else tab.job.about(),
         "page": tab.page,
+        "history": tab.history.about(),
     }
+
+
+def check_page(page: dict[str, Any]) -> None:
+    """Raise where the page wants to keep too much."""
+    if len(json.dumps(page)) > _PAGE_BYTES:
+        raise Refused(f"the page wants to keep more than {_PAGE_BYTES} bytes.", 413)
+
+
+@router.get("/{session}")
+async def state(tab: Tab) -> dict[str, Any]:
+    """All that the page needs to show again what it was showing."""
+    return state_of(tab)
 
 
 @router.put("/{session}/page", status_code=204)
 async def remember(page: dict[str, Any], tab: Tab) -> None:
     """Keep what the page wants to find again after a reload."""
-    if len(json.dumps(page)) > _PAGE_BYTES:
-        raise Refused(f"the page wants to keep more than {_PAGE_BYTES} bytes.", 413)
+    check_page(page)
     tab.page = page
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import photos, points, reports
+from . import clusters, photos, points, previews, projects, reports
 
 __all__ = ["TASKS"]
 
@@ -19,10 +19,17 @@ TASKS: dict[str, Task] = {
     "plane": points.plane,
     "density": points.density,
     "fit": points.fit,
+    "edit": clusters.edit,
+    "describe": clusters.describe,
+    "sample": previews.sample,
+    "preview": previews.preview,
+    "neighbors": previews.neighbors,
+    "read_project": projects.read,
     "diagnose": reports.diagnose_labels,
     "sweep": reports.sweep,
     "read_photo": photos.read,
     "photo_example": photos.example,
     "cut": photos.cut,
+    "hover": photos.hover,
     "grabcut": photos.grabcut,
 }

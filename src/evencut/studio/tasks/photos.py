@@ -14,18 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..examples import PHOTOS
+from ..memory import memory_for_upload
 from ..options import Limits
 from ..pictures import as_rgb, read_photo, shown
 from ..prompts import Prompt, drawn_strokes, extend
 from ..refusals import Refused
 
-__all__ = ["cut", "example", "grabcut", "read"]
+__all__ = ["cut", "example", "grabcut", "hover", "read"]
+
+_CHAINS = 3
+_SMALL = 200
 
 
 def read(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
     """A photo from the bytes of a file, with a copy for the page."""
     tell("reading the photo", None)
-    return _photo(read_photo(arguments["data"], Limits(**arguments["limits"])))
+    with memory_for_upload():
+        return _photo(read_photo(arguments["data"], Limits(**arguments["limits"])))
 
 
 def example(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
@@ -66,11 +71,24 @@ def cut(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str,
     }
 
 
+def hover(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> NDArray[np.uint8]:
+    """What a first click would take, on a copy of at most 200 pixels a side: 1 where it would."""
+    from evencut.segmentation import segment
+
+    image = as_rgb(kept[arguments["photo"]])
+    step = max(1, -(-max(image.shape[:2]) // _SMALL))
+    small = np.ascontiguousarray(image[::step, ::step])
+    x, y = int(arguments["x"] // step), int(arguments["y"] // step)
+    if not (0 <= x < small.shape[1] and 0 <= y < small.shape[0]):
+        raise Refused("this lies outside of the photo; point inside.")
+    return (np.asarray(segment(small, clicks=[(x, y, "object")]).labels) == 2).astype(np.uint8)
+
+
 def _chain(kept: dict[str, Any], key: str, image: NDArray[Any], prompts: list[Prompt], tell: Any) -> Any:
     """The last result; those of the same beginnings are kept beside the photo, and forgotten with it."""
-    name, chain = kept.get("chain", (None, []))
-    if name != key:
-        chain = []
+    name = f"{key} {prompts[0].object}"
+    chains = kept.setdefault("chains", {})
+    chain = chains.pop(name, [])
     known = 0
     while known < min(len(chain), len(prompts)) and chain[known][0] == prompts[known]:
         known += 1
@@ -79,7 +97,9 @@ def _chain(kept: dict[str, Any], key: str, image: NDArray[Any], prompts: list[Pr
         tell("cutting out", len(chain) / len(prompts))
         before = [result for _, result in chain]
         chain.append((prompts[len(chain)], extend(image, before, prompts[: len(chain) + 1])))
-    kept["chain"] = (key, chain)
+    chains[name] = chain
+    for old in list(chains)[:-_CHAINS]:
+        del chains[old]
     return chain[len(prompts) - 1][1]
 
 

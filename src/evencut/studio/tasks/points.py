@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from evencut.affinity import scott_bandwidth, silverman_bandwidth
 
 from ..examples import load_points
+from ..memory import memory_for_upload
 from ..methods import Method, fit_labels
 from ..options import Limits
 from ..refusals import Refused
-from ..tables import Table, read_table
+from ..tables import Reading, Table, read_table
 
-__all__ = ["density", "example", "fit", "plane", "read", "rows_without_gaps"]
+__all__ = ["EMBEDDINGS", "density", "example", "fit", "plane", "read", "rows_without_gaps"]
 
 _NEIGHBORS = 10
 _REFERENCE = 20_000
@@ -29,7 +30,9 @@ _LISTED = 40
 def read(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> Table:
     """A table from the bytes of a file."""
     tell("reading the table", None)
-    return read_table(arguments["data"], arguments["name"], Limits(**arguments["limits"]))
+    limits = Limits(**arguments["limits"])
+    with memory_for_upload():
+        return read_table(arguments["data"], arguments["name"], limits, Reading(**arguments["reading"]))
 
 
 def example(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> Table:
@@ -45,43 +48,77 @@ def rows_without_gaps(table: Table, columns: list[str]) -> tuple[NDArray[Any], N
 
 
 def plane(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
-    """Places of the points for drawing, in [-1, 1] with one scale for both axes where they are alike.
+    """Places of the points for drawing, in [-1, 1] with one scale for all axes where they are alike.
 
-    Rows with gaps are put at NaN. The answer holds `places` (float32, x and y in turn) and, for either axis, the value
+    Rows with gaps are put at NaN. The answer holds `places` (float32, the axes in turn) and, for each axis, the value
     at its middle and the value of one unit.
     """
     table: Table = kept[arguments["table"]]
-    if arguments["axes"] == "pca":
+    if isinstance(arguments["axes"], str) and arguments["axes"] in EMBEDDINGS:
+        X, complete = rows_without_gaps(table, arguments["columns"])
+        title, most, embed = EMBEDDINGS[arguments["axes"]]
+        if len(X) > most:
+            raise Refused(f"{title} is for at most {most} rows here; these are {len(X)}. Take principal components.")
+        tell(title, None)
+        flat = np.full((table.n_rows, 2), np.nan)
+        flat[complete] = embed(_scaled(X))
+        names = [f"{title} 1", f"{title} 2"]
+    elif arguments["axes"] == "pca":
         X, complete = rows_without_gaps(table, arguments["columns"])
         X = X.astype(np.float64)
         tell("principal components", None)
-        flat = np.full((table.n_rows, 2), np.nan)
-        flat[complete] = _leading_components(X)
-        names = ["component 1", "component 2"]
+        n_axes = arguments["n_axes"]
+        flat = np.full((table.n_rows, n_axes), np.nan)
+        flat[complete] = _leading_components(X, n_axes)
+        names = [f"component {i + 1}" for i in range(n_axes)]
     else:
         names = list(arguments["axes"])
         flat = table.numbers(names).astype(np.float64)
     low, high = _range(flat)
     span = np.where(high > low, high - low, 1.0)
     # One unit for both axes keeps distances true; columns of different units each fill their own axis.
-    unit = np.full(2, span.max() / 2) if span.max() <= 8 * span.min() else span / 2
+    alike = span.max() <= 8 * span.min() or len(span) > 2
+    unit = np.full(len(span), span.max() / 2) if alike else span / 2
     middle = (low + high) / 2
     places = ((flat - middle) / unit).astype(np.float32)
     return {"places": places.ravel(), "middle": middle.tolist(), "unit": unit.tolist(), "names": names}
 
 
+def _scaled(X: NDArray[Any]) -> NDArray[np.float64]:
+    """Columns brought to one deviation."""
+    spread = X.std(axis=0)
+    return ((X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)).astype(np.float64)
+
+
+def _tsne(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    from sklearn.manifold import TSNE
+
+    return TSNE(perplexity=min(30.0, (len(X) - 1) / 3), init="pca", random_state=0).fit_transform(X)
+
+
+def _umap(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    from umap import UMAP
+
+    return UMAP(random_state=0).fit_transform(X)
+
+
+#: Embeddings in the plane: what they are called, for how many rows, and the function.
+EMBEDDINGS = {"tsne": ("t-SNE", 5_000, _tsne), "umap": ("UMAP", 50_000, _umap)}
+
+
 def _range(flat: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     known = np.where(np.isfinite(flat), flat, np.nan)
     if not np.isfinite(known).any():
-        return np.zeros(2), np.zeros(2)
+        return np.zeros(flat.shape[1]), np.zeros(flat.shape[1])
     return np.nan_to_num(np.nanmin(known, axis=0)), np.nan_to_num(np.nanmax(known, axis=0))
 
 
-def _leading_components(X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The two directions of largest variance, found on a sample where there are many points."""
-    if X.shape[1] == 1:
-        jitter = np.random.default_rng(0).uniform(-0.1, 0.1, len(X)) * np.ptp(X)
-        return np.column_stack([X[:, 0], jitter])
+def _leading_components(X: NDArray[np.float64], n_axes: int) -> NDArray[np.float64]:
+    """The directions of largest variance, found on a sample where there are many points."""
+    if X.shape[1] < n_axes:
+        thickness = 0.1 * np.ptp(X, axis=0).max() if X.shape[1] == 1 else 0.0
+        jitter = np.random.default_rng(0).uniform(-1, 1, (len(X), n_axes - X.shape[1])) * thickness
+        return np.column_stack([X, jitter])
     spread = X.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     # Columns of very different units are brought to one, as a fit would.
@@ -89,7 +126,7 @@ def _leading_components(X: NDArray[np.float64]) -> NDArray[np.float64]:
     sample = X if len(X) <= _PCA_SAMPLE else X[np.random.default_rng(0).choice(len(X), _PCA_SAMPLE, replace=False)]
     centre = sample.mean(axis=0)
     values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(((sample - centre) / scale).T)))
-    leading = vectors[:, np.argsort(values)[::-1][:2]]
+    leading = vectors[:, np.argsort(values)[::-1][:n_axes]]
     # The sign of an eigenvector is arbitrary; fix it, so that the same data lie the same way.
     leading = leading * np.where(np.take_along_axis(leading, np.abs(leading).argmax(axis=0)[None], 0) < 0, -1, 1)
     return ((X - centre) / scale) @ leading

@@ -1,5 +1,7 @@
 // The way to the server: JSON for small things, typed arrays for points and labels, a stream of events for work.
 
+import { authorization } from "./token.js";
+
 export class ApiError extends Error {
   constructor(message, status) {
     super(message);
@@ -20,7 +22,7 @@ async function checked(response) {
 
 async function ask(path, options) {
   try {
-    return await checked(await fetch(path, options));
+    return await checked(await fetch(path, { ...options, headers: { ...options?.headers, ...authorization() } }));
   } catch (error) {
     if (error instanceof ApiError) throw error;
     throw new ApiError("the studio does not answer; is `evencut studio` still running?", 0);
@@ -80,15 +82,28 @@ export class Api {
     return { values: new Type(await response.arrayBuffer()), about: header ? JSON.parse(header) : {} };
   }
 
+  /** A typed array in answer to a question. */
+  async askArray(path, body, Type) {
+    const response = await ask(this.url(path), { method: "POST", ...jsonBody(body) });
+    const header = response.headers.get("x-evencut");
+    return { values: new Type(await response.arrayBuffer()), about: header ? JSON.parse(header) : {} };
+  }
+
+  /** Said while the page goes away; a page that is loaded again takes it back by its next question. */
+  leave() {
+    fetch(this.url("/leave"), { method: "POST", keepalive: true, headers: authorization() }).catch(() => {});
+  }
+
   async blob(path) {
     return (await ask(this.url(path))).blob();
   }
 
   /** Send a file, telling the share that has left. */
-  upload(path, file, onshare) {
+  upload(path, file, onshare, more = {}) {
     return new Promise((resolve, reject) => {
       const request = new XMLHttpRequest();
-      request.open("POST", `${this.url(path)}?name=${encodeURIComponent(file.name)}`);
+      request.open("POST", `${this.url(path)}?${new URLSearchParams({ name: file.name, ...more })}`);
+      for (const [name, value] of Object.entries(authorization())) request.setRequestHeader(name, value);
       request.responseType = "text";
       request.upload.onprogress = (event) => event.lengthComputable && onshare?.(event.loaded / event.total);
       request.onerror = () => reject(new ApiError("the upload was refused or broken off; the file may be too large.", 0));
@@ -166,6 +181,17 @@ export class Work {
     });
     this.line = turn.catch(() => {});
     return turn;
+  }
+
+  /** Several jobs that belong together: the sign of work stays between them. */
+  async during(act) {
+    this.waiting += 1;
+    try {
+      return await act();
+    } finally {
+      this.waiting -= 1;
+      if (!this.busy) this.show(null);
+    }
   }
 
   /** Listen to a job that was begun before this page was loaded. */

@@ -43,14 +43,14 @@ export const verdictTone = ({ verdict, biased }) => (verdict === "ok" ? "good" :
 export const groundColour = () => (isDark() ? "#141b22" : "#ffffff");
 export const inkColour = () => (isDark() ? "#f2f6fa" : "#10181f");
 
-/** Colours of points by cluster; one cluster may be brought out, the others fade. */
-export function byCluster(labels, only = null) {
+/** Colours of points by cluster; `colourOf(label)` names the colour of one, and one may be brought out while others fade. */
+export function byCluster(labels, colourOf, only = null) {
   const colours = new Uint32Array(labels.length);
   let most = -1;
   for (let i = 0; i < labels.length; i++) if (labels[i] > most) most = labels[i];
   const table = new Uint32Array(most + 2);
   for (let label = -1; label <= most; label++) {
-    const colour = clusterColour(label);
+    const colour = colourOf(label);
     const faded = only !== null && label !== only;
     table[label + 1] = packed(faded ? mixed(colour, groundColour(), 0.82) : colour);
   }

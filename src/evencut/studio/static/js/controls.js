@@ -1,6 +1,6 @@
 // The choices of a method, as a form; every control says in one sentence what it does.
 
-import { field, h, replace, segmented, select } from "./ui.js";
+import { field, h, keepFocus, replace, segmented, select } from "./ui.js";
 
 export const PRESETS = {
   kernel_kmeans: { title: "Kernel k-means", method: { tool: "kernel", kernel: "gaussian", criterion: "average_association", equalize: null } },
@@ -116,7 +116,7 @@ export class MethodForm {
       );
     }
     if (!column) parts.push(...this.#fields(method, set));
-    replace(this.element, parts);
+    keepFocus(this.element, () => replace(this.element, parts));
   }
 
   #fields(method, set) {

@@ -1,6 +1,5 @@
 // Corrections by hand: points inside a lasso are held in a cluster, and the fit runs again around them.
 
-import { clusterColour } from "./colours.js";
 import { count, h, notice, replace } from "./ui.js";
 
 export class Corrections {
@@ -19,13 +18,13 @@ export class Corrections {
 
   set(list) {
     this.list = list;
-    this.mask = null;
-    this.#show(0);
+    this.#drop();
   }
 
   setSelection(mask, found) {
     this.mask = mask;
     this.#show(found);
+    this.points.selection?.show(mask, found);
   }
 
   #show(found) {
@@ -37,8 +36,8 @@ export class Corrections {
     if (found) {
       const sizes = pane?.run?.facts.sizes ?? [];
       const buttons = sizes.slice(0, 12).map((_, label) => {
-        const button = h("button", { class: "small", "data-hold": String(label), onclick: () => this.hold(label) }, h("i", { class: "swatch" }), `cluster ${pane.run.facts.names?.[label] ?? label}`);
-        button.querySelector("i").style.background = clusterColour(label);
+        const button = h("button", { class: "small", "data-hold": String(label), onclick: () => this.hold(label) }, h("i", { class: "swatch" }), `cluster ${pane.nameOf(label)}`);
+        button.querySelector("i").style.background = pane.colourOf(label);
         return button;
       });
       replace(
@@ -53,7 +52,7 @@ export class Corrections {
     if (this.list.length) {
       const lines = this.list.slice(-6).map(({ label, n_rows }) => {
         const line = h("li", {}, h("i", { class: "swatch" }), `${count(n_rows)} points held in cluster ${label}`);
-        line.querySelector("i").style.background = clusterColour(label);
+        line.querySelector("i").style.background = pane?.colourOf(label) ?? "";
         return line;
       });
       parts.push(
@@ -66,8 +65,9 @@ export class Corrections {
 
   #drop() {
     this.mask = null;
-    for (const pane of Object.values(this.points.panes)) pane.plot.setSelected(null);
+    for (const pane of Object.values(this.points.panes ?? {})) pane.plot.setSelected(null);
     this.#show(0);
+    this.points.selection?.show(null, 0);
   }
 
   /** Hold the selected points in a cluster and fit the active side again. */
@@ -83,7 +83,7 @@ export class Corrections {
       const answer = await api.bytes(`/selection?run=${run.id}&label=${label}`, Uint32Array.from(rows));
       this.list = answer.corrections;
       this.#drop();
-      await this.points.run(active);
+      await this.points.run(active, `hold ${rows.length} points`);
     } catch (error) {
       notice(error.message, "error");
     }
@@ -93,7 +93,7 @@ export class Corrections {
     try {
       this.list = (await this.points.api.delete(`/selection?last=${last}`)).corrections;
       this.#show(0);
-      await this.points.run(this.points.active);
+      await this.points.run(this.points.active, "take corrections back");
     } catch (error) {
       notice(error.message, "error");
     }

@@ -1,8 +1,8 @@
 // Where points come from: an example, a file, a drop, the command line; and which columns are clustered by.
 
-import { count, h, notice, replace, select } from "./ui.js";
+import { count, h, notice, select } from "./ui.js";
 
-const ACCEPT = ".csv,.tsv,.txt,.data,.parquet,.pq,.npy";
+const ACCEPT = ".csv,.tsv,.txt,.data,.dat,.gz,.xlsx,.parquet,.pq,.npy";
 
 export class DataCard {
   constructor(points) {
@@ -13,7 +13,7 @@ export class DataCard {
     this.name = h("strong", { class: "data-name" }, "No points yet");
     this.size = h("span", { class: "quiet" });
     this.story = h("p", { class: "hint" });
-    this.columns = h("details", { class: "columns", hidden: true });
+    this.columns = h("button", { class: "small", "data-action": "check", hidden: true, onclick: () => points.dock.show("data") });
     this.element = h(
       "section",
       { class: "card" },
@@ -22,7 +22,7 @@ export class DataCard {
       h("div", { class: "field" }, h("div", { class: "field-head" }, h("label", { for: "example" }, "Example")), this.examples),
       this.story,
       this.columns,
-      h("p", { class: "hint" }, "Or drop a CSV, TSV, Parquet or NPY file anywhere on the page. Nothing leaves this machine."),
+      h("p", { class: "hint" }, "Or drop a file of text, Excel, Parquet or NPY anywhere on the page, or paste rows of a spreadsheet. Nothing leaves this machine."),
     );
     this.element.querySelector("label.button").addEventListener("keydown", (event) => (event.key === "Enter" || event.key === " ") && this.file.click());
   }
@@ -32,37 +32,25 @@ export class DataCard {
     this.size.textContent = `${count(points.n_rows)} rows, ${points.columns.length} columns`;
     this.examples.value = points.source.example ?? "";
     this.story.textContent = this.points.about.points.find((example) => example.name === points.source.example)?.story ?? "";
-    this.#showColumns(points);
-  }
-
-  #showColumns(points) {
     const numbers = points.columns.filter((column) => column.number);
-    this.columns.hidden = numbers.length < 2;
-    const chosen = new Set(points.chosen);
-    const boxes = numbers.map((column) => {
-      const box = h("input", { type: "checkbox", checked: chosen.has(column.name) });
-      box.addEventListener("change", () => {
-        if (box.checked) chosen.add(column.name);
-        else chosen.delete(column.name);
-      });
-      return h("label", { class: "check" }, box, h("span", {}, column.name), column.missing ? h("span", { class: "quiet" }, `${count(column.missing)} missing`) : null);
-    });
-    const apply = h("button", {
-      class: "small",
-      onclick: () => (chosen.size ? this.points.chooseColumns(numbers.map((c) => c.name).filter((name) => chosen.has(name))) : notice("choose at least one column", "error")),
-    }, "Use these columns");
-    replace(this.columns, h("summary", {}, `Clustered by ${points.chosen.length} of ${numbers.length} columns`), h("div", { class: "checks" }, boxes), apply);
+    this.columns.hidden = false;
+    this.columns.textContent = `By ${points.chosen.length} of ${numbers.length} columns: check`;
   }
 
   async example(name, settings = null) {
+    this.again = null;
     await this.#load(() => this.points.api.post("/points/example", { name }), settings);
   }
 
-  async given(index) {
-    await this.#load(() => this.points.api.post("/points/given", { index }));
+  async given(index, reading = null) {
+    if (!reading) this.points.check.forget();
+    this.again = (said) => this.given(index, said);
+    await this.#load(() => this.points.api.post(`/points/given?${new URLSearchParams(reading ?? {})}`, { index }));
+    this.points.dock.show("data");
   }
 
-  async upload(file) {
+  /** Open a file; `reading` is what the user says about its header and its marks. */
+  async upload(file, reading = null) {
     const { limits } = this.points.about;
     if (file.size > limits.table_bytes) {
       notice(`${file.name} has ${(file.size / 1e6).toFixed(0)} MB; the studio takes ${(limits.table_bytes / 1e6).toFixed(0)}. Use a sample of the rows.`, "error");
@@ -70,8 +58,13 @@ export class DataCard {
     }
     const show = (share) => this.points.work.show({ name: `Loading ${file.name}`, step: "", share });
     show(0);
-    await this.#load(() => this.points.api.upload("/points/upload", file, show));
+    if (!reading) this.points.check.forget();
+    const before = this.points.points?.key;
+    await this.#load(() => this.points.api.upload("/points/upload", file, show, reading ?? {}));
     this.file.value = "";
+    if (this.points.points?.key === before) return;
+    this.again = (said) => this.upload(file, said);
+    this.points.dock.show("data");
   }
 
   async #load(ask, settings = null) {

@@ -1,6 +1,6 @@
 // What can be taken home from a clustering: labels, pictures, a report, and the code that makes it again.
 
-import { byCluster, clusterColour, groundColour, inkColour } from "./colours.js";
+import { groundColour, inkColour } from "./colours.js";
 import { methodDetail } from "./controls.js";
 import { codeBlock, count, dialog, h, notice, replace, save } from "./ui.js";
 
@@ -30,8 +30,8 @@ async function png(pane) {
   pen.font = "12px system-ui, sans-serif";
   let x = 12;
   pane.run.facts.sizes.slice(0, 12).forEach((size, label) => {
-    const text = `${pane.run.facts.names?.[label] ?? label}: ${count(size)}`;
-    pen.fillStyle = clusterColour(label);
+    const text = `${pane.nameOf(label)}: ${count(size)}`;
+    pen.fillStyle = pane.colourOf(label);
     pen.beginPath();
     pen.arc(x + 5, 41, 5, 0, 7);
     pen.fill();
@@ -51,7 +51,7 @@ function svg(pane) {
   const height = pane.plot.canvas.height / ratio;
   const n = points.length / 2;
   const step = Math.max(1, Math.ceil(n / MOST_IN_SVG));
-  const colours = pane.values ? pane.plot.colours : byCluster(pane.labels);
+  const colours = pane.values ? pane.plot.colours : pane.colours();
   const radius = (pane.plot.radius / ratio).toFixed(2);
   const groups = new Map();
   for (let i = 0; i < n; i += step) {
@@ -87,6 +87,7 @@ export async function exportDialog(api, pane) {
   const files = [
     button("Labels, CSV", "csv", fetched("labels.csv")),
     button("Labels, Parquet", "parquet", fetched("labels.parquet")),
+    button("Rows with labels and names, CSV", "rows", fetched("rows.csv")),
     button("Picture, PNG", "png", async () => save(await png(pane), "clusters.png")),
     button("Picture, SVG", "svg", () => save(svg(pane), "clusters.svg", "image/svg+xml")),
     button("Report, HTML", "html", fetched("report.html")),

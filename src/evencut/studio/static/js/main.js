@@ -1,14 +1,20 @@
-// The page begins here: session, theme, the two halves, files that are dropped, links.
+// The page begins here: session, theme, the two halves, undo, files that are dropped or pasted, links.
 
 import { about as askAbout, Work } from "./api.js";
 import { setKernels } from "./controls.js";
+import { listenForFiles, openGiven, offerFiles } from "./files.js";
+import { Palette } from "./palette.js";
 import { Photos } from "./photos.js";
 import { Points } from "./points.js";
+import { Projects } from "./projects.js";
 import { fromLink, openSession, toLink } from "./store.js";
-import { $, copyText, h, later, notice, percent, replace } from "./ui.js";
+import { Timeline } from "./timeline.js";
+import { takeToken } from "./token.js";
+import { tour } from "./tour.js";
+import { $, copyText, notice, percent, replace } from "./ui.js";
 
 const THEME = "evencut-theme";
-const PHOTO = /\.(png|jpe?g|webp|tiff?)$/i;
+const TOURED = "evencut-toured";
 
 function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
@@ -31,123 +37,162 @@ function showWork(state) {
   bar.firstElementChild.style.width = `${100 * Math.max(0.03, state.share ?? 1)}%`;
 }
 
-async function start() {
-  setTheme(firstTheme());
-  const [about, { api, state }] = await Promise.all([askAbout(), openSession()]);
-  const work = new Work(api, showWork);
-  let half = "points";
-  let points = null;
-  let photos = null;
-  const remember = later(400, () => {
-    if (!points) return;
-    api.put("/page", { half, points: points.settings() }).catch(() => {});
-    const settings = { v: 1, half, example: points.points?.source.example ?? null, data: points.points?.name ?? null, photo: photos.photo?.source.example ?? null, points: points.settings() };
-    history.replaceState(null, "", `#s=${toLink(settings)}`);
-  });
-  setKernels(about.kernels);
-  const context = { api, work, about, remember };
-  points = new Points(context);
-  photos = new Photos(context);
-  const halves = { points, photos };
-  replace($("main"), points.element, photos.element);
+class Studio {
+  constructor(about, api, state) {
+    Object.assign(this, { about, api, state });
+    this.half = "points";
+    this.work = new Work(api, showWork);
+    this.timeline = new Timeline(api, () => this.page(), (found) => this.restore(found));
+    const remember = (what) => this.timeline.remember(what);
+    const context = { api, about, work: this.work, remember };
+    this.points = new Points(context);
+    this.photos = new Photos(context);
+    this.halves = { points: this.points, photos: this.photos };
+    this.projects = new Projects(this);
+    replace($("main"), this.points.element, this.photos.element);
+    this.#listen();
+  }
 
-  const show = (chosen) => {
-    half = chosen;
-    for (const [name, part] of Object.entries(halves)) {
+  /** What the page shows, for a reload, an undo, a link. */
+  page() {
+    const { points, photos, half } = this;
+    const settings = points.settings();
+    const { names, ...link } = settings;
+    const example = points.points?.source.example ?? null;
+    const address = { v: 1, half, example, data: points.points?.name ?? null, photo: photos.photo?.source.example ?? null, points: link };
+    history.replaceState(null, "", `#s=${toLink(address)}`);
+    return { half, points: settings };
+  }
+
+  async restore(state) {
+    if (state.points) await this.points.restore(state);
+    await this.photos.restore(state.photo);
+    this.show(state.page.half ?? this.half);
+  }
+
+  show(chosen) {
+    this.half = chosen;
+    for (const [name, part] of Object.entries(this.halves)) {
       part.element.hidden = name !== chosen;
       $(`tab-${name}`).setAttribute("aria-selected", String(name === chosen));
       $(`tab-${name}`).tabIndex = name === chosen ? 0 : -1;
     }
-    halves[chosen].repaint();
-    remember();
-  };
-  for (const name of Object.keys(halves)) {
-    $(`tab-${name}`).addEventListener("click", () => openHalf(name));
-    $(`tab-${name}`).addEventListener("keydown", (event) => {
-      if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
-      const other = name === "points" ? "photos" : "points";
-      openHalf(other);
-      $(`tab-${other}`).focus();
-    });
+    this.halves[chosen].repaint();
+    this.timeline.remember();
   }
-  const openHalf = async (name) => {
-    show(name);
-    if (name === "photos" && !photos.photo && about.photos.length) await photos.example(about.photos[0].name);
-    if (name === "points" && !points.points) await points.data.example(about.points[0].name);
-  };
 
-  $("theme").addEventListener("click", () => {
+  async openHalf(name) {
+    this.show(name);
+    if (name === "photos" && !this.photos.photo && this.about.photos.length) await this.photos.example(this.about.photos[0].name);
+    if (name === "points" && !this.points.points) await this.points.data.example(this.about.points[0].name);
+  }
+
+  toggleTheme() {
     const theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
     localStorage.setItem(THEME, theme);
     setTheme(theme);
-    for (const part of Object.values(halves)) part.repaint();
-  });
-  $("link").addEventListener("click", () => copyText(location.href, "Link"));
-  $("work-stop").addEventListener("click", () => work.stop().catch((error) => notice(error.message, "error")));
-  document.addEventListener("keydown", (event) => half === "photos" && photos.keydown(event));
-  listenForDrops(show, points, photos);
-  if (about.files.length > 1) offerFiles(about.files, show, points, photos);
-  await begin({ about, state, points, photos, show, work });
-  document.documentElement.dataset.ready = "yes";
-}
-
-/** Show what the session holds, what a link asks for, the file of the command line, or the first example. */
-async function begin({ about, state, points, photos, show, work }) {
-  const link = fromLink(location.hash);
-  const fresh = !state.points && !state.photo;
-  show(fresh ? (link?.half ?? "points") : (state.page.half ?? "points"));
-  if (!fresh) {
-    if (state.photo) await photos.take(state.photo);
-    if (state.points) await points.restore(state);
-    if (state.job?.running) {
-      await work.resume(state.job).catch(() => {});
-      const now = await points.api.get("");
-      if (now.photo) await photos.take(now.photo);
-      if (now.points) await points.restore(now);
-    }
-    if (!state.points && !state.photo) await points.data.example(about.points[0].name);
-    return;
+    for (const part of Object.values(this.halves)) part.repaint();
   }
-  if (about.files.length) return openGiven(about.files, 0, show, points, photos);
-  if (link?.half === "photos" && link.photo) await photos.example(link.photo);
-  const example = about.points.find((known) => known.name === link?.example) ?? about.points[0];
-  if (link && link.data && !link.example) notice(`This link speaks of ${link.data}: open that file, then choose the settings again.`);
-  if (link?.half !== "photos") await points.data.example(example.name, link?.example ? link.points : null);
+
+  #listen() {
+    for (const name of Object.keys(this.halves)) {
+      $(`tab-${name}`).addEventListener("click", () => this.openHalf(name));
+      $(`tab-${name}`).addEventListener("keydown", (event) => {
+        if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+        const other = name === "points" ? "photos" : "points";
+        this.openHalf(other);
+        $(`tab-${other}`).focus();
+      });
+    }
+    $("theme").addEventListener("click", () => this.toggleTheme());
+    $("link").addEventListener("click", () => copyText(location.href, "Link"));
+    $("tour").addEventListener("click", tour);
+    $("commands").addEventListener("click", () => this.palette.open());
+    $("work-stop").addEventListener("click", () => this.work.stop().catch((error) => notice(error.message, "error")));
+    this.palette = new Palette(() => this.#commands());
+    document.addEventListener("keydown", (event) => this.#key(event));
+    addEventListener("pagehide", () => this.api.leave());
+    addEventListener("pageshow", (event) => event.persisted && this.api.get("").catch(() => location.reload()));
+    listenForFiles(this);
+  }
+
+  #key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.("input, textarea, select")) return;
+    if (this.half === "photos") return this.photos.keydown(event);
+    if (event.key.toLowerCase() === "f") this.points.look.toggleFull();
+    else if (event.key === "Escape" && document.body.classList.contains("full")) this.points.look.toggleFull(false);
+  }
+
+  #commands() {
+    const { points, photos, timeline, projects } = this;
+    const view = (name, title) => [`Show ${title}`, "", () => points.dock.show(name)];
+    const ofPoints = [
+      ["Cluster", "", () => points.run(points.active)],
+      ["Diagnose the left", "", () => points.diagnose("a")],
+      ["Diagnose the right", "", () => points.diagnose("b")],
+      ["Sweep all bandwidths", "", () => points.runSweep()],
+      ["Mark the points that differ", "", () => points.compare.both && points.compare.mark()],
+      ["Lasso", "", () => points.setTool("lasso")],
+      ["Full screen", "F", () => points.look.toggleFull()],
+      ["Fold the choices away", "", () => points.look.setSides(!points.look.sides)],
+      ...[["one", "One plot"], ["two", "Two plots"], ["swipe", "Swipe between the two"]].map(([layout, title]) => [title, "", () => points.look.setLayout(layout)]),
+      view("clusters", "all clusters"), view("compare", "the comparison"), view("selected", "the selected rows"), view("runs", "clusterings of before"),
+      ...this.about.points.map(({ name, title }) => [`Open example: ${title}`, "", () => points.data.example(name)]),
+    ];
+    const ofPhotos = [
+      ["New object", "N", () => photos.objects.begin()],
+      ["Next photo", "", () => photos.turnTo(photos.place + 1)],
+      ["Previous photo", "", () => photos.turnTo(photos.place - 1)],
+      ["Start the photo over", "", () => photos.restart()],
+    ];
+    return [
+      ...(this.half === "points" ? ofPoints : ofPhotos),
+      ["Undo", "Ctrl+Z", () => timeline.move(-1)],
+      ["Redo", "Ctrl+Shift+Z", () => timeline.move(1)],
+      ["Save the project", "", () => projects.save()],
+      ["Open a project", "", () => projects.choose()],
+      ["Points", "", () => this.openHalf("points")],
+      ["Photos", "", () => this.openHalf("photos")],
+      ["Light or dark colours", "", () => this.toggleTheme()],
+      ["Tour", "", tour],
+    ];
+  }
+
+  /** Show what the session holds, what a link asks for, the file of the command line, or the first example. */
+  async begin() {
+    const { about, state, points, photos } = this;
+    const link = fromLink(location.hash);
+    if (state.points || state.photo) {
+      await this.timeline.restore(state);
+      if (state.job?.running) {
+        await this.work.resume(state.job).catch(() => {});
+        await this.timeline.restore(await this.api.get(""));
+      }
+      return;
+    }
+    this.show(link?.half ?? "points");
+    if (about.files.length) return openGiven(this, 0);
+    if (link?.half === "photos" && link.photo) await photos.example(link.photo);
+    const example = about.points.find((known) => known.name === link?.example) ?? about.points[0];
+    if (link && link.data && !link.example) notice(`This link speaks of ${link.data}: open that file, then choose the settings again.`);
+    if (link?.half !== "photos") await points.data.example(example.name, link?.example ? link.points : null);
+    await this.timeline.flush();
+  }
 }
 
-async function openGiven(files, index, show, points, photos) {
-  const isPhoto = PHOTO.test(files[index]);
-  show(isPhoto ? "photos" : "points");
-  await (isPhoto ? photos : points.data).given(index);
-}
-
-function offerFiles(files, show, points, photos) {
-  const box = h("select", { "aria-label": "File of the command line", onchange: () => openGiven(files, Number(box.value), show, points, photos) });
-  files.forEach((name, index) => box.append(h("option", { value: String(index) }, name)));
-  $("files").append(box);
-}
-
-function listenForDrops(show, points, photos) {
-  const veil = $("drop");
-  let depth = 0;
-  const carriesFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
-  document.addEventListener("dragenter", (event) => {
-    if (carriesFiles(event)) veil.hidden = ++depth <= 0;
-  });
-  document.addEventListener("dragleave", (event) => {
-    if (carriesFiles(event)) veil.hidden = --depth <= 0;
-  });
-  document.addEventListener("dragover", (event) => event.preventDefault());
-  document.addEventListener("drop", async (event) => {
-    event.preventDefault();
-    depth = 0;
-    veil.hidden = true;
-    const file = event.dataTransfer?.files[0];
-    if (!file) return;
-    const isPhoto = PHOTO.test(file.name);
-    show(isPhoto ? "photos" : "points");
-    await (isPhoto ? photos.upload(file) : points.data.upload(file));
-  });
+async function start() {
+  takeToken();
+  setTheme(firstTheme());
+  const [about, { api, state }] = await Promise.all([askAbout(), openSession()]);
+  setKernels(about.kernels);
+  const studio = new Studio(about, api, state);
+  if (about.files.length > 1) offerFiles(studio);
+  await studio.begin();
+  document.documentElement.dataset.ready = "yes";
+  if (!localStorage.getItem(TOURED)) {
+    localStorage.setItem(TOURED, "yes");
+    $("tour").classList.add("primary-soft");
+  }
 }
 
 start().catch((error) => {

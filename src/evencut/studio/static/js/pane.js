@@ -1,12 +1,13 @@
 // One of the two clusterings side by side: its plot, its sizes, what is known of it, and what can be done with it.
 
-import { byCluster, byValue, clusterColour, verdictColour, verdictTone } from "./colours.js";
+import { byCluster, byValue, clusterColour, packed, verdictColour, verdictTone } from "./colours.js";
 import { methodDetail, methodTitle } from "./controls.js";
+import { highest, matchedPalette } from "./match.js";
 import { Plot } from "./plot.js";
 import { count, h, percent, replace, short } from "./ui.js";
 
-const NAMED = 12;
 const MOST_MARKS = 40;
+const NOBODY = 65535;
 
 /** Rows near the middle of each cluster, where its number is written. */
 function marksOf(labels, xy, names) {
@@ -27,11 +28,11 @@ function marksOf(labels, xy, names) {
     const far = Math.hypot(xy[2 * i] - sum[0] / sum[2], xy[2 * i + 1] - sum[1] / sum[2]);
     if (!(far >= (best.get(labels[i])?.far ?? Infinity))) best.set(labels[i], { far, row: i });
   }
-  return [...best].map(([label, { row }]) => ({ label, row, text: names?.[label] ?? String(label) }));
+  return [...best].map(([label, { row }]) => ({ label, row, text: names(label) }));
 }
 
 export class Pane {
-  /** on: {focus(), diagnose(), exports(), hover, leave, lasso} */
+  /** on: {focus(), diagnose(), exports(), names(run), hover, leave, lasso} */
   constructor(key, name, view, on) {
     this.key = key;
     this.agreement = null;
@@ -42,7 +43,8 @@ export class Pane {
     this.detail = h("span", { class: "quiet" });
     this.verdict = h("button", { class: "verdict", hidden: true, onclick: () => on.diagnose() });
     this.sizes = h("div", { class: "sizes", role: "group", "aria-label": "Sizes of the clusters" });
-    this.facts = h("p", { class: "facts" });
+    this.facts = h("p", { class: "facts", role: "status" });
+    this.palette = [];
     this.scale = h("div", { class: "colour-scale", hidden: true });
     this.element = h(
       "section",
@@ -55,9 +57,7 @@ export class Pane {
         h("button", { class: "small", "data-action": "export", onclick: () => on.exports() }, "Export"),
       ),
       h("div", { class: "plot-frame" }, this.plot.element, this.verdict),
-      this.scale,
-      this.sizes,
-      this.facts,
+      h("div", { class: "pane-foot" }, this.scale, this.sizes, this.facts),
     );
   }
 
@@ -67,18 +67,58 @@ export class Pane {
     if (this.labels) this.#paint();
   }
 
-  /** A run and its labels. */
-  setRun(run, labels) {
+  /** A run and its labels; colours follow the other side, so that clusters that belong together look alike. */
+  setRun(run, labels, other) {
     this.run = run;
     this.labels = labels;
+    this.previewed = null;
     this.only = null;
     this.values = null;
+    this.palette = other?.labels?.length === labels.length ? matchedPalette(other.labels, other.palette, labels) : Int32Array.from({ length: highest(labels) }, (_, i) => i);
     this.setReport(null);
     this.title.textContent = run.kind === "column" ? `Column “${run.facts.column}”` : methodTitle(run.method);
     this.detail.textContent = run.kind === "column" ? "labels from the file" : methodDetail(run.method, run.facts);
     this.#paint();
     this.#showSizes();
     this.#showFacts();
+  }
+
+  colourOf(label) {
+    return clusterColour(label < 0 ? label : (this.palette[label] ?? label));
+  }
+
+  /** What a cluster is called: by the user, by the file, or by its number. */
+  nameOf(label) {
+    return this.on.names(this.run)[label] ?? this.run.facts.names?.[label] ?? String(label);
+  }
+
+  /** Colours of the points by cluster. */
+  colours() {
+    return byCluster(this.labels, (label) => this.colourOf(label), this.only);
+  }
+
+  /** What a method would give, while the user drags: labels of a sample, which every point follows. */
+  preview(labels, follows, weights) {
+    const before = this.previewed ?? this.#labelsOf(follows, labels.length);
+    const palette = matchedPalette(before.labels, before.palette, labels);
+    this.previewed = { labels, palette };
+    const shades = Uint32Array.from(labels, (label) => packed(clusterColour(label < 0 ? label : palette[label])));
+    const none = packed(clusterColour(-1));
+    const colours = new Uint32Array(follows.length);
+    for (let i = 0; i < follows.length; i++) colours[i] = follows[i] === NOBODY ? none : shades[follows[i]];
+    this.plot.marks = [];
+    this.plot.setColours(colours, true);
+    const sizes = new Array(highest(labels)).fill(0);
+    labels.forEach((label, i) => label >= 0 && (sizes[label] += weights[i]));
+    this.#showChips(sizes, 0, (label) => clusterColour(palette[label]), String);
+    this.facts.textContent = follows.length > labels.length ? `a sample of ${labels.length} while you drag; all points when you let go` : "while you drag";
+  }
+
+  /** The labels of the run at the sample's points, to begin with its colours. */
+  #labelsOf(follows, n) {
+    const labels = new Int32Array(n).fill(-1);
+    if (this.labels) for (let i = 0; i < follows.length; i++) if (follows[i] !== NOBODY && labels[follows[i]] < 0) labels[follows[i]] = this.labels[i];
+    return { labels, palette: this.palette };
   }
 
   /** How far it agrees with the other side; null where there is none. */
@@ -90,6 +130,8 @@ export class Pane {
   clear() {
     this.run = null;
     this.labels = null;
+    this.previewed = null;
+    this.palette = [];
     this.plot.setMarks([]);
     this.title.textContent = this.name;
     replace(this.sizes);
@@ -134,47 +176,47 @@ export class Pane {
     }
     this.scale.hidden = true;
     if (!this.labels) return;
-    this.plot.setColours(byCluster(this.labels, this.only));
+    this.plot.setColours(this.colours());
     this.plot.setMarks(this.#marks());
   }
 
   #marks() {
-    const found = marksOf(this.labels, this.xy, this.run.facts.names);
+    const found = marksOf(this.labels, this.xy, (label) => this.nameOf(label));
     return found.length > MOST_MARKS ? [] : found;
   }
 
   /** The row where the number of a cluster stands. */
   anchorOf(label) {
-    return marksOf(this.labels, this.xy).find((mark) => mark.label === label)?.row ?? null;
+    return marksOf(this.labels, this.xy, String).find((mark) => mark.label === label)?.row ?? null;
+  }
+
+  /** Bring one cluster out; the others fade. */
+  bringOut(label) {
+    this.only = this.only === label ? null : label;
+    this.#paint();
+    this.#showSizes();
   }
 
   #showSizes() {
-    const { sizes, n_noise, names } = this.run.facts;
+    const { sizes, n_noise } = this.run.facts;
+    this.#showChips(sizes, n_noise, (label) => this.colourOf(label), (label) => this.nameOf(label));
+  }
+
+  #showChips(sizes, n_noise, colourOf, nameOf) {
     const total = sizes.reduce((a, b) => a + b, 0) + n_noise || 1;
     const order = sizes.map((size, label) => [label, size]).sort((a, b) => b[1] - a[1]);
-    const shown = order.slice(0, NAMED);
-    const rest = order.slice(NAMED);
-    const bars = shown.map(([label, size]) => {
-      const text = names?.[label] ?? String(label);
+    const bars = order.map(([label, size]) => {
+      const text = nameOf(label);
+      const title = `Cluster ${text}: ${count(size)} points, ${percent(size / total)}. Click to bring it out.`;
       const bar = h(
         "button",
-        {
-          class: "size",
-          "aria-pressed": String(this.only === label),
-          title: `Cluster ${text}: ${count(size)} points, ${percent(size / total)}. Click to bring it out.`,
-          onclick: () => {
-            this.only = this.only === label ? null : label;
-            this.#paint();
-            this.#showSizes();
-          },
-        },
+        { class: "size", "aria-pressed": String(this.only === label), title, onclick: () => this.run && this.bringOut(label) },
         h("i", { class: "swatch" }),
         h("span", {}, `${text}: ${count(size)}`),
       );
-      bar.querySelector("i").style.background = clusterColour(label);
+      bar.querySelector("i").style.background = colourOf(label);
       return bar;
     });
-    if (rest.length) bars.push(h("span", { class: "size-rest" }, `and ${rest.length} more`));
     if (n_noise) bars.push(h("span", { class: "size-rest" }, `noise: ${count(n_noise)}`));
     replace(this.sizes, bars);
   }

@@ -3,7 +3,7 @@
 import { codeBlock, dialog, h, notice, replace, save } from "./ui.js";
 
 export async function photoExportDialog(api, photo) {
-  if (!photo?.position) return notice("nothing is cut out yet; draw a box or click on the object", "error");
+  if (!photo?.n_steps) return notice("nothing is cut out yet; draw a box or click on the object", "error");
   const fetched = (file) => async () => {
     try {
       save(await api.blob(`/photo/${file}`), file);
@@ -19,6 +19,9 @@ export async function photoExportDialog(api, photo) {
       { class: "button-row" },
       h("button", { "data-export": "mask", onclick: fetched("mask.png") }, "Mask, PNG"),
       h("button", { "data-export": "cutout", onclick: fetched("cutout.png") }, "Cut-out with alpha, PNG"),
+      h("button", { "data-export": "map", onclick: fetched("map.png") }, "All objects in colours, PNG"),
+      h("button", { "data-export": "zip", onclick: fetched("objects.zip") }, "Mask and cut-out of each, ZIP"),
+      h("button", { "data-export": "coco", onclick: fetched("coco.json") }, "COCO with run lengths, JSON"),
     ),
     recipes,
   );

@@ -1,13 +1,14 @@
 // The photo on the page: zoom and pan, the box and strokes being drawn, the contour, mask or cut-out over it.
 
 import { clusterColour, inkColour, packed } from "./colours.js";
+import { listen } from "./photo_gestures.js";
 import { h } from "./ui.js";
 
-const CLICK_PX = 5;
 const REGION_ALPHA = 120;
+const OBJECT_ALPHA = 80;
 
 export class PhotoStage {
-  /** on: {prompt(prompt), label()} */
+  /** on: {prompt(prompt, adjusted), label(), hover(place), say(text)} */
   constructor(on) {
     this.on = on;
     this.tool = "click";
@@ -15,11 +16,11 @@ export class PhotoStage {
     this.brush = 8;
     this.zoom = 1;
     this.centre = null;
-    this.canvas = h("canvas", { class: "photo-canvas", tabindex: "0", role: "img", "aria-label": "The photo. Drag a box around the object, or click on it; a right click takes away. Plus and minus zoom, arrow keys move." });
+    this.canvas = h("canvas", { class: "photo-canvas", tabindex: "0", role: "img", "aria-label": "The photo. Drag a box around an object, or click on it; a right click takes away. By keys: arrows move a cross, Enter clicks there, X takes away, B begins and ends a box; plus and minus zoom, Shift and arrows move the view." });
     this.empty = h("p", { class: "photo-empty" }, "Choose an example or drop a photo.");
     this.element = h("div", { class: "photo-stage" }, this.canvas, this.empty);
     new ResizeObserver(() => this.request()).observe(this.element);
-    this.#listen();
+    listen(this);
   }
 
   async setPhoto(bitmap, photo) {
@@ -30,8 +31,16 @@ export class PhotoStage {
     this.overlay = null;
     this.zoom = 1;
     this.centre = [photo.width / 2, photo.height / 2];
+    Object.assign(this, { cross: null, boxFrom: null, pending: null, hover: null });
     this.empty.hidden = true;
     this.request();
+  }
+
+  /** No photo. */
+  clear() {
+    Object.assign(this, { bitmap: null, photo: null, labels: null, other: null, overlay: null, contour: null, prompts: [] });
+    this.canvas.width = 1;
+    this.empty.hidden = false;
   }
 
   /** Whether labels are regions, each of its own colour, or background and object. */
@@ -40,9 +49,12 @@ export class PhotoStage {
     this.request();
   }
 
-  setLabels(labels, prompts) {
+  /** Labels of the pixels, the gestures, how many objects there are, and the one that is worked on. */
+  setLabels(labels, prompts, n_objects = 1, object = 1) {
     this.labels = labels;
     this.prompts = prompts;
+    this.many = n_objects > 1;
+    this.object = object;
     this.pending = null;
     this.other = null;
     this.#compose();
@@ -86,7 +98,7 @@ export class PhotoStage {
     const { width, height } = this.photo;
     const layer = new ImageData(width, height);
     const pixels = new Uint32Array(layer.data.buffer);
-    const [even, odd] = this.several ? this.#regionColours() : this.#objectColours();
+    const [even, odd] = this.several || (this.many && this.shown !== "cutout") ? this.#regionColours() : this.#objectColours();
     for (let y = 0, at = 0; y < height; y++) {
       for (let x = 0; x < width; x++, at++) pixels[at] = (((x >> 4) + (y >> 4)) & 1 ? odd : even)[this.labels[at]];
     }
@@ -96,13 +108,15 @@ export class PhotoStage {
   }
 
   #regionColours() {
-    const alpha = this.shown === "mask" ? 255 : REGION_ALPHA;
-    const table = Uint32Array.from({ length: 256 }, (_, label) => (label ? (packed(clusterColour(label - 1)) & 0xffffff) | (alpha << 24) : 0));
+    const alpha = this.shown === "mask" ? 255 : this.many ? OBJECT_ALPHA : REGION_ALPHA;
+    // Of several objects the background is label 1, and keeps its own look.
+    const first = this.many ? 2 : 1;
+    const table = Uint32Array.from({ length: 256 }, (_, label) => (label >= first ? (packed(clusterColour(label - first)) & 0xffffff) | (alpha << 24) : 0));
     return [table, table];
   }
 
   #objectColours() {
-    const fill = (other, object) => new Uint32Array(256).fill(other).fill(object, 2, 3);
+    const fill = (other, object) => new Uint32Array(256).fill(other).fill(object, 2);
     if (this.shown === "mask") return [fill(0xff000000, 0xffffffff), fill(0xff000000, 0xffffffff)];
     if (this.shown === "cutout") return [fill(0xfff4f2f0, 0), fill(0xffd4d0cc, 0)];
     return [fill(0x78000000, 0), fill(0x78000000, 0)];
@@ -142,6 +156,7 @@ export class PhotoStage {
     pen.imageSmoothingEnabled = this.scale < 3;
     pen.drawImage(this.bitmap, 0, 0, width, height);
     if (this.overlay) pen.drawImage(this.overlay, 0, 0);
+    if (this.hover) pen.drawImage(this.hover, 0, 0, width, height);
     const line = (path, colour, wide, dash = []) => {
       pen.setLineDash(dash.map((part) => part / this.scale));
       pen.strokeStyle = colour;
@@ -156,6 +171,36 @@ export class PhotoStage {
     // The mask and the cut-out are shown as they are; what was drawn belongs to the contour.
     if (this.shown === "contour" || !this.overlay) for (const prompt of this.prompts ?? []) this.#paintPrompt(pen, prompt, line);
     if (this.pending) this.#paintPrompt(pen, this.pending, line);
+    if (this.shown === "contour") this.#paintHandles(pen);
+    if (this.cross) this.#paintCross(line);
+  }
+
+  /** Corners of the active box, to be moved. */
+  #paintHandles(pen) {
+    const box = this.activeBox();
+    if (!box || this.pending || this.tool !== "click") return;
+    const [[x0, y0], [x1, y1]] = box;
+    const size = 9 / this.scale;
+    pen.fillStyle = "#ffffff";
+    pen.strokeStyle = "#10181f";
+    pen.lineWidth = 1.5 / this.scale;
+    pen.setLineDash([]);
+    for (const [x, y] of [[x0, y0], [x1, y0], [x0, y1], [x1, y1]]) {
+      pen.fillRect(x - size / 2, y - size / 2, size, size);
+      pen.strokeRect(x - size / 2, y - size / 2, size, size);
+    }
+  }
+
+  #paintCross(line) {
+    const [x, y] = this.cross;
+    const reach = 12 / this.scale;
+    const path = new Path2D();
+    path.moveTo(x - reach, y);
+    path.lineTo(x + reach, y);
+    path.moveTo(x, y - reach);
+    path.lineTo(x, y + reach);
+    line(path, "#000000", 4);
+    line(path, "#ffffff", 2);
   }
 
   #paintPrompt(pen, prompt, line) {
@@ -182,100 +227,67 @@ export class PhotoStage {
     line(path, inkColour() === "#10181f" ? "#ffffff" : "#10181f", 2);
   }
 
-  // ---- gestures ----
+  // ---- places ----
 
-  #pixel(event) {
+  pixelOf(event) {
     const box = this.canvas.getBoundingClientRect();
     const x = (event.clientX - box.left - this.left) / this.scale;
     const y = (event.clientY - box.top - this.top) / this.scale;
     return [Math.round(10 * x) / 10, Math.round(10 * y) / 10];
   }
 
-  #inside([x, y]) {
+  contains([x, y]) {
     return x >= 0 && y >= 0 && x < this.photo.width && y < this.photo.height;
   }
 
-  #listen() {
-    const { canvas } = this;
-    let drag = null;
-    canvas.addEventListener("contextmenu", (event) => event.preventDefault());
-    canvas.addEventListener("pointerdown", (event) => {
-      if (!this.bitmap) return;
-      canvas.setPointerCapture(event.pointerId);
-      const moving = this.tool === "pan" || event.button === 1;
-      drag = { at: [event.clientX, event.clientY], from: this.#pixel(event), points: [this.#pixel(event)], right: event.button === 2, moving, centre: this.centre };
-    });
-    canvas.addEventListener("pointermove", (event) => {
-      if (!drag) return;
-      const far = Math.hypot(event.clientX - drag.at[0], event.clientY - drag.at[1]);
-      if (drag.moving) {
-        this.centre = [drag.centre[0] - (event.clientX - drag.at[0]) / this.scale, drag.centre[1] - (event.clientY - drag.at[1]) / this.scale];
-      } else if (this.tool === "stroke") {
-        drag.points.push(this.#pixel(event));
-        this.pending = this.#stroke(drag);
-      } else if (far > CLICK_PX && !drag.right) {
-        drag.isBox = true;
-        this.pending = { kind: "box", points: [drag.from, this.#pixel(event)], label: 2 };
-      }
-      this.request();
-    });
-    canvas.addEventListener("pointerup", (event) => {
-      if (!drag) return;
-      const done = drag;
-      drag = null;
-      if (!done.moving) this.#finish(done, event);
-    });
-    canvas.addEventListener("pointercancel", () => {
-      drag = null;
-      this.pending = null;
-      this.request();
-    });
-    canvas.addEventListener(
-      "wheel",
-      (event) => {
-        if (!this.bitmap) return;
-        event.preventDefault();
-        const place = this.#pixel(event);
-        const before = this.zoom;
-        this.zoom = Math.max(0.5, Math.min(40, this.zoom * Math.exp(-event.deltaY * 0.0016)));
-        const change = before / this.zoom;
-        this.centre = [place[0] + (this.centre[0] - place[0]) * change, place[1] + (this.centre[1] - place[1]) * change];
-        this.request();
-      },
-      { passive: false },
-    );
-    canvas.addEventListener("keydown", (event) => {
-      const step = 40 / (this.scale || 1);
-      const moves = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step] };
-      if (moves[event.key] && this.centre) this.centre = [this.centre[0] + moves[event.key][0], this.centre[1] + moves[event.key][1]];
-      else if (event.key === "+" || event.key === "=") this.zoom = Math.min(40, this.zoom * 1.3);
-      else if (event.key === "-") this.zoom = Math.max(0.5, this.zoom / 1.3);
-      else return;
-      event.preventDefault();
-      this.request();
-    });
-  }
-
-  #stroke(drag) {
-    const label = drag.right ? 1 : this.on.label();
-    const step = Math.max(1, Math.ceil(drag.points.length / 1500));
-    return { kind: "stroke", points: drag.points.filter((_, i) => i % step === 0), label, radius: this.brush };
-  }
-
-  #finish(drag, event) {
-    let prompt = null;
-    if (this.tool === "stroke") prompt = this.#stroke(drag);
-    else if (drag.isBox) {
-      const end = this.#pixel(event);
-      const clip = ([x, y]) => [Math.max(0, Math.min(this.photo.width, x)), Math.max(0, Math.min(this.photo.height, y))];
-      const corners = [clip(drag.from), clip(end)];
-      const large = Math.abs(corners[0][0] - corners[1][0]) >= 4 && Math.abs(corners[0][1] - corners[1][1]) >= 4;
-      prompt = large ? { kind: "box", points: corners, label: 2 } : null;
-    } else if (this.#inside(drag.from)) {
-      prompt = { kind: "click", points: [drag.from], label: drag.right ? 1 : this.on.label() };
-    }
-    this.pending = prompt;
+  zoomAt(factor, place) {
+    const before = this.zoom;
+    this.zoom = Math.max(0.5, Math.min(40, this.zoom * factor));
+    const change = before / this.zoom;
+    this.centre = [place[0] + (this.centre[0] - place[0]) * change, place[1] + (this.centre[1] - place[1]) * change];
+    this.scale *= 1 / change;
     this.request();
-    if (prompt) this.on.prompt(prompt);
+  }
+
+  get strokes() {
+    return this.tool === "stroke" || this.tool === "erase";
+  }
+
+  /** The box of the active object, whose corners can be moved. */
+  activeBox() {
+    return this.prompts?.find((prompt) => prompt.kind === "box" && prompt.object === this.object)?.points ?? null;
+  }
+
+  /** Move the cross of the keyboard by pixels of the screen. */
+  moveCross(dx, dy) {
+    const [x, y] = this.cross ?? this.centre;
+    const clip = (value, most) => Math.round(Math.max(0, Math.min(most - 1, value)));
+    this.cross = [clip(x + dx / this.scale, this.photo.width), clip(y + dy / this.scale, this.photo.height)];
+    if (this.boxFrom) this.pending = { kind: "box", points: [this.boxFrom, this.cross], label: 2 };
+    this.on.say(`${this.cross[0]}, ${this.cross[1]}`);
+  }
+
+  /** Ask what a click would take, where nothing is drawn yet for the object. */
+  async askHover(place) {
+    if (!this.contains(place) || this.pending) return;
+    const asked = (this.hoverAsked = (this.hoverAsked ?? 0) + 1);
+    const found = await this.on.hover(place);
+    if (found && asked === this.hoverAsked) this.setHover(found);
+  }
+
+  /** {values, about: {width, height}}: a byte a pixel of a small copy; null for nothing. */
+  setHover(found) {
+    if (!found) this.hoverAsked = (this.hoverAsked ?? 0) + 1;
+    if (!found && !this.hover) return;
+    this.hover = null;
+    if (found) {
+      const { width, height } = found.about;
+      const layer = new ImageData(width, height);
+      const pixels = new Uint32Array(layer.data.buffer);
+      found.values.forEach((inside, at) => inside && (pixels[at] = 0x88fff24d));
+      this.hover = new OffscreenCanvas(width, height);
+      this.hover.getContext("2d").putImageData(layer, 0, 0);
+    }
+    this.request();
   }
 }

@@ -1,6 +1,7 @@
-// The half of the page about photos: a box, clicks and strokes, and the cut-out that follows them.
+// The half of the page about photos: objects, each from a box or a click, and the cut-outs that follow the gestures.
 
 import { photoExportDialog } from "./photo_exports.js";
+import { ObjectList } from "./photo_objects.js";
 import { PhotoStage } from "./photo_stage.js";
 import { field, h, notice, percent, replace, segmented, select, short } from "./ui.js";
 
@@ -10,53 +11,63 @@ export class Photos {
   constructor(context) {
     Object.assign(this, context); // api, work, about, remember
     this.label = 2;
-    this.stage = new PhotoStage({ prompt: (prompt) => this.prompt(prompt), label: () => this.label });
+    this.album = [];
+    this.place = -1;
+    this.stage = new PhotoStage({
+      prompt: (prompt, adjusted) => this.prompt(prompt, adjusted),
+      label: () => this.label,
+      hover: (place) => this.#hover(place),
+      say: (text) => (this.spoken.textContent = text),
+    });
+    this.objects = new ObjectList(this);
     this.element = this.about.can.photos ? this.#build() : h("div", { class: "half missing" }, h("p", {}, 'Photos need two more libraries: pip install "evencut[vision]", then start the studio again.'));
   }
 
   #build() {
     const examples = [["", "– choose –"], ...this.about.photos.map((photo) => [photo.name, photo.title])];
     this.examples = select(examples, "", (name) => name && this.example(name), { id: "photo-example", "data-control": "photo-example" });
-    this.file = h("input", { type: "file", accept: ACCEPT, class: "visually-hidden", id: "photo-file", onchange: () => this.file.files[0] && this.upload(this.file.files[0]) });
+    this.file = h("input", { type: "file", accept: ACCEPT, multiple: true, class: "visually-hidden", id: "photo-file", onchange: () => this.file.files.length && this.open([...this.file.files]) });
     this.name = h("strong", { class: "data-name" }, "No photo yet");
     this.size = h("span", { class: "quiet" });
-    this.tool = segmented("Tool", [["click", "Box and click"], ["stroke", "Stroke"], ["pan", "Move"]], "click", (tool) => this.stage.setTool(tool));
+    this.turn = h("div", { class: "button-row", hidden: true });
+    this.tool = segmented("Tool", [["click", "Box, click"], ["stroke", "Stroke"], ["erase", "Erase"], ["pan", "Move"]], "click", (tool) => this.stage.setTool(tool));
     this.mode = segmented("What is drawn", [["2", "Object"], ["1", "Background"]], "2", (label) => (this.label = Number(label)));
     this.regions = h("div", { class: "regions", role: "group", "aria-label": "Regions" });
     this.severalBox = h("input", { type: "checkbox", onchange: () => this.#several(this.severalBox.checked) });
     const brush = h("input", { type: "range", min: "2", max: "40", value: "8", oninput: () => this.stage.setBrush(Number(brush.value)) });
     this.shown = segmented("Show", [["contour", "Contour"], ["mask", "Mask"], ["cutout", "Cut-out"]], "contour", (how) => this.stage.setShown(how));
-    this.undo = h("button", { class: "small", "data-action": "undo", onclick: () => this.move(-1) }, "Undo");
-    this.redo = h("button", { class: "small", "data-action": "redo", onclick: () => this.move(1) }, "Redo");
     this.facts = h("p", { class: "facts", role: "status" });
+    this.spoken = h("p", { class: "visually-hidden", role: "status" });
     this.compared = h("p", { class: "facts" });
-    const label = h("label", { class: "button small", for: "photo-file", tabindex: "0" }, "Open a photo");
+    const label = h("label", { class: "button small", for: "photo-file", tabindex: "0" }, "Open photos");
     label.addEventListener("keydown", (event) => (event.key === "Enter" || event.key === " ") && this.file.click());
     const compare = this.about.can.grabcut
       ? h("button", { class: "small", "data-action": "grabcut", onclick: () => this.compare() }, "Compare with grabCut")
       : h("p", { class: "hint" }, "Install opencv-python-headless to compare with OpenCV's grabCut.");
     const sidebar = h(
       "aside",
-      { class: "sidebar", "aria-label": "Choices" },
+      { class: "sidebar", "aria-label": "Choices for photos" },
       h(
         "section",
         { class: "card" },
         h("div", { class: "card-head" }, h("h2", {}, "Photo"), label, this.file),
         h("div", { class: "data-line" }, this.name, this.size),
+        this.turn,
         h("div", { class: "field" }, h("div", { class: "field-head" }, h("label", { for: "photo-example" }, "Example")), this.examples),
-        h("p", { class: "hint" }, "Or drop a PNG, JPEG, WebP or TIFF photo on the page."),
+        h("p", { class: "hint" }, "Or drop PNG, JPEG, WebP or TIFF photos on the page, as many as you like."),
       ),
+      this.objects.element,
       h(
         "section",
         { class: "card" },
         h("div", { class: "card-head" }, h("h2", {}, "Draw")),
-        field("Tool", "Drag a box around the object, or click on it; a right click takes away.", "photo-tool", this.tool),
+        field("Tool", "Drag a box around an object, or click on it; a right click takes away.", "photo-tool", this.tool),
         field("Label", "What a click or stroke says: this is the object, or this is not.", "photo-label", this.mode, this.regions),
-        h("label", { class: "check" }, this.severalBox, "Several regions instead of one object"),
+        h("label", { class: "check" }, this.severalBox, "Regions of the whole photo instead of objects"),
         field("Brush", "Width of a stroke, in pixels of the photo.", "photo-brush", brush),
-        h("div", { class: "button-row" }, this.undo, this.redo, h("button", { class: "small", "data-action": "restart", onclick: () => this.restart() }, "Start over")),
+        h("div", { class: "button-row" }, h("button", { class: "small", "data-action": "restart", onclick: () => this.restart() }, "Start over")),
       ),
-      h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", {}, "Result")), this.shown, this.facts, compare, this.compared, h("button", { class: "primary wide", "data-action": "photo-export", onclick: () => photoExportDialog(this.api, this.photo) }, "Export")),
+      h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", {}, "Result")), this.shown, this.facts, this.spoken, compare, this.compared, h("button", { class: "primary wide", "data-action": "photo-export", onclick: () => photoExportDialog(this.api, this.photo) }, "Export")),
     );
     this.#several(false);
     return h("div", { class: "half photos-half" }, sidebar, h("div", { class: "stage" }, this.stage.element));
@@ -84,11 +95,30 @@ export class Photos {
     await this.#load(() => this.api.post("/photo/given", { index }));
   }
 
-  async upload(file) {
-    const show = (share) => this.work.show({ name: `Loading ${file.name}`, step: "", share });
-    show(0);
-    await this.#load(() => this.api.upload("/photo/upload", file, show));
+  /** Open photos: the first is shown, next and previous turn to the others. */
+  async open(files) {
+    this.album = files.map((file) => ({ file, key: null }));
     this.file.value = "";
+    await this.turnTo(0);
+  }
+
+  /** Show a photo of the album: as it was left where it was open before. */
+  async turnTo(place) {
+    const entry = this.album[place];
+    if (!entry) return;
+    this.place = place;
+    if (entry.key) return this.#load(() => this.api.put("/photo/current", { key: entry.key }));
+    const show = (share) => this.work.show({ name: `Loading ${entry.file.name}`, step: "", share });
+    show(0);
+    await this.#load(() => this.api.upload("/photo/upload", entry.file, show));
+    if (this.photo) entry.key = this.photo.key;
+  }
+
+  #showTurn() {
+    const { place, album } = this;
+    this.turn.hidden = album.length < 2;
+    const button = (text, to, action) => h("button", { class: "small", "data-action": action, disabled: !album[to], onclick: () => this.turnTo(to) }, text);
+    replace(this.turn, button("‹ Previous", place - 1, "previous"), h("span", { class: "quiet" }, `${place + 1} of ${album.length}`), button("Next ›", place + 1, "next"));
   }
 
   async #load(ask) {
@@ -96,6 +126,7 @@ export class Photos {
       const photo = await ask();
       this.work.show(null);
       await this.take(photo);
+      this.remember(`open ${photo.name}`);
     } catch (error) {
       this.work.show(null);
       notice(error.message, "error");
@@ -104,12 +135,26 @@ export class Photos {
 
   /** Show a photo of the session, with what is drawn on it. */
   async take(photo) {
-    const blob = await this.api.blob("/photo/image");
-    await this.stage.setPhoto(await createImageBitmap(blob), photo);
+    if (this.photo?.key !== photo.key) {
+      const blob = await this.api.blob("/photo/image");
+      await this.stage.setPhoto(await createImageBitmap(blob), photo);
+      this.compared.textContent = "";
+      this.objects.active = null;
+    }
     this.severalBox.checked = photo.prompts.some((prompt) => prompt.label > 2);
     this.#several(this.severalBox.checked);
-    this.compared.textContent = "";
     await this.#show(photo);
+    this.#showTurn();
+  }
+
+  /** After an undo: the photo that is there, or none. */
+  async restore(photo) {
+    if (photo) return this.take(photo);
+    if (!this.photo) return;
+    this.photo = null;
+    this.stage.clear();
+    this.name.textContent = "No photo yet";
+    this.size.textContent = "";
   }
 
   async #show(photo) {
@@ -117,57 +162,70 @@ export class Photos {
     this.name.textContent = photo.name;
     this.size.textContent = `${photo.width} × ${photo.height} pixels`;
     this.examples.value = photo.source.example ?? "";
-    this.undo.disabled = photo.position === 0;
-    this.redo.disabled = photo.position >= photo.n_steps;
-    const labels = photo.position ? (await this.api.array("/photo/labels", Uint8Array)).values : null;
+    this.objects.show(photo);
+    const labels = photo.n_steps ? (await this.api.array("/photo/labels", Uint8Array)).values : null;
     if (this.photo !== photo) return;
-    this.stage.setLabels(labels, photo.prompts);
+    this.stage.setLabels(labels, photo.prompts, photo.objects.length, this.objects.active);
     this.#showFacts(photo);
-    this.remember();
   }
 
   #showFacts(photo) {
     if (!photo.facts) {
-      this.facts.textContent = "Drag a box around the object, or click on it.";
+      this.facts.textContent = "Drag a box around an object, or click on it.";
       return;
     }
     const { seconds, energy, shares, warnings } = photo.facts;
     const parts = [`${short(seconds, 2)} s`];
-    if (energy !== null) parts.push(`energy ${short(energy, 5)}`);
+    if (energy !== null && energy !== undefined) parts.push(`energy ${short(energy, 5)}`);
     if (this.several) parts.push(Object.entries(shares).map(([label, share]) => `${label}: ${percent(share)}`).join(", "));
     else if (shares["2"] !== undefined) parts.push(`object ${percent(shares["2"])} of the photo`);
     if (!Object.keys(shares).length) parts.push("mark a second region");
-    parts.push(`${photo.position} gesture${photo.position === 1 ? "" : "s"}`);
+    parts.push(`${photo.n_steps} gesture${photo.n_steps === 1 ? "" : "s"}`);
     this.facts.textContent = parts.join(" · ");
     for (const text of warnings ?? []) notice(text);
   }
 
   // ---- drawing ----
 
-  async prompt(prompt) {
+  /** A gesture: on the active object, or on a new one where it is a box or there is none. */
+  async prompt(prompt, adjusted = false) {
     if (!this.photo) return;
+    const object = this.several ? 1 : this.objects.forGesture(prompt, adjusted);
+    if (object === null) {
+      this.stage.setLabels(this.stage.labels, this.photo.prompts, this.photo.objects.length, this.objects.active);
+      return notice("begin an object with a box or a click on it; then take away", "error");
+    }
     try {
-      const { photo } = await this.work.run("Cut-out", () => this.api.post("/photo/prompts", prompt));
+      const { photo } = await this.work.run("Cut-out", () => this.api.post("/photo/prompts", { ...prompt, object }));
+      this.objects.active = object;
       await this.#show(photo);
+      this.remember(adjusted ? "move a box" : `${prompt.kind} on a photo`);
     } catch (error) {
-      this.stage.setLabels(this.stage.labels, this.photo.prompts);
+      this.stage.setLabels(this.stage.labels, this.photo.prompts, this.photo.objects.length, this.objects.active);
       if (error.status !== "cancelled") notice(error.message, "error");
     }
   }
 
-  async move(by) {
-    if (!this.photo) return;
-    const position = this.photo.position + by;
-    if (position < 0 || position > this.photo.n_steps) return;
+  /** Something about the objects was changed on the server. */
+  async change(what, ask) {
     try {
-      await this.#show(await this.api.put("/photo/position", { position }));
+      await this.#show(await ask());
+      this.remember(what);
     } catch (error) {
       notice(error.message, "error");
     }
   }
 
   async restart() {
-    if (this.photo?.position) await this.move(-this.photo.position);
+    if (!this.photo?.n_steps) return;
+    this.objects.active = null;
+    await this.change("start the photo over", () => this.api.delete("/photo/objects"));
+  }
+
+  /** What a first click here would take; nothing where an object is being worked on. */
+  async #hover([x, y]) {
+    if (this.several || this.objects.active !== null || this.work.busy) return null;
+    return this.api.askArray("/photo/hover", { x, y }, Uint8Array).catch(() => null);
   }
 
   async compare() {
@@ -186,8 +244,7 @@ export class Photos {
   }
 
   keydown(event) {
-    if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z") return;
-    event.preventDefault();
-    this.move(event.shiftKey ? 1 : -1);
+    if (event.ctrlKey || event.metaKey || event.target.matches?.("input, textarea, select")) return;
+    if (event.key.toLowerCase() === "n") this.objects.begin();
   }
 }

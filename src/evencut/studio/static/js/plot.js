@@ -1,21 +1,15 @@
 // One scatter plot: points on a canvas, axes, cluster numbers, lasso and hover on another over it.
 
 import { clusterColour, groundColour, inkColour, packed } from "./colours.js";
+import { shade } from "./density.js";
+import { listen } from "./plot_gestures.js";
+import { paintOver } from "./plot_over.js";
 import { Raster } from "./raster.js";
-import { h, short } from "./ui.js";
+import { h } from "./ui.js";
 
 const PADDING = 30;
 const FRAME_MS = 17;
 const HOVER_PX = 14;
-
-function ticks(low, high, most) {
-  const raw = (high - low) / most;
-  const power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((m) => m * power).find((m) => m >= raw);
-  const found = [];
-  for (let value = Math.ceil(low / step) * step; value <= high; value += step) found.push(Math.abs(value) < step / 1e6 ? 0 : value);
-  return found;
-}
 
 export class Plot {
   /** view: shared. on: {hover(row, event), lasso(mask, count), leave()}. */
@@ -31,27 +25,40 @@ export class Plot {
       class: "plot-over",
       tabindex: "0",
       role: "img",
-      "aria-label": `${name}: scatter plot. Arrow keys pan, plus and minus zoom, 0 shows everything.`,
+      "aria-label": `${name}: scatter plot. Arrow keys move the view, plus and minus zoom, 0 shows everything. Enter takes a point in hand, arrow keys then go from point to point, Escape lets go.`,
     });
     this.element = h("div", { class: "plot" }, this.canvas, this.over);
     this.raster = new Raster(this.canvas);
     view.listeners.add((moving) => this.request(moving));
     new ResizeObserver(() => this.request(false)).observe(this.element);
-    this.#listen();
+    listen(this);
   }
 
   /** frame: {middle, unit, names} of the axes. */
   setPoints(xy, frame) {
+    if (this.selected?.length !== xy.length / 2) this.selected = null;
     this.points = xy;
     this.frame = frame;
     this.colours = new Uint32Array(xy.length / 2).fill(packed(clusterColour(-1)));
-    this.selected = null;
     this.marks = [];
     this.request(false);
   }
 
-  setColours(colours) {
+  setColours(colours, moving = false) {
     this.colours = colours;
+    this.request(moving);
+  }
+
+  /** Whether points are shaded by how many lie together, and whether lines of equal density are drawn. */
+  setShading({ dense, lines }) {
+    this.dense = dense;
+    this.lines = lines;
+    this.request(false);
+  }
+
+  /** Another clustering's colours to the right of a line: {colours, at}, or null. */
+  setSwipe(swipe) {
+    this.swipe = swipe;
     this.request(false);
   }
 
@@ -106,13 +113,23 @@ export class Plot {
       const budget = FRAME_MS / Math.max(1, this.view.plots);
       const step = this.moving ? Math.max(1, Math.ceil((n * this.cost) / budget)) : 1;
       const start = performance.now();
-      this.raster.draw({ xy: this.points, colours: this.colours, map: this.map, radius: this.radius, step });
+      this.#paintPoints(step, width, height);
       if (n > 5000) this.cost = 0.7 * this.cost + 0.3 * ((performance.now() - start) / (n / step));
       if (this.selected) this.#paintSelected();
     }
     this.raster.show();
-    this.#paintOver(width, height);
+    paintOver(this, width, height);
     this.painted = (this.painted ?? 0) + 1;
+  }
+
+  #paintPoints(step, width, height) {
+    const cut = this.swipe ? Math.round(this.swipe.at * width) : null;
+    const parts = cut === null ? [[this.colours, null]] : [[this.colours, [0, cut]], [this.swipe.colours, [cut, width]]];
+    for (const [colours, clip] of parts) {
+      const shared = { xy: this.points, colours, map: this.map, step, clip };
+      if (this.dense) shade({ ...shared, pixels: this.raster.pixels, width, height, ground: packed(groundColour()) });
+      else this.raster.draw({ ...shared, radius: this.radius });
+    }
   }
 
   #paintSelected() {
@@ -123,103 +140,12 @@ export class Plot {
     this.raster.draw({ ...shared, colours: this.colours, radius: this.radius });
   }
 
-  #paintOver(width, height) {
-    this.over.width = width;
-    this.over.height = height;
-    const pen = this.over.getContext("2d");
-    pen.scale(this.ratio, this.ratio);
-    if (!this.points) return;
-    this.#paintAxes(pen, width / this.ratio, height / this.ratio);
-    this.#paintMarks(pen);
-    if (this.path) this.#paintLasso(pen);
-    if (this.hovered !== null && this.hovered !== undefined) {
-      const [x, y] = this.#pixel(this.hovered);
-      pen.strokeStyle = inkColour();
-      pen.lineWidth = 1.6;
-      pen.beginPath();
-      pen.arc(x, y, this.radius / this.ratio + 3, 0, 7);
-      pen.stroke();
-    }
-  }
-
-  #paintAxes(pen, width, height) {
-    const { middle, unit, names } = this.frame;
-    const { sx, sy, tx, ty } = this.map;
-    const colour = getComputedStyle(this.element).color;
-    pen.font = "11px system-ui, sans-serif";
-    pen.fillStyle = colour;
-    pen.strokeStyle = colour;
-    const named = pen.measureText(names[0].slice(0, 30)).width + 34;
-    pen.globalAlpha = 0.75;
-    const xAt = (value) => (((value - middle[0]) / unit[0]) * sx + tx) / this.ratio;
-    const yAt = (value) => (((value - middle[1]) / unit[1]) * sy + ty) / this.ratio;
-    const xOf = (pixel) => ((pixel * this.ratio - tx) / sx) * unit[0] + middle[0];
-    const yOf = (pixel) => ((pixel * this.ratio - ty) / sy) * unit[1] + middle[1];
-    pen.lineWidth = 1;
-    pen.textAlign = "center";
-    pen.textBaseline = "bottom";
-    for (const value of ticks(xOf(0), xOf(width), Math.max(2, width / 110))) {
-      const x = xAt(value);
-      if (x < 36 || x > width - named) continue;
-      pen.fillText(short(value, 4), x, height - 4);
-    }
-    pen.textAlign = "left";
-    pen.textBaseline = "middle";
-    for (const value of ticks(yOf(height), yOf(0), Math.max(2, height / 90))) {
-      const y = yAt(value);
-      if (y < 24 || y > height - 24) continue;
-      pen.fillText(short(value, 4), 5, y);
-    }
-    pen.globalAlpha = 1;
-    pen.font = "600 11px system-ui, sans-serif";
-    pen.textAlign = "right";
-    pen.textBaseline = "bottom";
-    pen.fillText(names[0].slice(0, 30), width - 6, height - 4);
-    pen.textAlign = "left";
-    pen.textBaseline = "top";
-    pen.fillText(names[1].slice(0, 30), 5, 5);
-  }
-
-  #paintMarks(pen) {
-    pen.font = "700 12px system-ui, sans-serif";
-    pen.textAlign = "center";
-    pen.textBaseline = "middle";
-    for (const mark of this.marks ?? []) {
-      const [x, y] = this.#pixel(mark.row);
-      const wide = pen.measureText(mark.text).width + 10;
-      pen.fillStyle = groundColour();
-      pen.strokeStyle = clusterColour(mark.label);
-      pen.lineWidth = 2;
-      pen.beginPath();
-      pen.roundRect(x - wide / 2, y - 9, wide, 18, 9);
-      pen.fill();
-      pen.stroke();
-      pen.fillStyle = inkColour();
-      pen.fillText(mark.text, x, y + 0.5);
-    }
-  }
-
-  #paintLasso(pen) {
-    pen.strokeStyle = inkColour();
-    pen.lineWidth = 1.5;
-    pen.setLineDash([5, 4]);
-    pen.beginPath();
-    this.path.forEach(([x, y], i) => (i ? pen.lineTo(x, y) : pen.moveTo(x, y)));
-    pen.closePath();
-    pen.stroke();
-    pen.globalAlpha = 0.08;
-    pen.fillStyle = inkColour();
-    pen.fill();
-    pen.globalAlpha = 1;
-    pen.setLineDash([]);
-  }
-
-  #pixel(row) {
+  pixel(row) {
     const { sx, sy, tx, ty } = this.map;
     return [(this.points[2 * row] * sx + tx) / this.ratio, (this.points[2 * row + 1] * sy + ty) / this.ratio];
   }
 
-  #place(x, y) {
+  place(x, y) {
     const { sx, sy, tx, ty } = this.map;
     return [(x * this.ratio - tx) / sx, (y * this.ratio - ty) / sy];
   }
@@ -267,98 +193,61 @@ export class Plot {
     return { mask, found };
   }
 
-  #listen() {
-    const { over } = this;
-    const fingers = new Map();
-    const at = (event) => {
-      const box = over.getBoundingClientRect();
-      return [event.clientX - box.left, event.clientY - box.top];
-    };
-    over.addEventListener("pointerdown", (event) => {
-      if (!this.points || event.button > 0) return;
-      over.setPointerCapture(event.pointerId);
-      fingers.set(event.pointerId, at(event));
-      if (this.tool === "lasso" && fingers.size === 1) this.path = [at(event)];
-    });
-    over.addEventListener("pointermove", (event) => {
-      if (!this.points || !this.map) return;
-      const now = at(event);
-      const before = fingers.get(event.pointerId);
-      if (!before) return this.#hover(now, event);
-      if (fingers.size === 2) this.#pinch(fingers, event.pointerId, now);
-      else if (this.tool === "lasso" && this.path) {
-        this.path.push(now);
-        this.request(true);
-      } else {
-        const [x0, y0] = this.#place(...before);
-        const [x1, y1] = this.#place(...now);
-        this.view.pan(x0 - x1, y0 - y1);
-      }
-      fingers.set(event.pointerId, now);
-    });
-    const up = (event) => {
-      if (!fingers.delete(event.pointerId)) return;
-      if (this.path) {
-        const path = this.path;
-        this.path = null;
-        if (path.length > 4) {
-          const { mask, found } = this.inside(path);
-          this.on.lasso?.(found ? mask : null, found);
-        } else this.on.lasso?.(null, 0);
-      }
-      this.request(false);
-    };
-    over.addEventListener("pointerup", up);
-    over.addEventListener("pointercancel", up);
-    over.addEventListener("pointerleave", () => this.#unhover());
-    over.addEventListener(
-      "wheel",
-      (event) => {
-        if (!this.map) return;
-        event.preventDefault();
-        this.view.zoomAt(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0016)), ...this.#place(...at(event)));
-      },
-      { passive: false },
-    );
-    over.addEventListener("dblclick", () => this.view.reset());
-    over.addEventListener("keydown", (event) => {
-      const step = 0.15 / this.view.zoom;
-      const moves = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, step], ArrowDown: [0, -step] };
-      if (moves[event.key]) this.view.pan(...moves[event.key]);
-      else if (event.key === "+" || event.key === "=") this.view.zoomAt(1.3, this.view.x, this.view.y);
-      else if (event.key === "-") this.view.zoomAt(1 / 1.3, this.view.x, this.view.y);
-      else if (event.key === "0") this.view.reset();
-      else if (event.key === "Escape") this.on.lasso?.(null, 0);
-      else return;
-      event.preventDefault();
-    });
-  }
-
-  #pinch(fingers, id, now) {
-    const other = [...fingers].find(([key]) => key !== id)[1];
-    const before = fingers.get(id);
-    const far = (a, b) => Math.hypot(a[0] - b[0], a[1] - b[1]);
-    const middle = this.#place((now[0] + other[0]) / 2, (now[1] + other[1]) / 2);
-    this.view.zoomAt(far(now, other) / Math.max(1, far(before, other)), ...middle);
-  }
-
-  #hover(now, event) {
+  hoverAt(now, event) {
+    this.walking = false;
     cancelAnimationFrame(this.hoverAsked);
     this.hoverAsked = requestAnimationFrame(() => {
       const row = this.nearest(...now);
       if (row === this.hovered) return;
-      this.hovered = row;
-      this.#paintOver(this.over.width, this.over.height);
-      if (row === null) this.on.leave?.();
-      else this.on.hover?.(row, event);
+      this.#take(row, event);
     });
   }
 
-  #unhover() {
+  /** Go to the next point in a direction, or take the one nearest to the middle in hand. */
+  walk(dx, dy) {
+    if (!this.map) return;
+    const box = this.over.getBoundingClientRect();
+    const from = dx || dy ? this.pixel(this.hovered) : [box.width / 2, box.height / 2];
+    const row = this.#next(from, dx, dy);
+    this.walking = true;
+    if (row === null) return;
+    const [x, y] = this.pixel(row);
+    this.#take(row, { clientX: box.left + x, clientY: box.top + y, walked: true });
+  }
+
+  #take(row, event) {
+    this.hovered = row;
+    paintOver(this, this.over.width, this.over.height);
+    if (row === null) this.on.leave?.();
+    else this.on.hover?.(row, event);
+  }
+
+  /** The point that lies best in a direction: near, and not far off to the side. */
+  #next([x, y], dx, dy) {
+    const { sx, sy, tx, ty } = this.map;
+    let best = null;
+    let least = Infinity;
+    for (let row = 0; row < this.points.length / 2; row++) {
+      if (row === this.hovered && (dx || dy)) continue;
+      const ax = (this.points[2 * row] * sx + tx) / this.ratio - x;
+      const ay = (this.points[2 * row + 1] * sy + ty) / this.ratio - y;
+      const ahead = ax * dx + ay * dy;
+      if ((dx || dy) && !(ahead > 0.5)) continue;
+      const cost = dx || dy ? ahead + 3 * Math.abs(ax * dy - ay * dx) : Math.hypot(ax, ay);
+      if (cost < least) {
+        least = cost;
+        best = row;
+      }
+    }
+    return best;
+  }
+
+  unhover() {
+    this.walking = false;
     cancelAnimationFrame(this.hoverAsked);
-    if (this.hovered === null) return;
+    if (this.hovered === null || this.hovered === undefined) return;
     this.hovered = null;
     this.on.leave?.();
-    if (this.map) this.#paintOver(this.over.width, this.over.height);
+    if (this.map) paintOver(this, this.over.width, this.over.height);
   }
 }

@@ -1,19 +1,27 @@
 // The half of the page about points: data on the left, two clusterings side by side, what is known of them below.
 
 import { agreement } from "./agreement.js";
-import { exportDialog } from "./exports.js";
+import { ClusterTable } from "./cluster_table.js";
+import { Compare } from "./compare.js";
 import { DEFAULT_METHOD, hasBandwidth, MethodForm, withPreset } from "./controls.js";
 import { Corrections } from "./corrections.js";
 import { DataCard } from "./data_card.js";
+import { DataCheck } from "./data_check.js";
+import { Diagnosis, SIDES } from "./diagnosis.js";
+import { Dock, emptyView } from "./dock.js";
+import { exportDialog } from "./exports.js";
+import { KeptRuns } from "./kept_runs.js";
+import { Look } from "./look.js";
 import { Pane } from "./pane.js";
-import { reportView, selectionView } from "./report.js";
+import { Previewer } from "./preview.js";
+import { selectionView } from "./report.js";
+import { SelectionView } from "./selection_view.js";
 import { Sweep } from "./sweep.js";
-import { count, h, later, notice, replace, segmented, select, short } from "./ui.js";
+import { Tip } from "./tip.js";
+import { count, h, later, notice, replace, segmented } from "./ui.js";
 import { View } from "./view.js";
 
 const LIVE_ROWS = 20000;
-const DIAGNOSE_HINT = "Press Diagnose on a clustering: verdict, evidence and cure appear here.";
-const SIDES = { a: "left", b: "right" };
 
 export class Points {
   constructor(context) {
@@ -22,29 +30,39 @@ export class Points {
     this.active = "a";
     this.columns = { a: null, b: null };
     this.methods = { a: withPreset(DEFAULT_METHOD, "kernel_kmeans"), b: { ...DEFAULT_METHOD } };
-    this.axes = null;
-    this.colour = "cluster";
-    this.two = true;
+    this.names = {};
     this.wanted = { a: 0, b: 0 };
+    this.running = {};
     this.panes = {};
+    this.tip = new Tip(this);
     for (const key of ["a", "b"]) {
       this.panes[key] = new Pane(key, key === "a" ? "Left" : "Right", this.view, {
         focus: () => this.setActive(key),
         diagnose: () => this.diagnose(key),
         exports: () => exportDialog(this.api, this.panes[key]),
-        hover: (row, event) => this.#hover(row, event),
-        leave: () => (this.tip.hidden = true),
-        lasso: (mask, found) => this.#select(mask, found),
+        names: (run) => this.names[run.id] ?? {},
+        hover: (row, event) => this.tip.show(row, event),
+        leave: () => this.tip.hide(),
+        pick: (row) => this.pick(row),
+        lasso: (mask, found) => this.select(mask, found),
       });
     }
     this.data = new DataCard(this);
+    this.check = new DataCheck(this, { can: () => Boolean(this.data.again), read: (said) => this.data.again(said) });
     this.form = new MethodForm((method, column) => this.#changed(method, column));
-    this.sweep = new Sweep({ drag: (sigma) => this.#drag(sigma), sweep: () => this.runSweep() });
+    this.sweep = new Sweep({ drag: (sigma) => this.#drag(sigma), drop: () => this.#drop(), sweep: () => this.runSweep() });
     this.corrections = new Corrections(this);
-    this.tip = h("div", { class: "tip", role: "tooltip", hidden: true });
+    this.previews = new Previewer(this.api, (key, ...found) => this.panes[key].preview(...found));
+    this.look = new Look(this);
+    this.compare = new Compare(this);
+    this.kept = new KeptRuns(this.api, (run) => this.showKept(run));
+    this.selection = new SelectionView(this);
+    this.clusters = new ClusterTable(this);
+    this.diagnosis = new Diagnosis(this);
     this.runLater = later(300, (key) => this.run(key));
+    this.dropLater = later(450, () => this.#drop());
     this.element = this.#build();
-    this.setTwo(true);
+    this.look.setLayout("two");
   }
 
   get rows() {
@@ -54,18 +72,21 @@ export class Points {
   #build() {
     this.which = segmented("Which clustering the choices are for", [["a", "Left"], ["b", "Right"]], this.active, (key) => this.setActive(key));
     this.go = h("button", { class: "primary wide", "data-action": "cluster", onclick: () => this.run(this.active) }, "Cluster");
-    this.layout = segmented("Layout", [["one", "One"], ["two", "Two"]], "two", (value) => this.setTwo(value === "two"));
-    this.tools = segmented(
-      "Tool",
-      [["pan", "Pan", "Drag to move, wheel or pinch to zoom"], ["lasso", "Lasso", "Draw around points to correct them"]],
-      "pan",
-      (tool) => this.setTool(tool),
+    this.candidates = emptyView("");
+    this.dock = new Dock(
+      [
+        ["data", "Data", this.check.element, () => this.check.show()],
+        ["bandwidth", "Bandwidths", this.sweep.element],
+        ["diagnosis", "Diagnosis", this.diagnosis.element],
+        ["clusters", "Clusters", this.clusters.element, () => this.clusters.show()],
+        ["compare", "Compare", this.compare.element, () => this.compare.show()],
+        ["selected", "Selected", this.selection.element, () => this.selection.fill()],
+        ["runs", "Runs", this.kept.element],
+        ["selection", "Candidates", this.candidates, () => replace(this.candidates, selectionView(this.panes[this.active].run))],
+      ],
+      this.sweep.bar,
+      () => this.remember(),
     );
-    this.axesBox = h("div", { class: "axes" });
-    this.colourBox = h("span", {});
-    this.dockTabs = segmented("What is shown below", [["bandwidth", "Bandwidth"], ["diagnosis", "Diagnosis"], ["selection", "Candidates"]], "bandwidth", (tab) => this.showDock(tab));
-    this.reportBox = h("div", { hidden: true }, h("p", { class: "hint" }, DIAGNOSE_HINT));
-    this.selectionBox = h("div", { hidden: true });
     const sidebar = h(
       "aside",
       { class: "sidebar", "aria-label": "Choices" },
@@ -76,20 +97,12 @@ export class Points {
     const stage = h(
       "div",
       { class: "stage" },
-      h(
-        "div",
-        { class: "toolbar", role: "toolbar", "aria-label": "View" },
-        this.tools,
-        h("label", { class: "inline" }, "Colour", this.colourBox),
-        this.axesBox,
-        h("button", { class: "small", onclick: () => this.view.reset() }, "Show all"),
-        h("span", { class: "grow" }),
-        this.layout,
-      ),
+      this.look.element,
       this.corrections.bar,
       h("div", { class: "panes" }, this.panes.a.element, this.panes.b.element),
-      h("section", { class: "dock", "aria-label": "Bandwidth, diagnosis and candidates" }, this.dockTabs, this.sweep.element, this.reportBox, this.selectionBox),
-      this.tip,
+      this.look.swipeBar,
+      this.dock.element,
+      this.tip.element,
     );
     return h("div", { class: "half points-half" }, sidebar, stage);
   }
@@ -100,72 +113,93 @@ export class Points {
   async take(points, settings = null) {
     this.setPoints(points);
     const example = this.about.points.find((known) => known.name === points.source.example);
-    const n_clusters = example?.n_clusters ?? 3;
-    const start = { ...DEFAULT_METHOD, n_clusters };
-    this.methods = settings?.methods ?? { a: withPreset(start, "kernel_kmeans"), b: start };
+    const start = { ...DEFAULT_METHOD, n_clusters: example?.n_clusters ?? "auto" };
+    const left = example ? withPreset(start, "kernel_kmeans") : withPreset({ ...start, n_clusters: 2 }, "kmeans");
+    this.methods = settings?.methods ?? { a: left, b: start };
     this.columns = settings?.columns ?? { a: null, b: null };
-    this.axes = settings?.axes ?? this.#defaultAxes();
+    this.names = {};
     for (const pane of Object.values(this.panes)) pane.clear();
     this.corrections.set([]);
-    this.sweep.setResult(null);
-    replace(this.reportBox, h("p", { class: "hint" }, DIAGNOSE_HINT));
-    this.#showMethod();
-    this.#showAxes();
-    await this.#place();
-    if (this.#isLive() || settings) await Promise.all(["a", "b"].map((key) => this.run(key)));
-    else notice(`${count(this.rows)} points: choose methods, then press Cluster.`);
+    this.kept.set([]);
+    this.diagnosis.clear();
+    this.look.restore({ ...this.look.settings(), axes: settings?.axes ?? null });
+    this.showMethod();
+    await this.place();
+    if (this.#isLive() || settings) {
+      await this.work.during(async () => {
+        // The number that is found on the right is asked for on the left, so that the two can be compared.
+        await this.run("b", null);
+        if (!example && !settings && this.panes.b.run) this.methods.a.n_clusters = Math.max(2, this.panes.b.run.facts.n_clusters);
+        await this.run("a", null);
+      });
+    } else notice(`${count(this.rows)} points: choose methods, then press Cluster.`);
+    this.remember(`open ${points.name}`);
+    this.previews.prepare();
   }
 
-  /** Show again what a session holds, after a reload. */
+  /** Show again what a session holds, after a reload or an undo. */
   async restore(state) {
-    this.setPoints(state.points);
     const page = state.page.points ?? {};
+    const same = this.points?.key === state.points.key && String(this.points.chosen) === String(state.points.chosen);
+    const before = JSON.stringify(this.look.axes);
+    if (!same) this.setPoints(state.points);
     Object.assign(this.methods, page.methods);
     Object.assign(this.columns, page.columns);
-    this.axes = page.axes ?? this.#defaultAxes();
+    this.names = page.names ?? {};
     this.active = page.active ?? "a";
-    this.setTwo(page.two ?? true);
     this.corrections.set(state.corrections);
-    if (state.sweep) this.sweep.setResult(state.sweep);
-    this.#showMethod();
-    this.#showAxes();
-    await this.#place();
-    await Promise.all(Object.entries(state.panes).map(([key, run]) => this.#show(key, run)));
-    this.setColour(page.colour ?? "cluster");
+    this.kept.set(state.runs ?? []);
+    this.sweep.setResult(state.sweep ?? null);
+    this.look.restore(page.look);
+    if (!same || before !== JSON.stringify(this.look.axes)) await this.place();
+    for (const key of ["a", "b"]) {
+      if (state.panes[key]) await this.#show(key, state.panes[key]);
+      else this.panes[key].clear();
+    }
+    await this.look.setColour(page.look?.colour ?? "cluster");
+    this.showMethod();
+    this.dock.show(page.dock ?? null);
+    this.previews.prepare();
+    for (const key of ["a", "b"]) if (state.panes[key]?.judged) await this.diagnosis.show(key);
   }
 
   setPoints(points) {
     this.points = points;
+    this.previews.forget();
     this.data.show(points);
     if (points.bandwidths) this.sweep.setRange(points.bandwidths);
+    if (this.dock?.shown === "data") this.check.show();
     this.view.reset();
   }
 
   async chooseColumns(columns) {
     try {
       this.setPoints(await this.api.put("/points/columns", { columns }));
-      if (this.axes === "pca" || !this.axes.every((name) => columns.includes(name))) this.axes = this.#defaultAxes();
-      this.#showAxes();
-      await this.#place();
-      for (const key of ["a", "b"]) if (this.#isLive()) this.run(key);
+      const { axes } = this.look;
+      if (!Array.isArray(axes) || !axes.every((name) => columns.includes(name))) this.look.axes = this.look.defaultAxes();
+      this.look.showAxes();
+      await this.place();
+      if (this.#isLive()) await Promise.all(["a", "b"].map((key) => this.run(key, null)));
+      this.remember(`cluster by ${columns.length} columns`);
     } catch (error) {
       notice(error.message, "error");
       this.data.show(this.points);
     }
   }
 
-  #defaultAxes() {
-    const { chosen } = this.points;
-    return chosen.length === 2 ? [...chosen] : "pca";
-  }
-
-  async #place() {
-    const query = this.axes === "pca" ? "" : `?x=${encodeURIComponent(this.axes[0])}&y=${encodeURIComponent(this.axes[1])}`;
+  /** Ask where the points lie along the axes chosen, and draw them there. */
+  async place() {
+    const { axes } = this.look;
+    const space = axes === "space";
+    const query = Array.isArray(axes) ? `?x=${encodeURIComponent(axes[0])}&y=${encodeURIComponent(axes[1])}` : space ? "?n_axes=3" : `?embedding=${axes}`;
     const { values, about } = await this.api.array(`/points/plane${query}`, Float32Array);
-    this.xy = values;
-    this.view.setExtent(values);
+    this.xy = this.view.setSpace(space ? values : null) ?? values;
+    if (space) this.view.extent = [1.2, 1.2];
+    else this.view.setExtent(values);
     this.view.reset();
-    for (const pane of Object.values(this.panes)) pane.setPoints(values, about);
+    for (const pane of Object.values(this.panes)) pane.setPoints(this.xy, about);
+    this.kept.setPlaces(this.xy);
+    this.look.showShading();
   }
 
   // ---- methods and runs ----
@@ -173,22 +207,13 @@ export class Points {
   setActive(key) {
     if (this.active === key) return;
     this.active = key;
-    this.which.show(key);
-    this.#showMethod();
-    this.#remember();
+    this.showMethod();
+    this.remember();
   }
 
-  setTwo(two) {
-    this.two = two;
-    this.layout.show(two ? "two" : "one");
-    this.element.classList.toggle("single", !two);
-    this.view.plots = two ? 2 : 1;
-    this.#showMethod();
-  }
-
-  #showMethod() {
+  showMethod() {
     for (const [key, pane] of Object.entries(this.panes)) pane.element.classList.toggle("active", key === this.active);
-    this.which.show(this.active);
+    this.which?.show(this.active);
     const labels = this.points?.columns.filter((column) => !column.number || column.missing === 0).map((column) => column.name) ?? [];
     this.form.show(this.methods[this.active], labels.slice(0, 300), this.columns[this.active]);
     this.#showBandwidth();
@@ -211,9 +236,9 @@ export class Points {
     const key = this.active;
     this.columns[key] = column;
     if (method) this.methods[key] = method;
-    this.#showMethod();
-    this.#remember();
+    this.showMethod();
     if (column || this.#isLive()) this.runLater(key);
+    else this.remember(`choose a method for the ${SIDES[key]}`);
   }
 
   #isLive() {
@@ -223,30 +248,44 @@ export class Points {
   #drag(sigma) {
     const key = this.#bandwidthSide();
     if (!key) return;
-    this.methods[key] = { ...this.methods[key], parameters: { ...this.methods[key].parameters, bandwidth: Number(sigma.toPrecision(4)) } };
-    this.run(key, true);
+    const method = { ...this.methods[key], parameters: { ...this.methods[key].parameters, bandwidth: Number(sigma.toPrecision(4)) } };
+    this.methods[key] = method;
+    this.dragged = key;
+    const n_clusters = method.n_clusters === "auto" ? Math.max(2, this.panes[key].run?.facts.n_clusters ?? 2) : method.n_clusters;
+    this.previews.ask(key, { ...method, n_clusters });
+    this.dropLater();
+  }
+
+  /** The slider was let go: now with all points. */
+  #drop() {
+    const key = this.dragged;
+    this.dragged = null;
+    if (!key) return;
+    this.previews.drop();
+    this.run(key, "move the bandwidth");
   }
 
   /** Cluster one side; while it works, later wishes are kept and only the last is fulfilled. */
-  async run(key, dragging = false) {
+  async run(key, what = `cluster the ${SIDES[key]}`) {
     if (!this.points) return;
     this.wanted[key] += 1;
-    if (this.running?.[key]) return;
-    this.running = { ...this.running, [key]: true };
+    if (this.running[key]) return;
+    this.running[key] = true;
     try {
       let done = -1;
       while (done !== this.wanted[key]) {
         done = this.wanted[key];
         await this.#runOnce(key);
       }
+      if (what) this.remember(what);
     } catch (error) {
       if (error.status !== "cancelled") notice(error.message, "error");
       else notice("stopped");
+      if (this.panes[key].previewed && this.panes[key].run) await this.#show(key, this.panes[key].run);
     } finally {
       this.running[key] = false;
     }
-    if (!dragging || !this.running[key]) this.#showMethod();
-    this.#remember();
+    this.showMethod();
   }
 
   async #runOnce(key) {
@@ -255,161 +294,106 @@ export class Points {
     const result = column
       ? await this.api.post("/runs/column", { pane: key, name: column })
       : await this.work.run("Clustering", () => this.api.post("/runs", { pane: key, method: this.methods[key], hold }));
+    if (this.dragged === key) return this.kept.add(result.run); // the user has gone on; a newer answer is on its way
     await this.#show(key, result.run);
+    this.kept.add(result.run);
     for (const text of result.run.facts.warnings) notice(text);
   }
 
+  /** Put a clustering of before on the active side. */
+  async showKept(run) {
+    const key = this.active;
+    try {
+      await this.api.put("/panes", { pane: key, run: run.id });
+      this.columns[key] = run.kind === "column" ? run.facts.column : null;
+      if (run.method) this.methods[key] = run.method;
+      await this.#show(key, run);
+      this.showMethod();
+      this.remember(`show a clustering of before on the ${SIDES[key]}`);
+    } catch (error) {
+      notice(error.message, "error");
+    }
+  }
+
+  /** A clustering that was changed by hand takes its place. */
+  async showEdited(key, run, what) {
+    await this.#show(key, run);
+    this.kept.add(run);
+    this.remember(what);
+  }
+
   async #show(key, run) {
-    const { values } = await this.api.array(`/runs/${run.id}/labels`, Int32Array);
-    this.panes[key].setRun(run, values);
     const { a, b } = this.panes;
+    const pane = this.panes[key];
+    if (pane.run?.id !== run.id || pane.previewed) {
+      const { values } = await this.api.array(`/runs/${run.id}/labels`, Int32Array);
+      pane.setRun(run, values, key === "a" ? b : a);
+    }
     const alike = a.labels && b.labels && a.labels.length === b.labels.length ? agreement(a.labels, b.labels) : null;
-    for (const pane of [a, b]) pane.setAgreement(alike);
-    if (this.colour !== "cluster") await this.#colourPane(key);
-    this.#showColours();
+    for (const one of [a, b]) one.setAgreement(alike);
+    if (this.look.colour !== "cluster") await this.look.colourPane(key);
+    this.look.showColours();
+    this.look.swipe();
     this.#showBandwidth();
-    if (key === this.active || !this.two) replace(this.selectionBox, selectionView(run));
+    this.diagnosis.markStale();
+    if (["clusters", "compare", "selection"].includes(this.dock.shown)) this.dock.show(this.dock.shown);
   }
 
   // ---- diagnosis and sweep ----
 
-  async diagnose(key) {
-    const pane = this.panes[key];
-    if (!pane.run) return notice("cluster something first", "error");
-    try {
-      const run = pane.run.id;
-      const found = await this.work.run("Diagnosis", () => this.api.post(`/runs/${run}/diagnosis`));
-      if (pane.run.id !== run) return this.diagnose(key); // a newer clustering came in between
-      pane.setReport(found);
-      replace(this.reportBox, reportView(found, SIDES[key], pane.run.facts.names, (cure) => this.applyCure(key, cure)));
-      this.dockTabs.show("diagnosis");
-      this.showDock("diagnosis");
-    } catch (error) {
-      if (error.status !== "cancelled") notice(error.message, "error");
-    }
-  }
-
-  /** Put the advised method beside the biased one, so that before and after can be compared. */
-  async applyCure(key, cure) {
-    const other = key === "a" ? "b" : "a";
-    this.methods[other] = { ...cure, seed: this.methods[key].seed };
-    this.columns[other] = null;
-    this.setTwo(true);
-    this.active = other;
-    this.#showMethod();
-    await this.run(other);
-    await this.diagnose(other);
+  diagnose(key) {
+    return this.diagnosis.diagnose(key);
   }
 
   async runSweep() {
     const key = this.#bandwidthSide() ?? this.active;
     const method = this.methods[key];
     const n_clusters = method.n_clusters === "auto" ? Math.max(2, this.panes[key].run?.facts.n_clusters ?? 2) : method.n_clusters;
+    this.dock.show("bandwidth");
     try {
       const body = { n_clusters: Math.min(50, Math.max(2, n_clusters)), criterion: method.criterion, seed: method.seed };
       const { sweep } = await this.work.run("Sweep", () => this.api.post("/sweep", body));
       this.sweep.setResult(sweep);
+      this.remember("sweep all bandwidths");
     } catch (error) {
       if (error.status !== "cancelled") notice(error.message, "error");
     }
   }
 
-  showDock(tab) {
-    this.sweep.element.hidden = tab !== "bandwidth";
-    this.reportBox.hidden = tab !== "diagnosis";
-    this.selectionBox.hidden = tab !== "selection";
-    if (tab === "selection") replace(this.selectionBox, selectionView(this.panes[this.active].run));
-  }
-
   // ---- view ----
 
   setTool(tool) {
-    this.tools.show(tool);
-    for (const pane of Object.values(this.panes)) pane.plot.setTool(tool);
+    this.look.setTool(tool);
   }
 
-  #select(mask, found) {
+  /** Select points (a byte each), or none with null. */
+  select(mask, found) {
     for (const pane of Object.values(this.panes)) pane.plot.setSelected(mask);
     this.corrections.setSelection(mask, found);
   }
 
-  #showAxes() {
-    const numbers = this.points.columns.filter((column) => column.number).map((column) => [column.name, column.name]).slice(0, 400);
-    const change = (axes) => {
-      this.axes = axes;
-      this.#showAxes();
-      this.#remember();
-      this.#place().catch((error) => notice(error.message, "error"));
-    };
-    const flat = this.axes === "pca";
-    const first = select([["pca", "Principal components"], ...numbers], flat ? "pca" : this.axes[0], (x) => change(x === "pca" ? "pca" : [x, flat ? (numbers.find(([name]) => name !== x) ?? numbers[0])[0] : this.axes[1]]), { "aria-label": "Horizontal axis", "data-control": "x" });
-    const parts = [h("label", { class: "inline" }, "Axes", first)];
-    if (!flat) parts.push(select(numbers, this.axes[1], (y) => change([this.axes[0], y]), { "aria-label": "Vertical axis", "data-control": "y" }));
-    replace(this.axesBox, parts);
-  }
-
-  #showColours() {
-    const options = [["cluster", "Clusters"], ["density", "Density"]];
-    const runs = Object.values(this.panes).flatMap((pane) => pane.run?.values ?? []);
-    if (runs.includes("degrees")) options.push(["degrees", "Degrees"]);
-    if (runs.includes("margin")) options.push(["margin", "Margin"]);
-    for (const column of this.points.columns.filter((known) => known.number).slice(0, 100)) options.push([`column:${column.name}`, column.name]);
-    replace(this.colourBox, select(options, this.colour, (value) => this.setColour(value), { "aria-label": "Colour of the points", "data-control": "colour" }));
-  }
-
-  async setColour(colour) {
-    this.colour = colour;
-    this.density = null;
-    this.#showColours();
-    this.#remember();
+  /** Select a point with those nearest to it. */
+  async pick(row) {
     try {
-      await Promise.all(["a", "b"].map((key) => this.#colourPane(key)));
+      const { neighbors } = await this.api.get(`/points/rows/${row}/neighbors`);
+      const mask = new Uint8Array(this.rows);
+      for (const one of [row, ...neighbors]) mask[one] = 1;
+      this.select(mask, 1 + neighbors.length);
     } catch (error) {
       notice(error.message, "error");
     }
   }
 
-  async #colourPane(key) {
-    const pane = this.panes[key];
-    const { colour } = this;
-    if (colour === "cluster" || !pane.run) return pane.setValues(null);
-    if (colour === "density" || colour.startsWith("column:")) {
-      const name = colour.slice(7);
-      const path = colour === "density" ? "/points/density" : `/points/column?name=${encodeURIComponent(name)}`;
-      this.density ??= this.api.array(path, Float32Array);
-      return pane.setValues((await this.density).values, colour === "density" ? "log density" : name);
-    }
-    if (!pane.run.values.includes(colour)) return pane.setValues(null);
-    pane.setValues((await this.api.array(`/runs/${pane.run.id}/values/${colour}`, Float32Array)).values, colour);
-  }
-
-  async #hover(row, event) {
-    const labels = Object.values(this.panes)
-      .filter((pane) => pane.labels)
-      .map((pane) => h("tr", {}, h("th", {}, pane.title.textContent), h("td", {}, pane.labels[row] < 0 ? "none" : (pane.run.facts.names?.[pane.labels[row]] ?? `cluster ${pane.labels[row]}`))));
-    this.hoverRow = row;
-    const cells = await this.api.get(`/points/rows/${row}`).catch(() => null);
-    if (!cells || this.hoverRow !== row) return;
-    const shown = cells.cells.slice(0, 8).map(([name, value]) => h("tr", {}, h("th", {}, name), h("td", {}, typeof value === "number" ? short(value, 5) : (value ?? "–"))));
-    replace(this.tip, h("strong", {}, `row ${row}`), h("table", {}, labels, shown));
-    const box = this.element.getBoundingClientRect();
-    this.tip.style.left = `${Math.min(event.clientX - box.left + 14, box.width - 220)}px`;
-    this.tip.style.top = `${event.clientY - box.top + 14}px`;
-    this.tip.hidden = false;
-  }
-
   repaint() {
     for (const pane of Object.values(this.panes)) pane.repaint();
+    this.look.swipe();
+    this.kept.setPlaces(this.xy);
     this.sweep.setResult(this.sweep.result ?? null);
   }
 
   /** The settings that a link restores. */
   settings() {
-    const { methods, columns, axes, active, two, colour } = this;
-    return { methods, columns, axes, active, two, colour };
-  }
-
-  #remember() {
-    this.remember();
+    const { methods, columns, active, names } = this;
+    return { methods, columns, active, names, look: this.look.settings(), axes: this.look.axes, dock: this.dock.shown };
   }
 }

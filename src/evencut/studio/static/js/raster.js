@@ -41,17 +41,18 @@ export class Raster {
   /**
    * Draw points.
    * xy: places, x and y in turn. colours: 32 bits each. map: {sx, sy, tx, ty} from places to pixels. radius: in pixels.
-   * step: draw every so many points. only: a byte a point, drawn where it is 1.
+   * step: draw every so many points. only: a byte a point, drawn where it is 1. clip: from and to which pixel, sideways.
    */
-  draw({ xy, colours, map, radius, step = 1, only = null }) {
-    if (radius < 2) this.#squares(xy, colours, map, Math.max(1, Math.round(radius * 2)), step, only);
-    else this.#discs(xy, colours, map, radius, step, only);
+  draw({ xy, colours, map, radius, step = 1, only = null, clip = null }) {
+    const ends = clip ?? [0, this.canvas.width];
+    if (radius < 2) this.#squares(xy, colours, map, Math.max(1, Math.round(radius * 2)), step, only, ends);
+    else this.#discs(xy, colours, map, radius, step, only, ends);
   }
 
-  #squares(xy, colours, map, size, step, only) {
+  #squares(xy, colours, map, size, step, only, [start, end]) {
     const { pixels } = this;
     const width = this.canvas.width;
-    const right = width - size;
+    const right = Math.min(width, end) - size;
     const bottom = this.canvas.height - size;
     const { sx, sy, tx, ty } = map;
     const half = size / 2;
@@ -59,7 +60,7 @@ export class Raster {
       const x = xy[2 * i] * sx + tx - half;
       const y = xy[2 * i + 1] * sy + ty - half;
       // Written so that a missing place (NaN) fails, too.
-      if (!(x >= 0 && y >= 0 && x < right && y < bottom) || (only && !only[i])) continue;
+      if (!(x >= start && y >= 0 && x < right && y < bottom) || (only && !only[i])) continue;
       const colour = colours[i];
       let at = (y | 0) * width + (x | 0);
       for (let row = 0; row < size; row++, at += width) {
@@ -68,7 +69,7 @@ export class Raster {
     }
   }
 
-  #discs(xy, colours, map, radius, step, only) {
+  #discs(xy, colours, map, radius, step, only, [start, end]) {
     const key = Math.round(radius * 4) / 4;
     if (!this.stamps.has(key)) this.stamps.set(key, disc(key));
     const { size, cover } = this.stamps.get(key);
@@ -92,7 +93,7 @@ export class Raster {
         for (let column = 0; column < size; column++) {
           const share = cover[row * size + column];
           const px = left + column;
-          if (share === 0 || px < 0 || px >= width) continue;
+          if (share === 0 || px < start || px >= end) continue;
           const at = py * width + px;
           const under = pixels[at];
           const rest = 256 - share;

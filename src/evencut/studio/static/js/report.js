@@ -1,6 +1,6 @@
 // A diagnosis in words and pictures: the verdict, the evidence for every cluster, and the cure.
 
-import { clusterColour, verdictColour, verdictTone } from "./colours.js";
+import { verdictColour, verdictTone } from "./colours.js";
 import { codeBlock, h, percent, s, short } from "./ui.js";
 
 const WIDE = 132;
@@ -26,24 +26,24 @@ function profile(sides, colour) {
 }
 
 /** The report as an element; `apply(method)` puts the cure to work. */
-export function reportView(found, side, names, apply) {
+export function reportView(found, side, pane, apply) {
   const { report, headline, summary, profiles, cure } = found;
   const tone = verdictTone(report);
   const rows = report.clusters.map((row, i) => {
     const label = Number(row.label);
     const swatch = h("i", { class: "swatch" });
-    swatch.style.background = clusterColour(label);
+    swatch.style.background = pane.colourOf(label);
     const verdict = h("td", {}, h("span", { class: "dot" }), `${row.verdict} (${percent(row.confidence)})`);
     verdict.querySelector(".dot").style.background = verdictColour(row.verdict);
     return h(
       "tr",
       {},
-      h("th", { scope: "row" }, swatch, names?.[label] ?? String(row.label)),
+      h("th", { scope: "row" }, swatch, pane.nameOf(label)),
       h("td", {}, String(row.size)),
       h("td", {}, `${percent(row.density)}`),
       h("td", {}, row.neighbor === null ? "none" : short(row.border_density, 2)),
       h("td", {}, short(row.conductance, 2)),
-      h("td", {}, profile(profiles[i], clusterColour(label))),
+      h("td", {}, profile(profiles[i], pane.colourOf(label))),
       verdict,
     );
   });

@@ -8,7 +8,7 @@ const SIDE = 34;
 const HEIGHT = 128;
 
 export class Sweep {
-  /** on: {drag(sigma), sweep()} */
+  /** on: {drag(sigma), drop(), sweep()} */
   constructor(on) {
     this.on = on;
     this.range = [0.01, 1];
@@ -18,20 +18,14 @@ export class Sweep {
       this.#mark(sigma);
       on.drag(sigma);
     });
+    this.slider.addEventListener("change", () => on.drop());
     this.value = h("output", { class: "sigma", for: "bandwidth-slider" });
-    this.button = h("button", { class: "small primary-soft", "data-action": "sweep", onclick: () => on.sweep() }, "Sweep all bandwidths");
+    this.button = h("button", { class: "small primary-soft", "data-action": "sweep", onclick: () => on.sweep() }, "Sweep all");
     this.chart = h("div", { class: "sweep-chart" });
     this.answer = h("p", { class: "hint" });
     this.note = h("p", { class: "hint" });
-    this.element = h(
-      "div",
-      { class: "sweep" },
-      h("div", { class: "sweep-head" }, h("strong", {}, "Bandwidth"), this.value, h("span", { class: "grow" }), this.button),
-      this.chart,
-      this.slider,
-      this.answer,
-      this.note,
-    );
+    this.bar = h("div", { class: "sweep-bar" }, h("label", { for: "bandwidth-slider" }, "Bandwidth"), this.slider, this.value, this.button);
+    this.element = h("div", { class: "sweep" }, this.chart, this.answer, this.note);
     new ResizeObserver(() => this.#draw()).observe(this.chart);
   }
 

@@ -116,6 +116,24 @@ export function field(name, hint, topic, ...controls) {
   );
 }
 
+/** What tells a control apart from the others of a form, for when the form is drawn again. */
+function markOf(element) {
+  for (const name of ["control", "preset", "value", "sort", "action"]) {
+    if (element?.dataset?.[name] === undefined) continue;
+    const group = element.closest("[role=group]")?.getAttribute("aria-label");
+    const own = `[data-${name}="${CSS.escape(element.dataset[name])}"]`;
+    return group ? `[aria-label="${CSS.escape(group)}"] ${own}` : own;
+  }
+  return null;
+}
+
+/** Draw an element again and leave the focus on the control that had it. */
+export function keepFocus(element, draw) {
+  const mark = element.contains(document.activeElement) ? markOf(document.activeElement) : null;
+  draw();
+  if (mark) element.querySelector(mark)?.focus();
+}
+
 /** A select of [value, text] pairs. */
 export function select(options, value, onchange, attributes = {}) {
   const box = h("select", { ...attributes, onchange: () => onchange(box.value) });

@@ -35,6 +35,31 @@ export class View {
     this.extent = [Math.max(x, 0.02), Math.max(y, 0.02)];
   }
 
+  /** Points in space, three numbers each, turned by hand; null for points in the plane. Returns places in the plane. */
+  setSpace(xyz) {
+    this.space = xyz && { xyz, xy: new Float32Array((xyz.length / 3) * 2), yaw: 0.5, pitch: 0.4 };
+    if (!this.space) return null;
+    this.#project();
+    return this.space.xy;
+  }
+
+  rotate(yaw, pitch) {
+    this.space.yaw += yaw;
+    this.space.pitch = Math.max(-1.57, Math.min(1.57, this.space.pitch + pitch));
+    this.#project();
+    this.tell(true);
+  }
+
+  #project() {
+    const { xyz, xy, yaw, pitch } = this.space;
+    const [cy, sy, cp, sp] = [Math.cos(yaw), Math.sin(yaw), Math.cos(pitch), Math.sin(pitch)];
+    for (let i = 0, j = 0; i < xyz.length; i += 3, j += 2) {
+      const depth = xyz[i] * sy + xyz[i + 2] * cy;
+      xy[j] = xyz[i] * cy - xyz[i + 2] * sy;
+      xy[j + 1] = xyz[i + 1] * cp - depth * sp;
+    }
+  }
+
   pan(dx, dy) {
     this.x += dx;
     this.y += dy;

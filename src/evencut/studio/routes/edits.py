@@ -1,0 +1,77 @@
+"""Clusters changed by hand (merged, split), and what tells each apart."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..edits import Edit, Merge, Split
+from ..refusals import Refused
+from ..sessions import Run
+from ..state import Here, Studio, Tab
+from .runs import Pane, show_run
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/api/sessions/{session}/runs/{run}")
+
+
+class _Chosen(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    pane: Pane
+    labels: Annotated[list[Annotated[int, Field(ge=0, le=2000)]], Field(min_length=1, max_length=2000)]
+
+
+@router.post("/merge", status_code=202)
+async def merge(run: str, body: _Chosen, tab: Tab, studio: Here) -> dict[str, Any]:
+    """Begin to make one cluster of several."""
+    if len(set(body.labels)) < 2:
+        raise Refused("one cluster cannot be merged; choose two or more.")
+    return _begin(studio, tab, tab.need_run(run), body.pane, Merge(labels=sorted(set(body.labels))))
+
+
+@router.post("/split", status_code=202)
+async def split(run: str, body: _Chosen, tab: Tab, studio: Here) -> dict[str, Any]:
+    """Begin to make two clusters of one."""
+    if len(body.labels) != 1:
+        raise Refused(f"{len(body.labels)} clusters cannot be split at once; choose one.")
+    return _begin(studio, tab, tab.need_run(run), body.pane, Split(label=body.labels[0]))
+
+
+def _begin(studio: Studio, tab: Any, before: Run, pane: Pane, edit: Edit) -> dict[str, Any]:
+    if max(edit.touched()) >= before.facts["n_clusters"]:
+        raise Refused(f"there is no cluster {max(edit.touched())}; there are {before.facts['n_clusters']}.", 404)
+    arguments = {
+        "table": tab.table_key,
+        "columns": before.columns,
+        "labels": before.labels,
+        "edit": edit.model_dump(),
+    }
+
+    async def work(progress: Any) -> dict[str, Any]:
+        labels, _ = await studio.pool.run("edit", arguments, {tab.table_key: tab.need_table()}, progress)
+        known = labels[labels >= 0]
+        facts = {**before.facts, "n_clusters": int(labels.max()) + 1, "sizes": np.bincount(known).tolist()}
+        facts |= {"energy": None, "confidence": None, "warnings": []}
+        facts.pop("names", None)
+        edits = (*before.edits, edit)
+        after = Run(
+            secrets.token_urlsafe(9), before.kind, before.method, before.columns, labels, {}, facts, before.corrections
+        )
+        after.edits = edits
+        return show_run(studio, tab, after, pane)
+
+    return studio.start_job(tab, "changing clusters", work).about()
+
+
+@router.get("/described")
+async def described(run: str, tab: Tab, studio: Here) -> dict[str, Any]:
+    """For each cluster the columns that tell it apart most."""
+    found = tab.need_run(run)
+    arguments = {"table": tab.table_key, "columns": found.columns, "labels": found.labels}
+    clusters, _ = await studio.pool.run("describe", arguments, {tab.table_key: tab.need_table()}, quick=True)
+    return {"clusters": clusters}

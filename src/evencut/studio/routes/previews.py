@@ -1,0 +1,65 @@
+"""What is answered while the user moves: labels of a sample, and the rows nearest to one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict
+
+from ..methods import Method
+from ..refusals import Refused
+from ..sessions import Session
+from ..state import Here, Tab
+from .points import array_reply
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/api/sessions/{session}")
+
+_MOST_ROWS = 200
+
+
+class _Preview(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    method: Method
+
+
+def _arguments(tab: Session) -> dict[str, Any]:
+    return {"table": tab.table_key, "columns": list(tab.columns)}
+
+
+@router.get("/points/sample")
+async def sample(tab: Tab, studio: Here) -> Response:
+    """For each row the point of the sample that it follows in a preview, 65535 for none."""
+    found, _ = await studio.pool.run("sample", _arguments(tab), {tab.table_key: tab.need_table()}, quick=True)
+    return array_reply(found)
+
+
+@router.post("/preview")
+async def preview(body: _Preview, tab: Tab, studio: Here) -> Response:
+    """Labels of the sample by a method; nothing of it is kept."""
+    arguments = {**_arguments(tab), "method": body.method.model_dump()}
+    found, _ = await studio.pool.run("preview", arguments, {tab.table_key: tab.need_table()}, quick=True)
+    return array_reply(found)
+
+
+@router.get("/points/rows/{row}/neighbors")
+async def neighbors(row: int, tab: Tab, studio: Here) -> dict[str, Any]:
+    """The rows nearest to one."""
+    table = tab.need_table()
+    if not 0 <= row < table.n_rows:
+        raise Refused(f"there is no row {row}; rows are 0 to {table.n_rows - 1}.", 404)
+    found, _ = await studio.pool.run("neighbors", {**_arguments(tab), "row": row}, {tab.table_key: table}, quick=True)
+    return {"row": row, "neighbors": found}
+
+
+@router.get("/points/rows")
+async def rows(tab: Tab, at: Annotated[list[int], Query(max_length=_MOST_ROWS)]) -> dict[str, Any]:
+    """The values of some rows, for a table of them."""
+    table = tab.need_table()
+    if any(not 0 <= row < table.n_rows for row in at):
+        raise Refused(f"rows are 0 to {table.n_rows - 1}.", 404)
+    shown = table.columns[:40]
+    return {"columns": [c.name for c in shown], "rows": [[row, *(c.cell(row) for c in shown)] for row in at]}

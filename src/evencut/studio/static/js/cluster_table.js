@@ -1,0 +1,100 @@
+// All clusters of the active side as a table: sorted by any head, renamed in place, merged, split, and what tells each apart.
+
+import { count, h, notice, percent, replace, short } from "./ui.js";
+
+export class ClusterTable {
+  constructor(points) {
+    this.points = points;
+    this.order = ["points", -1];
+    this.chosen = new Set();
+    this.element = h("div", { class: "dock-view clusters" });
+  }
+
+  get pane() {
+    return this.points.panes[this.points.active];
+  }
+
+  async show() {
+    const { pane } = this;
+    if (!pane.run) return replace(this.element, h("p", { class: "hint" }, "The clusters of the active side appear here."));
+    if (this.run !== pane.run.id) this.chosen.clear();
+    this.run = pane.run.id;
+    this.#draw({});
+    try {
+      const told = (await this.points.api.get(`/runs/${pane.run.id}/described`)).clusters;
+      if (this.run === pane.run.id) this.#draw(told);
+    } catch (error) {
+      notice(error.message, "error");
+    }
+  }
+
+  #draw(told) {
+    const { pane } = this;
+    const total = pane.labels.length;
+    const rows = pane.run.facts.sizes.map((size, label) => ({ label, name: pane.nameOf(label), points: size }));
+    const [by, direction] = this.order;
+    rows.sort((a, b) => direction * (by === "name" ? a.name.localeCompare(b.name, undefined, { numeric: true }) : a[by] - b[by]));
+    const head = (key, text) => h("th", { scope: "col", "aria-sort": by === key ? (direction > 0 ? "ascending" : "descending") : null }, h("button", { class: "plain", "data-sort": key, onclick: () => this.#sort(key, told) }, text));
+    const merge = h("button", { class: "small", "data-action": "merge", disabled: this.chosen.size < 2, onclick: () => this.#edit("merge") }, "Merge");
+    const split = h("button", { class: "small", "data-action": "split", disabled: this.chosen.size !== 1, onclick: () => this.#edit("split") }, "Split in two");
+    replace(
+      this.element,
+      h("div", { class: "button-row" }, h("strong", {}, `Clusters of the ${this.points.active === "a" ? "left" : "right"}`), merge, split, h("span", { class: "hint" }, "Tick clusters to merge or split them; a name is written over in place.")),
+      h(
+        "div",
+        { class: "table-scroll", tabindex: "0", role: "region", "aria-label": "All clusters" },
+        h(
+          "table",
+          { class: "cluster-table" },
+          h("thead", {}, h("tr", {}, h("th", {}, h("span", { class: "visually-hidden" }, "Chosen")), head("name", "name"), head("points", "points"), h("th", { scope: "col" }, "share"), h("th", { scope: "col" }, "what tells it apart"))),
+          h("tbody", {}, rows.map((row) => this.#row(row, total, told[row.label] ?? []))),
+        ),
+      ),
+    );
+  }
+
+  #row({ label, name, points }, total, told) {
+    const box = h("input", { type: "checkbox", checked: this.chosen.has(label), "aria-label": `Choose cluster ${name}`, onchange: () => this.#choose(label, box.checked) });
+    const swatch = h("i", { class: "swatch" });
+    swatch.style.background = this.pane.colourOf(label);
+    const written = h("input", { type: "text", value: name, maxlength: "60", "aria-label": `Name of cluster ${name}`, "data-name": String(label), onchange: () => this.#rename(label, written.value) });
+    const words = told.map(({ column, mean, overall }) => `${column} ${short(mean)} (all: ${short(overall)})`).join(", ");
+    return h("tr", {}, h("td", {}, box), h("th", { scope: "row" }, swatch, written), h("td", {}, count(points)), h("td", {}, percent(points / total)), h("td", { class: "told" }, words || "–"));
+  }
+
+  #sort(key, told) {
+    this.order = [key, this.order[0] === key ? -this.order[1] : key === "name" ? 1 : -1];
+    this.#draw(told);
+    this.element.querySelector(`[data-sort=${key}]`).focus();
+  }
+
+  #choose(label, on) {
+    if (on) this.chosen.add(label);
+    else this.chosen.delete(label);
+    this.element.querySelector("[data-action=merge]").disabled = this.chosen.size < 2;
+    this.element.querySelector("[data-action=split]").disabled = this.chosen.size !== 1;
+  }
+
+  #rename(label, name) {
+    const { points, pane } = this;
+    const names = { ...points.names[pane.run.id] };
+    if (name.trim()) names[label] = name.trim();
+    else delete names[label];
+    points.names = { ...points.names, [pane.run.id]: names };
+    pane.repaint();
+    points.remember(`name a cluster ${name}`);
+  }
+
+  async #edit(how) {
+    const { points } = this;
+    const key = points.active;
+    try {
+      const labels = [...this.chosen];
+      const { run } = await points.work.run(how === "merge" ? "Merging" : "Splitting", () => points.api.post(`/runs/${this.pane.run.id}/${how}`, { pane: key, labels }));
+      this.chosen.clear();
+      await points.showEdited(key, run, how === "merge" ? `merge ${labels.length} clusters` : "split a cluster");
+    } catch (error) {
+      if (error.status !== "cancelled") notice(error.message, "error");
+    }
+  }
+}

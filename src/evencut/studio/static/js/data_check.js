@@ -1,0 +1,85 @@
+// What was read from a file, as it was understood: every guess is a switch, and nothing is left out without a word.
+
+import { count, h, keepFocus, replace, select, short } from "./ui.js";
+
+const YES = [["", "found out"], ["true", "yes"], ["false", "no"]];
+const MARKS = [["", "found out"], [",", "comma"], [";", "semicolon"], ["\t", "tab"], ["|", "bar"]];
+const POINTS = [["", "found out"], [".", "point"], [",", "comma"]];
+const WRITTEN = { "utf-16": "UTF-16", "latin-1": "Latin-1", gzip: "packed with gzip", excel: "the first sheet of an Excel workbook", blanks: "parted by blanks" };
+
+export class DataCheck {
+  /** points: the half of the page; again(reading): reads the file anew. */
+  constructor(points, again) {
+    this.points = points;
+    this.again = again;
+    this.said = {};
+    this.element = h("div", { class: "dock-view data-check" }, h("p", { class: "hint" }, "What is read from a file appears here."));
+  }
+
+  /** Another file: what was said about the last one does not count. */
+  forget() {
+    this.said = {};
+  }
+
+  show() {
+    const { points } = this.points;
+    if (!points) return;
+    keepFocus(this.element, () => replace(this.element, this.#switches(points), this.#columns(points), this.#preview(points)));
+  }
+
+  #switches(points) {
+    const { reading, source } = points;
+    if (source.kind !== "csv") return h("p", { class: "hint" }, source.kind === "example" ? "An example that comes with the studio." : `Read as ${source.kind.toUpperCase()}.`);
+    const one = (name, title, options, now) => {
+      const box = select(options, this.said[name] ?? "", (value) => this.#say(name, value), { "data-control": `read-${name}`, disabled: !this.again.can() });
+      box.firstElementChild.textContent = `found out: ${options.find(([key]) => key === String(now))?.[1] ?? now}`;
+      return h("label", { class: "inline" }, title, box);
+    };
+    return h(
+      "div",
+      { class: "button-row" },
+      one("header", "First line names the columns", YES, reading.header),
+      one("delimiter", "Cells are parted by a", MARKS, reading.delimiter),
+      one("decimal", "Decimal", POINTS, reading.decimal),
+      reading.written ? h("span", { class: "quiet" }, WRITTEN[reading.written]) : null,
+    );
+  }
+
+  #say(name, value) {
+    if (value) this.said[name] = value;
+    else delete this.said[name];
+    this.again.read(this.said);
+  }
+
+  #columns(points) {
+    const chosen = new Set(points.chosen);
+    const row = (column) => {
+      const box = h("input", { type: "checkbox", checked: chosen.has(column.name), disabled: !column.number, "data-column": column.name, "aria-label": `Cluster by ${column.name}`, onchange: () => this.#choose(points) });
+      const kind = column.number ? "numbers" : `${count(column.n_names)} names`;
+      const why = points.row_numbers.includes(column.name) ? "row numbers" : !column.number ? "colours points, can be diagnosed" : chosen.has(column.name) ? "" : "left out";
+      return h("tr", {}, h("td", {}, box), h("th", { scope: "row" }, column.name), h("td", {}, kind), h("td", {}, column.missing ? `${count(column.missing)} gaps` : ""), h("td", {}, why));
+    };
+    const gone = points.left_out.map(([name, why]) => h("tr", { class: "gone" }, h("td", {}), h("th", { scope: "row" }, name), h("td", { colspan: "3" }, `not read: ${why}`)));
+    return h(
+      "div",
+      { class: "table-scroll", tabindex: "0", role: "region", "aria-label": "Columns" },
+      h("table", { class: "column-table" }, h("thead", {}, h("tr", {}, ["by", "column", "holds", "gaps", ""].map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, points.columns.slice(0, 200).map(row), gone)),
+    );
+  }
+
+  #choose(points) {
+    const wanted = new Set([...this.element.querySelectorAll("[data-column]:checked")].map((box) => box.dataset.column));
+    if (wanted.size) this.points.chooseColumns(points.columns.map(({ name }) => name).filter((name) => wanted.has(name)));
+    else this.show();
+  }
+
+  #preview(points) {
+    const names = points.columns.slice(0, 40).map(({ name }) => name);
+    const write = (value) => (typeof value === "number" ? short(value, 6) : (value ?? "–"));
+    return h(
+      "div",
+      { class: "table-scroll", tabindex: "0", role: "region", "aria-label": "First rows" },
+      h("table", {}, h("thead", {}, h("tr", {}, names.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, points.first_rows.map((row) => h("tr", {}, row.map((value) => h("td", {}, write(value))))))),
+    );
+  }
+}

@@ -1,0 +1,62 @@
+// While the user drags: a sample is clustered again and again, and every point follows the sample's point next to it.
+
+const NOBODY = 65535;
+
+export class Previewer {
+  /** paint(key, labels of the sample, followed by each row, rows that follow each) */
+  constructor(api, paint) {
+    this.api = api;
+    this.paint = paint;
+    this.shown = 0;
+  }
+
+  /** New data or columns: the sample is another. */
+  forget() {
+    this.follows = null;
+  }
+
+  /** Find the sample before it is needed. */
+  async prepare() {
+    await this.#load().catch(() => {});
+  }
+
+  /** Show what a method would give; while one answer is made, only the last question is kept. */
+  async ask(key, method) {
+    this.next = { key, method };
+    if (this.busy) return;
+    this.busy = true;
+    try {
+      while (this.next) {
+        const asked = this.next;
+        this.next = null;
+        await this.#load();
+        const { values } = await this.api.askArray("/preview", { method: asked.method }, Int32Array);
+        this.paint(asked.key, values, this.follows, this.weights);
+        this.shown += 1;
+      }
+    } catch {
+      // The fit that follows says what is wrong.
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  /** Forget what was asked but not answered yet: the real thing is under way. */
+  drop() {
+    this.next = null;
+  }
+
+  async #load() {
+    if (this.follows) return;
+    this.loading ??= this.#fetch().finally(() => (this.loading = null));
+    await this.loading;
+  }
+
+  async #fetch() {
+    const { values } = await this.api.array("/points/sample", Uint16Array);
+    const weights = new Float64Array(NOBODY + 1);
+    for (let i = 0; i < values.length; i++) weights[values[i]] += 1;
+    this.follows = values;
+    this.weights = weights;
+  }
+}

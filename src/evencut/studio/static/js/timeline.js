@@ -1,0 +1,92 @@
+// One line of moments for everything: what was done is told to the server, undo and redo bring moments back.
+
+import { $, notice } from "./ui.js";
+
+const WAIT_MS = 250;
+
+export class Timeline {
+  /** page(): what the page shows, to be found again. apply(state): shows a session's state. */
+  constructor(api, page, apply) {
+    Object.assign(this, { api, page, apply });
+    this.line = Promise.resolve();
+    this.what = null;
+    $("undo").addEventListener("click", () => this.move(-1));
+    $("redo").addEventListener("click", () => this.move(1));
+    document.addEventListener("keydown", (event) => this.#key(event));
+    this.show({ position: -1, n_moments: 0, undo: null, redo: null });
+  }
+
+  /** The user has done something (`what`), or only looks at it otherwise (no `what`). */
+  remember(what = null) {
+    if (this.applying) return;
+    this.what = what ?? this.what;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.flush(), WAIT_MS);
+  }
+
+  /** Tell the server what is not told yet. */
+  flush() {
+    clearTimeout(this.timer);
+    const { what } = this;
+    this.what = null;
+    this.line = this.line.then(async () => {
+      try {
+        if (what) this.show(await this.api.post("/history", { what, page: this.page() }));
+        else await this.api.put("/page", this.page());
+      } catch (error) {
+        notice(error.message, "error");
+      }
+    });
+    return this.line;
+  }
+
+  /** Undo (-1) or redo (1). */
+  async move(by) {
+    if (this.what) await this.flush();
+    clearTimeout(this.timer);
+    this.line = this.line.then(() => this.#go(this.about.position + by));
+    return this.line;
+  }
+
+  async #go(position) {
+    if (position < 0 || position >= this.about.n_moments) return;
+    const done = position < this.about.position ? `undone: ${this.about.undo}` : `again: ${this.about.redo}`;
+    try {
+      const state = await this.api.put("/history", { position });
+      await this.restore(state);
+      notice(done);
+    } catch (error) {
+      notice(error.message, "error");
+    }
+  }
+
+  /** Show a state without taking that for something the user did. */
+  async restore(state) {
+    this.applying = true;
+    try {
+      this.show(state.history);
+      await this.apply(state);
+    } finally {
+      this.applying = false;
+    }
+  }
+
+  show(about) {
+    this.about = about;
+    for (const [id, word, key] of [["undo", "Undo", "Ctrl+Z"], ["redo", "Redo", "Ctrl+Shift+Z"]]) {
+      $(id).disabled = !about[id];
+      $(id).title = about[id] ? `${word}: ${about[id]} (${key})` : `Nothing to ${id}`;
+    }
+  }
+
+  #key(event) {
+    if (!(event.ctrlKey || event.metaKey)) return;
+    const key = event.key.toLowerCase();
+    // A word being written has an undo of its own.
+    if (event.target.matches?.("textarea, input[type=text], input:not([type])")) return;
+    if (key === "z") this.move(event.shiftKey ? 1 : -1);
+    else if (key === "y") this.move(1);
+    else return;
+    event.preventDefault();
+  }
+}
