@@ -175,20 +175,22 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
     def _label_rows(
         self, left_out: Any, prepared: PreparedPoints, solution: Solution, partial: NDArray[np.int64] | None
     ) -> None:
-        """Give every row the label and the margin of its point; rows of weight zero, `left_out`, are predicted."""
+        """Give every row the label of its point; rows of weight zero, `left_out`, are predicted."""
         self.labels_ = solution.labels[prepared.of_row]
-        self.margin_ = self._prediction.fitted_margins[prepared.of_row]
+        self._margin = self._prediction.fitted_margins[prepared.of_row]
         places = np.flatnonzero(prepared.of_row < 0)
         if places.size:
             rows = prepared.scaled(left_out)
             self.labels_[places] = self._prediction.labels(rows)
-            self.margin_[places] = self._prediction.margins(rows)
+            self._margin[places] = self._prediction.margins(rows)
+            self._left_out = rows, self.labels_[places]
         if partial is not None:
-            self.labels_[partial >= 0] = partial[partial >= 0]
+            self._is_given = partial >= 0
+            self.labels_[self._is_given] = partial[self._is_given]
 
     def _record(self, prepared: PreparedPoints, chosen: Chosen, posed: PosedProblem, solution: Solution) -> None:
         """Keep what predictions need, and how the rows became points, these in the order of their first rows."""
-        self._device = None
+        self._device, self._certainty, self._left_out, self._is_given = None, None, None, None
         self._prediction = Prediction.of(chosen, prepared, posed, solution.labels, self.n_jobs)
         self._prepared = prepared
         self._affinity = chosen.affinity

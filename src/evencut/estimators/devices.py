@@ -158,6 +158,11 @@ def tensors_too(method: _Method) -> _Method:
         from ..gpu.arrays import check_points
 
         there = self._device
+        if there is not None and (args or options or not hasattr(there, method.__name__)):
+            raise NotImplementedError(
+                f"{method.__name__} with these arguments is not known for a fit on a GPU; fit the points as an "
+                "array, on the CPU."
+            )
         if there is None:
             return answer_like(X, method(self, to_array(check_points(X)), *args, **options))
         points = check_points(X if is_tensor(X) else to_tensor(np.asarray(X), there.like))
@@ -241,4 +246,4 @@ def _record(estimator: Any, fit: Any, X: Any) -> None:
     left_out = (prepared.of_row < 0).nonzero()[:, 0]
     if len(left_out):
         labels[left_out], margin[left_out] = fit.predict(X[left_out]), fit.predict_margin(X[left_out])
-    estimator.labels_, estimator.margin_ = labels, margin
+    estimator.labels_, estimator._margin = labels, margin

@@ -62,8 +62,11 @@ class EvenCut(Clustering):
         compare (one cluster, or as many as points).
     selection_ : Selection
         The candidates that were compared, best first, and the numbers of clusters; :meth:`plot_selection` draws them.
-    margin_ : ndarray of shape (n_samples,)
-        How much higher the cost of the second-best cluster is, from 0 at a border to 1 deep inside a cluster.
+    probabilities_ : ndarray of shape (n_samples,)
+        Probability of the row's own cluster, as :meth:`predict_proba` gives it to new points, but without the say of
+        the row itself; 1 where the label was given.
+    outlier_scores_ : ndarray of shape (n_samples,)
+        From 0, as near to others as is typical of the cluster, to 1 far outside; 0.5 at three deviations.
     feature_scale_ : ndarray of shape (n_features_in_,)
         What the columns were divided by.
     point_of_row_ : ndarray of shape (n_samples,)

@@ -11,12 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..affinity import as_affinity
 from ..diagnosis import BiasReport, diagnose, diagnose_fitted
+from .certainty import CertaintyMixin, check_noise
 from .devices import answer_like, tensors_too
 
 __all__ = ["FittedClustering"]
 
 
-class FittedClustering:
+class FittedClustering(CertaintyMixin):
     """The methods of an estimator that need a fit first."""
 
     #: What a fit on a GPU has found; all else is empty then.
@@ -45,20 +46,33 @@ class FittedClustering:
         return answer_like(self.labels_, as_affinity(self._affinity).among(self._prepared.given_order).entries)
 
     @tensors_too
-    def predict(self, X: Any) -> NDArray[np.int64]:
+    def predict(self, X: Any, noise: float | None = None) -> NDArray[np.int64]:
         """Clusters of new points.
 
         Parameters
         ----------
         X : array or tensor of shape (n_queries, n_features)
             New points; or, with a precomputed kernel, their affinities with the fitted points.
+        noise : float, optional
+            Points with an outlier score above it are labelled -1; 0.5 is three deviations outside, and
+            `outlier_scores_` shows what the fitted rows have. Without it every point has a cluster.
 
         Returns
         -------
         ndarray of shape (n_queries,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from evencut import EvenCut
+        >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in (0, 9)])
+        >>> EvenCut(2, random_state=0).fit(X).predict([[0.0, 0.0], [100.0, 100.0]], noise=0.5)[1]
+        np.int64(-1)
         """
+        check_noise(noise)
         prediction, X = self._ready(X)
-        return prediction.labels(X)
+        labels = prediction.labels(X)
+        return labels if noise is None else np.where(self._scores(X, labels) > noise, -1, labels)
 
     def plot_selection(self, ax: Any = None) -> Any:
         """Draw the candidates of `selection_` and their scores.

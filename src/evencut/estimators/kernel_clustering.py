@@ -73,8 +73,11 @@ class KernelClustering(Clustering):
     ----------
     labels_ : ndarray of shape (n_samples,)
         Clusters, numbered by falling weight.
-    margin_ : ndarray of shape (n_samples,)
-        How much higher the cost of the second-best cluster is, from 0 at a border to 1 deep inside a cluster.
+    probabilities_ : ndarray of shape (n_samples,)
+        Probability of the row's own cluster, as :meth:`predict_proba` gives it to new points, but without the say of
+        the row itself; 1 where the label was given.
+    outlier_scores_ : ndarray of shape (n_samples,)
+        From 0, as near to others as is typical of the cluster, to 1 far outside; 0.5 at three deviations.
     n_clusters_ : int
         Number of clusters, set or chosen.
     selection_ : Selection

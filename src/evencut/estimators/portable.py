@@ -23,6 +23,7 @@ from .landmark_clustering import LandmarkClustering
 from .named_criteria import KernelKMeans, NormalizedCut
 from .prediction import Prediction
 from .probabilistic_kmeans import ProbabilisticKMeans
+from .probabilities import Certainty
 
 __all__ = ["portable", "portable_types"]
 
@@ -48,9 +49,10 @@ def portable(model: Any) -> Any:
         if is_tensor(value):
             setattr(kept, name, to_array(value))
     if isinstance(model, Clustering):
+        kept._certainty = model._sure()
         # Made again from the kernel and the points when first needed.
         kept._prediction = replace(model._prediction, extension=None)
-        for name in ("_affinity", "selection_"):
+        for name in ("_affinity", "_left_out", "selection_"):
             vars(kept).pop(name, None)
     return kept
 
@@ -62,4 +64,5 @@ def portable_types() -> list[type]:
     criteria = [type(criterion) for criterion in CRITERIA.values()]
     points = [SparsePoints, MetricPoints, GivenDistances]
     distributions = [GaussianModel, HistogramModel]
-    return [*models, *distributions, Prediction, PreparedPoints, *points, Attachment, *KERNELS.values(), *criteria]
+    parts = [Prediction, Certainty, PreparedPoints, Attachment]
+    return [*models, *distributions, *parts, *points, *KERNELS.values(), *criteria]

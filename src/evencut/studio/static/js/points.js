@@ -352,7 +352,7 @@ export class Points {
     const options = [["cluster", "Clusters"], ["density", "Density"]];
     const runs = Object.values(this.panes).flatMap((pane) => pane.run?.values ?? []);
     if (runs.includes("degrees")) options.push(["degrees", "Degrees"]);
-    if (runs.includes("margin")) options.push(["margin", "Margin"]);
+    if (runs.includes("probability")) options.push(["probability", "Probability"]);
     for (const column of this.points.columns.filter((known) => known.number).slice(0, 100)) options.push([`column:${column.name}`, column.name]);
     replace(this.colourBox, select(options, this.colour, (value) => this.setColour(value), { "aria-label": "Colour of the points", "data-control": "colour" }));
   }
