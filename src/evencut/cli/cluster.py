@@ -151,6 +151,9 @@ def cluster(
             source, columns=column_list(columns), header=header, key=key, missing=missing, decimal=decimal
         )
         tell(table)
+        if table.preparation.divisors is not None:
+            # Numbers beside words or dates are on one scale already.
+            estimator.set_params(scale=None)
         scaling = Scaling.of(table.values) if standardize else None
         X = table.values if scaling is None else scaling.apply(table.values)
         step(f"clustering {len(X)} points in {X.shape[1]} dimensions")

@@ -24,7 +24,8 @@ Missing = Annotated[
     str,
     typer.Option(
         metavar="|".join(MISSING),
-        help="Missing values (empty, NA, ?): refuse them, leave their rows out (label -1), or fill in the mean.",
+        help="Missing values (empty, NA, ?): refuse them, leave their rows out (label -1), or fill in the mean, of all "
+        "rows or of the ten nearest.",
     ),
 ]
 Decimal = Annotated[str | None, typer.Option(metavar=".|,", help="Decimal mark of a CSV [found out].")]

@@ -13,7 +13,7 @@ from ..kernels import Kernel
 from ..selection import select
 from ..solvers import Solution
 from .clustering import Chosen, Clustering
-from .inputs import check_choice, check_count, check_metric, check_n_jobs, tags_of_inputs
+from .inputs import check_choice, check_count, check_metric, check_n_jobs, scaling_of, tags_of_inputs
 
 __all__ = ["EvenCut"]
 
@@ -78,6 +78,8 @@ class EvenCut(Clustering):
         The shared-neighbour graph of the broadest scale, by which new points are labelled; a copy.
     classes_ : ndarray
         The names of clusters 0, 1, ... of `labels_`; only where the partial labels are names.
+    table_ : Preparation
+        What was done to each column, to print; only for tables with words, dates or gaps.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only where the columns have names.
@@ -131,7 +133,7 @@ class EvenCut(Clustering):
         check_metric(self.metric)
 
     def _scaling(self) -> str | None:
-        return self.scale
+        return scaling_of(self)
 
     def _most_points(self) -> int:
         n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters

@@ -103,6 +103,8 @@ class KernelClustering(Clustering):
         Sweeps of the start that won.
     classes_ : ndarray
         The names of clusters 0, 1, ... of `labels_`; only where the partial labels are names.
+    table_ : Preparation
+        What was done to each column, to print; only for tables with words, dates or gaps.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only where the columns have names.

@@ -24,7 +24,7 @@ from ..selection.leaks import mixing_rates
 from ..solvers import SOLVERS, Solution
 from .devices import fit_landmark_tensor, tensors_too, to_graph
 from .fitting import warn_of_early_stop, whole_or_nothing
-from .inputs import check_choice, check_count, check_n_jobs, check_rows, seed_from
+from .inputs import check_choice, check_count, check_n_jobs, check_rows, scaling_of, seed_from
 from .partial_labels import check_partial, labels_of_landmarks, solve_steered
 from .prediction import mean_separation
 
@@ -280,7 +280,7 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             self._count_landmarks(rows.n_rows, rows.n_features, is_sparse),
             n_nearest=self.n_nearest,
             density=self.landmark_density,
-            scale=self.scale,
+            scale=scaling_of(self),
             seed=seed,
             n_jobs=self.n_jobs,
             metric=self.metric,

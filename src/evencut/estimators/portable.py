@@ -12,6 +12,7 @@ from typing import Any
 from ..affinity import GivenDistances, MetricPoints, PreparedPoints, SparsePoints
 from ..criteria import CRITERIA
 from ..gpu.tensors import is_tensor, to_array
+from ..io import Preparation
 from ..kernels import KERNELS
 from ..landmarks import Attachment
 from .cluster_models import GaussianModel, HistogramModel
@@ -64,5 +65,5 @@ def portable_types() -> list[type]:
     criteria = [type(criterion) for criterion in CRITERIA.values()]
     points = [SparsePoints, MetricPoints, GivenDistances]
     distributions = [GaussianModel, HistogramModel]
-    parts = [Prediction, Certainty, PreparedPoints, Attachment]
+    parts = [Prediction, Certainty, PreparedPoints, Preparation, Attachment]
     return [*models, *distributions, *parts, *points, *KERNELS.values(), *criteria]

@@ -4,11 +4,12 @@ What is wrong with a file is a `TableError`: one sentence with the place and the
 """
 
 from .errors import TableError
+from .gaps import MISSING
 from .parts import OpenedFile, expand, open_file
-from .preparation import MISSING, Preparation, Table
+from .preparation import Preparation, Table
 from .reading import read_labels, read_table
 from .sources import READABLE, Source
-from .vectors import as_rows, named_rows
+from .vectors import as_rows, named_rows, prepared_rows
 from .writing import WRITABLE, check_output_format, write_table, write_with_column
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "expand",
     "named_rows",
     "open_file",
+    "prepared_rows",
     "read_labels",
     "read_table",
     "write_table",
