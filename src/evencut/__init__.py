@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .diagnosis import bandwidth_sweep, diagnose
+    from .diagnosis import bandwidth_sweep, describe, diagnose
     from .estimators import (
         DominantSets,
         EvenCut,
@@ -29,6 +29,7 @@ __all__ = [
     "ProbabilisticKMeans",
     "__version__",
     "bandwidth_sweep",
+    "describe",
     "diagnose",
     "load",
     "save",
@@ -38,7 +39,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """What is asked for is loaded then, so that a command waits only for what it uses."""
     if name in __all__:
-        room = "diagnosis" if name in ("bandwidth_sweep", "diagnose") else "estimators"
+        room = "diagnosis" if name in ("bandwidth_sweep", "describe", "diagnose") else "estimators"
         return getattr(import_module(f"{__name__}.{room}"), name)
     if not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
         return import_module(f"{__name__}.{name}")

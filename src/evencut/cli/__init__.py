@@ -24,6 +24,7 @@ COMMANDS = (
     "demo",
     "cluster",
     "predict",
+    "describe",
     "diagnose",
     "segment",
     "segment-folder",

@@ -11,7 +11,7 @@ import typer
 from evencut.cli.console import say
 from evencut.io import MISSING, Table
 
-__all__ = ["Columns", "Decimal", "Header", "Key", "Missing", "Standardize", "column_list", "tell"]
+__all__ = ["Columns", "Decimal", "Encoding", "Header", "Key", "Missing", "Standardize", "column_list", "tell"]
 
 Columns = Annotated[
     str | None, typer.Option(help="Columns to use: names, numbers from 1, or ranges, like x,3,5-8 [all].")
@@ -29,6 +29,9 @@ Missing = Annotated[
     ),
 ]
 Decimal = Annotated[str | None, typer.Option(metavar=".|,", help="Decimal mark of a CSV [found out].")]
+Encoding = Annotated[
+    str | None, typer.Option(help="How the text is written: latin-1, cp1252 and so on [utf-8, or as marked].")
+]
 Standardize = Annotated[bool, typer.Option("--standardize", help="Give columns mean 0 and deviation 1.")]
 
 

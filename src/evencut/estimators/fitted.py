@@ -9,12 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..affinity import as_affinity
-from ..diagnosis import BiasReport, diagnose, diagnose_fitted
+from ..affinity import Affinity, as_affinity
+from ..diagnosis import BiasReport, Description, describe, diagnose, diagnose_fitted
+from ..gpu.tensors import is_tensor, to_array
 from .certainty import CertaintyMixin, check_noise
 from .devices import answer_like, tensors_too
 
 __all__ = ["FittedClustering"]
+
+# Steps of the walks that tell which points are the medoids of a cluster, and random projections of where they end.
+_WALK = 20
+_PROJECTIONS = 16
 
 
 class FittedClustering(CertaintyMixin):
@@ -128,3 +133,52 @@ class FittedClustering(CertaintyMixin):
             return diagnose(X, self.labels_, **options)
         options.setdefault("affinity", self._affinity)
         return diagnose_fitted(self._prepared, self._prediction.fitted_labels, scale=self._scaling(), **options)
+
+    def describe(self, X: Any, **options: Any) -> Description:
+        """What each cluster is: size, typical rows, and the columns that set it apart; see :func:`evencut.describe`.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_samples, n_features)
+            The fitted table in its own units, or other columns of the same rows.
+        **options
+            Passed on to :func:`evencut.describe`.
+
+        Returns
+        -------
+        Description
+            Typical rows are the medoids of the affinity: those whose walks end where the walks of all others do.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from evencut import EvenCut
+        >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in ([0, 0], [9, 0])])
+        >>> description = EvenCut(2, random_state=0).fit(X).describe(X, names=["length", "width"])
+        >>> [effect.column for effect in description.clusters[0].effects]
+        ['length']
+        """
+        check_is_fitted(self)
+        labels = to_array(self.labels_) if is_tensor(self.labels_) else self.labels_
+        if self._device is None and getattr(self, "_affinity", None) is not None:
+            options.setdefault("typical", self._medoids(labels))
+        return describe(to_array(X) if is_tensor(X) else X, labels, **options)
+
+    def _medoids(self, labels: NDArray[np.int64]) -> dict[Any, NDArray[np.intp]]:
+        """The rows of each cluster, the most central points of its affinity first."""
+        matrix, first_row = as_affinity(self._affinity), self._prepared.first_row
+        found: dict[Any, NDArray[np.intp]] = {}
+        for k in np.unique(labels):
+            points = np.flatnonzero(labels[first_row] == k)
+            central = np.argsort(_off_centre(matrix.among(points)), kind="stable") if len(points) else points
+            found[k.item()] = first_row[points[central]]
+        return found
+
+
+def _off_centre(inside: Affinity) -> NDArray[np.float64]:
+    """How far each point of a cluster is from its middle, where points are near whose walks end at the same places."""
+    places = np.random.default_rng(0).normal(size=(inside.shape[0], _PROJECTIONS))
+    degree = np.maximum(inside.degrees(), np.finfo(float).tiny)[:, None]
+    for _ in range(_WALK):
+        places = np.asarray(inside @ places, dtype=np.float64) / degree
+    return np.asarray(((places - places.mean(axis=0)) ** 2).sum(axis=1))
