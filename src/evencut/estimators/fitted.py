@@ -14,6 +14,7 @@ from ..diagnosis import BiasReport, Description, describe, diagnose, diagnose_fi
 from ..gpu.tensors import is_tensor, to_array
 from .certainty import CertaintyMixin, check_noise
 from .devices import answer_like, tensors_too
+from .tree import TreeMixin
 
 __all__ = ["FittedClustering"]
 
@@ -22,7 +23,7 @@ _WALK = 20
 _PROJECTIONS = 16
 
 
-class FittedClustering(CertaintyMixin):
+class FittedClustering(CertaintyMixin, TreeMixin):
     """The methods of an estimator that need a fit first."""
 
     #: What a fit on a GPU has found; all else is empty then.

@@ -103,6 +103,11 @@ class KernelClustering(Clustering):
         Sweeps of the start that won.
     classes_ : ndarray
         The names of clusters 0, 1, ... of `labels_`; only where the partial labels are names.
+    tree_ : ndarray of shape (n_leaves - 1, 4)
+        Merges from fine parts to the clusters and on to one, in the linkage format of scipy; :meth:`cut` gives the
+        labels of any level, :meth:`plot_tree` draws it.
+    leaf_of_row_ : ndarray of shape (n_samples,)
+        The leaf of `tree_` that each row is in.
     table_ : Preparation
         What was done to each column, to print; only for tables with words, dates or gaps.
     n_features_in_ : int

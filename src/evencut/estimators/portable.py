@@ -19,6 +19,7 @@ from .cluster_models import GaussianModel, HistogramModel
 from .clustering import Clustering
 from .dominant_sets import DominantSets
 from .even_cut import EvenCut
+from .hierarchy import Hierarchy
 from .kernel_clustering import KernelClustering
 from .landmark_clustering import LandmarkClustering
 from .named_criteria import KernelKMeans, NormalizedCut
@@ -50,7 +51,7 @@ def portable(model: Any) -> Any:
         if is_tensor(value):
             setattr(kept, name, to_array(value))
     if isinstance(model, Clustering):
-        kept._certainty = model._sure()
+        kept._certainty, kept._hierarchy = model._sure(), model._tree()
         # Made again from the kernel and the points when first needed.
         kept._prediction = replace(model._prediction, extension=None)
         for name in ("_affinity", "_left_out", "selection_"):
@@ -65,5 +66,5 @@ def portable_types() -> list[type]:
     criteria = [type(criterion) for criterion in CRITERIA.values()]
     points = [SparsePoints, MetricPoints, GivenDistances]
     distributions = [GaussianModel, HistogramModel]
-    parts = [Prediction, Certainty, PreparedPoints, Preparation, Attachment]
+    parts = [Prediction, Certainty, Hierarchy, PreparedPoints, Preparation, Attachment]
     return [*models, *distributions, *parts, *points, *KERNELS.values(), *criteria]

@@ -115,6 +115,14 @@ class Prediction:
             return 1 / np.maximum(degree.astype(np.float64), _TINY)
         return self._search.query(X, min(n_nearest, len(self.points)))[0].mean(axis=1)
 
+    def nearest_points(self, X: Any) -> NDArray[np.integer]:
+        """The fitted point that is nearest to each new one."""
+        X = self._within_reach(X)
+        if self.kernel.is_pairwise:
+            found = [np.asarray(rows.part(slice(None))).argmax(axis=1) for _, rows in self._affinities(X)]
+            return np.concatenate(found)
+        return self._search.query(X, 1)[1][:, 0]
+
     def own_distances(self, affinity: Affinity, n_nearest: int) -> NDArray[np.float64]:
         """The same of the fitted points to each other."""
         if self.kernel.is_pairwise:
