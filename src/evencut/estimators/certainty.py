@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..affinity import as_affinity
 from ..affinity.notices import warn_user
+from ..gpu.tensors import is_tensor, to_array
 from ..selection import VOTES
 from .devices import answer_like, tensors_too
 from .prediction import Prediction
@@ -136,13 +137,14 @@ class CertaintyMixin:
             opinions_of(getattr(self, "selection_", None), VOTES, labels, self._prepared.weights),
         )
         scores = certainty.outlier_scores(distances, labels)
-        sure = certainty.probabilities(answers, scores)[np.arange(len(labels)), labels][of_row]
+        rows = to_array(self.labels_) if is_tensor(self.labels_) else self.labels_
+        sure = certainty.probabilities(answers, scores)[of_row, rows]
         scores = scores[of_row]
         places = np.flatnonzero(of_row < 0)
         if places.size:
-            rows, found = self._left_out
-            scores[places] = certainty.outlier_scores(prediction.nearest_distances(rows, N_NEAREST), found)
-            new = certainty.probabilities(prediction.averaged(rows, certainty.field), scores[places])
+            given, found = self._left_out
+            scores[places] = certainty.outlier_scores(prediction.nearest_distances(given, N_NEAREST), found)
+            new = certainty.probabilities(prediction.averaged(given, certainty.field), scores[places])
             sure[places] = new[np.arange(len(found)), found]
         if self._is_given is not None:
             # A label that was given is what it is.

@@ -60,7 +60,9 @@ def to_graph(answer: Any) -> sparse.csr_array:
     return sparse.csr_array(tuple(to_array(part) for part in parts), shape=tuple(answer.shape))
 
 
-def fit_tensor(estimator: Any, X: Any, y: Any, sample_weight: Any, kernel: Kernel | None) -> Any:
+def fit_tensor(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, kernel: Kernel | None, links: Any = None
+) -> Any:
     """Fit an estimator of a kernel to a tensor.
 
     On a GPU, tables of many points are condensed or clustered there. Fewer points, and kernels without a form for the
@@ -70,9 +72,9 @@ def fit_tensor(estimator: Any, X: Any, y: Any, sample_weight: Any, kernel: Kerne
 
     X = check_points(X)
     partial = check_partial(estimator, to_array(y) if is_tensor(y) else y, len(X))
-    fit = _way(estimator, X, kernel, partial)
+    fit = None if links is not None else _way(estimator, X, kernel, partial)
     if fit is None:
-        return _fit_array(estimator, X, y, sample_weight, kernel)
+        return _fit_array(estimator, X, y, sample_weight, kernel, links)
     from ..gpu.arrays import check_memory
     from .device_points import check_weights, prepare_on_device
 

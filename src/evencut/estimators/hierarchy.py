@@ -4,8 +4,8 @@ Each step joins the pair with the least loss of ratio association of the normali
 
 .. math:: \Delta_{ab} = \frac{M_{aa}}{w_a} + \frac{M_{bb}}{w_b} - \frac{M_{aa} + M_{bb} + 2 M_{ab}}{w_a + w_b},
 
-first inside the clusters, then clusters with each other: the clusters are one level of the tree. What has no affinity is
-joined by its distance.
+first inside the clusters, then clusters with each other: the clusters are one level of the tree. What has no affinity
+is joined by its distance.
 """
 
 from __future__ import annotations
