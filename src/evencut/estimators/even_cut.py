@@ -39,11 +39,13 @@ class EvenCut(Clustering):
         Division of the columns before distances are taken. `"standard"`: by their standard deviations. `"auto"`: the
         same where there are more than 3 columns and their deviations differ by more than 10 times (a table of
         different units rather than coordinates), else none. `None`: none.
-    metric : str, default="euclidean"
+    metric : str or callable, default="euclidean"
         `"cosine"` is Euclidean distance between rows of unit length, exactly: what embeddings and TF-IDF rows are
         compared by. `"precomputed"`: X holds the distances between all points, at `predict` those of new points
-        (rows) to the fitted ones. Or `"manhattan"`, `"chebyshev"`, `"canberra"`, `"braycurtis"`, `"correlation"`.
-        `scale="auto"` scales nothing unless it is Euclidean.
+        (rows) to the fitted ones; sparse ones are a neighbour graph, and what is not stored is far. Or `"haversine"`
+        (latitude and longitude in radians), `"manhattan"`, `"chebyshev"`, `"canberra"`, `"braycurtis"`,
+        `"correlation"`, `"hamming"`, `"jaccard"`, `"dice"`, or a function from two rows to their distance, which is
+        called for every pair. `scale="auto"` scales nothing unless it is Euclidean.
     random_state : int, RandomState or None, default=None
         The same seed gives the same labels, whatever `n_jobs`.
     n_jobs : int or None, default=None

@@ -8,11 +8,12 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_array, validate_data
 
-from ..affinity import METRICS, SparsePoints, check_distances, check_finite, is_dense
+from ..affinity import METRICS, SparsePoints, check_distances, check_finite, filled_distances, is_dense
 from ..io import prepared_rows
 from ..kernels import KERNELS, Kernel
 
@@ -88,6 +89,8 @@ def check_points(
         dtype=list(dtype) if isinstance(dtype, tuple) else dtype,
         ensure_min_samples=2 if reset else 1,
     )
+    if metric == "precomputed" and sparse.issparse(X):
+        X = filled_distances(X)
     return check_distances(X) if reset and metric == "precomputed" else X
 
 
@@ -128,12 +131,13 @@ def _accepted_sparse(pairwise: bool, metric: str) -> Any:
     """The kinds of sparse matrices that are taken: any for an affinity, rows where products give the distances."""
     if pairwise:
         return ("csr", "csc", "coo")
-    return "csr" if metric in ("euclidean", "cosine") else False
+    return "csr" if metric in ("euclidean", "l2", "cosine", "precomputed") else False
 
 
 def check_metric(metric: Any, kernel: Kernel | None = None) -> None:
     """Raise for a metric that is not known, and for one beside an affinity."""
-    check_choice("metric", metric, METRICS)
+    if not callable(metric):
+        check_choice("metric", metric, METRICS)
     if kernel is not None and kernel.is_pairwise and metric != "euclidean":
         raise ValueError(
             f"kernel='precomputed' takes an affinity, for which metric={metric!r} means nothing; leave one of them out."
