@@ -14,7 +14,7 @@ from ..criteria import CRITERIA
 from ..gpu.tensors import is_tensor, to_array
 from ..io import Preparation
 from ..kernels import KERNELS
-from ..landmarks import Attachment
+from ..landmarks import Attachment, RowReservoir
 from .cluster_models import GaussianModel, HistogramModel
 from .clustering import Clustering
 from .dominant_sets import DominantSets
@@ -66,5 +66,5 @@ def portable_types() -> list[type]:
     criteria = [type(criterion) for criterion in CRITERIA.values()]
     points = [SparsePoints, MetricPoints, GivenDistances]
     distributions = [GaussianModel, HistogramModel]
-    parts = [Prediction, Certainty, Hierarchy, PreparedPoints, Preparation, Attachment]
+    parts = [Prediction, Certainty, Hierarchy, PreparedPoints, Preparation, Attachment, RowReservoir]
     return [*models, *distributions, *parts, *points, *KERNELS.values(), *criteria]

@@ -24,6 +24,7 @@ from .errors import TableError
 __all__ = ["columns_in_memory", "refuse_unread"]
 
 _FRAMES = ("pandas", "polars", "pyarrow")
+_NO_CELLS = (dict, list, tuple, set, np.ndarray)
 _DATES = ("datetime", "date", "timestamp")
 _SPANS = ("timedelta", "duration")
 _ARROW_NUMBERS = ("int", "uint", "halffloat", "float", "double", "bool", "decimal", "null")
@@ -67,8 +68,11 @@ def columns_in_memory(X: Any) -> list[Column] | None:
     twice = [name for name, times in Counter(name for name, _ in named).items() if times > 1]
     if twice:
         raise TableError(f"two columns are called {twice[0]!r}; give each a name of its own, or leave one out.")
-    columns = [_column(name, values) for name, values in named]
     is_frame = type(X).__module__.split(".")[0] in _FRAMES
+    if not is_frame and any(isinstance(value, _NO_CELLS) for _, values in named for value in values):
+        # Whoever checks arrays names these.
+        return None
+    columns = [_column(name, values) for name, values in named]
     plain = all(not column.words and column.unit is None for column in columns)
     if plain and not (is_frame and any(np.isnan(column.numbers).any() for column in columns)):
         return None
