@@ -57,8 +57,8 @@ def calibration(groups: dict[str, list[Set]]) -> str:
     lines += [
         "A label is right where its cluster stands for the row's class, clusters and classes matched one for one. The "
         "expected error is the mean difference between probability and share of right labels, over ten bins of all "
-        "rows of a group in which each set counts alike; beside it the mean over single sets, and the area under the ROC "
-        "curve of finding right labels, over the sets that have wrong ones.",
+        "rows of a group in which each set counts alike; beside it the mean over single sets, and the area under the "
+        "ROC curve of finding right labels, over the sets that have wrong ones.",
         "",
         "| method | " + " | ".join(f"{name}: error | one set | area" for name in groups) + " |",
         "|---" * (1 + 3 * len(groups)) + "|",

@@ -296,7 +296,9 @@ def _measured(X: Any, names: Sequence[str] | None) -> _Measured:
 def _from_columns(columns: list[Column], names: Sequence[str] | None) -> _Measured:
     called = _names(names, len(columns), [column.name for column in columns])
     parts: list[Floats] = []
-    column_of, words, units = [], [], []
+    column_of: list[str] = []
+    words: list[str | None] = []
+    units: list[str | None] = []
     for name, column in zip(called, columns):
         if not column.words:
             parts.append(np.asarray(column.numbers, dtype=np.float64))

@@ -160,7 +160,9 @@ def _path(must: Pairs, first: int, last: int) -> list[int]:
 def _known(held: NDArray[np.int64] | None, unit: NDArray[np.int64]) -> NDArray[np.int64]:
     """The label of each unit where one is known; two of them contradict each other."""
     known = np.full(int(unit.max()) + 1, -1, dtype=np.int64)
-    for point in [] if held is None else np.flatnonzero(held >= 0):
+    if held is None:
+        return known
+    for point in np.flatnonzero(held >= 0):
         if known[unit[point]] not in (-1, held[point]):
             raise ValueError(
                 f"must_link joins rows that y gives the labels {known[unit[point]]} and {held[point]}; leave a pair or "

@@ -76,7 +76,8 @@ class StreamMixin:
         options = {**self.get_params(deep=False), "random_state": stream.seed, "scale": scaling_of(self)}
         if not isinstance(options["n_landmarks"], str):
             options["n_landmarks"] = min(options["n_landmarks"], len(stream.rows))
-        fitted: Any = type(self)(**options).fit(stream.rows)
+        kind: Any = type(self)
+        fitted = kind(**options).fit(stream.rows)
         own = {name: value for name, value in vars(self).items() if name in _OF_THE_TABLE}
         kept = {name: value for name, value in vars(fitted).items() if name not in options}
         vars(self).update({**kept, **own, "stream_": stream})

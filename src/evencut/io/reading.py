@@ -70,7 +70,7 @@ def read_table(
     >>> table.values.tolist(), table.notices
     ([[1.5, 2.0], [1.5, 3.0]], ("1 missing values in 1 of 2 rows became the mean of 'x'",))
     """
-    chosen = {"columns": columns, "without": without, "header": header, "key": key, "decimal": decimal}
+    chosen: dict[str, Any] = {"columns": columns, "without": without, "header": header, "key": key, "decimal": decimal}
     return prepare(_frame(source, like=like, **chosen), missing, like)
 
 

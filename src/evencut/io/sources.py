@@ -163,7 +163,7 @@ class Source:
         try:
             packed = cast(Any, BufferedReader(cast(Any, file))) if not hasattr(file, "peek") else file
             is_packed = packed.peek(2)[:2] == _GZIP_MARK
-            plain = gzip.GzipFile(fileobj=packed) if is_packed else packed
+            plain: Any = gzip.GzipFile(fileobj=packed) if is_packed else packed
             if self.keep:
                 self._kept = plain.read()
             yield plain if self._kept is None else BytesIO(self._kept)
