@@ -18,7 +18,7 @@ from ..kernels import Extension, Kernel
 from ..selection import Selection
 from ..solvers import Solution, heaviest_first
 from .cluster_space import ClusterSpaceMixin
-from .constraints import Links, check_links, keep_links, log_shares
+from .constraints import check_links, keep_links, log_shares
 from .devices import fit_tensor
 from .fitted import FittedClustering
 from .fitting import step, warn_of_early_stop, whole_or_nothing
@@ -102,7 +102,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         True
         """
         kernel = self._check_parameters()
-        links = check_links(must_link, cannot_link, X.shape[0] if hasattr(X, "shape") else len(X))
+        links = None if must_link is None and cannot_link is None else (must_link, cannot_link)
         if is_tensor(X):
             return fit_tensor(self, X, y, sample_weight, kernel, links)
         return self._fit_array(X, y, sample_weight, kernel, links)
@@ -134,9 +134,10 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         return None
 
     def _fit_array(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None, kernel: Kernel | None, links: Links | None = None
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, kernel: Kernel | None, pairs: Any = None
     ) -> Self:
         X = self._check_points(X, kernel, reset=True)
+        links = None if pairs is None else check_links(*pairs, X.shape[0])
         partial = check_partial(self, y, X.shape[0])
         prepared = self._prepare(X, sample_weight, kernel)
         solution = self._fit_prepared(prepared, kernel, partial)

@@ -67,7 +67,7 @@ def prepared_rows(X: Any, like: Preparation | None = None) -> tuple[Any, Any, Pr
     >>> rows.shape, list(header.columns)
     ((4, 3), ['city', 'rooms'])
     >>> print(done)
-    city: words, 2 columns of 0 and 1 (Bonn, Rome), divided by 0.707
+    city: words, 2 columns of 0 and 1 (Bonn, Rome), divided by 1
     rooms: numbers, divided by 1.25; gaps filled from the nearest rows
     """
     refuse_unread(X)
