@@ -8,6 +8,7 @@ import sys
 #: Every benchmark that has a page, quickest first.
 BENCHMARKS = (
     "pairs",
+    "answers",
     "repeated_rows",
     "structureless",
     "first_answer",

@@ -300,7 +300,7 @@ def bad_files(tmp_path):
         ("two.npz -k 2", "two.npz holds 2 arrays (X, y); name one with --key"),
         ("two.npz -k 2 --key Z", "--key Z is not in two.npz; it holds X, y"),
         ("good.csv -k 2 --key X", "--key X names an array of an NPZ file"),
-        ("nan.npy -k 2 --header", "--header is for CSV files"),
+        ("nan.npy -k 2 --header", "--header is for CSV and Excel files"),
         ("text.parquet -k 2", "column 'city' is text ('a'), not a number (2 different words: names, not categories)"),
         ("null.parquet -k 2", "row 2, column 'x' is missing (1 of 2 rows lack values); leave those rows out"),
         ("null.parquet -k 2", "with --missing drop, or fill them with the mean of their column with --missing mean"),

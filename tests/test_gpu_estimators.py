@@ -204,7 +204,11 @@ def test_margins_and_affinities_of_fits_on_a_device(blobs):
     X, _ = blobs
     model = MODELS["adaptive"].fit(X)
     assert isinstance(model.affinity_, KernelSums)
-    assert model.margin_.shape == (N_ROWS,) and bool(((model.margin_ >= 0) & (model.margin_ <= 1)).all())
+    with pytest.warns(FutureWarning, match="probabilities_"):
+        margin = model.margin_
+    assert margin.shape == (N_ROWS,) and bool(((margin >= 0) & (margin <= 1)).all())
+    with pytest.raises(NotImplementedError, match="fit the points as an array"):
+        _ = model.probabilities_
     model = MODELS["knn"].fit(X)
     expected = KNN(15, symmetrize="union").affinity(X.cpu().numpy()).toarray()
     assert np.allclose(model.affinity_.to_dense().cpu(), expected)

@@ -142,12 +142,16 @@ def test_a_named_index_is_no_feature_either(tmp_path):
     assert open_file(tmp_path / "t.parquet", ["patient", "x"]).names == ["patient", "x"]
 
 
-def test_a_column_of_dates_is_refused_unless_left_out(tmp_path):
-    frame = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=3), "x": [1.0, 2.0, 3.0]})
+def test_a_column_of_dates_is_read_from_any_format(tmp_path):
+    frame = pd.DataFrame({"day": pd.date_range("1970-01-02", periods=3), "x": [1.0, 2.0, 3.0]})
     frame.to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(TableError, match=r"column 'day' is timestamp.*, not numbers; choose others with columns="):
-        read_table(tmp_path / "t.parquet")
-    assert read_table(tmp_path / "t.parquet", columns=["x"]).values.shape == (3, 1)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for name in ("t.parquet", "t.csv"):
+        table = read_table(tmp_path / name)
+        assert table.preparation.dates == ("day",)
+        days = table.values[:, 0] * table.preparation.divisors[0]
+        np.testing.assert_allclose(days, [1, 2, 3])
+    assert read_table(tmp_path / "t.parquet", columns=["x"]).values.tolist() == [[1.0], [2.0], [3.0]]
 
 
 def test_what_can_be_read_once_is_kept_when_asked(monkeypatch):

@@ -30,7 +30,7 @@ def test_a_loaded_model_answers_as_the_saved_one(model, tmp_path):
     assert type(again) is type(model)
     np.testing.assert_array_equal(again.labels_, model.labels_)
     np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
-    for method in ("transform", "predict_margin"):
+    for method in ("transform", "predict_proba"):
         if hasattr(model, method):
             np.testing.assert_allclose(getattr(again, method)(NEW), getattr(model, method)(NEW))
     assert [file.name for file in tmp_path.iterdir()] == ["model.skops"]

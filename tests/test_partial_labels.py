@@ -1,4 +1,4 @@
-"""Some labels known: they are kept, they steer the rest, and margins tell how sure each label is."""
+"""Some labels known: they are kept, and they steer the rest."""
 
 import numpy as np
 import pandas as pd
@@ -66,19 +66,6 @@ def test_wrong_partial_labels_are_named(moons):
     y[1] = -7
     with pytest.raises(ValueError, match="y holds -7"):
         EvenCut(2).fit(X, y)
-
-
-def test_margins_are_small_at_borders_and_large_inside():
-    X, truth = make_blobs([400, 400], centers=[[0, 0], [4, 0]], random_state=0)
-    model = EvenCut(2, random_state=0).fit(X)
-    assert ((model.margin_ >= 0) & (model.margin_ <= 1)).all()
-    middle, inside = np.abs(X[:, 0] - 2) < 0.5, (X[:, 0] < 0) | (X[:, 0] > 4)
-    assert model.margin_[middle].mean() + 0.1 < model.margin_[inside].mean()
-    assert model.margin_.min() < 0.3
-    sure = model.margin_ > 0.9
-    assert adjusted_rand_score(truth[sure], model.labels_[sure]) > adjusted_rand_score(truth, model.labels_)
-    border, core = model.predict_margin([[2.0, 0.0], [-1.0, 0.0]])
-    assert border < core
 
 
 def column_of(kind, numbers):

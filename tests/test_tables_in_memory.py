@@ -1,4 +1,4 @@
-"""Tables people hold in memory: names of columns are kept and checked, and what cannot be clustered is named."""
+"""Tables people hold in memory: words, dates and gaps become numbers, names are kept, the rest is refused."""
 
 import numpy as np
 import pandas as pd
@@ -51,18 +51,99 @@ def test_two_columns_of_one_name_are_refused(fit):
             fit(table)
 
 
+def people():
+    """Two groups that only a word, a truth value, a date and a gap-ridden number tell apart."""
+    draw = np.random.default_rng(1)
+    group = np.arange(120) // 60
+    frame = pd.DataFrame(
+        {
+            "noise": draw.normal(size=120),
+            "city": np.where(group == 0, "Rome", "Bonn"),
+            "member": group == 1,
+            "since": pd.to_datetime("2020-01-01") + pd.to_timedelta(draw.integers(0, 30, 120) + 400 * group, unit="D"),
+            "kind": pd.Categorical(draw.choice(["a", "b", "c"], 120)),
+            "rooms": pd.array(np.where(draw.random(120) < 0.1, None, draw.integers(0, 3, 120)), dtype="Int64"),
+        }
+    )
+    frame.loc[3, "city"] = None
+    frame.loc[5, "noise"] = np.nan
+    return frame, group
+
+
+def as_polars(frame):
+    return pl.from_pandas(frame)
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, as_polars, pa.Table.from_pandas])
+def test_tables_are_clustered_as_they_are(kind):
+    frame, group = people()
+    table = kind(frame)
+    model = EvenCut(2, random_state=0).fit(table)
+    assert abs(np.corrcoef(model.labels_, group)[0, 1]) == 1
+    assert model.feature_names_in_.tolist() == list(frame.columns) and model.n_features_in_ == 6
+    np.testing.assert_array_equal(model.predict(table), model.labels_)
+    done = str(model.table_).splitlines()
+    assert done[1].startswith("city: words, 2 columns of 0 and 1 (Bonn, Rome), divided by 1")
+    assert done[3].startswith("since: dates, as days, divided by 2")
+    assert "gaps filled from the nearest rows" in done[5] and "gaps" not in done[2]
+
+
 @pytest.mark.parametrize("fit", FITS)
-def test_columns_of_words_and_dates_are_named(fit):
-    columns = {"x": X[:, 0], "city": ["Bonn", "Rome"] * 30}
-    rows = [[x, "Bonn"] for x in X[:, 0]]
-    for table in (pd.DataFrame(columns), pl.DataFrame(columns), pd.DataFrame(columns).astype({"city": "category"})):
-        with pytest.raises(ValueError, match=r"column 'city' holds words \('Bonn'\).*OneHotEncoder"):
-            fit(table)
-    for table in (rows, np.array(rows, dtype=object), np.array(rows)):
-        with pytest.raises(ValueError, match=r"column 1 holds words \('Bonn'\)"):
-            fit(table)
-    with pytest.raises(ValueError, match="column 'day' holds dates or times"):
-        fit(pd.DataFrame({"x": X[:, 0], "day": pd.date_range("2020", periods=60)}))
+def test_every_door_takes_words_dates_and_gaps(fit):
+    frame, _ = people()
+    fit(frame.iloc[::2].reset_index(drop=True))
+
+
+def test_columns_of_different_kinds_count_alike(rng):
+    """Two rows drawn at random are as far apart in each column of numbers, and half as far in words, squared."""
+    from evencut.io import as_rows
+
+    rows = as_rows(pd.DataFrame({"x": 100 * rng.normal(size=400), "city": rng.choice(["a", "b", "c", "d"], 400)}))
+    apart = 2 * rows.var(axis=0)
+    assert apart[0] == pytest.approx(2) and apart[1:].sum() == pytest.approx(1)
+
+
+def test_numbers_with_gaps_alone_keep_their_units(rng):
+    from evencut.io import as_rows
+
+    frame = pd.DataFrame({"x": 100 * rng.normal(size=40), "y": rng.normal(size=40)})
+    frame.loc[0, "y"] = np.nan
+    rows = as_rows(frame)
+    np.testing.assert_array_equal(rows[1:], frame.to_numpy()[1:])
+    assert np.isfinite(rows).all()
+
+
+def test_gaps_are_filled_from_rows_alike_and_new_rows_by_the_same(rng):
+    group = np.arange(100) % 2
+    frame = pd.DataFrame({"x": 10.0 * group, "y": 5 - 10.0 * group + 0.1 * rng.normal(size=100)})
+    frame.loc[[0, 1], "y"] = np.nan
+    model = EvenCut(2, random_state=0, scale=None).fit(frame)
+    assert model.labels_[0] == model.labels_[2] != model.labels_[1]
+    new = pd.DataFrame({"x": [0.0, 10.0], "y": [np.nan, np.nan]})
+    np.testing.assert_array_equal(model.predict(new), model.labels_[:2])
+
+
+def test_words_not_met_before_and_wrong_columns():
+    frame, _ = people()
+    model = EvenCut(2, random_state=0).fit(frame)
+    strange = frame.head(4).assign(city="Oslo")
+    assert model.predict(strange).shape == (4,)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame[list(frame.columns[::-1])])
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame.drop(columns="city"))
+
+
+@pytest.mark.parametrize("fit", FITS)
+def test_names_and_mixtures_of_words_and_numbers_are_refused(fit):
+    with pytest.raises(ValueError, match=r"column 'who' is text \('p0'\).*60 different words.*leave it out"):
+        fit(pd.DataFrame({"x": X[:, 0], "who": [f"p{i}" for i in range(60)]}))
+    with pytest.raises(ValueError, match=r"column 'x' holds words \('many', row 1\) beside numbers"):
+        fit(pd.DataFrame({"x": [1, "many"] * 30}))
+    with pytest.raises(ValueError, match=r"column 'x' holds dict \(row 0\)"):
+        fit(pd.DataFrame({"x": [{"a": 1}] * 60}))
+    with pytest.raises(ValueError, match="column 'empty' has no values at all"):
+        fit(pd.DataFrame({"x": X[:, 0], "empty": [None] * 60}))
 
 
 def test_text_that_reads_as_numbers_is_taken():

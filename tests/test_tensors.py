@@ -116,7 +116,7 @@ def test_weights_and_known_labels_may_be_tensors(moons):
 def test_fitted_models_answer_the_rest_too(moons):
     model = KernelClustering(2, kernel="knn", random_state=0).fit(Tensor(moons))
     assert is_tensor(model.affinity_)
-    assert is_tensor(model.predict_margin(Tensor(moons[:5])))
+    assert is_tensor(model.predict_proba(Tensor(moons[:5])))
     assert model.diagnose().verdict == diagnose(Tensor(moons), model.labels_).verdict == "ok"
 
 

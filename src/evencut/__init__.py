@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .diagnosis import bandwidth_sweep
+    from .diagnosis import bandwidth_sweep, describe
     from .estimators import (
         DominantSets,
         EvenCut,
@@ -31,13 +31,14 @@ __all__ = [
     "ProbabilisticKMeans",
     "__version__",
     "bandwidth_sweep",
+    "describe",
     "diagnose",
     "load",
     "open_studio",
     "save",
 ]
 
-_ROOMS = {"bandwidth_sweep": "diagnosis", "open_studio": "studio.notebook"}
+_ROOMS = {"bandwidth_sweep": "diagnosis", "describe": "diagnosis", "open_studio": "studio.notebook"}
 
 
 def __getattr__(name: str) -> Any:

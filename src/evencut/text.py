@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from .diagnosis.description import contrasts
+
 __all__ = ["Topic", "describe"]
 
 
@@ -81,11 +83,8 @@ def describe(labels: ArrayLike, matrix: Any, terms: Sequence[str], *, n_terms: i
     if n_terms < 1:
         raise ValueError(f"n_terms={n_terms} must be at least 1.")
     names, codes = np.unique(found, return_inverse=True)
-    members = sparse.csr_array((np.ones(len(codes)), (codes, np.arange(len(codes)))), shape=(len(names), len(codes)))
-    sums = sparse.csr_array(members @ rows).toarray()
-    sizes = np.bincount(codes, minlength=len(names))
-    outside = (sums.sum(axis=0) - sums) / np.maximum(len(codes) - sizes, 1)[:, None]
-    telling = sums / sizes[:, None] - outside
+    inside, outside = contrasts(rows, codes, len(names))
+    sizes, telling = np.bincount(codes, minlength=len(names)), inside - outside
     topics = []
     for k, name in enumerate(names.tolist()):
         if name == -1:

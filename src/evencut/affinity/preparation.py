@@ -50,7 +50,7 @@ class PreparedPoints:
     of_row: NDArray[np.intp]
     first_row: NDArray[np.intp]
     feature_scale: NDArray[np.float64]
-    metric: str = "euclidean"
+    metric: Any = "euclidean"
 
     @property
     def in_memory(self) -> PreparedPoints:
@@ -98,7 +98,7 @@ def prepare(
     most: int | None = None,
     names: Sequence[Any] | None = None,
     n_jobs: int | None = None,
-    metric: str = "euclidean",
+    metric: Any = "euclidean",
 ) -> PreparedPoints:
     """The points of a table: rows of weight zero left out, columns scaled, copies merged.
 
@@ -132,7 +132,7 @@ def prepare(
     weights = np.ones(X.shape[0]) if weights is None else weights
     kept = np.flatnonzero(weights > 0)
     rows, counts = (X, weights) if len(kept) == X.shape[0] else (_taken(X, kept), weights[kept])
-    if scale == "auto" and (metric != "euclidean" or sparse.issparse(X)):
+    if scale == "auto" and (metric not in ("euclidean", "l2") or sparse.issparse(X)):
         scale = None
     if scale is not None and sparse.issparse(X):
         raise ValueError(f"scale={scale!r} does not take sparse rows; scale them first, or leave it to 'auto'.")
@@ -191,7 +191,7 @@ def _taken(X: Any, rows: NDArray[np.intp]) -> Any:
 
 def _unit_of(X: Any, metric: str, has_units: bool, names: Sequence[Any] | None) -> float:
     """What values are divided by, so that distances can be computed and squared; lengths with a meaning are refused."""
-    if metric in DIRECTIONS:
+    if metric in DIRECTIONS or callable(metric):
         return 1.0
     if metric not in LENGTHS:
         return sum_scale(X)

@@ -25,6 +25,7 @@ __all__ = [
     "check_finite",
     "check_not_negative",
     "coordinates",
+    "filled_distances",
     "is_dense",
     "points_in",
     "unit_rows",
@@ -40,11 +41,24 @@ METRICS = (
     "canberra",
     "braycurtis",
     "correlation",
+    "haversine",
+    "hamming",
+    "jaccard",
+    "dice",
+    "l1",
+    "l2",
+    "cityblock",
 )
+#: Other names of the same.
+_SAME = {"l1": "manhattan", "cityblock": "manhattan", "l2": "euclidean"}
+# Those of what is there and what is not.
+_OF_SETS = ("jaccard", "dice")
+# Points whose distances fit in memory.
+_MOST_GIVEN = 20_000
 #: Those that measure lengths, in the unit of the columns, and those that look at the directions of rows; under the
 #: others only the unit of the whole table cancels.
-LENGTHS = ("euclidean", "precomputed", "manhattan", "chebyshev")
-DIRECTIONS = ("cosine", "correlation")
+LENGTHS = ("euclidean", "precomputed", "manhattan", "chebyshev", "l1", "l2", "cityblock")
+DIRECTIONS = ("cosine", "correlation", "haversine")
 # Those for which a KD-tree works, with the exponent of their norm.
 _NORMS = {"manhattan": 1.0, "chebyshev": float("inf")}
 # Dimensions of the coordinates given to points that have none, and points for which that takes seconds.
@@ -132,7 +146,7 @@ class MetricPoints:
     Parameters
     ----------
     X : ndarray of shape (n, n_features)
-    metric : str
+    metric : str or callable
     rows : ndarray of shape (n,), optional
         Their numbers in the table they come from, for errors; in order by default.
 
@@ -145,7 +159,7 @@ class MetricPoints:
            [2., 0.]])
     """
 
-    def __init__(self, X: NDArray[np.floating], metric: str, rows: NDArray[np.intp] | None = None):
+    def __init__(self, X: NDArray[np.floating], metric: Any, rows: NDArray[np.intp] | None = None):
         self.X, self.metric = X, metric
         self.rows = np.arange(len(X)) if rows is None else rows
         self.shape, self.dtype = X.shape, X.dtype
@@ -165,7 +179,11 @@ class MetricPoints:
         """Distances of these points (rows) to others (columns)."""
         from sklearn.metrics import pairwise_distances
 
-        table = pairwise_distances(self.X, to.X, metric=self.metric)
+        if self.metric in _OF_SETS:
+            return np.asarray(pairwise_distances(self.X != 0, to.X != 0, metric=self.metric))
+        table = np.asarray(pairwise_distances(self.X, to.X, metric=self.metric), dtype=np.float64)
+        if callable(self.metric):
+            _check_own(table, self.rows, to.rows, self.metric)
         return check_pairs(np.maximum(table, 0, out=table), self.rows, to.rows, self.metric)
 
 
@@ -174,15 +192,71 @@ def is_dense(X: Any) -> bool:
     return not hasattr(X, "distances")
 
 
-def points_in(X: Any, metric: str = "euclidean") -> Any:
+def _check_own(
+    table: NDArray[np.float64], rows: NDArray[np.intp], columns: NDArray[np.intp], metric: Any
+) -> None:
+    """Raise for distances of a function that are none."""
+    bad = np.argwhere(~(table >= 0))
+    if bad.size:
+        p, q = bad[0]
+        raise ValueError(
+            f"metric={getattr(metric, '__name__', metric)!r} gives {table[p, q]:g} for rows {rows[p]} and "
+            f"{columns[q]}; distances are numbers from 0."
+        )
+
+
+def filled_distances(graph: Any) -> NDArray[np.float64]:
+    """Sparse distances, such as a neighbour graph, as a table: what is not stored is twice as far as all that is.
+
+    Of two directions the one that is stored counts, or the shorter one.
+
+    Examples
+    --------
+    >>> filled_distances(sparse.csr_array(([1.0, 2.0], ([0, 1], [1, 2])), shape=(3, 3)))
+    array([[0., 1., 4.],
+           [1., 0., 2.],
+           [4., 2., 0.]])
+    """
+    n_rows, n_columns = graph.shape
+    if max(n_rows, n_columns) > _MOST_GIVEN:
+        raise ValueError(
+            f"sparse distances of {max(n_rows, n_columns)} points are more than the {_MOST_GIVEN} that fit in memory; "
+            "make an affinity of them, for kernel='precomputed', which stays sparse."
+        )
+    entries = sparse.coo_array(graph)
+    far = 2 * float(entries.data.max(initial=0.0)) or 1.0
+    table = np.full(graph.shape, far)
+    np.minimum.at(table, (entries.row, entries.col), entries.data)
+    if n_rows == n_columns:
+        table = np.minimum(table, table.T)
+        np.fill_diagonal(table, 0.0)
+    return table
+
+
+def _on_the_sphere(X: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Latitudes and longitudes, in radians, as points of the unit sphere, whose chords are in the order of the arcs."""
+    if X.shape[1] != 2:
+        raise ValueError(f"metric='haversine' takes latitude and longitude, but X has {X.shape[1]} columns.")
+    latitude, longitude = X.T
+    beyond = np.flatnonzero(np.abs(latitude) > np.pi / 2 + 1e-6)
+    if beyond.size:
+        raise ValueError(
+            f"row {beyond[0]} has the latitude {latitude[beyond[0]]:g}, and metric='haversine' takes radians, at most "
+            "pi/2, as scikit-learn does; pass np.radians(X)."
+        )
+    across = np.cos(latitude)
+    return np.column_stack([across * np.cos(longitude), across * np.sin(longitude), np.sin(latitude)])
+
+
+def points_in(X: Any, metric: Any = "euclidean") -> Any:
     """Rows as points of a metric, for any kernel or search: themselves, of unit length, or an object with distances.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, n_features), or distances of shape (n, n)
-    metric : str
-        One of `METRICS`. Cosine is Euclidean distance between rows of unit length, exactly: its square is twice the
-        cosine distance.
+    metric : str or callable
+        One of `METRICS`, or a function from two rows to their distance. Cosine is Euclidean distance between rows of
+        unit length, exactly: its square is twice the cosine distance. Haversine is that between points of the sphere.
 
     Examples
     --------
@@ -192,6 +266,7 @@ def points_in(X: Any, metric: str = "euclidean") -> Any:
     """
     if not is_dense(X):
         return X
+    metric = _SAME.get(metric, metric)
     if metric in ("euclidean", "cosine"):
         rows = X if metric == "euclidean" else unit_rows(X)
         return SparsePoints(sparse.csr_array(rows)) if sparse.issparse(rows) else rows
@@ -199,6 +274,8 @@ def points_in(X: Any, metric: str = "euclidean") -> Any:
         raise ValueError(f"metric={metric!r} does not take sparse rows; use 'euclidean' or 'cosine', or X.toarray().")
     if metric == "precomputed":
         return GivenDistances(X)
+    if metric == "haversine":
+        return _on_the_sphere(X)
     check_rows(X, metric)
     return MetricPoints(moderate_rows(X) if metric == "correlation" else X, metric)
 

@@ -24,6 +24,7 @@ COMMANDS = (
     "demo",
     "cluster",
     "predict",
+    "describe",
     "diagnose",
     "segment",
     "segment-folder",
@@ -51,7 +52,7 @@ def build_app(commands: Sequence[str] = COMMANDS) -> Any:
     app = typer.Typer(
         name="evencut",
         help="Kernel clustering without density bias.",
-        add_completion=False,
+        add_completion=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},

@@ -16,7 +16,7 @@ from evencut.cli.model_files import Scaling, check_model_file, save_model
 from evencut.cli.options import Seed, names, whole_number, whole_number_or_auto
 from evencut.cli.outputs import check_distinct, check_writable
 from evencut.cli.pictures import check_picture, save_figure
-from evencut.cli.table_options import Columns, Decimal, Header, Key, Missing, Standardize, column_list, tell
+from evencut.cli.table_options import Columns, Decimal, Encoding, Header, Key, Missing, Standardize, column_list, tell
 from evencut.criteria import CRITERIA
 from evencut.estimators import EvenCut, KernelClustering, LandmarkClustering
 from evencut.io import MISSING, Source, Table, check_output_format, read_table
@@ -67,6 +67,7 @@ def cluster(
     key: Key = None,
     missing: Missing = MISSING[0],
     decimal: Decimal = None,
+    encoding: Encoding = None,
     standardize: Standardize = False,
     metric: Annotated[
         str, typer.Option(help=f"How points are compared: {names(METRICS)} precomputed reads a table of distances.")
@@ -142,7 +143,7 @@ def cluster(
     else:
         estimator = _model(kernel, problem, {"n_neighbors": n_neighbors, "bandwidth": bandwidth}, parameter or [])
     estimator.set_params(n_clusters=n_clusters, metric=metric, random_state=seed, n_jobs=n_jobs)
-    source = Source(file, keep=append)
+    source = Source(file, keep=append, encoding=encoding)
     check_device(device)
     _check_files(file, output, plot, save)
     with progress() as step:
@@ -151,6 +152,9 @@ def cluster(
             source, columns=column_list(columns), header=header, key=key, missing=missing, decimal=decimal
         )
         tell(table)
+        if table.preparation.divisors is not None:
+            # Numbers beside words or dates are on one scale already.
+            estimator.set_params(scale=None)
         scaling = Scaling.of(table.values) if standardize else None
         X = table.values if scaling is None else scaling.apply(table.values)
         step(f"clustering {len(X)} points in {X.shape[1]} dimensions")

@@ -15,7 +15,7 @@ from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
 from evencut.cli.options import names
 from evencut.cli.outputs import check_distinct, check_writable, whole_file
-from evencut.cli.table_options import Columns, Decimal, Header, Key, Missing, Standardize, column_list, tell
+from evencut.cli.table_options import Columns, Decimal, Encoding, Header, Key, Missing, Standardize, column_list, tell
 from evencut.diagnosis import UNRELATED
 from evencut.estimators import diagnose as diagnose_labels
 from evencut.io import MISSING, Source, read_labels, read_table
@@ -49,6 +49,7 @@ def diagnose(
     key: Key = None,
     missing: Missing = MISSING[0],
     decimal: Decimal = None,
+    encoding: Encoding = None,
     standardize: Standardize = False,
     metric: Annotated[str, typer.Option(help=f"How points are compared: {names(METRICS)}")] = "euclidean",
 ) -> int:
@@ -72,6 +73,7 @@ def diagnose(
             points, found = _sampled(data, labels, asked)
         else:
             options: dict[str, Any] = {"header": header, "key": key, "missing": missing, "decimal": decimal}
+            options["encoding"] = encoding
             points, found = _read_both(data, labels, label_column, asked, options)
         step(f"diagnosing {len(found)} points in {points.shape[1]} dimensions")
         with library_errors_are_the_users():
@@ -101,10 +103,11 @@ def _read_both(
     options: dict[str, Any],
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Points and their labels, from two files or from one; rows that are left out have no label either."""
-    source = Source(data, keep=labels is None)
+    encoding = options.pop("encoding")
+    source = Source(data, keep=labels is None, encoding=encoding)
     if labels is not None:
         # Asked now: a missing file of labels is told before the points are read.
-        label_source = Source(labels)
+        label_source = Source(labels, encoding=encoding)
         table = read_table(source, columns=columns, **options)
     else:
         label_column = label_column or "label"

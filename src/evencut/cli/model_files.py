@@ -13,7 +13,7 @@ from evencut.cli.errors import UserError, one_line
 from evencut.cli.outputs import check_writable, whole_file
 from evencut.estimators.model_files import read_record, record_bytes, require_skops
 from evencut.io import Preparation
-from evencut.io.preparation import column_unit
+from evencut.io.gaps import column_unit
 
 __all__ = ["SavedModel", "Scaling", "check_model_file", "load_model", "save_model"]
 

@@ -11,7 +11,7 @@ from evencut.cli.errors import check_name, library_errors_are_the_users
 from evencut.cli.labels_out import cluster_sizes, write_labels
 from evencut.cli.model_files import load_model
 from evencut.cli.outputs import check_distinct, check_writable
-from evencut.cli.table_options import Decimal, Header, Key, Missing, tell
+from evencut.cli.table_options import Decimal, Encoding, Header, Key, Missing, tell
 from evencut.io import MISSING, Source, check_output_format, read_table
 
 __all__ = ["predict"]
@@ -35,10 +35,11 @@ def predict(
     key: Key = None,
     missing: Missing = MISSING[0],
     decimal: Decimal = None,
+    encoding: Encoding = None,
 ) -> None:
     """Give new points to the clusters of a saved model."""
     check_name("--missing", missing, MISSING)
-    source = Source(file, keep=append)
+    source = Source(file, keep=append, encoding=encoding)
     check_output_format(output)
     check_distinct(model=model, input=file, output=output)
     if output != "-":

@@ -11,7 +11,7 @@ import typer
 from evencut.cli.console import say
 from evencut.io import MISSING, Table
 
-__all__ = ["Columns", "Decimal", "Header", "Key", "Missing", "Standardize", "column_list", "tell"]
+__all__ = ["Columns", "Decimal", "Encoding", "Header", "Key", "Missing", "Standardize", "column_list", "tell"]
 
 Columns = Annotated[
     str | None, typer.Option(help="Columns to use: names, numbers from 1, or ranges, like x,3,5-8 [all].")
@@ -24,10 +24,14 @@ Missing = Annotated[
     str,
     typer.Option(
         metavar="|".join(MISSING),
-        help="Missing values (empty, NA, ?): refuse them, leave their rows out (label -1), or fill in the mean.",
+        help="Missing values (empty, NA, ?): refuse them, leave their rows out (label -1), or fill in the mean, of all "
+        "rows or of the ten nearest.",
     ),
 ]
 Decimal = Annotated[str | None, typer.Option(metavar=".|,", help="Decimal mark of a CSV [found out].")]
+Encoding = Annotated[
+    str | None, typer.Option(help="How the text is written: latin-1, cp1252 and so on [utf-8, or as marked].")
+]
 Standardize = Annotated[bool, typer.Option("--standardize", help="Give columns mean 0 and deviation 1.")]
 
 

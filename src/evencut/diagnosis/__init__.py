@@ -1,5 +1,6 @@
 """Is this clustering biased by density, how, and what cures it; measuring, judging and telling are a file each."""
 
+from .description import ClusterDescription, ColumnEffect, Description, describe
 from .diagnose import DensityBiasWarning, diagnose_fitted, diagnose_labels
 from .mapping import DensityMapping, density_mapping
 from .report import BiasReport, ClusterReport, TriedCure
@@ -30,13 +31,17 @@ __all__ = [
     "VERDICTS",
     "BandwidthSweep",
     "BiasReport",
+    "ClusterDescription",
     "ClusterReport",
+    "ColumnEffect",
     "DensityBiasWarning",
     "DensityMapping",
+    "Description",
     "SweepRow",
     "TriedCure",
     "bandwidth_sweep",
     "density_mapping",
+    "describe",
     "diagnose_fitted",
     "diagnose_labels",
 ]

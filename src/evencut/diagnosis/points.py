@@ -147,7 +147,7 @@ def fitted_points(prepared: PreparedPoints, labels: NDArray[np.int64]) -> Labell
 
 def _checked_points(X: Any, metric: str) -> Any:
     """Rows, or distances, as the estimators take them, so that a cure is tried on the very same values."""
-    if metric not in METRICS:
+    if not callable(metric) and metric not in METRICS:
         raise ValueError(f"metric={metric!r} is not known; choose one of {METRICS}.")
     if not is_dense(X):
         return coordinates(X)

@@ -1,4 +1,4 @@
-"""Points seen from the clusters: distances as features of a pipeline, margins, and a score that can be compared."""
+"""Points seen from the clusters: distances as features of a pipeline, and a score that can be compared."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["ClusterSpaceMixin"]
 
 
 class ClusterSpaceMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """`transform`, `score` and `predict_margin`, where clusters are means in the feature space of a kernel."""
+    """`transform` and `score`, where clusters are means in the feature space of a kernel."""
 
     _prediction: Prediction
     n_clusters_: int
@@ -84,31 +84,6 @@ class ClusterSpaceMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         prediction, X = self._ready(X)
         return prediction.separation(X, getattr(self, "_affinity", None))
-
-    @tensors_too
-    def predict_margin(self, X: Any) -> NDArray[np.float64]:
-        """How sure the cluster of each new point is, as `margin_` for the fitted ones.
-
-        Parameters
-        ----------
-        X : array of shape (n_queries, n_features)
-            As in :meth:`predict`.
-
-        Returns
-        -------
-        ndarray of shape (n_queries,)
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from evencut import EvenCut
-        >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in (0, 9)])
-        >>> model = EvenCut(2, random_state=0).fit(X)
-        >>> bool(model.predict_margin([[0.0, 0.0]])[0] > 0.9)
-        True
-        """
-        prediction, X = self._ready(X)
-        return prediction.margins(X)
 
     @property
     def _n_features_out(self) -> int:

@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import _check_sample_weight
 
-from ..affinity import AffinityLike, PreparedPoints, prepare, prepare_affinity
+from ..affinity import AffinityLike, PreparedPoints, as_affinity, prepare, prepare_affinity
 from ..criteria import PosedProblem, pose
 from ..kernels import Extension, Kernel
 from ..selection import Selection
 from ..solvers import Solution, heaviest_first
 from ..tensors import is_tensor, to_array
 from .cluster_space import ClusterSpaceMixin
+from .constraints import check_links, keep_links, log_shares
 from .devices import fit_tensor
 from .fitted import FittedClustering
 from .fitting import step, warn_of_early_stop, whole_or_nothing
@@ -60,7 +61,15 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
     random_state: Any
 
     @whole_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        must_link: Any = None,
+        cannot_link: Any = None,
+    ) -> Self:
         """Cluster the points.
 
         Parameters
@@ -75,19 +84,34 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
             order, see `classes_`. A `y` without any gap is ignored, as scikit-learn's clusterers do.
         sample_weight : array of shape (n_samples,), optional
             How many points each point stands for.
+        must_link, cannot_link : array of shape (n_pairs, 2), optional
+            Pairs of rows, by their numbers, that must be in one cluster, or cannot be; `labels_` keeps all of them.
+            Pairs that contradict each other, or `y`, are named.
 
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from evencut import EvenCut
+        >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in (0, 9)])
+        >>> labels = EvenCut(2, random_state=0).fit(X, cannot_link=[(0, 1)]).labels_
+        >>> bool(labels[0] != labels[1])
+        True
         """
         kernel = self._check_parameters()
+        links = None if must_link is None and cannot_link is None else (must_link, cannot_link)
         if is_tensor(X):
-            return fit_tensor(self, X, y, sample_weight, kernel)
-        return self._fit_array(X, y, sample_weight, kernel)
+            return fit_tensor(self, X, y, sample_weight, kernel, links)
+        return self._fit_array(X, y, sample_weight, kernel, links)
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int64]:
+    def fit_predict(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, **links: Any
+    ) -> NDArray[np.int64]:
         """Cluster the points and return their labels; parameters as in :meth:`fit`."""
-        return self.fit(X, y, sample_weight=sample_weight).labels_
+        return self.fit(X, y, sample_weight=sample_weight, **links).labels_
 
     def label_points(self, prepared: PreparedPoints) -> NDArray[np.int64]:
         """Fit to points that are prepared already; their clusters."""
@@ -117,14 +141,28 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         """More distinct points than this are condensed to so many weighted centres."""
         return None
 
-    def _fit_array(self, X: Any, y: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> Self:
+    def _fit_array(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, kernel: Kernel | None, pairs: Any = None
+    ) -> Self:
         X = self._check_points(X, kernel, reset=True)
+        must_link, cannot_link = (None, None) if pairs is None else pairs
+        links = check_links(must_link, cannot_link, X.shape[0])
         partial = check_partial(self, y, X.shape[0])
         prepared = self._prepare(X, sample_weight, kernel)
         solution = self._fit_prepared(prepared, kernel, partial)
         warn_of_early_stop(solution, self._problem()["max_iter"])
         self._label_rows(X[prepared.of_row < 0], prepared, solution, partial)
+        if links is not None:
+            self.labels_ = keep_links(links, self.labels_, self._log_shares(prepared), partial)
         return self
+
+    def _log_shares(self, prepared: PreparedPoints) -> NDArray[np.float64]:
+        """How probable each cluster is for each row, as a logarithm; rows of weight zero know only their own."""
+        own = self._prediction.fitted_labels
+        likely = log_shares(as_affinity(self._affinity), own, self._prediction.point_scale)[prepared.of_row]
+        left_out = prepared.of_row < 0
+        likely[left_out] = np.log(np.eye(likely.shape[1])[self.labels_[left_out]] + 1e-3)
+        return likely
 
     def _fit_prepared(
         self, prepared: PreparedPoints, kernel: Kernel | None, partial: NDArray[np.int64] | None
@@ -183,19 +221,23 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
     def _label_rows(
         self, left_out: Any, prepared: PreparedPoints, solution: Solution, partial: NDArray[np.int64] | None
     ) -> None:
-        """Give every row the label and the margin of its point; rows of weight zero, `left_out`, are predicted."""
+        """Give every row the label of its point; rows of weight zero, `left_out`, are predicted."""
         self.labels_ = solution.labels[prepared.of_row]
-        self.margin_ = self._prediction.fitted_margins[prepared.of_row]
+        self._margin = self._prediction.fitted_margins[prepared.of_row]
         places = np.flatnonzero(prepared.of_row < 0)
         if places.size:
             rows = prepared.scaled(left_out)
             self.labels_[places] = to_array(self._prediction.labels(rows))
-            self.margin_[places] = to_array(self._prediction.margins(rows))
+            self._margin[places] = to_array(self._prediction.margins(rows))
+            self._left_out = rows, self.labels_[places]
         if partial is not None:
-            self.labels_[partial >= 0] = partial[partial >= 0]
+            self._is_given = partial >= 0
+            self.labels_[self._is_given] = partial[self._is_given]
 
     def _record(self, prepared: PreparedPoints, chosen: Chosen, posed: PosedProblem, solution: Solution) -> None:
         """Keep what predictions need, and how the rows became points, these in the order of their first rows."""
+        self._left_out, self._is_given = None, None
+        self._certainty, self._hierarchy = None, None
         self._prediction = Prediction.of(chosen, prepared, posed, solution.labels, self.n_jobs)
         self._prepared = prepared
         self._affinity = chosen.affinity

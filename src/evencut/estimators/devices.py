@@ -41,7 +41,9 @@ def many_pairs(n_pairs: int) -> bool:
     return n_pairs > _MANY_PAIRS**2
 
 
-def fit_tensor(estimator: Any, X: Any, y: Any, sample_weight: Any, kernel: Kernel | None) -> Any:
+def fit_tensor(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, kernel: Kernel | None, links: Any = None
+) -> Any:
     """Fit an estimator of a kernel to a tensor.
 
     On a device, tables of many points are condensed or clustered there. Fewer points, and kernels that take no tensors,
@@ -51,8 +53,8 @@ def fit_tensor(estimator: Any, X: Any, y: Any, sample_weight: Any, kernel: Kerne
 
     X = check_tensor(X)
     partial = check_partial(estimator, to_array(y) if is_tensor(y) else y, len(X))
-    if not _stays(estimator, X, kernel, partial):
-        return _fit_array(estimator, X, y, sample_weight, kernel)
+    if links is not None or not _stays(estimator, X, kernel, partial):
+        return _fit_array(estimator, X, y, sample_weight, kernel, links)
     check_memory(_bytes_needed(estimator, X, kernel), X.device, f"a fit of {len(X)} points of {X.shape[1]} features")
     estimator.n_features_in_ = X.shape[1]
     prepared = estimator._prepare(X, _check_weights(sample_weight, X), kernel)

@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from ..affinity import prepare
 from ..affinity.notices import warn_user
@@ -221,7 +222,8 @@ class DominantSets(ClusterMixin, BaseEstimator):
         refuse_partial(self, y)
         given = kernel.is_pairwise
         rows = check_points(self, X, given, self.metric, reset=True, dtype=np.float64)
-        points = rows if given else prepare(rows, **self._how_prepared(kernel)).points
+        prepared = None if given else prepare(rows, **self._how_prepared(kernel))
+        points = rows if prepared is None else prepared.points
         check_space(kernel, points, self.metric)
         if self.n_clusters is not None and self.n_clusters > points.shape[0]:
             raise ValueError(
@@ -241,12 +243,45 @@ class DominantSets(ClusterMixin, BaseEstimator):
         if self.n_clusters is not None and self.assign_rest:
             labels = _join(affinity, sets, labels)
         self.labels_ = labels
+        self._fitted_sets = kernel, points, prepared, _pulls(len(labels), sets)
         self._warn(sets, points, given)
         return self
 
     def fit_predict(self, X: ArrayLike, y: Any = None) -> NDArray[np.int64]:
         """Peel the dominant sets and return their labels; parameters as in :meth:`fit`."""
         return self.fit(X, y).labels_
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        r"""Sets of new points.
+
+        With `n_clusters` and `assign_rest`, the set with the largest mean affinity per unit of cohesion. Otherwise only
+        points that would join a set: the payoff :math:`\sum_q x_q a_{pq}` is at least its cohesion; -1 for others.
+
+        Parameters
+        ----------
+        X : array of shape (n_queries, n_features)
+            New points; or, with a precomputed kernel, their affinities with the fitted points.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+
+        Examples
+        --------
+        >>> from evencut import DominantSets
+        >>> model = DominantSets(2, random_state=0).fit([[0.0], [0.1], [0.2], [5.0], [5.1]])
+        >>> model.predict([[0.15], [5.05]])
+        array([0, 1])
+        """
+        check_is_fitted(self)
+        kernel, points, prepared, (joining, resting) = self._fitted_sets
+        rows = check_points(self, X, kernel.is_pairwise, self.metric, reset=False, dtype=np.float64)
+        new = rows if prepared is None else prepared.scaled(rows)
+        affinity = kernel.extend(points, n_jobs=self.n_jobs)(new)
+        takes_all = self.n_clusters is not None and self.assign_rest
+        pull = np.asarray(affinity @ (resting if takes_all else joining))
+        least = 0.0 if takes_all else 1 - _ALMOST
+        return np.where(pull.max(axis=1) > least, pull.argmax(axis=1), -1).astype(np.int64)
 
     def _how_prepared(self, kernel: Kernel) -> dict[str, Any]:
         """Every row is a point as it is; only immense or tiny values are rescaled."""
@@ -353,6 +388,8 @@ def _infection(
     return x, max_iter, False
 
 
+# What the dynamics leaves of equality between payoffs and cohesion.
+_ALMOST = 1e-2
 _DYNAMICS = {"infection": _infection, "replicator": _replicator}
 
 
@@ -409,15 +446,25 @@ def _cliques(affinity: Matrix, sets: list[tuple[DominantSet, NDArray[np.intp]]])
     return np.array(answers, dtype=bool)
 
 
+def _pulls(
+    n_points: int, sets: list[tuple[DominantSet, NDArray[np.intp]]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Weights whose products with affinities are payoffs of the sets, and mean affinities with them, over cohesion."""
+    joining, resting = np.zeros((n_points, len(sets))), np.zeros((n_points, len(sets)))
+    for k, (one, members) in enumerate(sets):
+        cohesion = max(one.cohesion, np.finfo(float).tiny)
+        whole = len(one.members) == len(members)
+        joining[members, k] = (one.weights[one.members] if whole else 1 / len(members)) / cohesion
+        resting[members, k] = 1.0 / (len(members) * cohesion)
+    return joining, resting
+
+
 def _join(
     affinity: Matrix, sets: list[tuple[DominantSet, NDArray[np.intp]]], labels: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Give each point without a set to the one with the largest affinity per unit of cohesion."""
     rest = np.flatnonzero(labels < 0)
-    weights = np.zeros((len(labels), len(sets)))
-    for k, (one, members) in enumerate(sets):
-        weights[members, k] = 1.0 / (len(members) * max(one.cohesion, np.finfo(float).tiny))
-    pull = np.asarray(affinity[rest] @ weights)
+    pull = np.asarray(affinity[rest] @ _pulls(len(labels), sets)[1])
     joined = labels.copy()
     joined[rest] = np.where(pull.max(axis=1) > 0, pull.argmax(axis=1), -1)
     return joined

@@ -13,7 +13,7 @@ from ..kernels import Kernel
 from ..selection import select
 from ..solvers import Solution
 from .clustering import Chosen, Clustering
-from .inputs import check_choice, check_count, check_metric, check_n_jobs, tags_of_inputs
+from .inputs import check_choice, check_count, check_metric, check_n_jobs, scaling_of, tags_of_inputs
 
 __all__ = ["EvenCut"]
 
@@ -39,11 +39,13 @@ class EvenCut(Clustering):
         Division of the columns before distances are taken. `"standard"`: by their standard deviations. `"auto"`: the
         same where there are more than 3 columns and their deviations differ by more than 10 times (a table of
         different units rather than coordinates), else none. `None`: none.
-    metric : str, default="euclidean"
+    metric : str or callable, default="euclidean"
         `"cosine"` is Euclidean distance between rows of unit length, exactly: what embeddings and TF-IDF rows are
         compared by. `"precomputed"`: X holds the distances between all points, at `predict` those of new points
-        (rows) to the fitted ones. Or `"manhattan"`, `"chebyshev"`, `"canberra"`, `"braycurtis"`, `"correlation"`.
-        `scale="auto"` scales nothing unless it is Euclidean.
+        (rows) to the fitted ones; sparse ones are a neighbour graph, and what is not stored is far. Or `"haversine"`
+        (latitude and longitude in radians), `"manhattan"`, `"chebyshev"`, `"canberra"`, `"braycurtis"`,
+        `"correlation"`, `"hamming"`, `"jaccard"`, `"dice"`, or a function from two rows to their distance, which is
+        called for every pair. `scale="auto"` scales nothing unless it is Euclidean.
     random_state : int, RandomState or None, default=None
         The same seed gives the same labels, whatever `n_jobs`.
     n_jobs : int or None, default=None
@@ -62,8 +64,11 @@ class EvenCut(Clustering):
         compare (one cluster, or as many as points).
     selection_ : Selection
         The candidates that were compared, best first, and the numbers of clusters; :meth:`plot_selection` draws them.
-    margin_ : ndarray of shape (n_samples,)
-        How much higher the cost of the second-best cluster is, from 0 at a border to 1 deep inside a cluster.
+    probabilities_ : ndarray of shape (n_samples,)
+        Probability of the row's own cluster, as :meth:`predict_proba` gives it to new points, but without the say of
+        the row itself; 1 where the label was given.
+    outlier_scores_ : ndarray of shape (n_samples,)
+        From 0, as near to others as is typical of the cluster, to 1 far outside; 0.5 at three deviations.
     feature_scale_ : ndarray of shape (n_features_in_,)
         What the columns were divided by.
     point_of_row_ : ndarray of shape (n_samples,)
@@ -75,6 +80,13 @@ class EvenCut(Clustering):
         The shared-neighbour graph of the broadest scale, by which new points are labelled; a copy.
     classes_ : ndarray
         The names of clusters 0, 1, ... of `labels_`; only where the partial labels are names.
+    tree_ : ndarray of shape (n_leaves - 1, 4)
+        Merges from fine parts to the clusters and on to one, in the linkage format of scipy; :meth:`cut` gives the
+        labels of any level, :meth:`plot_tree` draws it.
+    leaf_of_row_ : ndarray of shape (n_samples,)
+        The leaf of `tree_` that each row is in.
+    table_ : Preparation
+        What was done to each column, to print; only for tables with words, dates or gaps.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only where the columns have names.
@@ -128,7 +140,7 @@ class EvenCut(Clustering):
         check_metric(self.metric)
 
     def _scaling(self) -> str | None:
-        return self.scale
+        return scaling_of(self)
 
     def _most_points(self) -> int:
         n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters

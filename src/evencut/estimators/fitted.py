@@ -9,15 +9,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..affinity import as_affinity
-from ..diagnosis import BiasReport, diagnose_fitted
-from ..tensors import answer_like, is_tensor
+from ..affinity import Affinity, as_affinity
+from ..diagnosis import BiasReport, Description, describe, diagnose_fitted
+from ..tensors import answer_like, is_tensor, to_array
+from .certainty import CertaintyMixin, check_noise
 from .devices import many_pairs, tensors_too
+from .tree import TreeMixin
 
 __all__ = ["FittedClustering"]
 
+# Steps of the walks that tell which points are the medoids of a cluster, and random projections of where they end.
+_WALK = 20
+_PROJECTIONS = 16
 
-class FittedClustering:
+
+class FittedClustering(CertaintyMixin, TreeMixin):
     """The methods of an estimator that need a fit first."""
 
     _prediction: Any
@@ -52,20 +58,33 @@ class FittedClustering:
         return answer_like(self.labels_, as_affinity(self._affinity).among(self._prepared.given_order).entries)
 
     @tensors_too
-    def predict(self, X: Any) -> NDArray[np.int64]:
+    def predict(self, X: Any, noise: float | None = None) -> NDArray[np.int64]:
         """Clusters of new points.
 
         Parameters
         ----------
         X : array or tensor of shape (n_queries, n_features)
             New points; or, with a precomputed kernel, their affinities with the fitted points.
+        noise : float, optional
+            Points with an outlier score above it are labelled -1; 0.5 is three deviations outside, and
+            `outlier_scores_` shows what the fitted rows have. Without it every point has a cluster.
 
         Returns
         -------
         ndarray of shape (n_queries,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from evencut import EvenCut
+        >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in (0, 9)])
+        >>> EvenCut(2, random_state=0).fit(X).predict([[0.0, 0.0], [100.0, 100.0]], noise=0.5)[1]
+        np.int64(-1)
         """
+        check_noise(noise)
         prediction, X = self._ready(X)
-        return prediction.labels(X)
+        labels = prediction.labels(X)
+        return labels if noise is None else np.where(self._scores(X, labels) > noise, -1, labels)
 
     def plot_selection(self, ax: Any = None) -> Any:
         """Draw the candidates of `selection_` and their scores.
@@ -126,3 +145,52 @@ class FittedClustering:
         tries = options.pop("cures", True)
         cure = EvenCut(scale=self._scaling(), metric=self.metric, random_state=0) if tries else None
         return diagnose_fitted(self._prepared, self._prediction.fitted_labels, cure=cure, **options)
+
+    def describe(self, X: Any, **options: Any) -> Description:
+        """What each cluster is: size, typical rows, and the columns that set it apart; see :func:`evencut.describe`.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_samples, n_features)
+            The fitted table in its own units, or other columns of the same rows.
+        **options
+            Passed on to :func:`evencut.describe`.
+
+        Returns
+        -------
+        Description
+            Typical rows are the medoids of the affinity: those whose walks end where the walks of all others do.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from evencut import EvenCut
+        >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in ([0, 0], [9, 0])])
+        >>> description = EvenCut(2, random_state=0).fit(X).describe(X, names=["length", "width"])
+        >>> [effect.column for effect in description.clusters[0].effects]
+        ['length']
+        """
+        check_is_fitted(self)
+        labels = to_array(self.labels_) if is_tensor(self.labels_) else self.labels_
+        if not is_tensor(self._fitted_points) and getattr(self, "_affinity", None) is not None:
+            options.setdefault("typical", self._medoids(labels))
+        return describe(to_array(X) if is_tensor(X) else X, labels, **options)
+
+    def _medoids(self, labels: NDArray[np.int64]) -> dict[Any, NDArray[np.intp]]:
+        """The rows of each cluster, the most central points of its affinity first."""
+        matrix, first_row = as_affinity(self._affinity), self._prepared.first_row
+        found: dict[Any, NDArray[np.intp]] = {}
+        for k in np.unique(labels):
+            points = np.flatnonzero(labels[first_row] == k)
+            central = np.argsort(_off_centre(matrix.among(points)), kind="stable") if len(points) else points
+            found[k.item()] = first_row[points[central]]
+        return found
+
+
+def _off_centre(inside: Affinity) -> NDArray[np.float64]:
+    """How far each point of a cluster is from its middle, where points are near whose walks end at the same places."""
+    places = np.random.default_rng(0).normal(size=(inside.shape[0], _PROJECTIONS))
+    degree = np.maximum(inside.degrees(), np.finfo(float).tiny)[:, None]
+    for _ in range(_WALK):
+        places = np.asarray(inside @ places, dtype=np.float64) / degree
+    return np.asarray(((places - places.mean(axis=0)) ** 2).sum(axis=1))

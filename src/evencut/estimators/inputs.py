@@ -8,12 +8,13 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_array, validate_data
 
-from ..affinity import METRICS, SparsePoints, check_distances, check_finite, is_dense
-from ..io import named_rows
+from ..affinity import METRICS, SparsePoints, check_distances, check_finite, filled_distances, is_dense
+from ..io import prepared_rows
 from ..kernels import KERNELS, Kernel
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "kernel_from",
     "memory_advice",
     "refuse_dask",
+    "scaling_of",
     "seed_from",
     "tags_of_inputs",
 ]
@@ -87,19 +89,33 @@ def check_points(
         dtype=list(dtype) if isinstance(dtype, tuple) else dtype,
         ensure_min_samples=2 if reset else 1,
     )
+    if metric == "precomputed" and sparse.issparse(X):
+        X = filled_distances(X)
     return check_distances(X) if reset and metric == "precomputed" else X
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool, **checks: Any) -> Any:
     """A table of any kind as an array, its columns those that were fitted: every X of every estimator comes in here.
 
-    `checks` go on to :func:`sklearn.utils.check_array`.
+    Words, dates and gaps become numbers as they did at the fit; `table_` of the estimator says how. `checks` go on to
+    :func:`sklearn.utils.check_array`.
     """
-    rows, header = named_rows(X)
+    rows, header, done = prepared_rows(X, None if reset else getattr(estimator, "table_", None))
+    if reset and done is not None:
+        estimator.table_ = done
     if header is None:
         return validate_data(estimator, rows, reset=reset, **checks)
     validate_data(estimator, header, reset=reset, skip_check_array=True)
     return check_array(rows, estimator=estimator, input_name="X", **checks)
+
+
+def scaling_of(estimator: Any) -> str | None:
+    """The scaling of the columns asked for; none by itself where words or dates stand beside numbers.
+
+    These are on one scale already: each column of the table counts alike.
+    """
+    is_even = getattr(getattr(estimator, "table_", None), "divisors", None) is not None
+    return None if is_even and estimator.scale == "auto" else estimator.scale
 
 
 def tags_of_inputs(tags: Tags, kernel: Any, metric: str) -> Tags:
@@ -115,12 +131,13 @@ def _accepted_sparse(pairwise: bool, metric: str) -> Any:
     """The kinds of sparse matrices that are taken: any for an affinity, rows where products give the distances."""
     if pairwise:
         return ("csr", "csc", "coo")
-    return "csr" if metric in ("euclidean", "cosine") else False
+    return "csr" if metric in ("euclidean", "l2", "cosine", "precomputed") else False
 
 
 def check_metric(metric: Any, kernel: Kernel | None = None) -> None:
     """Raise for a metric that is not known, and for one beside an affinity."""
-    check_choice("metric", metric, METRICS)
+    if not callable(metric):
+        check_choice("metric", metric, METRICS)
     if kernel is not None and kernel.is_pairwise and metric != "euclidean":
         raise ValueError(
             f"kernel='precomputed' takes an affinity, for which metric={metric!r} means nothing; leave one of them out."

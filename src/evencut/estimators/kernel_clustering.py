@@ -75,8 +75,11 @@ class KernelClustering(Clustering):
     ----------
     labels_ : ndarray of shape (n_samples,)
         Clusters, numbered by falling weight.
-    margin_ : ndarray of shape (n_samples,)
-        How much higher the cost of the second-best cluster is, from 0 at a border to 1 deep inside a cluster.
+    probabilities_ : ndarray of shape (n_samples,)
+        Probability of the row's own cluster, as :meth:`predict_proba` gives it to new points, but without the say of
+        the row itself; 1 where the label was given.
+    outlier_scores_ : ndarray of shape (n_samples,)
+        From 0, as near to others as is typical of the cluster, to 1 far outside; 0.5 at three deviations.
     n_clusters_ : int
         Number of clusters, set or chosen.
     selection_ : Selection
@@ -102,6 +105,13 @@ class KernelClustering(Clustering):
         Sweeps of the start that won.
     classes_ : ndarray
         The names of clusters 0, 1, ... of `labels_`; only where the partial labels are names.
+    tree_ : ndarray of shape (n_leaves - 1, 4)
+        Merges from fine parts to the clusters and on to one, in the linkage format of scipy; :meth:`cut` gives the
+        labels of any level, :meth:`plot_tree` draws it.
+    leaf_of_row_ : ndarray of shape (n_samples,)
+        The leaf of `tree_` that each row is in.
+    table_ : Preparation
+        What was done to each column, to print; only for tables with words, dates or gaps.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only where the columns have names.

@@ -23,9 +23,10 @@ from ..solvers import SOLVERS, Solution
 from ..tensors import beside, is_tensor, to_array
 from .devices import fit_landmark_tensor, many_pairs, tensors_too
 from .fitting import warn_of_early_stop, whole_or_nothing
-from .inputs import check_choice, check_count, check_n_jobs, check_rows, seed_from
+from .inputs import check_choice, check_count, check_n_jobs, check_rows, scaling_of, seed_from
 from .partial_labels import check_partial, labels_of_landmarks, solve_steered
 from .prediction import mean_separation
+from .stream_fits import StreamMixin
 
 __all__ = ["LandmarkClustering"]
 
@@ -34,7 +35,7 @@ _MOST_LANDMARK_ENTRIES = 50_000_000
 _MOST_MASS = 2.0**32
 
 
-class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class LandmarkClustering(StreamMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     r"""Kernel clustering without density bias for data that do not fit in memory, or on one machine.
 
     A point p is described by the weights :math:`B_{pj}` of its nearest landmarks j, and what is clustered is the
@@ -101,6 +102,10 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         What each column was divided by.
     classes_ : ndarray
         The names of clusters 0, 1, ...; only where the partial labels are names.
+    stream_ : RowReservoir
+        The sample of a stream that the batches of :meth:`partial_fit` have left.
+    table_ : Preparation
+        What was done to each column, to print; only for tables with words, dates or gaps.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only where the columns have names.
@@ -288,7 +293,7 @@ class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             self._count_landmarks(rows.n_rows, rows.n_features, is_sparse),
             n_nearest=self.n_nearest,
             density=self.landmark_density,
-            scale=self.scale,
+            scale=scaling_of(self),
             seed=seed,
             n_jobs=self.n_jobs,
             metric=self.metric,

@@ -11,18 +11,21 @@ from typing import Any
 
 from ..affinity import GivenDistances, MetricPoints, PreparedPoints, SparsePoints
 from ..criteria import CRITERIA
+from ..io import Preparation
 from ..kernels import KERNELS
-from ..landmarks import Attachment
-from ..tensors import in_memory
+from ..landmarks import Attachment, RowReservoir
+from ..tensors import in_memory, is_tensor
 from .cluster_models import GaussianModel, HistogramModel
 from .clustering import Clustering
 from .dominant_sets import DominantSets
 from .even_cut import EvenCut
+from .hierarchy import Hierarchy
 from .kernel_clustering import KernelClustering
 from .landmark_clustering import LandmarkClustering
 from .named_criteria import KernelKMeans, NormalizedCut
 from .prediction import Prediction
 from .probabilistic_kmeans import ProbabilisticKMeans
+from .probabilities import Certainty
 
 __all__ = ["portable", "portable_types"]
 
@@ -43,10 +46,12 @@ def portable(model: Any) -> Any:
     for name, value in vars(model).items():
         setattr(kept, name, in_memory(value))
     if isinstance(model, Clustering):
+        if not is_tensor(model._fitted_points):
+            kept._certainty, kept._hierarchy = model._sure(), model._tree()
         # Made again from the kernel and the points when first needed.
         kept._prepared = model._prepared.in_memory
         kept._prediction = replace(model._prediction, points=kept._prepared.points, extension=None)
-        for name in ("_affinity", "selection_"):
+        for name in ("_affinity", "_left_out", "selection_"):
             vars(kept).pop(name, None)
     elif isinstance(model, LandmarkClustering):
         kept.attachment_ = model.attachment_.in_memory
@@ -60,4 +65,5 @@ def portable_types() -> list[type]:
     criteria = [type(criterion) for criterion in CRITERIA.values()]
     points = [SparsePoints, MetricPoints, GivenDistances]
     distributions = [GaussianModel, HistogramModel]
-    return [*models, *distributions, Prediction, PreparedPoints, *points, Attachment, *KERNELS.values(), *criteria]
+    parts = [Prediction, Certainty, Hierarchy, PreparedPoints, Preparation, Attachment, RowReservoir]
+    return [*models, *distributions, *parts, *points, *KERNELS.values(), *criteria]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity import AffinityLike, NeighborSearch, as_affinity, is_dense, shrink_far
+from ..affinity import Affinity, AffinityLike, NeighborSearch, as_affinity, is_dense, shrink_far
 from ..affinity.notices import warn_user
 from ..criteria import Criterion, PosedProblem, RatioProblem
 from ..kernels import Extension, Kernel
@@ -28,6 +28,7 @@ _ROWS_PER_BLOCK = 4096
 # On a device a block is as long as its memory allows: links to clusters, and neighbours with what is said of them.
 _BYTES_PER_CLUSTER = 64
 _BYTES_PER_ROW = 8192
+_TINY = 1e-300
 
 
 @dataclass(eq=False)
@@ -103,6 +104,41 @@ class Prediction:
         """How much dearer the second-best cluster is for new points; zero for points without any affinity."""
         return self._assigned(X)[1]
 
+    def averaged(self, X: Any, field: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Means of a field of the fitted points, by the affinity of new points with them; zero where there is none."""
+        X = self._within_reach(X)
+        found = np.zeros((X.shape[0], field.shape[1]))
+        for block, rows in self._affinities(X):
+            total = np.asarray(rows @ self.point_scale, dtype=np.float64)
+            sums = np.asarray(rows @ (self.point_scale[:, None] * field), dtype=np.float64)
+            found[block] = sums / np.where(total > 0, total, 1.0)[:, None]
+        return found
+
+    def nearest_distances(self, X: Any, n_nearest: int) -> NDArray[np.float64]:
+        """Mean distance of new points to the nearest fitted ones; of affinities, one over their sum."""
+        X = self._within_reach(X)
+        if self.kernel.is_pairwise:
+            degree = np.concatenate([np.asarray(rows @ self.point_scale) for _, rows in self._affinities(X)])
+            return 1 / np.maximum(degree.astype(np.float64), _TINY)
+        return self._search.query(X, min(n_nearest, len(self.points)))[0].mean(axis=1)
+
+    def nearest_points(self, X: Any) -> NDArray[np.integer]:
+        """The fitted point that is nearest to each new one."""
+        X = self._within_reach(X)
+        if self.kernel.is_pairwise:
+            found = [np.asarray(rows.part(slice(None))).argmax(axis=1) for _, rows in self._affinities(X)]
+            return np.concatenate(found)
+        return self._search.query(X, 1)[1][:, 0]
+
+    def own_distances(self, affinity: Affinity, n_nearest: int) -> NDArray[np.float64]:
+        """The same of the fitted points to each other."""
+        if self.kernel.is_pairwise:
+            degree = np.asarray(affinity @ self.point_scale) - affinity.diagonal() * self.point_scale
+            return 1 / np.maximum(degree.astype(np.float64), _TINY)
+        if len(self.points) == 1:
+            return np.zeros(1)
+        return self._search.query_self(min(n_nearest + 1, len(self.points)))[0][:, 1:].mean(axis=1)
+
     def distances(self, X: Any) -> NDArray[np.float64]:
         """Squared distances of new points to the clusters, less their own squared length.
 
@@ -165,14 +201,19 @@ class Prediction:
 
     def _linked(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Block by block, the affinity of new points (rows) with each cluster (columns), as the problem has it."""
+        like = X if is_tensor(X) else self.fitted_labels
+        labels, scale = beside(like, self.fitted_labels), beside(like, self.point_scale)
+        for _, rows in self._affinities(X):
+            yield rows.links(labels, len(self.weight), scale)
+
+    def _affinities(self, X: Any) -> Iterator[tuple[slice, Affinity]]:
+        """Block by block, the affinity of new points (rows) with the fitted ones (columns)."""
         if self.extension is None:
             self.extension = self.kernel.extend(self.points, n_jobs=self.n_jobs)
         step = self._rows_per_block(X)
-        like = X if is_tensor(X) else self.fitted_labels
-        labels, scale = beside(like, self.fitted_labels), beside(like, self.point_scale)
         for first in range(0, X.shape[0], step):
-            rows = as_affinity(self.extension(X[first : first + step]))
-            yield rows.links(labels, len(self.weight), scale)
+            block = slice(first, first + step)
+            yield block, as_affinity(self.extension(X[block]))
 
     def _rows_per_block(self, X: Any) -> int:
         if not is_tensor(X):

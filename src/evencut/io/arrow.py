@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .cells import Column, is_missing
+from .cells import Column, days_since_1970, is_missing
 from .errors import TableError, one_line, require_pyarrow
 
 # How a stream of Arrow begins; a file begins with its name.
@@ -79,6 +79,8 @@ def arrow_column(name: str, values: Any) -> Column:
         values = values.cast(kind)
         if is_numeric(kind):
             return Column(name, _floats(values))
+    if types.is_temporal(kind) and not types.is_time(kind):
+        return Column(name, days_since_1970(values.to_pylist()), unit="days")
     nothing = np.full(len(values), np.nan)
     if types.is_null(kind):
         return Column(name, nothing)

@@ -5,6 +5,7 @@ A column holds numbers, or words (a category); one that mixes both is a mistake 
 
 from __future__ import annotations
 
+import datetime
 import math
 import re
 from array import array
@@ -15,11 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MISSING_WORDS", "Column", "ColumnBuilder", "is_missing", "is_number"]
+__all__ = ["MISSING_WORDS", "Column", "ColumnBuilder", "dated", "days_since_1970", "is_gap", "is_missing", "is_number"]
 
 #: Cells that stand for a value nobody knows, in small letters.
 MISSING_WORDS = frozenset({"", "?", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"})
 
+_DAY = np.timedelta64(1, "D")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DECIMAL_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _POINTS_AT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d*)?")
 
@@ -39,6 +42,8 @@ class Column:
         Why it can be neither numbers nor categories, where that is so.
     mixed_marks : tuple of two rows, optional
         Rows of which one has a decimal comma, the other a point.
+    unit : str, optional
+        What the numbers count, where that is known: the days of a date.
     """
 
     name: str
@@ -46,11 +51,68 @@ class Column:
     words: dict[int, str] = field(default_factory=dict)
     refused: str | None = None
     mixed_marks: tuple[int, int] | None = None
+    unit: str | None = None
 
     @property
     def is_category(self) -> bool:
         """Whether every cell that is not missing is a word."""
         return bool(self.words) and int(np.isfinite(self.numbers).sum()) == 0
+
+
+def dated(column: Column) -> Column:
+    """A column of words that are all dates as days since 1970; any other as it is.
+
+    Examples
+    --------
+    >>> dated(Column("day", np.full(2, np.nan), {0: "1970-01-03", 1: "1970-01-01T12:00"})).numbers
+    array([2. , 0.5])
+    """
+    if not column.is_category or not all(_DATE.match(word) for word in column.words.values()):
+        return column
+    days: list[datetime.datetime | None] = [None] * len(column.numbers)
+    for row, word in column.words.items():
+        try:
+            days[row] = datetime.datetime.fromisoformat(word)
+        except ValueError:
+            return column
+    return Column(column.name, days_since_1970(days), unit="days")
+
+
+def days_since_1970(cells: Sequence[Any]) -> NDArray[np.float64]:
+    """Dates and times as days since 1970, spans of time in days, NaN where there is a gap.
+
+    Examples
+    --------
+    >>> days_since_1970([datetime.date(1970, 1, 3), None, datetime.timedelta(hours=6)])
+    array([2.  ,  nan, 0.25])
+    """
+    days = np.full(len(cells), np.nan)
+    for row, value in enumerate(cells):
+        if is_gap(value) or (isinstance(value, np.datetime64 | np.timedelta64) and np.isnat(value)):
+            continue
+        if isinstance(value, datetime.timedelta | np.timedelta64):
+            days[row] = np.timedelta64(value) / _DAY
+            continue
+        if getattr(value, "tzinfo", None) is not None:
+            value = value.astimezone(datetime.UTC).replace(tzinfo=None)
+        days[row] = (np.datetime64(value) - np.datetime64(0, "D")) / _DAY
+    return days
+
+
+def is_gap(value: Any) -> bool:
+    """Whether a value of Python stands for one that nobody knows.
+
+    Examples
+    --------
+    >>> is_gap(None), is_gap(float("nan")), is_gap("NA"), is_gap(0)
+    (True, True, True, False)
+    """
+    # The missing values of pandas answer no comparison, and are told by their type.
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, str):
+        return is_missing(value)
+    return bool(value != value)
 
 
 class ColumnBuilder:

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from .arrays import column_names, read_array
 from .arrow import arrow_column, read_arrow, without_index
-from .cells import Column, ColumnBuilder, is_missing
+from .cells import Column, ColumnBuilder, dated, is_missing
 from .columns import choose_columns, choose_one
 from .errors import TableError, some
 from .preparation import Frame, Preparation, Table, prepare
-from .rows import Rows, open_rows
+from .rows import TEXT, Rows, open_rows
 from .sources import Source
 from .vectors import is_list_type, list_names, list_values
 
-__all__ = ["read_labels", "read_table"]
+__all__ = ["read_columns", "read_labels", "read_table"]
 
 _ROWS_AT_ONCE = 4096
 
@@ -42,8 +42,8 @@ def read_table(
     Parameters
     ----------
     source : str, Path or Source
-        CSV (with any separator, `.gz` or `.zst` too), JSON lines, Parquet, Feather, Arrow (as file or stream), NPY
-        or NPZ.
+        CSV (with any separator), JSON lines and JSON, also compressed (`.gz`, `.zst`, `.bz2`, `.xz`, `.zip`), Excel,
+        Parquet, Feather, Arrow (as file or stream), NPY or NPZ.
     columns : sequence of str, optional
         Names of the columns to keep, their numbers counted from 1, or ranges of numbers; all of them otherwise.
     without : str, optional
@@ -70,21 +70,57 @@ def read_table(
     >>> table.values.tolist(), table.notices
     ([[1.5, 2.0], [1.5, 3.0]], ("1 missing values in 1 of 2 rows became the mean of 'x'",))
     """
+    chosen: dict[str, Any] = {"columns": columns, "without": without, "header": header, "key": key, "decimal": decimal}
+    return prepare(_frame(source, like=like, **chosen), missing, like)
+
+
+def read_columns(source: str | Path | Source, **chosen: Any) -> list[Column]:
+    """The columns of a file as they stand there: numbers, words and dates, with gaps.
+
+    Parameters
+    ----------
+    source : str, Path or Source
+    **chosen
+        `columns`, `without`, `header`, `key` and `decimal` of :func:`read_table`.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "homes.csv")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write("rooms,city\\n1,Rome\\n2,Bonn\\n")
+    ...     rooms, city = read_columns(path)
+    >>> rooms.numbers, city.words
+    (array([1., 2.]), {0: 'Rome', 1: 'Bonn'})
+    """
+    return [dated(column) for column in _frame(source, **chosen).columns]
+
+
+def _frame(
+    source: str | Path | Source,
+    *,
+    columns: Sequence[str] | None = None,
+    without: str | None = None,
+    header: bool | None = None,
+    key: str | None = None,
+    decimal: str | None = None,
+    like: Preparation | None = None,
+) -> Frame:
+    """The columns of a file, once it is seen that what was asked for can be done."""
     given = source if isinstance(source, Source) else Source(str(source))
     if decimal not in (None, ".", ","):
         raise TableError(f'decimal={decimal!r} is not known; it takes "." or ",".')
     if key is not None and given.kind != "npz":
         raise TableError(f"key={key!r} names an array of an NPZ file, which {given.name} is not; leave it out.")
-    if header is not None and given.kind != "csv":
-        raise TableError(f"header= is for CSV files, which {given.name} is not; leave it out.")
+    if header is not None and given.kind not in ("csv", "excel"):
+        raise TableError(f"header= is for CSV and Excel files, which {given.name} is not; leave it out.")
     wanted = _Wanted(given.name, columns, without, like)
-    if given.kind in ("csv", "json lines"):
-        frame = _text_frame(given, wanted, header, decimal)
-    elif given.kind in ("parquet", "feather"):
-        frame = _arrow_frame(given, wanted)
-    else:
-        frame = _array_frame(given, wanted, key)
-    return prepare(frame, missing, like)
+    if given.kind in TEXT:
+        return _text_frame(given, wanted, header, decimal)
+    if given.kind in ("parquet", "feather"):
+        return _arrow_frame(given, wanted)
+    return _array_frame(given, wanted, key)
 
 
 def read_labels(source: str | Path | Source, column: str | None = None, n_points: int | None = None) -> NDArray[Any]:

@@ -11,54 +11,25 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain
 from typing import IO, Any
 
 from .cells import is_number
 from .errors import TableError, one_line, some
+from .records import Row, Rows, excel_rows, json_rows
 from .sources import Source
 
-__all__ = ["Rows", "is_remark", "is_unnamed", "numbers_that_name", "open_rows"]
+__all__ = ["TEXT", "is_remark", "is_unnamed", "numbers_that_name", "open_rows"]
 
-_Row = tuple[int, list[Any]]
+#: Kinds of files that are read row by row.
+TEXT = ("csv", "json lines", "json", "excel")
+
 _NO_NAME = re.compile(r"(Unnamed: \d+|__index_level_\d+__)?")
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows of a text file, read as they are asked for.
-
-    Parameters
-    ----------
-    names : list of str
-        "column 1", "column 2", ... where the file names none.
-    rows : iterator of (int, list)
-        Number of the line and cells of each row, all of the same length.
-    separator : str or None
-        None stands for blanks.
-    has_header : bool
-        Whether the names come from the file.
-    first_line : int
-        Number of the line that tells how many cells a row has.
-    unnamed : int or None
-        Position of a column that the header leaves without a name.
-    notices : tuple of str
-        What was taken for a remark or for names, to be told.
-    """
-
-    names: list[str]
-    rows: Iterator[_Row]
-    separator: str | None
-    has_header: bool
-    first_line: int = 1
-    unnamed: int | None = None
-    notices: tuple[str, ...] = ()
 
 
 @contextmanager
 def open_rows(source: Source, header: bool | None = None) -> Iterator[Rows]:
-    """The rows of a CSV file or of JSON lines.
+    """The rows of a file of one of the kinds `TEXT`.
 
     Parameters
     ----------
@@ -67,8 +38,14 @@ def open_rows(source: Source, header: bool | None = None) -> Iterator[Rows]:
         Whether line 1 of a CSV file names the columns; otherwise it does if none of its cells is a number, or if these
         are numbers as names are: see :func:`numbers_that_name`.
     """
+    if source.kind == "excel":
+        with source.plain_bytes() as stored:
+            yield excel_rows(stored, source.name, header)
+        return
     with source.text() as file:
-        if source.kind == "json lines":
+        if source.kind == "json":
+            yield json_rows(file, source.name)
+        elif source.kind == "json lines":
             if header is not None:
                 raise TableError(f"header= is for CSV files, which {source.name} is not; leave it out.")
             yield _json_rows(file, source.name)
@@ -191,7 +168,7 @@ def _separator(line: str) -> str | None:
     return "\t" if found is None and len(line.split()) == 1 else found
 
 
-def _split(lines: Iterable[str], skipped: int, separator: str | None, name: str) -> Iterator[_Row]:
+def _split(lines: Iterable[str], skipped: int, separator: str | None, name: str) -> Iterator[Row]:
     """Line number and cells of each line that is not blank."""
     if separator is None:
         for number, line in enumerate(lines, skipped + 1):
@@ -207,7 +184,7 @@ def _split(lines: Iterable[str], skipped: int, separator: str | None, name: str)
         raise TableError(f"{name} is not CSV that can be read ({one_line(error)}).") from error
 
 
-def _even(rows: Iterator[_Row], width: int, first_line: int, name: str) -> Iterator[_Row]:
+def _even(rows: Iterator[Row], width: int, first_line: int, name: str) -> Iterator[Row]:
     for line, cells in rows:
         if len(cells) != width:
             remark = str(cells[0]).lstrip().startswith("#")

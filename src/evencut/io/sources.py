@@ -5,8 +5,12 @@
 
 from __future__ import annotations
 
+import bz2
+import codecs
 import gzip
+import lzma
 import sys
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,14 +36,20 @@ _KINDS = {
     ".arrow": "feather",
     ".npy": "npy",
     ".npz": "npz",
+    ".json": "json",
+    ".xlsx": "excel",
 }
-_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz", ".zip": "zip"}
 # The others are compressed inside.
-_COMPRESSIBLE = ("csv", "json lines")
+_COMPRESSIBLE = ("csv", "json lines", "json")
+_GZIP_MARK = b"\x1f\x8b"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
+_OPENERS: dict[str | None, Any] = {"bzip2": bz2.BZ2File, "xz": lzma.LZMAFile}
+_ENTRY = zipfile.ZipInfo("table.csv")
+
 #: What the name of a file to read may end in.
-READABLE = (*_KINDS, ".csv.gz", ".csv.zst", ".jsonl.gz", ".jsonl.zst")
+READABLE = (*_KINDS, *(f"{kind}{packed}" for kind in (".csv", ".jsonl") for packed in _COMPRESSIONS))
 
 
 def kind_and_compression(path: str | Path) -> tuple[str | None, str | None]:
@@ -72,6 +82,8 @@ class Source:
         Its name; `-` is standard input.
     keep : bool
         Whether what can be read only once is kept in memory, to be read again.
+    encoding : str, optional
+        How its text is written, such as "latin-1" or "cp1252"; UTF-8 without it, or the UTF-16 that spreadsheets mark.
 
     Examples
     --------
@@ -81,10 +93,16 @@ class Source:
 
     path: str
     keep: bool = False
+    encoding: str | None = None
     _kept: bytes | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.path = str(self.path)
+        if self.encoding is not None:
+            try:
+                codecs.lookup(self.encoding)
+            except LookupError as error:
+                raise TableError(f"encoding={self.encoding!r} is not known; use utf-8, latin-1 or cp1252.") from error
         self.kind, self.compression = ("csv", None) if self.is_stream else self._checked_kind()
 
     @property
@@ -105,10 +123,14 @@ class Source:
             with self._opened() as file:
                 yield file
         except UnicodeDecodeError as error:
-            raise TableError(f"{self.name} is not text in UTF-8 ({one_line(error)}); save it as UTF-8.") from error
+            written = "UTF-8" if self.encoding is None else self.encoding
+            raise TableError(
+                f"{self.name} is not text in {written} ({one_line(error)}); save it as UTF-8, or say how it is written "
+                'with encoding=, such as "latin-1".'
+            ) from error
         except EOFError as error:
             raise TableError(f"{self.name} ends too early ({one_line(error)}); it was not saved whole.") from error
-        except zlib.error as error:
+        except (zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
             raise TableError(f"{self.name} is damaged ({one_line(error)}); compress it again.") from error
         except OSError as error:
             raise TableError(f"cannot read {self.name}: {error.strerror or one_line(error)}.") from error
@@ -118,7 +140,8 @@ class Source:
         """The text, in UTF-8 or, where a mark at its start says so, in the UTF-16 that spreadsheets write."""
         with self.plain_bytes() as file:
             peekable = BufferedReader(cast(Any, file))
-            encoding = "utf-16" if peekable.peek(2)[:2] in _UTF16_MARKS else "utf-8-sig"
+            marked = "utf-16" if peekable.peek(2)[:2] in _UTF16_MARKS else "utf-8-sig"
+            encoding = self.encoding or marked
             reader = TextIOWrapper(peekable, encoding, newline="")
             try:
                 yield reader
@@ -138,9 +161,12 @@ class Source:
             return
         file: IO[bytes] = sys.stdin.buffer if self.path == "-" else open(self.path, "rb")  # noqa: SIM115
         try:
+            packed = cast(Any, BufferedReader(cast(Any, file))) if not hasattr(file, "peek") else file
+            is_packed = packed.peek(2)[:2] == _GZIP_MARK
+            unpacked: Any = gzip.GzipFile(fileobj=packed) if is_packed else packed
             if self.keep:
-                self._kept = file.read()
-            yield file if self._kept is None else BytesIO(self._kept)
+                self._kept = unpacked.read()
+            yield unpacked if self._kept is None else BytesIO(self._kept)
         finally:
             if self.path != "-":
                 file.close()
@@ -167,6 +193,13 @@ def compressed(file: IO[bytes], compression: str | None) -> Iterator[Any]:
         # Neither name nor time are stored: the same table is the same file.
         with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
             yield packed
+    elif compression in _OPENERS:
+        with _OPENERS[compression](file, "wb") as packed:
+            yield packed
+    elif compression == "zip":
+        # A date that never changes: the same table is the same file.
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive, archive.open(_ENTRY, "w") as packed:
+            yield packed
     else:
         # Written at the end: pyarrow's own stream would close the file with itself.
         gathered = BytesIO()
@@ -182,6 +215,16 @@ def _uncompressed(file: IO[bytes], compression: str | None) -> Iterator[Any]:
     elif compression == "gzip":
         with gzip.GzipFile(fileobj=file) as plain:
             yield plain
+    elif compression in _OPENERS:
+        with _OPENERS[compression](file, "rb") as plain:
+            yield plain
+    elif compression == "zip":
+        with zipfile.ZipFile(file) as archive:
+            held = [name for name in archive.namelist() if not name.endswith("/")]
+            if len(held) != 1:
+                raise TableError(f"{file.name} holds {len(held)} files; unpack it, and name one.")
+            with archive.open(held[0]) as plain:
+                yield plain
     else:
         pyarrow = require_pyarrow("pyarrow", ".zst files")
         with pyarrow.CompressedInputStream(pyarrow.PythonFile(file), "zstd") as plain:

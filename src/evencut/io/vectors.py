@@ -1,6 +1,6 @@
-"""Tables in memory as rows of numbers: columns of vectors become one array, and names of columns are kept.
+"""Tables in memory as rows of numbers: columns of vectors become one array, words and dates numbers, names are kept.
 
-From Arrow, pandas and polars; lists of unequal length are named with their row, columns of words with their name.
+From Arrow, pandas and polars; lists of unequal length are named with their row.
 """
 
 from __future__ import annotations
@@ -10,18 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import TableError
-from .in_memory import check_columns, refuse_unread
+from .cells import Column
+from .errors import TableError, some
+from .in_memory import columns_in_memory, refuse_unread
+from .preparation import Frame, Preparation, prepare
 
-__all__ = ["as_rows", "is_list_type", "list_names", "list_values", "named_rows"]
+__all__ = ["as_rows", "is_list_type", "list_names", "list_values", "named_rows", "prepared_rows"]
 
 
 def as_rows(X: Any) -> Any:
-    """A table whose columns hold vectors as one array of numbers; anything else as it is, once it can be numbers.
+    """A table whose columns hold vectors, words, dates or gaps as one array of numbers; one of numbers as it is.
 
     Taken are Arrow tables and columns, pandas and polars frames, and series of lists. Columns of numbers beside the
     vectors become columns of the array too, in the order of the table. Refused by name are lists of unequal length,
-    columns of words or of dates, two columns of one name, and tables that are not read yet.
+    two columns of one name, and tables that are not read yet.
 
     Examples
     --------
@@ -46,22 +48,79 @@ def named_rows(X: Any) -> tuple[Any, Any]:
     >>> rows.shape, header.column_names
     ((2, 2), ['height', 'weight'])
     """
+    return prepared_rows(X)[:2]
+
+
+def prepared_rows(X: Any, like: Preparation | None = None) -> tuple[Any, Any, Preparation | None]:
+    """The rows and their names as `named_rows` gives them, and what was done to columns that are not all numbers.
+
+    Parameters
+    ----------
+    X : array, frame or list
+    like : Preparation, optional
+        What was done to the columns of an earlier table, to be done again.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows, header, done = prepared_rows(pd.DataFrame({"city": ["Rome", "Bonn"] * 2, "rooms": [1, 2, None, 4]}))
+    >>> rows.shape, list(header.columns)
+    ((4, 3), ['city', 'rooms'])
+    >>> print(done)
+    city: words, 2 columns of 0 and 1 (Bonn, Rome), divided by 1
+    rooms: numbers, divided by 1.25; gaps filled from the nearest rows
+    """
     refuse_unread(X)
     module = type(X).__module__.split(".")[0]
     if module == "datasets" and hasattr(X, "with_format"):
-        return named_rows(X.with_format("arrow")[:])
+        return prepared_rows(X.with_format("arrow")[:], like)
     if module == "pyarrow" and hasattr(X, "type") and is_list_type(X.type):
-        return list_values("the column", X), None
-    check_columns(X)
+        return list_values("the column", X), None, None
+    columns = None if _has_vectors(X) else columns_in_memory(X)
+    if columns is not None or like is not None:
+        return _from_columns(X, columns, like)
     if module == "pyarrow" and hasattr(X, "column_names"):
-        return _stacked({name: X.column(name) for name in X.column_names})
+        return *_stacked({name: X.column(name) for name in X.column_names}), None
     if module == "polars":
-        return _from_polars(X)
+        return *_from_polars(X), None
     if module == "pandas":
-        return _from_pandas(X)
+        return *_from_pandas(X), None
     if isinstance(X, list | tuple) and X and all(isinstance(row, list | tuple | np.ndarray) for row in X):
         _check_even("X", np.array([np.size(row) for row in X]))
-    return X, None
+    return X, None, None
+
+
+def _from_columns(X: Any, columns: list[Column] | None, like: Preparation | None) -> tuple[Any, Any, Preparation]:
+    """Columns of which not all are numbers, by the preparation that files have too."""
+    if columns is None:
+        # Numbers throughout, this time.
+        rows = np.asarray(X if not hasattr(X, "column_names") else X.to_pandas(), dtype=np.float64)
+        names = [str(name) for name in getattr(X, "column_names", getattr(X, "columns", ()))]
+        assert like is not None
+        names = names or list(like.columns)
+        columns = [Column(name, values) for name, values in zip(names, rows.T)]
+    if like is not None and (names := [column.name for column in columns]) != list(like.columns):
+        raise TableError(
+            f"X has the columns {some(names)}, but {some(list(like.columns))} were fitted: the feature names should "
+            "match those that were passed during fit."
+        )
+    table = prepare(Frame("X", columns, is_file=False), "neighbors", like)
+    has_names = type(X).__module__.split(".")[0] in ("pandas", "polars", "pyarrow")
+    # An array of as many columns, or a frame without rows: how many there were, and their names.
+    header = X[:0] if has_names else np.empty((1, len(columns)))
+    return table.values, header, table.preparation
+
+
+def _has_vectors(X: Any) -> bool:
+    """Whether a frame has columns of vectors."""
+    module = type(X).__module__.split(".")[0]
+    if module == "pyarrow" and hasattr(X, "column_names"):
+        return any(is_list_type(kind) for kind in X.schema.types)
+    if module == "polars" and hasattr(X, "dtypes"):
+        return any(str(kind).startswith(("List", "Array")) for kind in X.dtypes)
+    if module == "pandas" and hasattr(X, "columns"):
+        return any(_holds_lists(X.iloc[:, place]) for place in range(X.shape[1]))
+    return module in ("pandas", "polars", "pyarrow")
 
 
 def is_list_type(kind: Any) -> bool:

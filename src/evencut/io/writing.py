@@ -16,13 +16,16 @@ from numpy.typing import NDArray
 from .arrays import column_names, read_array
 from .arrow import read_arrow
 from .errors import TableError, require_pyarrow
-from .rows import open_rows
+from .rows import TEXT, open_rows
 from .sources import Source, compressed, kind_and_compression
 
 __all__ = ["WRITABLE", "check_output_format", "write_table", "write_with_column"]
 
 #: What the name of a file to write may end in.
-WRITABLE = (".csv", ".tsv", ".csv.gz", ".csv.zst", ".jsonl", ".parquet", ".pq", ".feather", ".npy")
+WRITABLE = (
+    *(".csv", ".tsv", ".csv.gz", ".csv.zst", ".csv.bz2", ".csv.xz", ".csv.zip", ".jsonl"),
+    *(".parquet", ".pq", ".feather", ".npy"),
+)
 
 
 def check_output_format(path: str) -> None:
@@ -35,7 +38,7 @@ def check_output_format(path: str) -> None:
     if path == "-" or Path(path).is_char_device():
         return
     kind, compression = kind_and_compression(path)
-    if kind in (None, "npz"):
+    if kind in (None, "npz", "json", "excel"):
         raise TableError(f"cannot write {path}: its name must end in one of {', '.join(WRITABLE)}.")
     if kind in ("parquet", "feather"):
         require_pyarrow(f"pyarrow.{kind}", f"{str(kind).capitalize()} files")
@@ -108,7 +111,7 @@ def _cells(
     source: Source, header: bool | None, key: str | None
 ) -> Iterator[tuple[list[str], Iterator[Sequence[Any]]]]:
     """Names and rows of cells of a source of any kind."""
-    if source.kind in ("csv", "json lines"):
+    if source.kind in TEXT:
         with open_rows(source, header) as table:
             yield table.names, (cells for _, cells in table.rows)
     elif source.kind in ("parquet", "feather"):

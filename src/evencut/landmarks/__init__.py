@@ -4,12 +4,14 @@ from .attaching import Attachment
 from .blocks import Block, RowBlocks, row_blocks, sample
 from .files import open_files
 from .solving import LandmarkGraph, landmark_graph, solve_landmarks, usual_landmarks
+from .streams import RowReservoir
 
 __all__ = [
     "Attachment",
     "Block",
     "LandmarkGraph",
     "RowBlocks",
+    "RowReservoir",
     "landmark_graph",
     "open_files",
     "row_blocks",

@@ -74,6 +74,11 @@ def _hash(first: int, n_rows: int, seed: int) -> NDArray[np.uint64]:
     numbers = np.arange(first, first + n_rows, dtype=np.uint64)
     numbers += np.uint64((seed * 0xD1342543DE82EF95 + 1) % 2**64)
     numbers *= np.uint64(0x9E3779B97F4A7C15)
+    return mix(numbers)
+
+
+def mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Numbers, in place, whose every bit hangs on every bit given."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         numbers ^= numbers >> np.uint64(shift)
         numbers *= np.uint64(factor)

@@ -32,7 +32,7 @@ from .gaussians import explain_by_gaussians
 from .steps import count_steps
 from .valleys import densities_of_parts, valley
 
-__all__ = ["MAX_CLUSTERS", "NumberCandidate", "choose_number", "rank_numbers", "rank_numbers_of_points"]
+__all__ = ["MAX_CLUSTERS", "NumberCandidate", "choose_number", "fine_parts", "rank_numbers", "rank_numbers_of_points"]
 
 #: The largest number of clusters that is tried.
 MAX_CLUSTERS = 64
@@ -197,7 +197,7 @@ def _merge_down(
     found = {k: _Merged() for k in range(2, most + 1)}
     n_parts = max(min(_PARTS, n_points // 3), most + 1)
     for problem, density in graphs:
-        parts = np.unique(_parts(problem, n_parts, random_state), return_inverse=True)[1].astype(np.int64)
+        parts = np.unique(fine_parts(problem, n_parts, random_state), return_inverse=True)[1].astype(np.int64)
         graph = problem.matrix.graph
         ground = None if density is None or graph is None else densities_of_parts(graph, density, parts)
         finer = 1.0
@@ -214,7 +214,7 @@ def _merge_down(
     return {k: merged for k, merged in found.items() if merged.gaps}
 
 
-def _parts(problem: RatioProblem, n_parts: int, random_state: int | None) -> NDArray[np.int64]:
+def fine_parts(problem: RatioProblem, n_parts: int, random_state: int | None) -> NDArray[np.int64]:
     """Many small parts that follow the shapes."""
     if problem.matrix.is_graph:
         return multilevel(problem, n_parts, n_init=2, n_runs=1, random_state=random_state)[0]

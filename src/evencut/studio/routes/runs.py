@@ -140,8 +140,8 @@ async def labels(run: str, tab: Tab, every: Annotated[int, Query(ge=1)] = 1) -> 
 
 
 @router.get("/runs/{run}/values/{name}")
-async def values(run: str, name: Literal["degrees", "margin"], tab: Tab) -> Response:
-    """A number a row: degrees or margins."""
+async def values(run: str, name: Literal["degrees", "probability"], tab: Tab) -> Response:
+    """A number a row: degrees or probabilities."""
     found = tab.need_run(run).values
     if name not in found:
         raise Refused(f"this clustering has no {name}.", 404)

@@ -189,9 +189,9 @@ def fit(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str,
 
 
 def _values(model: Any, complete: NDArray[np.bool_]) -> dict[str, NDArray[np.float32]]:
-    """A number a row, for colours: degrees of the affinity, and margins where the fit knows them."""
+    """A number a row, for colours: degrees of the affinity, and probabilities where the fit knows them."""
     found = {}
-    for name, attribute in (("degrees", "degrees_"), ("margin", "margin_")):
+    for name, attribute in (("degrees", "degrees_"), ("probability", "probabilities_")):
         given = getattr(model, attribute, None)
         if given is not None and len(given) == complete.sum():
             values = np.full(len(complete), np.nan, dtype=np.float32)

@@ -167,7 +167,7 @@ export class Pane {
   #paint() {
     if (!this.xy) return;
     if (this.values) {
-      const { colours, low, high } = byValue(this.values.values, this.values.name === "margin" ? [0, 1] : null);
+      const { colours, low, high } = byValue(this.values.values, this.values.name === "probability" ? [0, 1] : null);
       this.plot.setColours(colours);
       this.plot.setMarks([]);
       replace(this.scale, h("span", {}, `${this.values.name}: ${short(low)}`), h("i", { class: "ramp" }), h("span", {}, short(high)));

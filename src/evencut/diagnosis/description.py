@@ -1,0 +1,348 @@
+r"""What a cluster is: its size, its typical rows, and the columns that set it apart from the others.
+
+A column of numbers sets cluster k apart by the difference of means over the deviation inside the clusters, a word by
+its share inside against that outside, on the same scale (Cohen's d and h):
+
+.. math:: d = \frac{\bar x_k - \bar x_{\text{others}}}{\sigma}, \qquad
+          h = 2 \arcsin \sqrt{p_k} - 2 \arcsin \sqrt{p_{\text{others}}}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from ..io import prepared_rows
+from ..io.cells import Column
+from ..io.in_memory import columns_in_memory, refuse_unread
+
+__all__ = ["ClusterDescription", "ColumnEffect", "Description", "contrasts", "describe"]
+
+Floats = NDArray[np.float64]
+_BARELY = 0.2
+
+
+@dataclass(frozen=True)
+class ColumnEffect:
+    """How a column sets a cluster apart.
+
+    Parameters
+    ----------
+    column : str
+        Its name.
+    word : str or None
+        The word, where the column holds words.
+    effect : float
+        Difference between inside and outside in deviations; positive where it is higher, or more frequent, inside.
+    inside, outside : float
+        Mean of the column, in its own units, or share of the word.
+    unit : str or None
+        What the numbers count, where that is known.
+    """
+
+    column: str
+    word: str | None
+    effect: float
+    inside: float
+    outside: float
+    unit: str | None = None
+
+    def __str__(self) -> str:
+        if self.word is not None:
+            return f"{self.column} is {self.word} in {self.inside:.0%} (others {self.outside:.0%})"
+        direction = "higher" if self.effect > 0 else "lower"
+        inside, outside = (_shown(value, self.unit) for value in (self.inside, self.outside))
+        return f"{self.column} {direction}: {inside} (others {outside})"
+
+
+@dataclass(frozen=True)
+class ClusterDescription:
+    """One cluster in words.
+
+    Parameters
+    ----------
+    label : object
+    size : int
+        Number of rows.
+    share : float
+        Of all rows, those without a cluster included.
+    typical : tuple of int
+        Places of its most typical rows.
+    effects : tuple of ColumnEffect
+        What sets it apart, largest effect first.
+    """
+
+    label: Any
+    size: int
+    share: float
+    typical: tuple[int, ...]
+    effects: tuple[ColumnEffect, ...]
+
+    def __str__(self) -> str:
+        lines = [f"cluster {self.label}: {self.size} rows ({self.share:.0%}); typical rows {_listed(self.typical)}"]
+        return "\n".join(lines + [f"  {effect}" for effect in self.effects])
+
+
+@dataclass(frozen=True)
+class Description:
+    """All clusters of a table in words: printed, one after the other.
+
+    Parameters
+    ----------
+    clusters : tuple of ClusterDescription
+        In the order of their labels.
+    """
+
+    clusters: tuple[ClusterDescription, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.clusters))
+
+    def to_frame(self) -> Any:
+        """The effects as a pandas frame, one row a cluster and column: what to sort, filter and save.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> X = pd.DataFrame({"height": [1.6, 1.7, 2.6, 2.7], "city": ["Rome", "Rome", "Bonn", "Bonn"]})
+        >>> describe(X, [0, 0, 1, 1]).to_frame()[["cluster", "column", "word"]].head(2).to_numpy().tolist()
+        [[0, 'height', None], [0, 'city', 'Rome']]
+        """
+        import pandas as pd
+
+        frame = pd.DataFrame(self.to_columns())
+        return frame.astype({"word": object}).where(frame.notna(), None)
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """The same as lists by name, without pandas.
+
+        Examples
+        --------
+        >>> describe([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]).to_columns()["inside"]
+        [0.5, 5.5]
+        """
+        told = [(cluster, effect) for cluster in self.clusters for effect in cluster.effects]
+        return {
+            "cluster": [cluster.label for cluster, _ in told],
+            "size": [cluster.size for cluster, _ in told],
+            **{
+                name: [getattr(effect, name) for _, effect in told]
+                for name in ("column", "word", "effect", "inside", "outside")
+            },
+        }
+
+
+def describe(
+    X: Any,
+    labels: ArrayLike,
+    *,
+    names: Sequence[str] | None = None,
+    n_columns: int = 5,
+    n_rows: int = 3,
+    typical: dict[Any, Sequence[int]] | None = None,
+) -> Description:
+    """What each cluster of a table is: size, typical rows, and the columns that set it apart.
+
+    Parameters
+    ----------
+    X : frame, array, sparse matrix or list of shape (n_samples, n_features)
+        The table in its own units, with numbers, words, truth values, dates and gaps as they are: not what it was
+        scaled or encoded to.
+    labels : array of shape (n_samples,)
+        Clusters, by any tool; the number -1 marks noise, which belongs to none, but is outside of all.
+    names : sequence of str, optional
+        Of the columns, where the table has none; "column 1" and so on without it.
+    n_columns : int
+        Most columns or words of each cluster. Effects below a fifth of a deviation are left out.
+    n_rows : int
+        Most typical rows of each cluster.
+    typical : dict, optional
+        Typical rows by label; those nearest to the middle of their cluster without it. A fitted model's `describe`
+        gives the medoids of its affinity.
+
+    Returns
+    -------
+    Description
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"height": [1, 2, 3, 5, 6, 7], "city": ["Rome"] * 3 + ["Bonn"] * 3})
+    >>> print(describe(X, [0, 0, 0, 1, 1, 1], n_rows=1, n_columns=2))
+    cluster 0: 3 rows (50%); typical rows 1
+      height lower: 2 (others 6)
+      city is Rome in 100% (others 0%)
+    cluster 1: 3 rows (50%); typical rows 4
+      height higher: 6 (others 2)
+      city is Bonn in 100% (others 0%)
+    """
+    for name, value in (("n_columns", n_columns), ("n_rows", n_rows)):
+        if value < 1:
+            raise ValueError(f"{name}={value} must be at least 1.")
+    measured = _measured(X, names)
+    found = np.asarray(labels)
+    if found.shape != (measured.n_rows,):
+        raise ValueError(f"labels have shape {found.shape}, but there are {measured.n_rows} rows; give one a row.")
+    clusters, codes = np.unique(found, return_inverse=True)
+    effects = measured.effects(codes, len(clusters))
+    descriptions = []
+    for k, label in enumerate(clusters.tolist()):
+        if label == -1:
+            continue
+        members = np.flatnonzero(codes == k)
+        places = measured.nearest_to_middle(members, n_rows) if typical is None else typical[label][:n_rows]
+        best = sorted(effects[k], key=lambda effect: -abs(effect.effect))[:n_columns]
+        share = len(members) / len(codes)
+        descriptions.append(ClusterDescription(label, len(members), share, tuple(map(int, places)), tuple(best)))
+    return Description(tuple(descriptions))
+
+
+def contrasts(rows: Any, codes: NDArray[np.intp], n_clusters: int) -> tuple[Floats, Floats]:
+    """Means of the columns inside and outside of each cluster, over the values that are there.
+
+    Parameters
+    ----------
+    rows : ndarray or sparse array of shape (n, n_columns)
+    codes : ndarray of shape (n,)
+        Clusters from 0.
+    n_clusters : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> inside, outside = contrasts(np.array([[1.0], [3.0], [np.nan], [8.0]]), np.array([0, 0, 1, 1]), 2)
+    >>> inside.ravel(), outside.ravel()
+    (array([2., 8.]), array([8., 2.]))
+    """
+    place = (codes, np.arange(len(codes)))
+    members = sparse.csr_array((np.ones(len(codes)), place), shape=(n_clusters, len(codes)))
+    if sparse.issparse(rows):
+        sums = sparse.csr_array(members @ rows).toarray()
+        counts = np.repeat(np.bincount(codes, minlength=n_clusters)[:, None], rows.shape[1], axis=1)
+    else:
+        there = ~np.isnan(rows)
+        sums, counts = members @ np.where(there, rows, 0.0), members @ there.astype(np.float64)
+    others, n_others = sums.sum(axis=0) - sums, counts.sum(axis=0) - counts
+    return sums / np.maximum(counts, 1), others / np.maximum(n_others, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Measured:
+    """A table as columns of numbers and of the shares of words, and what each of them is."""
+
+    rows: Any
+    column: list[str]
+    word: list[str | None]
+    unit: list[str | None]
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.rows.shape[0])
+
+    def effects(self, codes: NDArray[np.intp], n_clusters: int) -> list[list[ColumnEffect]]:
+        inside, outside = contrasts(self.rows, codes, n_clusters)
+        sizes = _deviations(self.rows, codes, inside)
+        size = (inside - outside) / np.where(sizes > 0, sizes, 1.0)
+        is_word = np.array([word is not None for word in self.word])
+        angles = 2 * (np.arcsin(np.sqrt(_shares(inside))) - np.arcsin(np.sqrt(_shares(outside))))
+        size = np.where(is_word, angles, size)
+        return [
+            [
+                ColumnEffect(
+                    self.column[j], self.word[j], float(size[k, j]), float(inside[k, j]), float(outside[k, j]),
+                    self.unit[j],
+                )
+                for j in np.flatnonzero(np.abs(size[k]) >= _BARELY)
+                # What a cluster has little of is told by what it has instead.
+                if self.word[j] is None or size[k, j] > 0
+            ]
+            for k in range(n_clusters)
+        ]  # fmt: skip
+
+    def nearest_to_middle(self, members: NDArray[np.intp], n_rows: int) -> NDArray[np.intp]:
+        """The rows of a cluster that are nearest to its mean, all columns at one deviation."""
+        rows = self.rows[members].toarray() if sparse.issparse(self.rows) else self.rows[members]
+        there = ~np.isnan(rows)
+        count = np.maximum(there.sum(axis=0), 1)
+        off = np.where(there, rows - np.where(there, rows, 0.0).sum(axis=0) / count, 0.0)
+        spread = np.sqrt((off**2).sum(axis=0) / count)
+        return members[np.argsort(((off / np.where(spread > 0, spread, 1.0)) ** 2).sum(axis=1), kind="stable")[:n_rows]]
+
+
+def _measured(X: Any, names: Sequence[str] | None) -> _Measured:
+    if isinstance(X, list) and X and isinstance(X[0], Column):
+        return _from_columns(X, names)
+    if sparse.issparse(X):
+        rows: Any = sparse.csr_array(X)
+        columns = _names(names, rows.shape[1], None)
+        return _Measured(rows, columns, [None] * len(columns), [None] * len(columns))
+    refuse_unread(X)
+    columns_given = columns_in_memory(X)
+    if columns_given is not None:
+        return _from_columns(columns_given, names)
+    plain, header, _ = prepared_rows(X)
+    own = getattr(header if header is not None else X, "columns", getattr(header, "column_names", None))
+    rows = np.asarray(plain, dtype=np.float64)
+    rows = rows[:, None] if rows.ndim == 1 else rows
+    columns = _names(names, rows.shape[1], own)
+    return _Measured(rows, columns, [None] * len(columns), [None] * len(columns))
+
+
+def _from_columns(columns: list[Column], names: Sequence[str] | None) -> _Measured:
+    called = _names(names, len(columns), [column.name for column in columns])
+    parts: list[Floats] = []
+    column_of: list[str] = []
+    words: list[str | None] = []
+    units: list[str | None] = []
+    for name, column in zip(called, columns):
+        if not column.words:
+            parts.append(np.asarray(column.numbers, dtype=np.float64))
+            column_of.append(name)
+            words.append(None)
+            units.append(column.unit)
+            continue
+        cells = np.array([column.words.get(row) for row in range(len(column.numbers))], dtype=object)
+        known = np.array([cell is not None for cell in cells])
+        for word in sorted(set(column.words.values())):
+            parts.append(np.where(known, (cells == word).astype(np.float64), np.nan))
+            column_of.append(name)
+            words.append(word)
+            units.append(None)
+    return _Measured(np.column_stack(parts), column_of, words, units)
+
+
+def _names(given: Sequence[str] | None, n_columns: int, own: Any) -> list[str]:
+    if given is not None and len(given) != n_columns:
+        raise ValueError(f"names has {len(given)} names for {n_columns} columns; give one a column.")
+    chosen = given if given is not None else own
+    return [f"column {i + 1}" for i in range(n_columns)] if chosen is None else [str(name) for name in chosen]
+
+
+def _deviations(rows: Any, codes: NDArray[np.intp], inside: Floats) -> Floats:
+    """Deviation of each column inside the clusters, over all of them."""
+    if sparse.issparse(rows):
+        squares = np.asarray(rows.multiply(rows).sum(axis=0)).ravel() / rows.shape[0]
+        mean_square = (np.bincount(codes, minlength=len(inside))[:, None] * inside**2).sum(axis=0) / rows.shape[0]
+        return np.sqrt(np.clip(squares - mean_square, 0.0, None))
+    there = ~np.isnan(rows)
+    off = np.where(there, rows - inside[codes], 0.0)
+    return np.asarray(np.sqrt((off**2).sum(axis=0) / np.maximum(there.sum(axis=0), 1)))
+
+
+def _shares(values: Floats) -> Floats:
+    return np.clip(values, 0.0, 1.0)
+
+
+def _shown(value: float, unit: str | None) -> str:
+    if unit == "days" and np.isfinite(value):
+        return str(np.datetime64(0, "D") + np.timedelta64(round(value), "D"))
+    return f"{value:.4g}"
+
+
+def _listed(places: tuple[int, ...]) -> str:
+    return ", ".join(map(str, places))

@@ -1,0 +1,167 @@
+"""How sure a fitted clustering is of each label: probabilities and outlier scores, computed when first asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ..affinity import as_affinity
+from ..affinity.notices import warn_user
+from ..selection import VOTES
+from ..tensors import answer_like, is_tensor, to_array
+from .devices import tensors_too
+from .prediction import Prediction
+from .probabilities import N_NEAREST, Certainty, certainty_of, opinions_of
+
+__all__ = ["CertaintyMixin", "check_noise"]
+
+Floats = NDArray[np.float64]
+
+
+class CertaintyMixin:
+    """`predict_proba`, `probabilities_` and `outlier_scores_` of an estimator that clusters points in memory."""
+
+    #: What tells how sure a label is, once it was asked for: of new rows, and of the fitted ones.
+    _certainty: tuple[Certainty, Floats, Floats] | None = None
+    _fitted_points: Any
+    _prediction: Prediction
+    _prepared: Any
+    _affinity: Any
+    _margin: Any
+    _left_out: Any
+    _is_given: NDArray[np.bool_] | None
+    labels_: Any
+    _ready: Any
+
+    @property
+    def probabilities_(self) -> Any:
+        """Probability of the cluster of each row."""
+        return answer_like(self.labels_, self._sure()[1])
+
+    @property
+    def outlier_scores_(self) -> Any:
+        """How far each row lies outside of its cluster, from 0 to 1."""
+        return answer_like(self.labels_, self._sure()[2])
+
+    @property
+    def margin_(self) -> Any:
+        """Deprecated: `probabilities_` tells how sure a label is."""
+        check_is_fitted(self)
+        _warn_of_margins("margin_ goes in 0.4; use probabilities_")
+        return answer_like(self.labels_, self._margin)
+
+    @tensors_too
+    def predict_proba(self, X: Any) -> Floats:
+        r"""Probability of each cluster for new points.
+
+        .. math:: P_{pk} \propto \bigl(s_{pk}^{1-g} e_{pk}^{g}\bigr)^{\beta}
+
+        with :math:`s_{pk}` the share of the affinity of p that goes to cluster k, each neighbour answering by its own
+        share, and :math:`e_{pk}` the share of the candidates that put the neighbours there (:math:`g = 0.2`; 0 where
+        nothing was compared). The temperature :math:`1/\beta` is that under which labels which had no part in s are
+        most likely. A point that lies more than three deviations outside belongs to each cluster alike the more, the
+        farther out it is.
+
+        Parameters
+        ----------
+        X : array of shape (n_queries, n_features)
+            As in :meth:`predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_clusters)
+            Rows sum to one. At a border the most probable cluster can be another than that of :meth:`predict`, which
+            takes the lowest cost.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from evencut import EvenCut
+        >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in (0, 9)])
+        >>> model = EvenCut(2, random_state=0).fit(X)
+        >>> model.predict_proba([[0.0, 0.0], [100.0, 100.0]]).max(axis=1).round(1)
+        array([1. , 0.5])
+        """
+        prediction, X = self._ready(X)
+        labels = prediction.labels(X)
+        certainty = self._sure()[0]
+        return certainty.probabilities(prediction.averaged(X, certainty.field), self._scores(X, labels))
+
+    @tensors_too
+    def predict_margin(self, X: Any) -> Floats:
+        """Deprecated: :meth:`predict_proba` tells how sure a label is.
+
+        Parameters
+        ----------
+        X : array of shape (n_queries, n_features)
+            As in :meth:`predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+            How much dearer the second-best cluster is.
+        """
+        _warn_of_margins("predict_margin goes in 0.4; use predict_proba")
+        prediction, X = self._ready(X)
+        return prediction.margins(X)
+
+    def _scores(self, X: Any, labels: NDArray[np.int64]) -> Floats:
+        """Outlier scores of new points whose clusters are known."""
+        return self._sure()[0].outlier_scores(self._prediction.nearest_distances(X, N_NEAREST), labels)
+
+    def _sure(self) -> tuple[Certainty, Floats, Floats]:
+        """What new rows are judged by; probabilities and outlier scores of the fitted ones."""
+        check_is_fitted(self)
+        if is_tensor(self._fitted_points):
+            raise NotImplementedError(
+                "probabilities and outlier scores are not known for a fit on a GPU; fit the points as an array: "
+                "fit(X.cpu().numpy())."
+            )
+        if self._certainty is None:
+            self._certainty = self._measure()
+        return self._certainty
+
+    def _measure(self) -> tuple[Certainty, Floats, Floats]:
+        """Of the points first, whose own label has no say, then of the rows that they stand for."""
+        prediction, of_row = self._prediction, self._prepared.of_row
+        labels, affinity = prediction.fitted_labels, as_affinity(self._affinity)
+        distances = prediction.own_distances(affinity, N_NEAREST)
+        certainty, answers = certainty_of(
+            affinity,
+            labels,
+            prediction.point_scale,
+            distances,
+            opinions_of(getattr(self, "selection_", None), VOTES, labels, self._prepared.weights),
+        )
+        scores = certainty.outlier_scores(distances, labels)
+        rows = to_array(self.labels_) if is_tensor(self.labels_) else self.labels_
+        sure = certainty.probabilities(answers, scores)[of_row, rows]
+        scores = scores[of_row]
+        places = np.flatnonzero(of_row < 0)
+        if places.size:
+            given, found = self._left_out
+            scores[places] = certainty.outlier_scores(prediction.nearest_distances(given, N_NEAREST), found)
+            new = certainty.probabilities(prediction.averaged(given, certainty.field), scores[places])
+            sure[places] = new[np.arange(len(found)), found]
+        if self._is_given is not None:
+            # A label that was given is what it is.
+            sure[self._is_given] = 1.0
+        return certainty, sure, scores
+
+
+def check_noise(noise: Any) -> None:
+    """Raise unless it is None or a threshold of outlier scores."""
+    if noise is None:
+        return
+    if isinstance(noise, bool) or not isinstance(noise, int | float | np.number) or not 0 <= noise <= 1:
+        raise ValueError(
+            f"noise={noise!r} must be an outlier score from 0 to 1 above which a row is labelled -1, such as 0.5; or "
+            "None."
+        )
+
+
+def _warn_of_margins(what: str) -> None:
+    warn_user(f"{what}, which are calibrated.", FutureWarning)

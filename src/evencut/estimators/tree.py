@@ -1,0 +1,114 @@
+"""The hierarchy of a fitted clustering: its tree, other numbers of clusters without another fit, and a picture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ..solvers import heaviest_first
+from ..tensors import is_tensor
+from .devices import answer_like
+from .hierarchy import Hierarchy, hierarchy_of
+from .inputs import check_count
+
+__all__ = ["TreeMixin"]
+
+
+class TreeMixin:
+    """`tree_`, `leaf_of_row_`, `cut` and `plot_tree` of an estimator that clusters points in memory."""
+
+    #: The tree and the leaf of each row, once they were asked for.
+    _hierarchy: tuple[Hierarchy, NDArray[np.int64]] | None = None
+    _fitted_points: Any
+    _prediction: Any
+    _prepared: Any
+    _affinity: Any
+    _left_out: Any
+    labels_: Any
+    n_clusters_: int
+    random_state: Any
+
+    @property
+    def tree_(self) -> NDArray[np.float64]:
+        """Merges from fine to coarse in the linkage format of scipy."""
+        return self._tree()[0].linkage
+
+    @property
+    def leaf_of_row_(self) -> Any:
+        """The leaf of `tree_` of each row."""
+        return answer_like(self.labels_, self._tree()[1])
+
+    def cut(self, n_clusters: int) -> NDArray[np.int64]:
+        """Labels of the fitted rows for another number of clusters, without another fit.
+
+        Parameters
+        ----------
+        n_clusters : int
+            From 1 to the number of leaves, `len(tree_) + 1`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Clusters numbered by falling weight; `labels_` for the number that was fitted.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from evencut import EvenCut
+        >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in (0, 9, 40)])
+        >>> model = EvenCut(3, random_state=0).fit(X)
+        >>> np.bincount(model.cut(2))
+        array([120,  60])
+        """
+        check_count("n_clusters", n_clusters)
+        hierarchy, leaves = self._tree()
+        if n_clusters > hierarchy.n_leaves:
+            raise ValueError(
+                f"n_clusters={n_clusters} is more than the {hierarchy.n_leaves} leaves of the tree; fit for so many "
+                "clusters."
+            )
+        if n_clusters == self.n_clusters_:
+            return self.labels_.clone() if hasattr(self.labels_, "clone") else self.labels_.copy()
+        of_leaf = hierarchy.cut(n_clusters)
+        weight = np.bincount(leaves, minlength=hierarchy.n_leaves).astype(np.float64)
+        return answer_like(self.labels_, heaviest_first(of_leaf, weight)[leaves])
+
+    def plot_tree(self, ax: Any = None) -> Any:
+        """Draw the tree from its fitted clusters up, with the numbers of clusters that are stable marked.
+
+        A number is stable where its worst cluster leaks far less than that of one cluster more.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure without it.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from ..plotting import plot_tree
+
+        hierarchy = self._tree()[0]
+        return plot_tree(hierarchy.linkage, self.n_clusters_, hierarchy.stable, ax)
+
+    def _tree(self) -> tuple[Hierarchy, NDArray[np.int64]]:
+        check_is_fitted(self)
+        if is_tensor(self._fitted_points):
+            raise NotImplementedError("a fit on a GPU has no tree; fit the points as an array, on the CPU.")
+        if self._hierarchy is None:
+            prepared = self._prepared
+            # The same tree whenever it is asked for.
+            points = None if self._prediction.kernel.is_pairwise else prepared.points
+            hierarchy = hierarchy_of(
+                self._affinity, prepared.weights, self._prediction.fitted_labels, 0, points=points
+            )
+            leaves = hierarchy.leaf_of_point[prepared.of_row]
+            places = np.flatnonzero(prepared.of_row < 0)
+            if places.size:
+                leaves[places] = hierarchy.leaf_of_point[self._prediction.nearest_points(self._left_out[0])]
+            self._hierarchy = hierarchy, leaves
+        return self._hierarchy
