@@ -25,7 +25,7 @@ export class Look {
     this.shadingBox = h("span", {});
     this.layouts = segmented("Layout", [["one", "One"], ["two", "Two"], ["swipe", "Swipe", "One plot, left and right of a line"]], "two", (value) => this.#changed("layout", () => this.setLayout(value)));
     this.fold = h("button", { class: "small", "data-action": "fold", "aria-pressed": "false", title: "Fold the choices away", onclick: () => this.#changed(null, () => this.setSides(!this.sides)) }, "Choices");
-    this.full = h("button", { class: "small", "data-action": "full", title: "Nothing but the plots (F)", onclick: () => this.toggleFull() }, "Full screen");
+    this.full = h("button", { class: "small", "data-action": "full", title: "Nothing but the plots (F)", onclick: () => this.toggleFull() }, "Full");
     this.swipeBar = h("input", { type: "range", class: "swipe-bar", min: "0", max: "1000", value: "500", "aria-label": "Swipe between left and right", hidden: true, oninput: () => this.swipe() });
     this.element = h(
       "div",
@@ -83,7 +83,7 @@ export class Look {
 
   toggleFull(on = !document.body.classList.contains("full")) {
     document.body.classList.toggle("full", on);
-    this.full.textContent = on ? "Leave full screen" : "Full screen";
+    this.full.textContent = on ? "Leave full screen" : "Full";
     if (on) document.documentElement.requestFullscreen?.().catch(() => {});
     else if (document.fullscreenElement) document.exitFullscreen();
   }
