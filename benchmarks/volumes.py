@@ -3,8 +3,8 @@
     python -m benchmarks volumes [--seeds N] [--part quality|size]
 
 Volumes are made up by `evencut.datasets.make_volume`: blobs in blobs, tubes, and blobs of which one is meant; voxels
-alike, or four times as long as wide. A robot clicks on the deepest point of the largest wrong region until an IoU of .90
-(a Dice of .947). The one constant of volumes was chosen on seed 0; the page shows odd seeds. Writes VOLUMES.md.
+alike, or four times as long as wide. A robot clicks on the deepest point of the largest wrong region until an IoU of
+.90 (a Dice of .947). The one constant of volumes was chosen on seed 0; the page shows odd seeds. Writes VOLUMES.md.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ def quality_section(seeds: list[int]) -> str:
     lines = [
         "## Dice from clicks",
         f"Volumes of each kind and shape: {len(seeds)}; noise 0.1, a bias field of 20 %. Peers get balls of two",
-        "voxels around their clicks, the rim for background until one is clicked, and the volume smoothed by one voxel,",
-        "without which they do much worse; evencut gets the clicks alone. The robot stops at a Dice of .947.",
+        "voxels around their clicks, the rim for background until one is clicked, and the volume smoothed by one",
+        "voxel, without which they do much worse; evencut gets the clicks alone. The robot stops at a Dice of .947.",
         "",
         "| volumes | method | " + " | ".join(f"Dice after {n}" for n in COUNTS) + " | CPU s a click |",
         "|---|---|" + "---|" * (len(COUNTS) + 1),
