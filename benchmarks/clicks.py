@@ -211,8 +211,9 @@ def ours_section(data: Path, names: list[str], found: list[dict[str, Curve]]) ->
         "## evencut",
         "Made by `python -m benchmarks clicks` on the GrabCut photos and on harder ones of Berkeley. A robot clicks on",
         "the deepest point of the largest wrong region until an IoU of .90, at most 20 times. After a box, the clicks",
-        "beyond it are counted. CPU seconds are those of the second click and later ones. Constants were chosen on half",
-        "of both sets, every other photo, and are judged on the other half; photos in both sets are in the same half.",
+        "beyond it are counted. CPU seconds are those of the second click and later ones. Constants were chosen on",
+        "half of both sets, every other photo, and are judged on the other half; photos that both sets hold are in the",
+        "same half.",
         "",
         *HEAD,
     ]
