@@ -61,6 +61,7 @@ def install(arguments: list[str], surroundings: dict[str, str]) -> int:
     """Run pip and tell its steps; what it said comes out only where it failed."""
     command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", *arguments]
     said: list[str] = []
+    told = ""
     with subprocess.Popen(
         command, cwd=ROOT, env=surroundings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as pip:
@@ -68,8 +69,10 @@ def install(arguments: list[str], surroundings: dict[str, str]) -> int:
         for line in pip.stdout:
             said.append(line)
             for pattern, step in STEPS.items():
-                if met := re.search(pattern, line):
-                    tell(step.format(**met.groupdict()))
+                # pip says of a long step again and again that it still runs.
+                if (met := re.search(pattern, line)) and (now := step.format(**met.groupdict())) != told:
+                    told = now
+                    tell(told)
     if pip.returncode:
         tell("", last=True)
         sys.stderr.writelines(said[-60:])
