@@ -4,11 +4,7 @@
 
 Volumes are made up by `evencut.datasets.make_volume`: blobs in blobs, tubes, and blobs of which one is meant; voxels
 alike, or four times as long as wide. A robot clicks on the deepest point of the largest wrong region until an IoU of
-<<<<<<< HEAD
-.90 (a Dice of .947). The one constant of volumes, the weight of the boundary, was tried at one value only.
-=======
-.90 (a Dice of .947). The one constant of volumes was chosen on seed 0; the page shows odd seeds. Writes VOLUMES.md.
->>>>>>> photos
+.90 (a Dice of .947). The one constant of volumes, the weight of the boundary, was tried at one value only. Writes VOLUMES.md.
 """
 
 from __future__ import annotations

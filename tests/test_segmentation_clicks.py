@@ -414,14 +414,8 @@ def test_what_a_background_click_cuts_off_is_no_part_of_the_object():
     """Two squares joined by a bridge of their colour: a click on the bridge gives up the square that nobody clicked."""
     rng = np.random.default_rng(0)
     image = rng.normal(0.2, 0.02, size=(60, 140, 3))
-<<<<<<< HEAD
-    squares = ((slice(15, 45), slice(10, 40)), (slice(15, 45), slice(90, 120)), (slice(26, 34), slice(40, 90)))
-    for rows, columns in squares:
-        image[rows, columns] += (0.5, 0.3, 0.0)
-=======
     for first_row, last_row, columns in ((15, 45, slice(10, 40)), (15, 45, slice(90, 120)), (26, 34, slice(40, 90))):
         image[first_row:last_row, columns] += (0.5, 0.3, 0.0)
->>>>>>> photos
     first = segment(np.clip(image, 0, 1), clicks=[(25, 30, "object")])
     assert first.mask[30, 105]
     second = first.refine(clicks=[(65, 30, "background")])
