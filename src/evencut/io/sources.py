@@ -163,10 +163,10 @@ class Source:
         try:
             packed = cast(Any, BufferedReader(cast(Any, file))) if not hasattr(file, "peek") else file
             is_packed = packed.peek(2)[:2] == _GZIP_MARK
-            plain: Any = gzip.GzipFile(fileobj=packed) if is_packed else packed
+            unpacked: Any = gzip.GzipFile(fileobj=packed) if is_packed else packed
             if self.keep:
-                self._kept = plain.read()
-            yield plain if self._kept is None else BytesIO(self._kept)
+                self._kept = unpacked.read()
+            yield unpacked if self._kept is None else BytesIO(self._kept)
         finally:
             if self.path != "-":
                 file.close()
