@@ -4,7 +4,7 @@
 
 Volumes are made up by `evencut.datasets.make_volume`: blobs in blobs, tubes, and blobs of which one is meant; voxels
 alike, or four times as long as wide. A robot clicks on the deepest point of the largest wrong region until an IoU of
-.90 (a Dice of .947). The one constant of volumes, the weight of the boundary, was tried at one value only. Writes VOLUMES.md.
+.90 (a Dice of .947). The one constant of volumes, the weight of the boundary, was tried at one value only.
 """
 
 from __future__ import annotations

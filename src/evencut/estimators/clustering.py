@@ -145,8 +145,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         self, X: Any, y: Any, sample_weight: ArrayLike | None, kernel: Kernel | None, pairs: Any = None
     ) -> Self:
         X = self._check_points(X, kernel, reset=True)
-        must_link, cannot_link = (None, None) if pairs is None else pairs
-        links = check_links(must_link, cannot_link, X.shape[0])
+        links = None if pairs is None else check_links(pairs[0], pairs[1], X.shape[0])
         partial = check_partial(self, y, X.shape[0])
         prepared = self._prepare(X, sample_weight, kernel)
         solution = self._fit_prepared(prepared, kernel, partial)
