@@ -147,7 +147,8 @@ def worst_upload(page, server: int, folder: Path) -> float:
     pyarrow.parquet.write_table(pyarrow.table(columns), file, compression="zstd")
     page.click("#tab-points")
     page.set_input_files("#points-file", file)
-    page.wait_for_selector(".data-name >> text=worst.parquet, .notice.error")
+    taken = page.locator(".data-name", has_text="worst.parquet")
+    taken.or_(page.locator(".notice.error")).first.wait_for()
     heaviest = 0.0
     for pid in processes(server):
         with suppress(OSError):
