@@ -259,7 +259,7 @@ NEGATIVE = np.eye(4) - 1
         (KernelClustering(2, kernel="knn", n_init=0), BLOBS, "n_init=0 must be"),
         (KernelClustering(2, kernel="knn", max_iter=-1), BLOBS, "max_iter=-1 must be"),
         (EvenCut(2, n_jobs=0), BLOBS, "n_jobs=0 must be"),
-        (EvenCut(2), [["a", "b"], ["c", "d"]], "column 0 holds words"),
+        (EvenCut(2), [["a", "b"], ["c", "d"]], "is text .'a'., not a number"),
     ],
 )
 def test_bad_input_is_named_and_changes_nothing(model, X, message):

@@ -79,6 +79,5 @@ def test_the_batch_goes_on_after_a_fit_that_died(tmp_path, monkeypatch):
 def test_a_usual_run_tries_nearly_all_combinations():
     """300 fits meet every estimator, and all but a few of its kernels and metrics."""
     met = {describe(number).split(",")[0].split(": ")[1] for number in range(_FIRST, N_COMBINATIONS)}
-    assert 0 <= _FIRST < 72
     assert len(met) == 8
     assert fit_number(_FIRST) in ("answered", "refused")

@@ -25,7 +25,7 @@ class CertaintyMixin:
     """`predict_proba`, `probabilities_` and `outlier_scores_` of an estimator that clusters points in memory."""
 
     #: What tells how sure a label is, once it was asked for: of new rows, and of the fitted ones.
-    _certainty: tuple[Certainty, Floats, Floats] | None = None
+    _derived: dict[str, Any]
     _fitted_points: Any
     _prediction: Prediction
     _prepared: Any
@@ -118,11 +118,11 @@ class CertaintyMixin:
         if is_tensor(self._fitted_points):
             raise NotImplementedError(
                 "probabilities and outlier scores are not known for a fit on a GPU; fit the points as an array: "
-                "fit(X.cpu().numpy())."
+                "fit(np.asarray(X.cpu()))."
             )
-        if self._certainty is None:
-            self._certainty = self._measure()
-        return self._certainty
+        if "certainty" not in self._derived:
+            self._derived["certainty"] = self._measure()
+        return self._derived["certainty"]
 
     def _measure(self) -> tuple[Certainty, Floats, Floats]:
         """Of the points first, whose own label has no say, then of the rows that they stand for."""

@@ -236,7 +236,8 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
     def _record(self, prepared: PreparedPoints, chosen: Chosen, posed: PosedProblem, solution: Solution) -> None:
         """Keep what predictions need, and how the rows became points, these in the order of their first rows."""
         self._left_out, self._is_given = None, None
-        self._certainty, self._hierarchy = None, None
+        # What is asked for later is computed once, and kept here.
+        self._derived: dict[str, Any] = {}
         self._prediction = Prediction.of(chosen, prepared, posed, solution.labels, self.n_jobs)
         self._prepared = prepared
         self._affinity = chosen.affinity

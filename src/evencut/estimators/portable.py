@@ -47,7 +47,7 @@ def portable(model: Any) -> Any:
         setattr(kept, name, in_memory(value))
     if isinstance(model, Clustering):
         if not is_tensor(model._fitted_points):
-            kept._certainty, kept._hierarchy = model._sure(), model._tree()
+            kept._derived = {"certainty": model._sure(), "tree": model._tree()}
         # Made again from the kernel and the points when first needed.
         kept._prepared = model._prepared.in_memory
         kept._prediction = replace(model._prediction, points=kept._prepared.points, extension=None)

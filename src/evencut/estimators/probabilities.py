@@ -28,8 +28,8 @@ Floats = NDArray[np.float64]
 
 #: Neighbours whose mean distance tells how far out a point lies.
 N_NEAREST = 10
-# Weight of the candidates' opinion against the neighbours': chosen on the public sets of `benchmarks/answers.py`, all of
-# them; from .1 to .3 they are calibrated as well.
+# Weight of the candidates' opinion against the neighbours': chosen on all public sets of `benchmarks/answers.py`; from
+# .1 to .3 they are calibrated as well.
 _OPINION = 0.2
 # A point counts as so many witnesses, beside one more who does not know: no share is exactly zero.
 _WITNESSES = 100

@@ -21,7 +21,7 @@ class TreeMixin:
     """`tree_`, `leaf_of_row_`, `cut` and `plot_tree` of an estimator that clusters points in memory."""
 
     #: The tree and the leaf of each row, once they were asked for.
-    _hierarchy: tuple[Hierarchy, NDArray[np.int64]] | None = None
+    _derived: dict[str, Any]
     _fitted_points: Any
     _prediction: Any
     _prepared: Any
@@ -99,7 +99,7 @@ class TreeMixin:
         check_is_fitted(self)
         if is_tensor(self._fitted_points):
             raise NotImplementedError("a fit on a GPU has no tree; fit the points as an array, on the CPU.")
-        if self._hierarchy is None:
+        if "tree" not in self._derived:
             prepared = self._prepared
             # The same tree whenever it is asked for.
             points = None if self._prediction.kernel.is_pairwise else prepared.points
@@ -110,5 +110,5 @@ class TreeMixin:
             places = np.flatnonzero(prepared.of_row < 0)
             if places.size:
                 leaves[places] = hierarchy.leaf_of_point[self._prediction.nearest_points(self._left_out[0])]
-            self._hierarchy = hierarchy, leaves
-        return self._hierarchy
+            self._derived["tree"] = hierarchy, leaves
+        return self._derived["tree"]
