@@ -100,10 +100,10 @@ def test_new_tables_are_read_as_the_old_one(run):
     saved = load_model("m.skops")
     mean = X[:, 1].copy()
     mean = np.delete(mean, 5).mean()
-    # Words count half beside numbers.
-    table = np.column_stack([NEW[:, 0], np.full(50, 0.5), np.zeros(50), np.zeros(50), NEW[:, 1]])
+    table = np.column_stack([NEW[:, 0], np.ones(50), np.zeros(50), np.zeros(50), NEW[:, 1]])
     table[0, 1], table[1, 4] = 0, mean
-    np.testing.assert_array_equal(labels_in(), saved.model.predict(table))
+    # Beside words, all columns are brought to one scale.
+    np.testing.assert_array_equal(labels_in(), saved.model.predict(table / np.array(saved.preparation.divisors)))
     assert run("predict", "m.skops", "new.csv", "-o", "labels.csv", "--missing", "drop")[0] == 0
     assert labels_in()[1] == -1
     assert (np.delete(labels_in(), 1) >= 0).all()

@@ -9,14 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from degenerate import N_COMBINATIONS, describe, fit_number
+from degenerate import describe, fit_number
 from fuzzing import is_nightly, n_examples
 
 PROGRAM = Path(__file__).with_name("degenerate.py")
 _MOST_SECONDS_A_BATCH = 1800
 _BATCHES = 3
-# A usual run ends with the last of the combinations, so that every estimator is met.
-_FIRST = N_COMBINATIONS - 300
 _BATCH_AT_NIGHT = 500
 
 
@@ -48,7 +46,7 @@ def outcomes(numbers):
 def batches():
     total = n_examples(300)
     size = _BATCH_AT_NIGHT if is_nightly() else -(-total // _BATCHES)
-    return [range(first, min(first + size, _FIRST + total)) for first in range(_FIRST, _FIRST + total, size)]
+    return [range(first, min(first + size, total)) for first in range(0, total, size)]
 
 
 @pytest.mark.parametrize("numbers", batches(), ids=lambda numbers: f"{numbers[0]}-{numbers[-1]}")
@@ -77,7 +75,7 @@ def test_the_batch_goes_on_after_a_fit_that_died(tmp_path, monkeypatch):
 
 
 def test_a_usual_run_tries_nearly_all_combinations():
-    """300 fits meet every estimator, and all but a few of its kernels and metrics."""
-    met = {describe(number).split(",")[0].split(": ")[1] for number in range(_FIRST, N_COMBINATIONS)}
+    """300 fits meet every estimator, and half of its kernels and metrics."""
+    met = {describe(number).split(",")[0].split(": ")[1] for number in range(300)}
     assert len(met) == 8
-    assert fit_number(_FIRST) in ("answered", "refused")
+    assert fit_number(0) in ("answered", "refused")

@@ -75,3 +75,10 @@ def test_many_new_points_are_labelled_in_blocks(monkeypatch):
     monkeypatch.setattr("evencut.estimators.prediction._ROWS_PER_BLOCK", 64)
     assert np.array_equal(model.predict(new), whole)
     assert np.array_equal(np.concatenate([model.predict(part) for part in np.array_split(new, 7)]), whole)
+
+
+def test_a_warning_points_at_the_line_of_the_user():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    with pytest.warns(FutureWarning) as told:
+        KernelKMeans(2, random_state=0).fit(X)
+    assert told[0].filename == __file__

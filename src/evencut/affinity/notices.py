@@ -27,4 +27,4 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1  # type: ignore[assignment]
-    warnings.warn(message, category, stacklevel=level - 1 if frame is not None else 2)
+    warnings.warn(message, category, stacklevel=level if frame is not None else 2)

@@ -117,8 +117,8 @@ class CertaintyMixin:
         check_is_fitted(self)
         if is_tensor(self._fitted_points):
             raise NotImplementedError(
-                "probabilities and outlier scores are not known for a fit on a GPU; fit the points as an array: "
-                "fit(np.asarray(X.cpu()))."
+                "probabilities and outlier scores are not known for a fit on a GPU; fit the points as an array, on the "
+                "CPU."
             )
         if "certainty" not in self._derived:
             self._derived["certainty"] = self._measure()
