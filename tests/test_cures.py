@@ -58,7 +58,7 @@ def test_the_page_of_cures_tells_what_was_measured(result):
     assert not any(share(result, CLUMP, "Gaussian", None).values())
     for cure in ("weights", "exact"):
         good = [reach for reach, found in share(result, CLUMP, "Gaussian", cure).items() if found == 1]
-        assert good and max(good) < 0.25
+        assert good and max(good) < 0.3
         assert sum(found == 1 for found in share(result, STRAGGLERS, "Gaussian", cure).values()) <= 1
     assert min(share(result, CLUMP, "Gaussian", "exact")) in good
     for bias in cures.BIASES:
@@ -70,4 +70,5 @@ def test_the_page_of_cures_tells_what_was_measured(result):
     for cure in cures.CURES:
         assert 1 in share(result, STRAGGLERS, "LocalScaling", cure).values()
         assert 1 in share(result, STRAGGLERS, "SharedNeighbors", cure).values()
-        assert not any(found == 1 for found in share(result, STRAGGLERS, "AdaptiveGaussian", cure).values())
+        works = [found == 1 for found in share(result, STRAGGLERS, "AdaptiveGaussian", cure).values()]
+        assert any(works) == (cure is not None)
