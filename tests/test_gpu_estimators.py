@@ -212,7 +212,8 @@ def test_margins_and_affinities_of_fits_on_a_device(blobs):
     model = MODELS["knn"].fit(X)
     expected = KNN(15, symmetrize="union").affinity(X.cpu().numpy()).toarray()
     assert np.allclose(model.affinity_.to_dense().cpu(), expected)
-    assert model.predict_margin(X[:3]).device == X.device
+    with pytest.warns(FutureWarning, match="predict_proba"):
+        assert model.predict_margin(X[:3]).device == X.device
 
 
 def test_diagnosis_of_tensors(blobs):
