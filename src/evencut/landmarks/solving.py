@@ -142,6 +142,7 @@ def landmark_graph(
     Examples
     --------
     >>> import numpy as np
+    >>> from evencut.landmarks.blocks import row_blocks
     >>> rows = row_blocks(np.random.default_rng(0).normal(size=(500, 2)))
     >>> landmark_graph(rows, 50).affinity.shape
     (50, 50)
