@@ -3,13 +3,13 @@
 import subprocess
 import sys
 import time
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
+import evencut.studio
 from conftest import command, running
 from evencut import EvenCut, KernelClustering, KernelKMeans, NormalizedCut
 from evencut.cli import main
@@ -71,8 +71,8 @@ def test_ctrl_c_ends_everything(tmp_path):
 
 
 def test_the_page_is_in_the_package_and_asks_nothing_of_others():
-    static = files("evencut.studio") / "static"
-    pages = [path for path in Path(str(static)).rglob("*") if path.is_file()]
+    static = Path(evencut.studio.__file__).parent / "static"
+    pages = [path for path in static.rglob("*") if path.is_file()]
     assert {path.suffix for path in pages} == {".html", ".js", ".css", ".svg"}
     for path in pages:
         text = path.read_text(encoding="utf-8").replace("http://www.w3.org/", "")

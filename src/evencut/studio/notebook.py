@@ -62,7 +62,7 @@ class OpenStudio:
             from .app import create_app
             from .connections import impatient_protocol
             from .options import Options
-            from .serve import free_port, show_in_browser
+            from .serve import listening, show_in_browser
         except ModuleNotFoundError as missing:
             raise ImportError(f'the studio needs {missing.name}: pip install "evencut[studio]"') from missing
         self._folder = tempfile.TemporaryDirectory(prefix="evencut-")
@@ -71,7 +71,8 @@ class OpenStudio:
         except Exception:
             self._folder.cleanup()
             raise
-        options = Options(port=free_port("127.0.0.1", port, exactly=port > 0), files=(file,))
+        opened = listening("127.0.0.1", port, exactly=port > 0)
+        options = Options(port=opened.getsockname()[1], files=(file,))
         self.address = options.address
         self._app = create_app(options)
         config = uvicorn.Config(
@@ -84,7 +85,7 @@ class OpenStudio:
             timeout_graceful_shutdown=2,
         )
         self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._server.run, daemon=True)
+        self._thread = threading.Thread(target=self._server.run, args=([opened],), daemon=True)
         self._thread.start()
         self._wait(options.port)
         if open_browser:

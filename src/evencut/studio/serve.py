@@ -17,30 +17,33 @@ from .connections import impatient_protocol
 from .options import Options
 from .refusals import Refused
 
-__all__ = ["free_port", "serve", "show_in_browser"]
+__all__ = ["listening", "serve", "show_in_browser"]
 
 _TRIED = 50
 _CONNECTIONS = 200
 _READ_S = 10.0
 
 
-def free_port(host: str, port: int, exactly: bool) -> int:
-    """The port asked for, or the next free one after it.
+def listening(host: str, port: int, exactly: bool) -> socket.socket:
+    """A socket that listens at the port asked for, or at the next free one after it: nobody can take it meanwhile.
 
     Examples
     --------
-    >>> free_port("127.0.0.1", 0, exactly=False) > 0
+    >>> with listening("127.0.0.1", 0, exactly=False) as opened:
+    ...     opened.getsockname()[1] > 0
     True
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for tried in range(port, min(port + (1 if exactly else _TRIED), 65536)):
-        with socket.socket(family, socket.SOCK_STREAM) as trial:
-            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                trial.bind((host, tried))
-            except OSError:
-                continue
-            return trial.getsockname()[1]
+        opened = socket.socket(family, socket.SOCK_STREAM)
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            opened.bind((host, tried))
+            opened.listen()
+        except OSError:
+            opened.close()
+            continue
+        return opened
     raise Refused(f"port {port} of {host} is taken; choose another with --port.")
 
 
@@ -58,7 +61,8 @@ def serve(options: Options, *, exactly: bool, open_browser: bool, tell: Callable
     """
     import uvicorn
 
-    options = replace(options, port=free_port(options.host, options.port, exactly))
+    opened = listening(options.host, options.port, exactly)
+    options = replace(options, port=opened.getsockname()[1])
 
     app = create_app(options)
 
@@ -82,7 +86,7 @@ def serve(options: Options, *, exactly: bool, open_browser: bool, tell: Callable
         limit_concurrency=_CONNECTIONS,
         timeout_graceful_shutdown=2,
     )
-    _Server(config).run()
+    _Server(config).run(sockets=[opened])
 
 
 def show_in_browser(address: str, open_address: Callable[[str], object] = webbrowser.open) -> None:
