@@ -127,8 +127,8 @@ def test_a_correction_by_lasso_is_obeyed(opened, studio):
     lasso(page, "a", 0.0, 0.2, 0.25, 0.7)
     page.click("[data-hold='1']")
     page.wait_for_selector(".held li")
+    page.locator("[data-pane=a] .facts", has_text="points held by hand").wait_for()
     idle(page)
-    assert "points held by hand" in page.locator("[data-pane=a] .facts").inner_text()
     # Cluster 1 stays the one of the clump, and has won the held points.
     texts = page.locator("[data-pane=a] .size").all_inner_texts()
     assert next(int(text.split(":")[1]) for text in texts if text.startswith("1:")) > 182 + 20
