@@ -115,18 +115,20 @@ def test_calls_inside_a_loop_need_no_lock():
     """While this thread keeps Python's lock another pushes flow along many paths, each by several calls."""
     from evencut.segmentation._maxflow_loops import maximum_flow
 
-    width = 300
+    width = 1500
     residual, excess = np.ones((width * width, 8)), np.zeros(width * width)
     offsets = np.array([dy * width + dx for dy in (-1, 0, 1) for dx in (-1, 0, 1) if dy or dx])
     grid = excess.reshape(width, width)
     grid[2:-2:5, 1:-2:5], grid[2:-2:5, 3:-1:5] = 1.0, -1.0  # no neighbours: only a search finds the ways
-    last = np.flatnonzero(excess)[-1]
+    first, last = np.flatnonzero(excess)[[0, -1]]
     thread = threading.Thread(target=maximum_flow, args=(residual, excess, offsets, np.zeros(excess.size, np.int8)))
     before = sys.getswitchinterval()
     sys.setswitchinterval(1000)  # a thread that holds the lock keeps it
     try:
         thread.start()
         until = time.monotonic() + 20
+        while excess[first] > 0.0 and time.monotonic() < until:
+            time.sleep(0)  # gives the lock away: the search needs it for its arrays, before it begins
         while excess[last] < 0.0 and time.monotonic() < until:
             pass
         arrived = excess[last]

@@ -39,6 +39,11 @@ def guarded(tmp_path_factory):
         "upload_wait_s": 30.0,
     }
     with running(with_limits(8865, **limits), tmp_path_factory.mktemp("guarded")) as studio:
+        first = studio.tab()
+        first.example("moons")
+        first.fit()  # from here on the workers have the socket they are started by, the only file of a studio
+        first.client.delete(first.base)
+        first.client.close()
         yield studio
 
 

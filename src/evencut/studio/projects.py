@@ -27,7 +27,7 @@ from .photo_state import Photo, Step
 from .pictures import as_rgb, shown
 from .prompts import Prompt
 from .refusals import Refused, TooLarge
-from .sessions import Correction, Run, Session
+from .sessions import Correction, RowValues, Run, Session
 from .tables import Column, Table
 
 __all__ = ["Project", "pack", "unpack"]
@@ -74,7 +74,7 @@ class _Run(_Saved):
     method: Method | None
     columns: list[Short]
     facts: _Facts
-    values: list[Literal["degrees", "margin"]]
+    values: list[RowValues]
     held: list[Annotated[int, Field(ge=0, le=2000)]]
     report: dict[str, Any] | None
     edits: list[Merge | Split]

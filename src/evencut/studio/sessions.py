@@ -10,7 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,10 @@ from .photo_state import Photo
 from .refusals import Refused, TooLarge
 from .tables import Table
 
-__all__ = ["Correction", "Run", "Session", "SessionStore"]
+__all__ = ["Correction", "RowValues", "Run", "Session", "SessionStore"]
+
+# What a fit can say of every row, beside its cluster.
+RowValues = Literal["degrees", "probability"]
 
 _AWAY_S, _GONE_S = 5.0, 60.0
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..methods import Method
 from ..refusals import Refused
-from ..sessions import Run, Session
+from ..sessions import RowValues, Run, Session
 from ..state import Here, Studio, Tab
 from .points import array_reply
 
@@ -140,7 +140,7 @@ async def labels(run: str, tab: Tab, every: Annotated[int, Query(ge=1)] = 1) -> 
 
 
 @router.get("/runs/{run}/values/{name}")
-async def values(run: str, name: Literal["degrees", "probability"], tab: Tab) -> Response:
+async def values(run: str, name: RowValues, tab: Tab) -> Response:
     """A number a row: degrees or probabilities."""
     found = tab.need_run(run).values
     if name not in found:

@@ -146,7 +146,7 @@ export class Look {
     const options = [["cluster", "Clusters"], ["density", "Density"]];
     const runs = Object.values(panes).flatMap((pane) => pane.run?.values ?? []);
     if (runs.includes("degrees")) options.push(["degrees", "Degrees"]);
-    if (runs.includes("margin")) options.push(["margin", "Margin"]);
+    if (runs.includes("probability")) options.push(["probability", "Probability"]);
     for (const column of points.columns.slice(0, 100)) options.push([`column:${column.name}`, column.name]);
     const box = select(options, this.colour, (value) => this.setColour(value), { "aria-label": "Colour of the points", title: "Colour of the points", "data-control": "colour" });
     keepFocus(this.colourBox, () => replace(this.colourBox, box));

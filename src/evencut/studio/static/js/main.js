@@ -44,7 +44,8 @@ class Studio {
     this.work = new Work(api, showWork);
     this.timeline = new Timeline(api, () => this.page(), (found) => this.restore(found));
     const remember = (what) => this.timeline.remember(what);
-    const context = { api, about, work: this.work, remember };
+    const settled = () => this.timeline.settled();
+    const context = { api, about, work: this.work, remember, settled };
     this.points = new Points(context);
     this.photos = new Photos(context);
     this.halves = { points: this.points, photos: this.photos };

@@ -9,7 +9,7 @@ const ACCEPT = "image/png,image/jpeg,image/webp,image/tiff,.tif,.tiff";
 
 export class Photos {
   constructor(context) {
-    Object.assign(this, context); // api, work, about, remember
+    Object.assign(this, context); // api, work, about, remember, settled
     this.label = 2;
     this.album = [];
     this.place = -1;
@@ -196,6 +196,7 @@ export class Photos {
       return notice("begin an object with a box or a click on it; then take away", "error");
     }
     try {
+      await this.settled(); // two quick clicks are two to undo
       const { photo } = await this.work.run("Cut-out", () => this.api.post("/photo/prompts", { ...prompt, object }));
       this.objects.active = object;
       await this.#show(photo);

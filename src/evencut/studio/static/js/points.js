@@ -25,7 +25,7 @@ const LIVE_ROWS = 20000;
 
 export class Points {
   constructor(context) {
-    Object.assign(this, context); // api, work, about, remember
+    Object.assign(this, context); // api, work, about, remember, settled
     this.view = new View();
     this.active = "a";
     this.columns = { a: null, b: null };

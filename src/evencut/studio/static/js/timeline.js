@@ -40,9 +40,14 @@ export class Timeline {
     return this.line;
   }
 
+  /** Wait until all that was done is told: what is done next is then a moment of its own. */
+  settled() {
+    return this.what ? this.flush() : this.line;
+  }
+
   /** Undo (-1) or redo (1). */
   async move(by) {
-    if (this.what) await this.flush();
+    await this.settled();
     clearTimeout(this.timer);
     this.line = this.line.then(() => this.#go(this.about.position + by));
     return this.line;
