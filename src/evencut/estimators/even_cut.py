@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils import Tags
 
-from ..affinity import SCALES, AffinityLike, PreparedPoints, limits
+from ..affinity import SCALES, AffinityLike, PreparedPoints, SparsePoints, limits
 from ..criteria import PosedProblem, pose
 from ..kernels import Kernel
 from ..selection import select
@@ -124,8 +127,13 @@ class EvenCut(Clustering):
         check_n_jobs(self.n_jobs)
         check_metric(self.metric)
 
-    def _scaling(self) -> str | None:
-        return self.scale
+    def _scaling(self, X: Any = None) -> str | None:
+        # Copies are merged and points condensed at one deviation; the systems that are compared start from there.
+        return ("standard" if self._compares_systems(X) else None) if self.scale == "auto" else self.scale
+
+    def _compares_systems(self, X: Any) -> bool:
+        """Whether the columns may be in different units: not under another metric, nor where they are sparse."""
+        return self.scale == "auto" and self.metric == "euclidean" and not (sparse.issparse(X) or isinstance(X, SparsePoints))
 
     def _most_points(self) -> int:
         n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
@@ -135,13 +143,20 @@ class EvenCut(Clustering):
         picked = select(
             prepared.points,
             self.n_clusters,
+            units=prepared.feature_scale if self._compares_systems(prepared.points) else None,
             least=least,
             weights=prepared.weights,
             random_state=seed,
             n_jobs=self.n_jobs,
         )
         return Chosen(
-            picked.kernel, picked.affinity, picked.extension, picked.n_clusters, picked.selection, picked.solution
+            picked.kernel,
+            picked.affinity,
+            picked.extension,
+            picked.n_clusters,
+            picked.selection,
+            picked.solution,
+            picked.system,
         )
 
     def _pose(self, affinity: AffinityLike, weights: NDArray[np.float64]) -> PosedProblem:

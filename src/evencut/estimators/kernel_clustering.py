@@ -177,7 +177,7 @@ class KernelClustering(Clustering):
         )
         return SharedNeighbors()
 
-    def _scaling(self) -> str | None:
+    def _scaling(self, X: Any = None) -> str | None:
         return None if self.scale == "auto" else self.scale
 
     def _choose(self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int) -> Chosen:

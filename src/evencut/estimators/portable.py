@@ -9,7 +9,7 @@ import copy
 from dataclasses import replace
 from typing import Any
 
-from ..affinity import GivenDistances, MetricPoints, PreparedPoints, SparsePoints
+from ..affinity import CoordinateSystem, GivenDistances, MetricPoints, PreparedPoints, SparsePoints
 from ..criteria import CRITERIA
 from ..gpu.tensors import is_tensor, to_array
 from ..kernels import KERNELS
@@ -57,4 +57,4 @@ def portable_types() -> list[type]:
     models = [EvenCut, KernelClustering, KernelKMeans, NormalizedCut, LandmarkClustering]
     criteria = [type(criterion) for criterion in CRITERIA.values()]
     points = [SparsePoints, MetricPoints, GivenDistances]
-    return [*models, Prediction, PreparedPoints, *points, Attachment, *KERNELS.values(), *criteria]
+    return [*models, Prediction, PreparedPoints, CoordinateSystem, *points, Attachment, *KERNELS.values(), *criteria]

@@ -77,7 +77,7 @@ def explain_by_gaussians(
     if not is_dense(around.X) or around.X.shape[1] > _MOST_FEATURES or around.n_points <= _NEIGHBORS:
         return None
     X = around.X - around.X.mean(axis=0, dtype=np.float64)
-    rows = mixture_sample(len(X), 1, rng)
+    rows = mixture_sample(len(X), rng)
     sample, mass = X[rows], around.weights[rows] / around.weights[rows].sum()
     best, best_value, best_number = None, -np.inf, 0
     for k in range(1, _MOST_GAUSSIANS + 1):

@@ -27,7 +27,7 @@ from ..solvers.merging import merge_levels
 from ..solvers.multilevel import multilevel
 from ..solvers.spectral import cut_embedding, spectral_embedding, unit_rows
 from .candidates import Neighborhoods, affinity_at, log_density
-from .consensus import agreement, consensus
+from .consensus import agreement, consensus, shared_votes
 from .gaussians import explain_by_gaussians
 from .steps import count_steps
 from .valleys import densities_of_parts, valley
@@ -125,7 +125,8 @@ def rank_numbers_of_points(around: Neighborhoods, random_state: int | None = Non
         trees = [tree.cut(k, share) for tree in around.trees.values() for share in _SHARES]
         families = ["cut"] * len(merged.cuts) + ["tree"] * len(trees)
         alike = agreement(np.array(merged.cuts + trees), around.weights)
-        found.append(merged.judged(k, float(consensus(alike, families, {"cut": 1.0, "tree": 1.0}).max())))
+        votes = shared_votes(families, {"cut": 1.0, "tree": 1.0})
+        found.append(merged.judged(k, float(consensus(alike, votes).max())))
     ranked = _best_first(found)
     if not ranked or ranked[0].agreement >= _UNDISPUTED:
         return ranked
