@@ -12,8 +12,7 @@ __all__ = ["SCALES", "feature_scale", "scale_of_deviations"]
 #: The ways of scaling by the names the estimators take.
 SCALES = ("auto", "standard", None)
 
-# Up to three columns are usually coordinates of one space; many columns with such spreads are a table of units.
-_MOST_COORDINATES = 3
+# Columns with such spreads are in different units; coordinates of one space differ by less.
 _SPREAD_OF_UNITS = 10.0
 
 
@@ -27,8 +26,8 @@ def feature_scale(
     X : ndarray of shape (n_samples, n_features)
     scale : {"auto", "standard", None}
         `"standard"`: the standard deviation of the column (one where it is constant). `None`: one. `"auto"`:
-        as standard where there are more than 3 columns and their deviations differ by more than 10 times,
-        which tells a table of different units from coordinates; one otherwise.
+        as standard where the deviations of the columns differ by more than 10 times, which tells a table of different
+        units from coordinates; one otherwise.
     weights : ndarray of shape (n_samples,), optional
         How many rows each stands for.
 
@@ -36,9 +35,9 @@ def feature_scale(
     --------
     >>> import numpy as np
     >>> feature_scale(np.array([[0.0, 0.0], [2.0, 200.0]]), "auto")
-    array([1., 1.])
-    >>> feature_scale(np.array([[0.0, 0.0], [2.0, 200.0]]), "standard")
     array([  1., 100.])
+    >>> feature_scale(np.array([[0.0, 0.0], [2.0, 8.0]]), "auto")
+    array([1., 1.])
     """
     return scale_of_deviations(lambda: _deviations(X, weights), scale, X.shape[1])
 
@@ -54,7 +53,7 @@ def scale_of_deviations(
     >>> scale_of_deviations(lambda: np.array([1.0, 100.0]), "standard", 2)
     array([  1., 100.])
     """
-    if scale is None or (scale == "auto" and n_features <= _MOST_COORDINATES):
+    if scale is None:
         return np.ones(n_features)
     deviation = deviations()
     varying = deviation > 0

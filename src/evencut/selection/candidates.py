@@ -13,7 +13,8 @@ as far as its cluster, and the full power would cut stragglers off and leave no 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from ..affinity import GIVEN, CoordinateSystem, NeighborSearch, is_dense
 from ..criteria import normalized_cut
 from ..kernels import shared_neighbor_affinity
 from ..solvers.multilevel import multilevel
-from .trees import SpanningTree, join_pieces, spanning_tree
+from .trees import Joins, SpanningTree, join_pieces, spanning_tree
 
 __all__ = [
     "Neighborhoods",
@@ -37,6 +38,7 @@ __all__ = [
     "neighborhood_sizes",
     "smooth_density",
     "stepped",
+    "tree_at",
     "tree_cuts",
 ]
 
@@ -44,9 +46,9 @@ __all__ = [
 _CLUSTERS_PER_NEIGHBORHOOD = 6
 _FEWEST, _MOST = 10, 25
 _SCALES = (0.6, 1.0, 1.6)
-# Neighbours of the trees; neighbours that core distances reach to; shares of an average cluster that a cut must leave.
-_TREE_NEIGHBORS = 30
-_CORES = (1, 5, 10)
+# Steps in density are looked for at the finest and the broadest scale, gaps between points in the middle.
+_KINDS = ("step", "gap", "step")
+# Shares of an average cluster that a cut of a tree must leave.
 _SHARES = (0.25, 0.05, 0.02)
 # Sharpness c of a step in density, and how often the density is averaged over neighbours.
 _STEP = 2.0
@@ -85,6 +87,7 @@ class Neighborhoods(NamedTuple):
     distances: NDArray[np.float64]
     indices: NDArray[np.integer]
     dimension: float
+    joins: Joins
     trees: dict[int, SpanningTree]
     affinities: dict[int, sparse.csr_array]
 
@@ -105,9 +108,9 @@ class Neighborhoods(NamedTuple):
 
 
 def neighborhood_sizes(n_points: int, n_clusters: int) -> list[int]:
-    """The scales K that are tried: 0.6, 1 and 1.6 times a sixth of an average cluster, kept within 10 and 25."""
+    """The scales K that are tried: 0.6, 1 and 1.6 times a sixth of an average cluster, that kept within 10 and 25."""
     middle = min(max(n_points / (_CLUSTERS_PER_NEIGHBORHOOD * n_clusters), _FEWEST), _MOST)
-    return sorted({min(round(scale * middle), n_points - 1) for scale in _SCALES})
+    return [min(round(scale * middle), n_points - 1) for scale in _SCALES]
 
 
 def look_around(
@@ -117,7 +120,7 @@ def look_around(
     system: CoordinateSystem | None = None,
     n_jobs: int | None = None,
 ) -> Neighborhoods:
-    """Neighbours and trees of the points in a system, for any number of clusters; as they are by default.
+    """The neighbours of the points in a system, for any number of clusters; as they are by default.
 
     Examples
     --------
@@ -128,14 +131,10 @@ def look_around(
     system = CoordinateSystem(GIVEN) if system is None else system
     X = system(X)
     search = NeighborSearch(X, n_jobs=n_jobs)
-    n_most = max(_TREE_NEIGHBORS, round(_SCALES[-1] * _MOST))
-    distances, indices = search.query_self(n_most + 1)
+    distances, indices = search.query_self(round(_SCALES[-1] * _MOST) + 1)
     counts = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=np.float64)
-    near = slice(min(_TREE_NEIGHBORS + 1, len(X)))
-    table = np.ascontiguousarray(distances[:, near]), np.ascontiguousarray(indices[:, near])
-    joins = join_pieces(X, table[1], n_jobs=n_jobs)
-    trees = {core: spanning_tree(*table, joins, core, counts) for core in _CORES}
-    return Neighborhoods(system, search, counts, distances, indices, intrinsic_dimension(table[0]), trees, {})
+    joins = join_pieces(X, indices, n_jobs=n_jobs)
+    return Neighborhoods(system, search, counts, distances, indices, intrinsic_dimension(distances), joins, {}, {})
 
 
 def intrinsic_dimension(distances: NDArray[np.float64]) -> float:
@@ -149,29 +148,24 @@ def intrinsic_dimension(distances: NDArray[np.float64]) -> float:
 def cuts(
     around: Neighborhoods, n_clusters: int, *, n_init: int = 2, random_state: int | None = None
 ) -> Iterator[Partition]:
-    """Normalised cuts at several scales, of the gaps between points and of the steps in their density.
+    """Normalised cuts at the steps in density and at the gaps between points.
 
     Examples
     --------
     >>> import numpy as np
     >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in (0, 9)])
     >>> [(cut.kind, cut.scale) for cut in cuts(look_around(X), 2, random_state=0)]
-    [('step', 6), ('step', 10), ('gap', 10), ('step', 16), ('gap', 16)]
+    [('step', 6), ('gap', 10), ('step', 16)]
     """
-    for rank, size in enumerate(neighborhood_sizes(len(around.X), n_clusters)):
+    for kind, size in zip(_KINDS, neighborhood_sizes(len(around.X), n_clusters)):
         affinity = affinity_at(around, size)
-        matrices = {"step": stepped(affinity, around, size)}
-        # At the finest scale gaps are mostly chance; its cut would only be outvoted.
-        if rank > 0:
-            matrices["gap"] = affinity
-        for kind, matrix in matrices.items():
-            problem = normalized_cut(matrix, around.weights)
-            labels, _, _ = multilevel(problem, n_clusters, n_init=n_init, n_runs=1, random_state=random_state)
-            yield Partition("cut", kind, size, labels, around.system.name)
+        problem = normalized_cut(stepped(affinity, around, size) if kind == "step" else affinity, around.weights)
+        labels, _, _ = multilevel(problem, n_clusters, n_init=n_init, n_runs=1, random_state=random_state)
+        yield Partition("cut", kind, size, labels, around.system.name)
 
 
-def tree_cuts(around: Neighborhoods, n_clusters: int) -> Iterator[Partition]:
-    """Cuts of the longest edges of spanning trees.
+def tree_cuts(around: Neighborhoods, n_clusters: int, cores: Sequence[int] = (1,)) -> Iterator[Partition]:
+    """Cuts of the longest edges of spanning trees, for each neighbour that core distances reach to.
 
     Examples
     --------
@@ -180,10 +174,16 @@ def tree_cuts(around: Neighborhoods, n_clusters: int) -> Iterator[Partition]:
     >>> {tuple(np.bincount(tree.labels)) for tree in tree_cuts(look_around(X), 2)} == {(60, 60)}
     True
     """
-    for core, tree in around.trees.items():
-        for share in _SHARES:
-            labels = tree.cut(n_clusters, share)
-            yield Partition("tree", f"{share:g} of a cluster", core, labels, around.system.name)
+    for core, share in itertools.product(cores, _SHARES):
+        labels = tree_at(around, core).cut(n_clusters, share)
+        yield Partition("tree", f"{share:g} of a cluster", core, labels, around.system.name)
+
+
+def tree_at(around: Neighborhoods, core: int) -> SpanningTree:
+    """The spanning tree with core distances to neighbour number `core`."""
+    if core not in around.trees:
+        around.trees[core] = spanning_tree(around.distances, around.indices, around.joins, core, around.weights)
+    return around.trees[core]
 
 
 def affinity_at(around: Neighborhoods, size: int) -> sparse.csr_array:

@@ -22,17 +22,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .candidates import Neighborhoods, Partition
-from .mixtures import KINDS, Mixture, fit_mixture, mixture_sample, n_parameters
+from .mixtures import KINDS, Mixture, fit_mixture, n_parameters
 
-__all__ = ["Centres", "centres", "neighbor_log_density"]
+__all__ = ["Centres", "centres", "neighbor_log_density", "sample_of"]
 
 # Neighbour whose distance is the width of the density at a point, and the factors c that are tried.
 _NEIGHBOR = 10
 _WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
 # Nats a point by which neighbours must predict better for centres to lose most of their worth.
 _NATS = 0.1
-# More points than this are too many for Ward's tree.
-_MOST_IN_WARD = 1000
+# So little worth is none.
+_LITTLE_WORTH = 0.01
+# Points that centres are fitted on, and so many a cluster where that is more: a few parameters need no more.
+_SAMPLE = 1000
+_SAMPLE_PER_CLUSTER = 50
 # More clusters or columns take longer than all the rest.
 _MOST_COMPONENTS = 100
 _MOST_FEATURES = 1000
@@ -73,22 +76,45 @@ def centres(
         return Centres([], 0.0)
     # About the mean, where variances are not small differences of large squares.
     X = around.X - around.X.mean(axis=0, dtype=np.float64)
-    rows = mixture_sample(len(X), rng)
-    seed = int(rng.integers(2**31))
-    labels = {"k-means": _kmeans(X, around.weights, n_clusters, seed), "Ward": _ward(X, n_clusters, rng)}
+    rows = sample_of(len(X), n_clusters, rng)
     sample, mass = X[rows], around.weights[rows] / around.weights[rows].sum()
-    fitted = _mixtures(sample, mass, [start[rows] for start in (*labels.values(), *starts)], n_clusters)
-    for mixture in fitted:
-        labels[f"Gaussians, {mixture.kind}"] = np.argmax(mixture.log_joint(X), axis=1)
+    by_neighbors = float(mass @ neighbor_log_density(around, rows))
+    kmeans = _kmeans(sample, mass, n_clusters, int(rng.integers(2**31)))
+    kinds = [kind for kind in KINDS if n_parameters(kind, n_clusters, X.shape[1]) < len(rows)]
+    if kinds and kinds[0] == "full":
+        # All others are special cases of it, and no likelier.
+        likely = fit_mixture(sample, mass, kmeans, n_clusters).log_likelihood
+        if _worth(likely - by_neighbors) < _LITTLE_WORTH:
+            return Centres([], 0.0)
+    ward = _ward(sample, n_clusters)
+    of_sample = [kmeans, ward, *(start[rows] for start in starts)]
+    fitted = [_likeliest(sample, mass, of_sample, n_clusters, kind) for kind in kinds]
+    labels = {"k-means": _nearest(X, sample, kmeans), "Ward": _nearest(X, sample, ward)}
+    labels |= {f"Gaussians, {mixture.kind}": np.argmax(mixture.log_joint(X), axis=1) for mixture in fitted}
+    gain = max((mixture.predictive for mixture in fitted), default=np.inf) - by_neighbors
     partitions = [Partition("centre", kind, 0, found, around.system.name) for kind, found in labels.items()]
-    if not fitted:
-        return Centres(partitions, 1.0)
-    gain = max(mixture.predictive for mixture in fitted) - float(mass @ neighbor_log_density(around)[rows])
-    return Centres(partitions, float(np.exp(min(gain, 0.0) / _NATS)))
+    return Centres(partitions, _worth(gain))
 
 
-def neighbor_log_density(around: Neighborhoods) -> NDArray[np.float64]:
-    """Logarithm of the density at each point that its neighbours show, itself left out, with the best width.
+def _worth(gain: float) -> float:
+    return float(np.exp(min(gain, 0.0) / _NATS))
+
+
+def sample_of(n_points: int, n_clusters: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """The points that centres are fitted on, in their order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> len(sample_of(100, 2, np.random.default_rng(0))), len(sample_of(9000, 2, np.random.default_rng(0)))
+    (100, 1000)
+    """
+    n_sample = max(_SAMPLE, _SAMPLE_PER_CLUSTER * n_clusters)
+    return np.arange(n_points) if n_points <= n_sample else np.sort(rng.choice(n_points, n_sample, replace=False))
+
+
+def neighbor_log_density(around: Neighborhoods, rows: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Logarithm of the density at some points that their neighbours show, with the width that predicts best.
 
     Examples
     --------
@@ -96,57 +122,54 @@ def neighbor_log_density(around: Neighborhoods) -> NDArray[np.float64]:
     >>> from evencut.selection import look_around
     >>> X = np.random.default_rng(0).normal(size=(2000, 1))
     >>> entropy = 0.5 * np.log(2 * np.pi * np.e)
-    >>> bool(abs(neighbor_log_density(look_around(X)).mean() + entropy) < 0.05)
+    >>> bool(abs(neighbor_log_density(look_around(X), np.arange(2000)).mean() + entropy) < 0.05)
     True
     """
-    away, near = around.distances[:, 1:], around.indices[:, 1:]
+    squared, near = around.distances[rows, 1:] ** 2, around.indices[rows, 1:]
     n_features = around.X.shape[1]
-    radius = away[:, min(_NEIGHBOR, away.shape[1]) - 1]
+    radius = around.distances[:, min(_NEIGHBOR, around.distances.shape[1] - 1)]
     smallest = radius[radius > 0].min() if (radius > 0).any() else 1.0
-    squared = np.maximum(radius, smallest) ** 2 / n_features
-    mass = np.log(around.weights[near]) - np.log(around.weights.sum())
-    best = np.full(len(near), -np.inf)
+    variance = (np.maximum(radius, smallest) ** 2 / n_features)[near]
+    mass = np.log(around.weights[near] / around.weights.sum()) - n_features / 2 * np.log(2 * np.pi * variance)
+    tried = []
     for width in _WIDTHS:
-        variance = width * squared[near]
-        seen = mass - 0.5 * (n_features * np.log(2 * np.pi * variance) + away**2 / variance)
-        density = np.logaddexp.reduce(seen, axis=1)
-        if np.average(density, weights=around.weights) > np.average(best, weights=around.weights):
-            best = density
-    return best
+        seen = mass - n_features / 2 * np.log(width) - squared / (2 * width * variance)
+        highest = seen.max(axis=1)
+        tried.append(highest + np.log(np.exp(seen - highest[:, None]).sum(axis=1)))
+    return max(tried, key=lambda density: float(around.weights[rows] @ density))
 
 
-def _mixtures(
-    X: NDArray[np.floating], mass: NDArray[np.float64], starts: Sequence[NDArray[np.integer]], n_clusters: int
-) -> list[Mixture]:
-    """A mixture of every kind that has fewer parameters than points, from the start that is likeliest after a step."""
-    fitted = []
-    for kind in KINDS:
-        if n_parameters(kind, n_clusters, X.shape[1]) < len(X):
-            first = [fit_mixture(X, mass, start, n_clusters, kind, n_steps=1).log_likelihood for start in starts]
-            fitted.append(fit_mixture(X, mass, starts[int(np.argmax(first))], n_clusters, kind))
-    return fitted
+def _likeliest(
+    X: NDArray[np.floating],
+    mass: NDArray[np.float64],
+    starts: Sequence[NDArray[np.integer]],
+    n_clusters: int,
+    kind: str,
+) -> Mixture:
+    """A mixture from the start that is likeliest after one step."""
+    first = [fit_mixture(X, mass, start, n_clusters, kind, n_steps=1).log_likelihood for start in starts]
+    return fit_mixture(X, mass, starts[int(np.argmax(first))], n_clusters, kind)
 
 
-def _kmeans(
-    X: NDArray[np.floating], weights: NDArray[np.float64], n_clusters: int, seed: int
-) -> NDArray[np.int64]:
+def _kmeans(X: NDArray[np.floating], mass: NDArray[np.float64], n_clusters: int, seed: int) -> NDArray[np.int64]:
     from sklearn.cluster import KMeans
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fewer distinct points than clusters leave some without any
-        labels = KMeans(n_clusters, n_init=3, random_state=seed).fit(X, sample_weight=weights).labels_
+        labels = KMeans(n_clusters, n_init=3, random_state=seed).fit(X, sample_weight=mass).labels_
     return labels.astype(np.int64)
 
 
-def _ward(X: NDArray[np.floating], n_clusters: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Ward's clusters of a sample; the others belong to the nearest of their means."""
+def _ward(X: NDArray[np.floating], n_clusters: int) -> NDArray[np.int64]:
     from scipy.cluster.hierarchy import fcluster, linkage
 
-    n_sample = max(_MOST_IN_WARD, 4 * n_clusters)
-    rows = np.arange(len(X)) if len(X) <= n_sample else np.sort(rng.choice(len(X), n_sample, replace=False))
-    labels = fcluster(linkage(X[rows], "ward"), n_clusters, "maxclust").astype(np.int64) - 1
-    if len(rows) == len(X):
+    return fcluster(linkage(X, "ward"), n_clusters, "maxclust").astype(np.int64) - 1
+
+
+def _nearest(X: NDArray[np.floating], sample: NDArray[np.floating], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The labels of a sample for all points: theirs where it is all, else those of the nearest mean."""
+    if len(sample) == len(X):
         return labels
     members = np.eye(int(labels.max()) + 1)[labels].T
-    means = members @ X[rows] / members.sum(axis=1, keepdims=True)
+    means = members @ sample / np.maximum(members.sum(axis=1, keepdims=True), 1)
     return np.argmin(np.sum(means**2, axis=1) - 2 * X @ means.T, axis=1)

@@ -15,13 +15,14 @@ from ..kernels import Extension, Points, SharedNeighbors
 from ..solvers import Solution
 from .candidates import Neighborhoods, Partition, affinity_at, cuts, look_around, neighborhood_sizes, tree_cuts
 from .centres import centres
-from .consensus import agreement, consensus, shared_votes
+from .consensus import agreement, consensus, expected_index, shared_votes
 from .number import NumberCandidate, choose_number, rank_numbers, rank_numbers_of_points
 
 __all__ = ["Selected", "Selection", "agree", "look_around_in_systems", "select", "select_number"]
 
-# Votes of the cuts; the rest goes to centres as far as these describe the points, and to trees otherwise.
-_VOTES_OF_CUTS = 0.5
+# Votes of the cuts where trees share them, and where centres do, which then know the points best.
+_CUTS_BESIDE_TREES = 0.5
+_CUTS_BESIDE_CENTRES = 0.4
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +137,7 @@ def select(
     systems = look_around_in_systems(X, weights, units=units, n_jobs=n_jobs)
     numbers: tuple[NumberCandidate, ...] = ()
     if isinstance(n_clusters, str):
-        numbers = rank_numbers_of_points(systems[0], random_state)
+        numbers = rank_numbers_of_points(systems, random_state)
         n_clusters = max(choose_number(numbers), least)
     if n_clusters == 1 or n_clusters == systems[0].n_points:
         selection = _of_one(systems[0], n_clusters, numbers)
@@ -199,20 +200,20 @@ def agree(
         around_centres = centres(around, n_clusters, starts, np.random.default_rng(random_state))
         found += [*of_cuts, *tree_cuts(around, n_clusters), *around_centres.partitions]
         name, worth = around.system.name, around_centres.worth
-        rest = 1 - _VOTES_OF_CUTS
-        shares = {"cut": _VOTES_OF_CUTS, "tree": rest * (1 - worth), "centre": rest * worth}
+        own = (1 - worth) * _CUTS_BESIDE_TREES + worth * _CUTS_BESIDE_CENTRES
+        shares = {"cut": own, "tree": (1 - own) * (1 - worth), "centre": (1 - own) * worth}
         votes |= {(name, family): around.system.votes * share for family, share in shares.items()}
         worths[name] = worth
     shared = shared_votes([(partition.system, partition.family) for partition in found], votes)
     alike = agreement(np.array([partition.labels for partition in found]), systems[0].weights)
-    # Those without a vote are not elected either.
-    standing = np.where(shared > 0, consensus(alike, shared), 0.0)
+    # Those without a vote, or with an empty cluster, are not elected.
+    whole = np.array([len(np.unique(partition.labels)) == n_clusters for partition in found])
+    standing = np.where(whole & (shared > 0), consensus(alike, shared), 0.0)
     order = np.argsort(-standing, kind="stable")
-    confidence = float(consensus(alike[order[:1]], shared, power=1.0)[0])
+    overlap = np.average(list(worths.values()), weights=[around.system.votes for around in systems])
+    confidence = expected_index(float(standing[order[0]]), float(overlap))
     ranked = tuple(found[i] for i in order)
-    return Selection(
-        ranked, standing[order], shared[order], alike[np.ix_(order, order)], confidence, worths, numbers
-    )
+    return Selection(ranked, standing[order], shared[order], alike[np.ix_(order, order)], confidence, worths, numbers)
 
 
 def select_number(affinity: AffinityLike, weights: NDArray[np.float64], random_state: int | None = None) -> Selection:

@@ -1,6 +1,6 @@
 r"""Mixtures of Gaussians of weighted points: full covariances, one covariance for all, or variances alone.
 
-They are fitted on a sample where there are many points, since their few parameters need no more. How well a mixture
+How well a mixture
 with p parameters fitted on n points predicts a point that it has not seen is its mean log-likelihood less
 :math:`p / (n - p - 1)` (Akaike's criterion for small samples).
 """
@@ -12,13 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KINDS", "Mixture", "fit_mixture", "mixture_sample", "n_parameters"]
+__all__ = ["KINDS", "Mixture", "fit_mixture", "n_parameters"]
 
 #: The kinds of covariance.
 KINDS = ("full", "tied", "diagonal")
 
-# Points a mixture is fitted on at most.
-_SAMPLE = 2000
 # Steps of expectation and maximisation, and the gain in nats a point below which they end.
 _STEPS = 30
 _TOLERANCE = 1e-3
@@ -54,12 +52,6 @@ class Mixture(NamedTuple):
         """How many numbers were fitted."""
         return n_parameters(self.kind, *self.means.shape)
 
-    def draw(self, n_points: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Points drawn from the mixture of full covariances."""
-        component = rng.choice(len(self.size), n_points, p=self.size / self.size.sum())
-        noise, factor = rng.normal(size=(n_points, self.means.shape[1])), self.factors[component]
-        return self.means[component] + np.einsum("pij,pj->pi", factor, noise)
-
     @property
     def predictive(self) -> float:
         """Mean log-likelihood of points that it was not fitted on, as the number of parameters lets expect."""
@@ -83,11 +75,6 @@ def n_parameters(kind: str, n_clusters: int, n_features: int) -> int:
     each = n_features * (n_features + 1) // 2
     shape = {"full": n_clusters * each, "tied": each, "diagonal": n_clusters * n_features}[kind]
     return n_clusters - 1 + n_clusters * n_features + shape
-
-
-def mixture_sample(n_points: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """The points a mixture is fitted on, in their order: all, or as many as its parameters need."""
-    return np.sort(rng.choice(n_points, _SAMPLE, replace=False)) if n_points > _SAMPLE else np.arange(n_points)
 
 
 def fit_mixture(
@@ -129,7 +116,11 @@ def fit_mixture(
 
 
 def _full_factors(
-    X: NDArray[np.floating], share: NDArray[np.float64], size: NDArray[np.float64], means: NDArray[np.float64], floor: float
+    X: NDArray[np.floating],
+    share: NDArray[np.float64],
+    size: NDArray[np.float64],
+    means: NDArray[np.float64],
+    floor: float,
 ) -> NDArray[np.float64]:
     from ._mixture_loops import covariance_factors
 
@@ -137,7 +128,11 @@ def _full_factors(
 
 
 def _tied_factor(
-    X: NDArray[np.floating], share: NDArray[np.float64], size: NDArray[np.float64], means: NDArray[np.float64], floor: float
+    X: NDArray[np.floating],
+    share: NDArray[np.float64],
+    size: NDArray[np.float64],
+    means: NDArray[np.float64],
+    floor: float,
 ) -> NDArray[np.float64]:
     inside = (X * share.sum(axis=1)[:, None]).T @ X - (means * size[:, None]).T @ means
     # What rounding takes from a direction without any spread is given back.
@@ -146,7 +141,11 @@ def _tied_factor(
 
 
 def _deviations(
-    X: NDArray[np.floating], share: NDArray[np.float64], size: NDArray[np.float64], means: NDArray[np.float64], floor: float
+    X: NDArray[np.floating],
+    share: NDArray[np.float64],
+    size: NDArray[np.float64],
+    means: NDArray[np.float64],
+    floor: float,
 ) -> NDArray[np.float64]:
     return np.sqrt(np.maximum(share.T @ X**2 / size[:, None] - means**2, 0) + floor)
 
