@@ -313,8 +313,9 @@ def test_valleys_lie_between_clusters_and_not_inside(rng):
 
 
 @pytest.mark.parametrize(("gap", "depth", "n_clusters"), [(-2.0, -0.2, 4), (-0.2, 0.3, 4), (-0.2, 0.0, 1)])
-def test_structure_is_a_gap_or_valleys(gap, depth, n_clusters):
+def test_structure_is_a_gap_or_valleys_that_many_agree_on(gap, depth, n_clusters):
     assert choose_number([NumberCandidate(4, gap, depth, 0.5, 0.0)]) == n_clusters
+    assert choose_number([NumberCandidate(4, gap, depth, 0.2, 0.0)]) == (4 if gap == -2.0 else 1)
 
 
 @pytest.mark.parametrize("n_points", [200, 600, 2000])
@@ -415,7 +416,8 @@ def test_small_groups_are_found_in_many_dimensions(monkeypatch):
             yield from (found_share(y, labels, kind) for kind in (4, 5))
 
     found = list(shares())
-    assert min(found) > 0.65
+    assert min(found) > 0.5
+    assert np.mean(found) > 0.75
     monkeypatch.setattr(sys.modules["evencut.selection.candidates"], "_LOCAL_DIMENSION", np.inf)
     assert np.mean(list(shares())) < np.mean(found) - 0.3
 

@@ -68,4 +68,6 @@ def _deviations(X: NDArray[np.floating], weights: NDArray[np.float64] | None) ->
     unit = 2.0 ** np.round(np.log2(np.where(largest > 0, largest, 1.0)).clip(-1000, 1000))
     values = X / unit
     mean = np.average(values, axis=0, weights=weights)
-    return np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weights)) * unit
+    deviation = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weights))
+    # The last digits depend on the order of the rows, and what is divided by them must not.
+    return deviation.astype(np.float32).astype(np.float64) * unit

@@ -29,7 +29,7 @@ class EvenCut(Clustering):
 
     .. math:: \arg\max_i \sum_j v_j \max(\mathrm{ARI}(P_i, P_j), 0)^3
 
-    Half of the votes are those of the cuts, or somewhat less. The others go to centres as far as a mixture predicts
+    Half of the votes are those of the cuts. The others go to centres as far as a mixture predicts
     points better than their neighbours do, and to trees otherwise (:mod:`evencut.selection` has the full formula).
     There is no kernel, criterion or bandwidth to set; to minimise one criterion on one kernel use
     :class:`KernelClustering`.

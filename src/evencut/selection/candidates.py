@@ -14,7 +14,7 @@ as far as its cluster, and the full power would cut stragglers off and leave no 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -48,7 +48,8 @@ _FEWEST, _MOST = 10, 25
 _SCALES = (0.6, 1.0, 1.6)
 # Steps in density are looked for at the finest and the broadest scale, gaps between points in the middle.
 _KINDS = ("step", "gap", "step")
-# Shares of an average cluster that a cut of a tree must leave.
+# Neighbours that core distances of trees reach to; shares of an average cluster that a cut of a tree must leave.
+_CORES = (1, 5, 10)
 _SHARES = (0.25, 0.05, 0.02)
 # Sharpness c of a step in density, and how often the density is averaged over neighbours.
 _STEP = 2.0
@@ -164,8 +165,8 @@ def cuts(
         yield Partition("cut", kind, size, labels, around.system.name)
 
 
-def tree_cuts(around: Neighborhoods, n_clusters: int, cores: Sequence[int] = (1,)) -> Iterator[Partition]:
-    """Cuts of the longest edges of spanning trees, for each neighbour that core distances reach to.
+def tree_cuts(around: Neighborhoods, n_clusters: int) -> Iterator[Partition]:
+    """Cuts of the longest edges of spanning trees.
 
     Examples
     --------
@@ -174,7 +175,7 @@ def tree_cuts(around: Neighborhoods, n_clusters: int, cores: Sequence[int] = (1,
     >>> {tuple(np.bincount(tree.labels)) for tree in tree_cuts(look_around(X), 2)} == {(60, 60)}
     True
     """
-    for core, share in itertools.product(cores, _SHARES):
+    for core, share in itertools.product(_CORES, _SHARES):
         labels = tree_at(around, core).cut(n_clusters, share)
         yield Partition("tree", f"{share:g} of a cluster", core, labels, around.system.name)
 

@@ -20,9 +20,8 @@ from .number import NumberCandidate, choose_number, rank_numbers, rank_numbers_o
 
 __all__ = ["Selected", "Selection", "agree", "look_around_in_systems", "select", "select_number"]
 
-# Votes of the cuts where trees share them, and where centres do, which then know the points best.
-_CUTS_BESIDE_TREES = 0.5
-_CUTS_BESIDE_CENTRES = 0.4
+# Votes of the cuts; the others go to centres as far as these describe the points, and to trees otherwise.
+_VOTES_OF_CUTS = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,8 +199,8 @@ def agree(
         around_centres = centres(around, n_clusters, starts, np.random.default_rng(random_state))
         found += [*of_cuts, *tree_cuts(around, n_clusters), *around_centres.partitions]
         name, worth = around.system.name, around_centres.worth
-        own = (1 - worth) * _CUTS_BESIDE_TREES + worth * _CUTS_BESIDE_CENTRES
-        shares = {"cut": own, "tree": (1 - own) * (1 - worth), "centre": (1 - own) * worth}
+        rest = 1 - _VOTES_OF_CUTS
+        shares = {"cut": _VOTES_OF_CUTS, "tree": rest * (1 - worth), "centre": rest * worth}
         votes |= {(name, family): around.system.votes * share for family, share in shares.items()}
         worths[name] = worth
     shared = shared_votes([(partition.system, partition.family) for partition in found], votes)

@@ -10,8 +10,8 @@ Too few clusters leave a gap to cut, which costs little more; too many must cut 
 given and at one deviation the system is taken whose best number has the better score. Where cuts and trees do not agree
 on deep valleys (:mod:`evencut.selection.valleys`), others are asked: whether so many Gaussians explain the points
 (:mod:`evencut.selection.gaussians`), and where the best k is not clear, whether there are steps in density
-(:mod:`evencut.selection.steps`). The answer is 1 where nothing shows structure: no clear gap and no valleys, or no
-mixture better than one Gaussian. A strand of even density has borders that many agree on, where chance made it thin,
+(:mod:`evencut.selection.steps`). The answer is 1 where nothing shows structure: no clear gap and no valleys that
+many agree on, or no mixture better than one Gaussian. A strand of even density has borders that many agree on, where chance made it thin,
 but they are hardly less dense than the rest.
 """
 
@@ -45,14 +45,14 @@ _PARTS = 100
 _SMALL_LEAK = 3e-3
 _LITTLE_AGREEMENT = 0.05
 _AGREEMENT = 0.75
-# So clear a gap is structure, and so are borders that are less dense than the inside by this much, in logarithms.
+# So clear a gap is structure, and so are borders that are less dense than the inside by this much, in logarithms, where
+# so many agree on them.
 _CLEAR_GAP = -1.1
-_VALLEY = 0.05
+_VALLEY = 0.1
+_AGREED = 0.4
 # Where cuts and trees agree so much on so deep valleys, nobody else is asked.
 _UNDISPUTED = 0.75
 _DEEP_VALLEY = 0.5
-# Trees of several core distances are asked: those of noise are cut at other places than those of clusters.
-_CORES = (1, 5, 10)
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,8 @@ class NumberCandidate:
     @property
     def is_clear(self) -> bool:
         """Whether it is an answer: by a gap, by valleys where there are points to show them, or by other evidence."""
-        return self.evidence != "gap" or self.gap <= _CLEAR_GAP or not self.valley < _VALLEY
+        by_valleys = self.agreement >= _AGREED and not self.valley < _VALLEY
+        return self.evidence != "gap" or self.gap <= _CLEAR_GAP or by_valleys
 
     @property
     def is_undisputed(self) -> bool:
@@ -150,7 +151,7 @@ class _Judged:
         )
         numbers, merged_to = [], _merge_down(graphs, around.n_points, random_state)
         for k, merged in merged_to.items():
-            trees = [tree.labels for tree in tree_cuts(around, k, _CORES)]
+            trees = [tree.labels for tree in tree_cuts(around, k)]
             votes = shared_votes(["cut"] * len(merged.cuts) + ["tree"] * len(trees), {"cut": 1.0, "tree": 1.0})
             alike = agreement(np.array(merged.cuts + trees), around.weights)
             numbers.append(merged.judged(k, float(consensus(alike, votes).max())))
