@@ -416,10 +416,9 @@ def test_small_groups_are_found_in_many_dimensions(monkeypatch):
             yield from (found_share(y, labels, kind) for kind in (4, 5))
 
     found = list(shares())
-    assert min(found) > 0.5
-    assert np.mean(found) > 0.75
+    assert min(found) > 0.65
     monkeypatch.setattr(sys.modules["evencut.selection.candidates"], "_LOCAL_DIMENSION", np.inf)
-    assert np.mean(list(shares())) < np.mean(found) - 0.3
+    assert np.mean(list(shares())) < np.mean(found) - 0.1
 
 
 def test_pieces_are_joined_by_their_nearest_points_in_any_dimension(rng):

@@ -5,7 +5,8 @@ As the columns come; at one deviation each; or in ranks, every column turned int
 .. math:: z_p = \Phi^{-1}\left(F(x_p)\right)
 
 with F the share of the weight below a value, half of its own included. Ranks even out the density of each column, as
-an adaptive kernel does for all of them together: neither units nor long tails matter.
+an adaptive kernel does for all of them together: neither units nor long tails matter. They are compared from four
+columns on.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ GIVEN, ONE_DEVIATION, RANKS = "as given", "one deviation", "ranks"
 
 # Columns whose lengths differ by less are in one unit already, and two systems are one.
 _ONE_UNIT = 1.25
+# Up to three columns are usually coordinates of one space, whose shapes ranks would bend.
+_MOST_COORDINATES = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,20 +76,23 @@ def coordinate_systems(
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.random.default_rng(0).normal(size=(9, 2))
-    >>> [(s.name, s.votes) for s in coordinate_systems(X, np.ones(9), np.array([1.0, 1000.0]))]
+    >>> X = np.random.default_rng(0).normal(size=(9, 4))
+    >>> [(s.name, s.votes) for s in coordinate_systems(X, np.ones(9), np.array([1.0, 1.0, 1.0, 1000.0]))]
     [('as given', 1), ('one deviation', 1), ('ranks', 1)]
-    >>> [(s.name, s.votes) for s in coordinate_systems(X, np.ones(9), np.ones(2))]
+    >>> [(s.name, s.votes) for s in coordinate_systems(X, np.ones(9), np.ones(4))]
     [('as given', 2), ('ranks', 1)]
     """
-    values, scores = zip(*(_normal_scores(column, weights) for column in X.T))
-    ranks = CoordinateSystem(RANKS, values=values, scores=scores)
     # Relative to the largest, so that no value leaves the range of floats.
     given = units / units.max()
-    varying = np.array([len(known) > 1 for known in values])
-    if not varying.any() or given[varying].max() <= _ONE_UNIT * given[varying].min():
-        return [CoordinateSystem(GIVEN, votes=2, factor=given), ranks]
-    return [CoordinateSystem(GIVEN, factor=given), CoordinateSystem(ONE_DEVIATION), ranks]
+    varying = given[np.ptp(X, axis=0) > 0]
+    if not varying.size or varying.max() <= _ONE_UNIT * varying.min():
+        systems = [CoordinateSystem(GIVEN, votes=2, factor=given)]
+    else:
+        systems = [CoordinateSystem(GIVEN, factor=given), CoordinateSystem(ONE_DEVIATION)]
+    if X.shape[1] > _MOST_COORDINATES:
+        values, scores = zip(*(_normal_scores(column, weights) for column in X.T))
+        systems.append(CoordinateSystem(RANKS, values=values, scores=scores))
+    return systems
 
 
 def _normal_scores(

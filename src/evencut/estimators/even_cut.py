@@ -41,8 +41,8 @@ class EvenCut(Clustering):
         trees agree with; 1 where there is no structure (:mod:`evencut.selection`).
     scale : {"auto", "standard", None}, default="auto"
         Coordinate systems in which candidates are found. `"auto"`: the columns as given, at one deviation each, and in
-        ranks (normal scores); `selection_` tells which one was taken, and new points follow it. `"standard"`: only at
-        one deviation. `None`: only as given.
+        ranks (normal scores; from four columns on); `selection_` tells which one was taken, and new points follow it.
+        `"standard"`: only at one deviation. `None`: only as given.
     metric : str, default="euclidean"
         `"cosine"` is Euclidean distance between rows of unit length, exactly: what embeddings and TF-IDF rows are
         compared by. `"precomputed"`: X holds the distances between all points, at `predict` those of new points

@@ -46,8 +46,6 @@ __all__ = [
 _CLUSTERS_PER_NEIGHBORHOOD = 6
 _FEWEST, _MOST = 10, 25
 _SCALES = (0.6, 1.0, 1.6)
-# Steps in density are looked for at the finest and the broadest scale, gaps between points in the middle.
-_KINDS = ("step", "gap", "step")
 # Neighbours that core distances of trees reach to; shares of an average cluster that a cut of a tree must leave.
 _CORES = (1, 5, 10)
 _SHARES = (0.25, 0.05, 0.02)
@@ -156,13 +154,18 @@ def cuts(
     >>> import numpy as np
     >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in (0, 9)])
     >>> [(cut.kind, cut.scale) for cut in cuts(look_around(X), 2, random_state=0)]
-    [('step', 6), ('gap', 10), ('step', 16)]
+    [('step', 6), ('step', 10), ('gap', 10), ('step', 16), ('gap', 16)]
     """
-    for kind, size in zip(_KINDS, neighborhood_sizes(len(around.X), n_clusters)):
+    for rank, size in enumerate(neighborhood_sizes(len(around.X), n_clusters)):
         affinity = affinity_at(around, size)
-        problem = normalized_cut(stepped(affinity, around, size) if kind == "step" else affinity, around.weights)
-        labels, _, _ = multilevel(problem, n_clusters, n_init=n_init, n_runs=1, random_state=random_state)
-        yield Partition("cut", kind, size, labels, around.system.name)
+        matrices = {"step": stepped(affinity, around, size)}
+        # At the finest scale gaps are mostly chance; its cut would only be outvoted.
+        if rank > 0:
+            matrices["gap"] = affinity
+        for kind, matrix in matrices.items():
+            problem = normalized_cut(matrix, around.weights)
+            labels, _, _ = multilevel(problem, n_clusters, n_init=n_init, n_runs=1, random_state=random_state)
+            yield Partition("cut", kind, size, labels, around.system.name)
 
 
 def tree_cuts(around: Neighborhoods, n_clusters: int) -> Iterator[Partition]:

@@ -113,7 +113,7 @@ def select(
         no structure.
     units : ndarray of shape (n_features,), optional
         What the columns were divided by to have one deviation each: candidates are found as the columns were, as they
-        are, and in ranks. Without it, only as they are.
+        are, and, from four columns on, in ranks. Without it, only as they are.
     least : int
         With `"auto"`, the fewest clusters there can be.
     weights : ndarray of shape (n,), optional
@@ -162,8 +162,8 @@ def look_around_in_systems(
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.random.default_rng(0).normal(size=(50, 2))
-    >>> [around.system.name for around in look_around_in_systems(X, units=np.ones(2))]
+    >>> X = np.random.default_rng(0).normal(size=(50, 4))
+    >>> [around.system.name for around in look_around_in_systems(X, units=np.ones(4))]
     ['as given', 'ranks']
     """
     if units is None:

@@ -10,9 +10,9 @@ Too few clusters leave a gap to cut, which costs little more; too many must cut 
 given and at one deviation the system is taken whose best number has the better score. Where cuts and trees do not agree
 on deep valleys (:mod:`evencut.selection.valleys`), others are asked: whether so many Gaussians explain the points
 (:mod:`evencut.selection.gaussians`), and where the best k is not clear, whether there are steps in density
-(:mod:`evencut.selection.steps`). The answer is 1 where nothing shows structure: no clear gap and no valleys that
-many agree on, or no mixture better than one Gaussian. A strand of even density has borders that many agree on, where chance made it thin,
-but they are hardly less dense than the rest.
+(:mod:`evencut.selection.steps`). The answer is 1 where nothing shows structure: no clear gap and no valleys
+that many agree on, or no mixture better than one Gaussian. A strand of even density has borders that many agree on,
+where chance made it thin, but they are hardly less dense than the rest.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _AGREEMENT = 0.75
 # So clear a gap is structure, and so are borders that are less dense than the inside by this much, in logarithms, where
 # so many agree on them.
 _CLEAR_GAP = -1.1
-_VALLEY = 0.1
+_VALLEY = 0.2
 _AGREED = 0.4
 # Where cuts and trees agree so much on so deep valleys, nobody else is asked.
 _UNDISPUTED = 0.75
