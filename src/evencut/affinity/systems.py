@@ -57,7 +57,7 @@ class CoordinateSystem:
             return (X * self.factor).astype(X.dtype, copy=False)
         if not self.values:
             return X
-        columns = [np.interp(column, *known) for column, *known in zip(X.T, self.values, self.scores)]
+        columns = [np.interp(column, values, scores) for column, values, scores in zip(X.T, self.values, self.scores)]
         return np.column_stack(columns).astype(X.dtype, copy=False)
 
 

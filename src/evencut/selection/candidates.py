@@ -214,10 +214,10 @@ def smooth_density(around: Neighborhoods, size: int, dimension: float) -> NDArra
     return density
 
 
-def stepped(affinity: sparse.csr_array, around: Neighborhoods, size: int, sharpness: float = _STEP) -> sparse.csr_array:
+def stepped(affinity: sparse.csr_array, around: Neighborhoods, size: int) -> sparse.csr_array:
     """The affinity with steps in density taken for borders."""
     from ._consensus_loops import step_down
 
     density = smooth_density(around, size, min(around.dimension, _LOCAL_DIMENSION**2 / around.dimension))
-    data = step_down(affinity.indptr, affinity.indices, affinity.data, density, sharpness * size)
+    data = step_down(affinity.indptr, affinity.indices, affinity.data, density, _STEP * size)
     return sparse.csr_array((data, affinity.indices, affinity.indptr), shape=affinity.shape)

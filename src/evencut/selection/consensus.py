@@ -74,9 +74,7 @@ def shared_votes(groups: Sequence[Hashable], votes: dict[Hashable, float]) -> ND
     return shared / shared.sum()
 
 
-def consensus(
-    agreements: NDArray[np.float64], votes: NDArray[np.float64], power: float = _POWER
-) -> NDArray[np.float64]:
+def consensus(agreements: NDArray[np.float64], votes: NDArray[np.float64]) -> NDArray[np.float64]:
     """The consensus of each candidate, from 0 (nobody agrees) to 1 (all are the same).
 
     Parameters
@@ -84,8 +82,6 @@ def consensus(
     agreements : ndarray of shape (n, n_candidates)
         As :func:`agreement` gives them.
     votes : ndarray of shape (n_candidates,)
-    power : float
-        Of the agreements; 1 makes the consensus a plain mean of adjusted Rand indices.
 
     Examples
     --------
@@ -94,7 +90,7 @@ def consensus(
     >>> consensus(alike, np.array([0.25, 0.25, 0.5]))
     array([0.5625, 0.5625, 0.5625])
     """
-    return np.maximum(agreements, 0.0) ** power @ votes
+    return np.maximum(agreements, 0.0) ** _POWER @ votes
 
 
 def expected_index(standing: float, worth_of_centres: float) -> float:

@@ -83,7 +83,7 @@ def fit_mixture(
     start: NDArray[np.integer],
     n_clusters: int,
     kind: str = "full",
-    n_steps: int = _STEPS,
+    n_steps: int | None = None,
 ) -> Mixture:
     """A mixture fitted by expectation and maximisation from a partition; `mass` sums to one.
 
@@ -98,7 +98,7 @@ def fit_mixture(
     share[np.arange(len(X)), start] = 1.0
     floor = _FLOOR * max(float(np.mean(np.var(X, axis=0))), np.finfo(float).tiny)
     before = -np.inf
-    for _ in range(n_steps):
+    for _ in range(_STEPS if n_steps is None else n_steps):
         weighted = mass[:, None] * share
         size = weighted.sum(axis=0) + 1e-12
         means = weighted.T @ X / size[:, None]
