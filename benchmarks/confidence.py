@@ -75,8 +75,8 @@ def main(arguments: list[str] | None = None) -> None:
     text = [
         "# Confidence",
         "",
-        "`confidence_` of `EvenCut` beside the adjusted Rand index with the truth, on the half of the reference sets and "
-        "tables that its curve was not fitted to; the true number of clusters given, seed 0.",
+        "`confidence_` of `EvenCut` beside the adjusted Rand index with the truth, on the half of the reference sets "
+        "and tables that its curve was not fitted to; the true number of clusters given, seed 0.",
         f"Made by `python -m benchmarks.confidence`, evencut {__version__}.",
         "",
         *lines,
