@@ -20,6 +20,7 @@ from .matrix import as_affinity
 from .neighbors import near_order
 from .scaling import feature_scale
 from .spaces import DIRECTIONS, LENGTHS, SparsePoints, check_not_negative, is_dense, points_in
+from .systems import CoordinateSystem
 
 __all__ = ["PreparedPoints", "prepare", "prepare_affinity"]
 
@@ -42,6 +43,8 @@ class PreparedPoints:
         What the columns were divided by.
     metric : str
         As in :func:`evencut.affinity.points_in`.
+    system : CoordinateSystem, optional
+        The system that the points were brought to after their columns were divided.
     """
 
     points: Any
@@ -50,6 +53,7 @@ class PreparedPoints:
     first_row: NDArray[np.intp]
     feature_scale: NDArray[np.float64]
     metric: str = "euclidean"
+    system: CoordinateSystem | None = None
 
     @property
     def given_order(self) -> NDArray[np.intp]:
@@ -78,7 +82,12 @@ class PreparedPoints:
             X = sparse.csr_array(X)
         elif sparse.issparse(X) and is_dense(self.points):
             X = X.toarray()
-        return points_in(_divided(X, self.feature_scale), self.metric)
+        points = points_in(_divided(X, self.feature_scale), self.metric)
+        return points if self.system is None else self.system(points)
+
+    def brought_to(self, system: CoordinateSystem) -> PreparedPoints:
+        """The same points in another coordinate system, to which new rows follow them."""
+        return replace(self, points=system(self.points), system=system)
 
 
 def prepare(

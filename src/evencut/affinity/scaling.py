@@ -12,8 +12,7 @@ __all__ = ["SCALES", "are_exceptions", "feature_scale", "sample_step", "scale_of
 #: The ways of scaling by the names the estimators take.
 SCALES = ("auto", "standard", None)
 
-# Up to three columns are usually coordinates of one space; many columns with such spreads are a table of units.
-_MOST_COORDINATES = 3
+# Columns with such spreads are in different units; coordinates of one space differ by less.
 _SPREAD_OF_UNITS = 10.0
 # A row with a value so many times farther from the median than this share of its column is far away, and no part of the
 # deviations: it would decide on the units of all others. Where more than this share is, they are part of the data.
@@ -35,8 +34,8 @@ def feature_scale(
     scale : {"auto", "standard", None}
         `"standard"`: the standard deviation of the column (one where it is constant), without a row that is a
         hundred times farther from the median than nine in ten (one, or one in a thousand). `None`: one. `"auto"`:
-        as standard where there are more than 3 columns and their deviations differ by more than 10 times,
-        which tells a table of different units from coordinates; one otherwise.
+        as standard where the deviations of the columns differ by more than 10 times, which tells a table of different
+        units from coordinates; one otherwise.
     weights : ndarray of shape (n_samples,), optional
         How many rows each stands for.
 
@@ -44,9 +43,9 @@ def feature_scale(
     --------
     >>> import numpy as np
     >>> feature_scale(np.array([[0.0, 0.0], [2.0, 200.0]]), "auto")
-    array([1., 1.])
-    >>> feature_scale(np.array([[0.0, 0.0], [2.0, 200.0]]), "standard")
     array([  1., 100.])
+    >>> feature_scale(np.array([[0.0, 0.0], [2.0, 8.0]]), "auto")
+    array([1., 1.])
     """
     return scale_of_deviations(lambda: _deviations(X, weights), scale, X.shape[1])
 
@@ -62,7 +61,7 @@ def scale_of_deviations(
     >>> scale_of_deviations(lambda: np.array([1.0, 100.0]), "standard", 2)
     array([  1., 100.])
     """
-    if scale is None or (scale == "auto" and n_features <= _MOST_COORDINATES):
+    if scale is None:
         return np.ones(n_features)
     deviation = deviations()
     varying = deviation > 0
@@ -131,4 +130,6 @@ def _all_deviations(X: NDArray[np.floating], weights: NDArray[np.float64] | None
     unit = 2.0 ** np.round(np.log2(np.where(largest > 0, largest, 1.0)).clip(-1000, 1000))
     values = X / unit
     mean = np.average(values, axis=0, weights=weights)
-    return np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weights)) * unit
+    deviation = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weights))
+    # The last digits depend on the order of the rows, and what is divided by them must not.
+    return deviation.astype(np.float32).astype(np.float64) * unit

@@ -98,7 +98,7 @@ def _fit_condensed(estimator: Any, X: Any, prepared: Any, kernel: None, partial:
         to_array(few.feature_scale),
     )  # fmt: skip
     solution = estimator._fit_prepared(host, kernel, partial)
-    estimator._label_rows(to_array(X[few.of_row < 0]), host, solution, partial)
+    estimator._label_rows(to_array(X[few.of_row < 0]), solution, partial)
     _as_tensors(estimator, X)
     return solution
 

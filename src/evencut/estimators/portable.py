@@ -9,7 +9,7 @@ import copy
 from dataclasses import replace
 from typing import Any
 
-from ..affinity import GivenDistances, MetricPoints, PreparedPoints, SparsePoints
+from ..affinity import CoordinateSystem, GivenDistances, MetricPoints, PreparedPoints, SparsePoints
 from ..criteria import CRITERIA
 from ..gpu.tensors import is_tensor, to_array
 from ..kernels import KERNELS
@@ -62,4 +62,5 @@ def portable_types() -> list[type]:
     criteria = [type(criterion) for criterion in CRITERIA.values()]
     points = [SparsePoints, MetricPoints, GivenDistances]
     distributions = [GaussianModel, HistogramModel]
-    return [*models, *distributions, Prediction, PreparedPoints, *points, Attachment, *KERNELS.values(), *criteria]
+    spaces = [PreparedPoints, CoordinateSystem, *points]
+    return [*models, *distributions, Prediction, *spaces, Attachment, *KERNELS.values(), *criteria]
