@@ -40,7 +40,7 @@ class PreparedPoints:
     first_row : ndarray of shape (n_points,)
         The first row of each point.
     feature_scale : ndarray of shape (n_features,)
-        What the columns were divided by.
+        What the columns were divided by before they were brought to a system.
     metric : str
         As in :func:`evencut.affinity.points_in`.
     system : CoordinateSystem, optional
@@ -59,6 +59,12 @@ class PreparedPoints:
     def given_order(self) -> NDArray[np.intp]:
         """The points in the order of their first rows."""
         return np.argsort(self.first_row, kind="stable")
+
+    @property
+    def divisor(self) -> NDArray[np.float64]:
+        """What the columns were divided by in all, that of a system of other units included."""
+        factor = None if self.system is None else self.system.factor
+        return self.feature_scale if factor is None else self.feature_scale / factor
 
     def condensed(self, most: int | None, n_jobs: int | None = None) -> PreparedPoints:
         """The same points as at most so many weighted centres, where they can be averaged."""

@@ -207,7 +207,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         if chosen.selection is not None:
             self.selection_ = chosen.selection
         self.n_clusters_ = chosen.n_clusters
-        self.feature_scale_ = prepared.feature_scale
+        self.feature_scale_ = prepared.divisor
         order = prepared.given_order
         place = np.full(len(order) + 1, -1)
         place[order] = np.arange(len(order))

@@ -17,6 +17,7 @@ from ..solvers import Solution
 from .candidates import Neighborhoods, Partition, affinity_at, cuts, look_around, neighborhood_sizes, tree_cuts
 from .centres import centres
 from .consensus import agreement, consensus, expected_index, shared_votes
+from .leaks import leak_over_mixing
 from .number import NumberCandidate, choose_number, rank_numbers, rank_numbers_of_points
 
 __all__ = ["Selected", "Selection", "agree", "look_around_in_systems", "select", "select_number"]
@@ -71,7 +72,8 @@ class Selection:
         parts = [f"{len(self.candidates)} candidates"]
         if self.candidates:
             best = self.best
-            parts.append(f"best {best.family} ({best.kind}, scale {best.scale}, {best.system}) at consensus {self.consensus[0]:.2f}")
+            where = f"{best.kind}, scale {best.scale}, {best.system}"
+            parts.append(f"best {best.family} ({where}) at consensus {self.consensus[0]:.2f}")
             parts.append(f"confidence {self.confidence:.2f}")
         if self.numbers:
             parts.append(f"numbers of clusters, best first: {some([str(one.n_clusters) for one in self.numbers])}")
@@ -215,8 +217,10 @@ def agree(
         shares = {"cut": _VOTES_OF_CUTS, "tree": rest * (1 - worth), "centre": rest * worth}
         votes |= {(name, family): around.system.votes * share for family, share in shares.items()}
         worths[name] = worth
-    shared = shared_votes([(partition.system, partition.family) for partition in found], votes)
-    alike = agreement(np.array([partition.labels for partition in found]), systems[0].weights)
+    labels = np.array([partition.labels for partition in found])
+    scores = _scores(systems[0], labels, n_clusters)
+    shared = shared_votes([(partition.system, partition.family) for partition in found], votes, scores)
+    alike = agreement(labels, systems[0].weights)
     # Those without a vote, or with an empty cluster, are not elected.
     whole = np.array([len(np.unique(partition.labels)) == n_clusters for partition in found])
     standing = np.where(whole & (shared > 0), consensus(alike, shared), 0.0)
@@ -225,6 +229,12 @@ def agree(
     confidence = expected_index(float(standing[order[0]]), float(overlap))
     ranked = tuple(found[i] for i in order)
     return Selection(ranked, standing[order], shared[order], alike[np.ix_(order, order)], confidence, worths, numbers)
+
+
+def _scores(around: Neighborhoods, labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.float64]:
+    """Leaks over mixing of all candidates on one graph, that of the broadest scale."""
+    broadest = affinity_at(around, neighborhood_sizes(around.n_points, n_clusters)[-1])
+    return leak_over_mixing(normalized_cut(broadest, around.weights), labels, n_clusters)
 
 
 def select_number(affinity: AffinityLike, weights: NDArray[np.float64], random_state: int | None = None) -> Selection:

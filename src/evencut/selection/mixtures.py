@@ -1,8 +1,7 @@
 r"""Mixtures of Gaussians of weighted points: full covariances, one covariance for all, or variances alone.
 
-How well a mixture
-with p parameters fitted on n points predicts a point that it has not seen is its mean log-likelihood less
-:math:`p / (n - p - 1)` (Akaike's criterion for small samples).
+How well a mixture with p parameters fitted on n points predicts a point that it has not seen is its mean
+log-likelihood less :math:`p / (n - p - 1)` (Akaike's criterion for small samples).
 """
 
 from __future__ import annotations
@@ -62,6 +61,12 @@ class Mixture(NamedTuple):
         """Logarithm of the weight of each component times its density at each point."""
         constant = np.log(self.size) - X.shape[1] / 2 * np.log(2 * np.pi)
         return constant + _LOG_DENSITY[self.kind](X, self.means, self.factors)
+
+    def draw(self, n_points: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Points drawn from a mixture of full covariances."""
+        component = rng.choice(len(self.size), n_points, p=self.size / self.size.sum())
+        noise = rng.normal(size=(n_points, self.means.shape[1]))
+        return self.means[component] + np.einsum("pij,pj->pi", self.factors[component], noise)
 
 
 def n_parameters(kind: str, n_clusters: int, n_features: int) -> int:

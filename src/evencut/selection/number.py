@@ -162,16 +162,16 @@ class _Judged:
         best, by_number = self.ranked[0], {candidate.n_clusters: candidate for candidate in self.ranked}
         starts = {k: cuts[len(cuts) // 2] for k, cuts in self.cuts.items()}
         explained = explain_by_gaussians(self.around, starts, np.random.default_rng(random_state))
+        one = NumberCandidate(1, np.nan, np.nan, np.nan, np.nan, "Gaussians")
+        if explained is not None and explained.holds:
+            known = by_number.get(explained.n_clusters, replace(one, n_clusters=explained.n_clusters))
+            return replace(known, evidence="Gaussians", worth=1.0)
         is_one = explained is not None and explained.is_one and best.gap > _CLEAR_GAP
-        if explained is not None and explained.holds and explained.n_clusters > 1:
-            same = by_number.get(explained.n_clusters)
-            if same is not None and same.valley >= _VALLEY:
-                return replace(same, evidence="Gaussians", worth=1.0)
         if is_one or not best.is_clear:
             steps = count_steps(self.around, random_state)
             if steps > 1:
                 return replace(by_number[steps], evidence="steps", worth=1.0)
-        return NumberCandidate(1, np.nan, np.nan, np.nan, np.nan, "Gaussians") if is_one else best
+        return one if is_one else best
 
 
 def rank_numbers(problems: Iterable[RatioProblem], random_state: int | None = None) -> tuple[NumberCandidate, ...]:
