@@ -34,9 +34,9 @@ CONSTANTS = {
         "_CLUSTERS_PER_NEIGHBORHOOD", "_FEWEST", "_MOST", "_SCALES", "_CORES", "_SHARES", "_STEP", "_SMOOTHINGS",
         "_LOCAL_DIMENSION",
     ),
-    "centres": ("_NEIGHBOR", "_WIDTHS", "_NATS", "_LITTLE_WORTH", "_SAMPLE", "_SAMPLE_PER_CLUSTER"),
+    "centres": ("_NEIGHBOR", "_WIDTHS", "_NATS", "_LITTLE_WORTH", "_SAMPLE", "_SAMPLE_PER_CLUSTER", "_FIRST_STEPS"),
     "choose": ("_VOTES_OF_CUTS",),
-    "consensus": ("_POWER",),
+    "consensus": ("_POWER", "_SCORED_VOTE", "_SCORE_UNIT"),
     "mixtures": ("_STEPS", "_TOLERANCE", "_FLOOR"),
 }  # fmt: skip
 

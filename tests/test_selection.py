@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 import evencut.affinity.limits
 from evencut import EvenCut, KernelClustering, KernelKMeans
 from evencut.affinity import feature_scale, kneighbors
+from evencut.criteria import normalized_cut
 from evencut.datasets import make_rings
 from evencut.kernels import KNN, Gaussian, SharedNeighbors, shared_neighbor_affinity
 from evencut.selection import (
@@ -27,6 +28,7 @@ from evencut.selection import (
 )
 from evencut.selection.candidates import affinity_at, log_density, tree_at
 from evencut.selection.gaussians import explain_by_gaussians
+from evencut.selection.leaks import leak_over_mixing
 from evencut.selection.steps import count_steps
 from evencut.selection.trees import join_pieces
 from evencut.selection.valleys import densities_of_parts, valley
@@ -210,6 +212,39 @@ def test_a_family_has_one_vote_however_many_candidates_it_sends():
     alike = np.array([[1.0, 0.2, 0.2, 0.2], [0.2, 1, 1, 1], [0.2, 1, 1, 1], [0.2, 1, 1, 1]])
     standing = consensus(alike, shared_votes(["cut", "tree", "tree", "tree"], {"cut": 0.5, "tree": 0.5}))
     assert standing[0] == pytest.approx(standing[1])
+
+
+def test_a_small_cluster_that_few_candidates_find_is_taken_for_its_clean_border():
+    """Cuts of neighbourhoods larger than the small cluster halve the large one, and outvote those who find both."""
+    rng = np.random.default_rng([3, 99, 55, 1])
+    y = np.repeat([0, 1], [990, 10])
+    X = rng.normal(size=(1000, 2)) + np.outer(y, [5.5, 0.0])
+    for seed in range(3):
+        model = EvenCut(2, random_state=seed).fit(X)
+        assert adjusted_rand_score(y, model.labels_) > 0.85
+    candidates = agree([look_around(X)], 2, random_state=0).candidates
+    scores = np.array([adjusted_rand_score(y, candidate.labels) for candidate in candidates])
+    assert 0 < (scores > 0.85).sum() < len(scores) / 3
+
+
+def test_leaks_and_mixing_are_those_of_the_walk(monkeypatch):
+    monkeypatch.setattr("evencut.selection.leaks._STEPS", 5000)
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(place, 1, (60, 2)) for place in (0, 4)])
+    graph = SharedNeighbors(15).affinity(X)
+    truth, other = np.repeat([0, 1], 60), np.arange(120) % 2
+    expected = []
+    for labels in (truth, other):
+        logs = []
+        for k in range(2):
+            inside = graph.toarray()[labels == k][:, labels == k]
+            leak = 1 - inside.sum() / graph.toarray()[labels == k].sum()
+            values = np.linalg.eigvals(inside / inside.sum(axis=1, keepdims=True))
+            logs.append(np.log((leak + 1e-4) / (1 - np.sort(values.real)[-2] + 1e-4)))
+        expected.append(np.mean(logs))
+    scores = leak_over_mixing(normalized_cut(graph), np.array([truth, other]), 2)
+    np.testing.assert_allclose(scores, expected, atol=1e-3)
+    assert scores[0] < scores[1] - 1
 
 
 def test_the_estimator_keeps_what_was_chosen():

@@ -36,6 +36,8 @@ _LITTLE_WORTH = 0.01
 # Points that centres are fitted on, and so many a cluster where that is more: a few parameters need no more.
 _SAMPLE = 2000
 _SAMPLE_PER_CLUSTER = 50
+# Steps of mixtures after which their starts are compared.
+_FIRST_STEPS = 10
 # More clusters or columns take longer than all the rest.
 _MOST_COMPONENTS = 100
 _MOST_FEATURES = 1000
@@ -148,8 +150,8 @@ def _likeliest(
     n_clusters: int,
     kind: str,
 ) -> Mixture:
-    """A mixture from the start that is likeliest after one step."""
-    first = [fit_mixture(X, mass, start, n_clusters, kind, n_steps=1).log_likelihood for start in starts]
+    """A mixture from the start that is likeliest after some steps: after one it says little of the end."""
+    first = [fit_mixture(X, mass, start, n_clusters, kind, n_steps=_FIRST_STEPS).log_likelihood for start in starts]
     return fit_mixture(X, mass, starts[int(np.argmax(first))], n_clusters, kind)
 
 
