@@ -227,6 +227,15 @@ def test_a_small_cluster_that_few_candidates_find_is_taken_for_its_clean_border(
     assert 0 < (scores > 0.85).sum() < len(scores) / 3
 
 
+def test_scores_move_a_twentieth_of_the_votes_to_the_best_who_have_one():
+    groups, votes = ["cut", "cut", "tree", "centre"], {"cut": 1.0, "tree": 1.0, "centre": 0.0}
+    plain = shared_votes(groups, votes)
+    scored = shared_votes(groups, votes, np.array([3.0, 0.0, 0.3, -9.0]))
+    assert scored.sum() == pytest.approx(1)
+    merit = np.array([np.exp(-10), 1.0, np.exp(-1), 0.0])
+    np.testing.assert_allclose(scored, 0.95 * plain + 0.05 * merit / merit.sum())
+
+
 def test_leaks_and_mixing_are_those_of_the_walk(monkeypatch):
     monkeypatch.setattr("evencut.selection.leaks._STEPS", 5000)
     rng = np.random.default_rng(0)
