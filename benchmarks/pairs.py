@@ -20,8 +20,17 @@ from threadpoolctl import threadpool_limits
 
 from evencut import __version__
 from evencut.affinity.preparation import prepare
-from evencut.selection import Partition, Selection, agree, consensus, look_around
-from evencut.selection.candidates import Neighborhoods, affinity_at, neighborhood_sizes
+from evencut.selection import (
+    Neighborhoods,
+    Partition,
+    Selection,
+    agree,
+    consensus,
+    look_around_in_systems,
+    neighborhood_sizes,
+    shared_votes,
+)
+from evencut.selection.candidates import affinity_at
 from evencut.solvers.spectral import spectral_embedding
 
 from .records import publish
@@ -69,16 +78,17 @@ def _leak_over_mixing(graph: sparse.csr_array, labels: Labels) -> float:
 
 def answers(X: np.ndarray) -> Iterator[tuple[str, Labels]]:
     """The labels of the default, of each family's own consensus, of the judge without sizes, of each candidate."""
-    prepared = prepare(X)
-    around = look_around(prepared.points, prepared.weights)
-    selection = agree(around, 2, random_state=0)
+    prepared = prepare(X, scale="standard")
+    systems = look_around_in_systems(prepared.points, prepared.weights, units=prepared.feature_scale)
+    selection = agree(systems, 2, random_state=0)
     found: list[tuple[str, Labels]] = [(_DEFAULT, selection.best.labels)]
     families = [candidate.family for candidate in selection.candidates]
-    for family in ("cut", "tree"):
+    for family in sorted(set(families)):
         own = np.array([name == family for name in families])
-        votes = {name: float(name == family) for name in set(families)}
-        standing = np.where(own, consensus(selection.agreements, families, votes), -1.0)
+        votes = shared_votes(families, {name: float(name == family) for name in set(families)})
+        standing = np.where(own, consensus(selection.agreements, votes), -1.0)
         found.append((f"consensus of {family}s alone", selection.candidates[int(standing.argmax())].labels))
+    around = systems[0]
     found.append((_JUDGE, judge_without_sizes(around, selection)))
     found += sorted((_name(candidate), candidate.labels) for candidate in selection.candidates)
     for name, labels in found:
@@ -86,8 +96,8 @@ def answers(X: np.ndarray) -> Iterator[tuple[str, Labels]]:
 
 
 def _name(candidate: Partition) -> str:
-    scale = "" if candidate.family == "mixture" else f", {candidate.scale} neighbours"
-    return f"{candidate.family} always: {candidate.kind}{scale}"
+    scale = f", {candidate.scale} neighbours" if candidate.scale else ""
+    return f"{candidate.family} always: {candidate.kind}{scale}, {candidate.system}"
 
 
 def measure(n_draws: int) -> dict[str, dict[tuple[int, float, float, int], bool]]:

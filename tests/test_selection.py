@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_breast_cancer, load_iris, make_blobs, make_moons
+from sklearn.datasets import load_iris, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
@@ -13,7 +13,7 @@ from evencut import EvenCut, KernelClustering, KernelKMeans
 from evencut.affinity import feature_scale, kneighbors
 from evencut.criteria import normalized_cut
 from evencut.datasets import make_rings
-from evencut.kernels import KNN, SharedNeighbors, shared_neighbor_affinity
+from evencut.kernels import KNN, Gaussian, SharedNeighbors, shared_neighbor_affinity
 from evencut.selection import (
     NumberCandidate,
     agree,
@@ -24,8 +24,9 @@ from evencut.selection import (
     neighborhood_sizes,
     rank_numbers_of_points,
     select,
+    shared_votes,
 )
-from evencut.selection.candidates import affinity_at, log_density
+from evencut.selection.candidates import affinity_at, log_density, tree_at
 from evencut.selection.gaussians import explain_by_gaussians
 from evencut.selection.leaks import leak_over_mixing
 from evencut.selection.steps import count_steps
@@ -74,7 +75,7 @@ def test_wrong_kernel_parameters_are_named(parameters):
 def test_scales_follow_the_size_of_a_cluster():
     assert neighborhood_sizes(10_000, 2) == [15, 25, 40]
     assert neighborhood_sizes(150, 5) == [6, 10, 16]
-    assert neighborhood_sizes(5, 2) == [4]
+    assert neighborhood_sizes(5, 2) == [4, 4, 4]
 
 
 def test_an_earlier_selection_is_forgotten():
@@ -143,33 +144,23 @@ def test_few_points_have_a_number_too(n_points, rng):
     assert len(np.unique(model.labels_)) == model.n_clusters_
 
 
-def test_units_are_evened_out_for_tables_and_left_alone_for_coordinates(rng):
+def test_one_rule_of_units_for_any_number_of_columns(rng):
     table = rng.normal(size=(50, 4)) * [1, 1, 1, 50]
-    np.testing.assert_allclose(feature_scale(table, "auto"), table.std(axis=0))
-    assert (feature_scale(table[:, 1:], "auto") == 1).all()
+    for columns in (table, table[:, 2:]):
+        np.testing.assert_allclose(feature_scale(columns, "auto"), columns.std(axis=0))
+        np.testing.assert_allclose(feature_scale(columns, "standard"), columns.std(axis=0))
+        assert (feature_scale(columns, None) == 1).all()
     assert (feature_scale(table * [1, 1, 1, 0.1], "auto") == 1).all()
-    assert (feature_scale(table, None) == 1).all()
-    np.testing.assert_allclose(feature_scale(table[:, 1:], "standard"), table[:, 1:].std(axis=0))
     constant = np.c_[table, np.ones(50)]
     assert feature_scale(constant, "standard")[4] == 1
 
 
-def test_scaling_shows_and_can_be_switched_off():
-    X, y = load_breast_cancer(return_X_y=True)
-    scaled = EvenCut(2, random_state=0).fit(X)
-    np.testing.assert_allclose(scaled.feature_scale_, X.std(axis=0))
-    raw = EvenCut(2, scale=None, random_state=0).fit(X)
-    assert (raw.feature_scale_ == 1).all()
-    by_hand = EvenCut(2, scale=None, random_state=0).fit(X / X.std(axis=0))
-    assert (by_hand.labels_ == scaled.labels_).all()
-    assert adjusted_rand_score(y, scaled.labels_) > 0.6
-    assert adjusted_rand_score(scaled.predict(X), scaled.labels_) > 0.95
-
-
-def test_a_kernel_that_was_named_gets_the_columns_as_they_are(rng):
-    table = rng.normal(size=(60, 4)) * [1, 1, 1, 50]
-    assert (KernelClustering(2, kernel="knn", random_state=0).fit(table).feature_scale_ == 1).all()
-    standard = KernelClustering(2, kernel="knn", scale="standard", random_state=0).fit(table)
+@pytest.mark.parametrize("kernel", ["knn", "gaussian", "local_scaling", Gaussian(0.5)])
+def test_named_kernels_follow_the_same_rule_unless_they_come_with_a_length(kernel, rng):
+    table = rng.normal(size=(60, 2)) * [1, 50]
+    expected = np.ones(2) if isinstance(kernel, Gaussian) else table.std(axis=0)
+    np.testing.assert_allclose(KernelClustering(2, kernel=kernel, random_state=0).fit(table).feature_scale_, expected)
+    standard = KernelClustering(2, kernel=kernel, scale="standard", random_state=0).fit(table)
     np.testing.assert_allclose(standard.feature_scale_, table.std(axis=0))
 
 
@@ -201,7 +192,7 @@ def test_wrong_choices_are_named(parameters, message):
 
 def test_candidates_come_in_the_order_of_their_consensus_and_its_numbers_are_true():
     selection = select(MOONS, 2, random_state=0).selection
-    assert {candidate.family for candidate in selection.candidates} == {"cut", "tree", "mixture"}
+    assert {candidate.family for candidate in selection.candidates} == {"cut", "tree"}
     assert (np.diff(selection.consensus) <= 0).all()
     for i, one in enumerate(selection.candidates):
         for j, two in enumerate(selection.candidates):
@@ -219,8 +210,7 @@ def test_agreement_of_weighted_points_is_that_of_their_copies():
 
 def test_a_family_has_one_vote_however_many_candidates_it_sends():
     alike = np.array([[1.0, 0.2, 0.2, 0.2], [0.2, 1, 1, 1], [0.2, 1, 1, 1], [0.2, 1, 1, 1]])
-    families = ["cut", "tree", "tree", "tree"]
-    standing = consensus(alike, families, {"cut": 0.5, "tree": 0.5})
+    standing = consensus(alike, shared_votes(["cut", "tree", "tree", "tree"], {"cut": 0.5, "tree": 0.5}))
     assert standing[0] == pytest.approx(standing[1])
 
 
@@ -232,9 +222,18 @@ def test_a_small_cluster_that_few_candidates_find_is_taken_for_its_clean_border(
     for seed in range(3):
         model = EvenCut(2, random_state=seed).fit(X)
         assert adjusted_rand_score(y, model.labels_) > 0.85
-    candidates = agree(look_around(X), 2, random_state=0).candidates
+    candidates = agree([look_around(X)], 2, random_state=0).candidates
     scores = np.array([adjusted_rand_score(y, candidate.labels) for candidate in candidates])
     assert 0 < (scores > 0.85).sum() < len(scores) / 3
+
+
+def test_scores_move_a_twentieth_of_the_votes_to_the_best_who_have_one():
+    groups, votes = ["cut", "cut", "tree", "centre"], {"cut": 1.0, "tree": 1.0, "centre": 0.0}
+    plain = shared_votes(groups, votes)
+    scored = shared_votes(groups, votes, np.array([3.0, 0.0, 0.3, -9.0]))
+    assert scored.sum() == pytest.approx(1)
+    merit = np.array([np.exp(-10), 1.0, np.exp(-1), 0.0])
+    np.testing.assert_allclose(scored, 0.95 * plain + 0.05 * merit / merit.sum())
 
 
 def test_leaks_and_mixing_are_those_of_the_walk(monkeypatch):
@@ -286,7 +285,7 @@ def test_a_single_flower_is_no_kind(seed):
 def test_parts_of_a_tree_hold_a_neighbourhood_as_long_as_there_are_such_parts(core):
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + [12, 0], [[40.0, 0.0], [-30.0, 5.0]]])
-    tree = look_around(X).trees[core]
+    tree = tree_at(look_around(X), core)
     assert np.bincount(tree.cut(2, 0.001)).min() > 50
     # There are no hundred parts of that size: smaller ones will do for the rest.
     assert len(np.unique(tree.cut(100, 0.001))) == 100
@@ -321,7 +320,7 @@ def test_no_cluster_is_lost_whatever_the_number():
 
 
 def test_numbers_are_ranked_by_gap_and_agreement():
-    ranked = rank_numbers_of_points(look_around(MOONS), random_state=0)
+    ranked = rank_numbers_of_points([look_around(MOONS)], random_state=0)
     scores = [number.score for number in ranked]
     assert scores == sorted(scores)
     for number in ranked:
@@ -356,12 +355,23 @@ def test_valleys_lie_between_clusters_and_not_inside(rng):
     assert valley(finer, np.array([0, 0, 1, 1])) == pytest.approx(valley(parts, np.arange(2)))
 
 
-@pytest.mark.parametrize(
-    ("gap", "valley_depth", "agreed", "n_clusters"),
-    [(-2.0, 0.0, 0.1, 4), (-0.2, 0.0, 0.7, 4), (-0.2, 0.5, 0.5, 4), (-0.2, 0.0, 0.5, 1), (-0.2, 0.5, 0.3, 1)],
-)
-def test_structure_is_a_gap_or_agreement_or_some_agreement_on_valleys(gap, valley_depth, agreed, n_clusters):
-    assert choose_number([NumberCandidate(4, gap, valley_depth, agreed, 0.0)]) == n_clusters
+@pytest.mark.parametrize(("gap", "depth", "n_clusters"), [(-2.0, -0.2, 4), (-0.2, 0.3, 4), (-0.2, 0.0, 1)])
+def test_structure_is_a_gap_or_valleys_that_many_agree_on(gap, depth, n_clusters):
+    assert choose_number([NumberCandidate(4, gap, depth, 0.5, 0.0)]) == n_clusters
+    assert choose_number([NumberCandidate(4, gap, depth, 0.2, 0.0)]) == (4 if gap == -2.0 else 1)
+
+
+@pytest.mark.parametrize("n_points", [200, 600, 2000])
+def test_one_even_or_normal_column_is_one_cluster(n_points, rng):
+    for X in (rng.uniform(size=(n_points, 1)), rng.normal(size=(n_points, 1))):
+        assert EvenCut("auto", random_state=0).fit(X).n_clusters_ == 1
+
+
+def test_every_number_tells_its_worth_beside_the_best():
+    numbers = EvenCut("auto", random_state=0).fit(MOONS).selection_.numbers
+    assert numbers[0].worth == 1
+    for number in numbers[1:]:
+        assert number.worth == pytest.approx(np.exp(numbers[0].score - number.score))
 
 
 def test_overlapping_gaussians_are_counted_by_what_explains_the_points(rng):
@@ -443,7 +453,7 @@ def test_small_groups_are_found_in_many_dimensions():
     shares = []
     for seed in range(5):
         X, y = made_up_cells(seed)
-        labels = agree(look_around(X), 6, random_state=0).best.labels
+        labels = agree([look_around(X)], 6, random_state=0).best.labels
         shares += [found_share(y, labels, kind) for kind in (4, 5)]
     assert np.mean(shares) > 0.7
 

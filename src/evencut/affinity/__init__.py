@@ -49,14 +49,19 @@ from .spaces import (
     points_in,
     unit_rows,
 )
+from .systems import GIVEN, ONE_DEVIATION, RANKS, CoordinateSystem, coordinate_systems
 
 __all__ = [
+    "GIVEN",
     "MAX_TREE_FEATURES",
     "METRICS",
+    "ONE_DEVIATION",
+    "RANKS",
     "SCALES",
     "Affinity",
     "AffinityLike",
     "BlockwiseAffinity",
+    "CoordinateSystem",
     "DenseAffinity",
     "DistinctPoints",
     "GaussianBlocks",
@@ -73,6 +78,7 @@ __all__ = [
     "check_finite",
     "check_magnitude",
     "condense",
+    "coordinate_systems",
     "coordinates",
     "degrees",
     "density_law",

@@ -21,6 +21,7 @@ from .matrix import as_affinity
 from .neighbors import near_order
 from .scaling import feature_scale
 from .spaces import DIRECTIONS, LENGTHS, SparsePoints, check_not_negative, is_dense, points_in
+from .systems import CoordinateSystem
 
 __all__ = ["PreparedPoints", "prepare", "prepare_affinity"]
 
@@ -40,9 +41,11 @@ class PreparedPoints:
     first_row : ndarray of shape (n_points,)
         The first row of each point.
     feature_scale : ndarray of shape (n_features,)
-        What the columns were divided by.
+        What the columns were divided by before they were brought to a system.
     metric : str
         As in :func:`evencut.affinity.points_in`.
+    system : CoordinateSystem, optional
+        The system that the points were brought to after their columns were divided.
     """
 
     points: Any
@@ -51,6 +54,7 @@ class PreparedPoints:
     first_row: NDArray[np.intp]
     feature_scale: NDArray[np.float64]
     metric: Any = "euclidean"
+    system: CoordinateSystem | None = None
 
     @property
     def in_memory(self) -> PreparedPoints:
@@ -61,6 +65,12 @@ class PreparedPoints:
     def given_order(self) -> NDArray[np.intp]:
         """The points in the order of their first rows."""
         return np.argsort(self.first_row, kind="stable")
+
+    @property
+    def divisor(self) -> NDArray[np.float64]:
+        """What the columns were divided by in all, that of a system of other units included."""
+        factor = None if self.system is None else self.system.factor
+        return self.feature_scale if factor is None else self.feature_scale / factor
 
     def condensed(self, most: int | None, n_jobs: int | None = None) -> PreparedPoints:
         """The same points as at most so many weighted centres, where they can be averaged."""
@@ -85,7 +95,12 @@ class PreparedPoints:
             X = sparse.csr_array(X)
         elif sparse.issparse(X) and is_dense(self.points):
             X = X.toarray()
-        return points_in(_divided(X, self.feature_scale), self.metric)
+        points = points_in(_divided(X, self.feature_scale), self.metric)
+        return points if self.system is None else self.system(points)
+
+    def brought_to(self, system: CoordinateSystem) -> PreparedPoints:
+        """The same points in another coordinate system, to which new rows follow them."""
+        return replace(self, points=system(self.points), system=system)
 
 
 def prepare(

@@ -15,8 +15,7 @@ __all__ = ["SCALES", "feature_scale"]
 #: The ways of scaling by the names the estimators take.
 SCALES = ("auto", "standard", None)
 
-# Up to three columns are usually coordinates of one space; many columns with such spreads are a table of units.
-_MOST_COORDINATES = 3
+# Columns with such spreads are in different units; coordinates of one space differ by less.
 _SPREAD_OF_UNITS = 10.0
 # A row with a value so many times farther from the median than this share of its column is far away, and no part of the
 # deviations: it would decide on the units of all others. Where more than this share is, they are part of the data.
@@ -38,8 +37,8 @@ def feature_scale(
     scale : {"auto", "standard", None}
         `"standard"`: the standard deviation of the column (one where it is constant), without a row that is a
         hundred times farther from the median than nine in ten (one, or one in a thousand). `None`: one. `"auto"`:
-        as standard where there are more than 3 columns and their deviations differ by more than 10 times,
-        which tells a table of different units from coordinates; one otherwise.
+        as standard where the deviations of the columns differ by more than 10 times, which tells a table of different
+        units from coordinates; one otherwise.
     weights : ndarray of shape (n_samples,), optional
         How many rows each stands for.
 
@@ -47,12 +46,12 @@ def feature_scale(
     --------
     >>> import numpy as np
     >>> feature_scale(np.array([[0.0, 0.0], [2.0, 200.0]]), "auto")
-    array([1., 1.])
-    >>> feature_scale(np.array([[0.0, 0.0], [2.0, 200.0]]), "standard")
     array([  1., 100.])
+    >>> feature_scale(np.array([[0.0, 0.0], [2.0, 8.0]]), "auto")
+    array([1., 1.])
     """
     n_features = X.shape[1]
-    if scale is None or (scale == "auto" and n_features <= _MOST_COORDINATES):
+    if scale is None:
         return np.ones(n_features)
     deviation = _deviations(X, weights)
     varying = deviation > 0
@@ -103,10 +102,17 @@ def _all_deviations(X: Any, weights: NDArray[np.float64] | None) -> NDArray[np.f
     low, high = _ends(X)
     largest = np.maximum(abs(low), abs(high))
     unit = 2.0 ** np.round(np.log2(np.where(largest > 0, largest, 1.0)).clip(-1000, 1000))
+    # The last digits depend on the order of the rows, and what is divided by them must not.
+    return np.float64(np.float32(_exact_deviations(X, weights, low == high, unit) / unit)) * unit
+
+
+def _exact_deviations(
+    X: Any, weights: NDArray[np.float64] | None, constant: NDArray[np.bool_], unit: NDArray[np.float64]
+) -> NDArray[np.float64]:
     if not is_tensor(X):
         return np.sqrt(column_moments(X / unit, weights)[1]) * unit
     # Squares of usual values are held by double precision, and the table need not be copied.
     unusual = bool(((unit < 1e-100) | (unit > 1e100)).any())
     variance = column_moments(X / beside(X, unit) if unusual else X, weights)[1]
     # A column is constant also where its mean is rounded.
-    return np.where(low == high, 0.0, np.sqrt(variance) * (unit if unusual else 1.0))
+    return np.where(constant, 0.0, np.sqrt(variance) * (unit if unusual else 1.0))

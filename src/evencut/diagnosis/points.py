@@ -68,7 +68,8 @@ class LabelledPoints:
     @property
     def is_scaled(self) -> bool:
         """Whether the columns were brought to one unit; a division of all by the same number is none."""
-        return bool(np.ptp(self.prepared.feature_scale) > 0)
+        divisor = self.prepared.divisor
+        return bool(np.ptp(divisor) > 1e-9 * divisor.max())
 
     @property
     def column_spread(self) -> float:

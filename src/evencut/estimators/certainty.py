@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..affinity import as_affinity
 from ..affinity.notices import warn_user
-from ..selection import VOTES
 from ..tensors import answer_like, is_tensor, to_array
 from .devices import tensors_too
 from .prediction import Prediction
@@ -134,7 +133,7 @@ class CertaintyMixin:
             labels,
             prediction.point_scale,
             distances,
-            opinions_of(getattr(self, "selection_", None), VOTES, labels, self._prepared.weights),
+            opinions_of(getattr(self, "selection_", None), labels, self._prepared.weights),
         )
         scores = certainty.outlier_scores(distances, labels)
         rows = to_array(self.labels_) if is_tensor(self.labels_) else self.labels_

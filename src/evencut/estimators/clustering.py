@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import _check_sample_weight
 
-from ..affinity import AffinityLike, PreparedPoints, as_affinity, prepare, prepare_affinity
+from ..affinity import AffinityLike, CoordinateSystem, PreparedPoints, as_affinity, prepare, prepare_affinity
 from ..criteria import PosedProblem, pose
 from ..kernels import Extension, Kernel
 from ..selection import Selection
@@ -44,6 +44,8 @@ class Chosen:
         Where something was compared.
     solution : Solution, optional
         Where the comparison has found the partition too.
+    system : CoordinateSystem, optional
+        From the prepared points to those that the affinity is between, where they differ.
     """
 
     kernel: Kernel
@@ -52,6 +54,7 @@ class Chosen:
     n_clusters: int
     selection: Selection | None = None
     solution: Solution | None = None
+    system: CoordinateSystem | None = None
 
 
 class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimator):
@@ -150,7 +153,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         prepared = self._prepare(X, sample_weight, kernel)
         solution = self._fit_prepared(prepared, kernel, partial)
         warn_of_early_stop(solution, self._problem()["max_iter"])
-        self._label_rows(X[prepared.of_row < 0], prepared, solution, partial)
+        self._label_rows(X[prepared.of_row < 0], solution, partial)
         if links is not None:
             self.labels_ = keep_links(links, self.labels_, self._log_shares(prepared), partial)
         return self
@@ -181,6 +184,8 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         else:
             posed, solution = self._steer(prepared, chosen, partial, seed)
         step("summary", 3, 3)
+        if chosen.system is not None:
+            prepared = prepared.brought_to(chosen.system)
         self._record(prepared, chosen, posed, solution)
         return solution
 
@@ -195,7 +200,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
             prepared = prepare(
                 X,
                 weights,
-                scale=self._scaling(),
+                scale=self._scaling(X),
                 has_units=kernel is not None and kernel.has_units,
                 merge=kernel is None or not kernel.is_tied_to_rows,
                 most=self._most_points(),
@@ -217,10 +222,9 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         asked = {"seed": seed, "start": start, **self._problem()}
         return solve_steered(chosen.affinity, prepared.weights, held, chosen.n_clusters, **asked)
 
-    def _label_rows(
-        self, left_out: Any, prepared: PreparedPoints, solution: Solution, partial: NDArray[np.int64] | None
-    ) -> None:
+    def _label_rows(self, left_out: Any, solution: Solution, partial: NDArray[np.int64] | None) -> None:
         """Give every row the label of its point; rows of weight zero, `left_out`, are predicted."""
+        prepared = self._prepared
         self.labels_ = solution.labels[prepared.of_row]
         self._margin = self._prediction.fitted_margins[prepared.of_row]
         places = np.flatnonzero(prepared.of_row < 0)
@@ -244,7 +248,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         if chosen.selection is not None:
             self.selection_ = chosen.selection
         self.n_clusters_ = chosen.n_clusters
-        self.feature_scale_ = prepared.feature_scale
+        self.feature_scale_ = prepared.divisor
         order = prepared.given_order
         place = np.full(len(order) + 1, -1)
         place[order] = np.arange(len(order))

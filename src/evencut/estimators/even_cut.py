@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import Tags
 
-from ..affinity import SCALES, PreparedPoints, limits
+from ..affinity import SCALES, PreparedPoints, SparsePoints, limits
 from ..criteria import PosedProblem
 from ..kernels import Kernel
 from ..selection import select
@@ -21,13 +22,15 @@ __all__ = ["EvenCut"]
 class EvenCut(Clustering):
     r"""Clusters that candidates of different principles agree on, without a preference for a size or a density.
 
-    Normalised cuts of shared-neighbour graphs at several scales, cuts of spanning trees and a mixture of Gaussians each
-    propose partitions :math:`P_i`. The one that the families agree with most is taken:
+    Normalised cuts of shared-neighbour graphs at several scales, cuts of spanning trees, and clusters around centres
+    (k-means, Ward's, mixtures of Gaussians) propose partitions :math:`P_i`, each in several coordinate systems: the
+    columns as given, at one deviation each, and in ranks. The one that all agree with most is taken:
 
-    .. math:: \arg\max_i \sum_f v_f \operatorname{mean}_{j \in f} \mathrm{ARI}(P_i, P_j)^p
+    .. math:: \arg\max_i \sum_j v_j \max(\mathrm{ARI}(P_i, P_j), 0)^3
 
-    with a tenth of the votes for clusters of low conductance whose inside mixes fast (:mod:`evencut.selection` has the
-    full formula). There is no kernel, criterion or bandwidth to set; to minimise one criterion on one kernel use
+    Half of the votes are those of the cuts. The others go to centres as far as a mixture predicts
+    points better than their neighbours do, and to trees otherwise (:mod:`evencut.selection` has the full formula).
+    There is no kernel, criterion or bandwidth to set; to minimise one criterion on one kernel use
     :class:`KernelClustering`.
 
     Parameters
@@ -36,16 +39,16 @@ class EvenCut(Clustering):
         `"auto"` takes the number from 2 to 64 whose worst cluster leaks least against one cluster more, and that
         trees agree with; 1 where there is no structure (:mod:`evencut.selection`).
     scale : {"auto", "standard", None}, default="auto"
-        Division of the columns before distances are taken. `"standard"`: by their standard deviations. `"auto"`: the
-        same where there are more than 3 columns and their deviations differ by more than 10 times (a table of
-        different units rather than coordinates), else none. `None`: none.
+        Coordinate systems in which candidates are found. `"auto"`: the columns as given, at one deviation each, and in
+        ranks (normal scores; from four columns on); `selection_` tells which one was taken, and new points follow it.
+        `"standard"`: only at one deviation. `None`: only as given.
     metric : str or callable, default="euclidean"
         `"cosine"` is Euclidean distance between rows of unit length, exactly: what embeddings and TF-IDF rows are
         compared by. `"precomputed"`: X holds the distances between all points, at `predict` those of new points
         (rows) to the fitted ones; sparse ones are a neighbour graph, and what is not stored is far. Or `"haversine"`
         (latitude and longitude in radians), `"manhattan"`, `"chebyshev"`, `"canberra"`, `"braycurtis"`,
         `"correlation"`, `"hamming"`, `"jaccard"`, `"dice"`, or a function from two rows to their distance, which is
-        called for every pair. `scale="auto"` scales nothing unless it is Euclidean.
+        called for every pair. `scale="auto"` means as given unless it is Euclidean.
     random_state : int, RandomState or None, default=None
         The same seed gives the same labels, whatever `n_jobs`.
     n_jobs : int or None, default=None
@@ -60,8 +63,9 @@ class EvenCut(Clustering):
     n_clusters_ : int
         Number of clusters, set or chosen.
     confidence_ : float
-        Mean agreement of all families with the partition chosen, from 0 to 1; not a number where there was nothing to
-        compare (one cluster, or as many as points).
+        Adjusted Rand index with the truth that so much agreement lets expect, from 0 to 1
+        (:mod:`evencut.selection.consensus`); not a number where there was nothing to compare (one cluster, or as many
+        as points).
     selection_ : Selection
         The candidates that were compared, best first, and the numbers of clusters; :meth:`plot_selection` draws them.
     probabilities_ : ndarray of shape (n_samples,)
@@ -130,7 +134,7 @@ class EvenCut(Clustering):
 
     @property
     def confidence_(self) -> float:
-        """Mean agreement of all families with the partition chosen."""
+        """Adjusted Rand index with the truth that the agreement of all candidates lets expect."""
         return self.selection_.confidence
 
     def _check_parameters(self) -> None:
@@ -139,8 +143,18 @@ class EvenCut(Clustering):
         check_n_jobs(self.n_jobs)
         check_metric(self.metric)
 
-    def _scaling(self) -> str | None:
-        return scaling_of(self)
+    def _scaling(self, X: Any = None) -> str | None:
+        # Copies are merged and points condensed at one deviation; the systems that are compared start from there.
+        asked = scaling_of(self)
+        return ("standard" if self._compares_systems(X) else None) if asked == "auto" else asked
+
+    def _compares_systems(self, X: Any) -> bool:
+        """Whether the columns may be in different units: not under another metric, nor where they are sparse."""
+        return (
+            scaling_of(self) == "auto"
+            and self.metric == "euclidean"
+            and not (sparse.issparse(X) or isinstance(X, SparsePoints))
+        )
 
     def _most_points(self) -> int:
         n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
@@ -150,13 +164,20 @@ class EvenCut(Clustering):
         picked = select(
             prepared.points,
             self.n_clusters,
+            units=prepared.feature_scale if self._compares_systems(prepared.points) else None,
             least=least,
             weights=prepared.weights,
             random_state=seed,
             n_jobs=self.n_jobs,
         )
         return Chosen(
-            picked.kernel, picked.affinity, picked.extension, picked.n_clusters, picked.selection, picked.solution
+            picked.kernel,
+            picked.affinity,
+            picked.extension,
+            picked.n_clusters,
+            picked.selection,
+            picked.solution,
+            picked.system,
         )
 
     def _problem(self) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class FittedClustering(CertaintyMixin, TreeMixin):
     _ready: Any
 
     @abstractmethod
-    def _scaling(self) -> str | None:
+    def _scaling(self, X: Any = None) -> str | None:
         """The scaling of the columns that `scale` stands for, as :func:`evencut.affinity.prepare` knows it."""
 
     @property

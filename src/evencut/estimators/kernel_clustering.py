@@ -56,8 +56,10 @@ class KernelClustering(Clustering):
     solver : {"auto", "spectral", "multilevel", "lloyd"}, default="auto"
         As in :func:`evencut.solvers.solve`.
     scale : {"auto", "standard", None}, default="auto"
-        Division of the columns before distances are taken. `"standard"`: by their standard deviations. `"auto"` and
-        `None`: none; the kernel's own lengths decide. A precomputed affinity is never scaled.
+        Division of the columns before distances are taken. `"standard"`: by their standard deviations. `"auto"`: the
+        same where these differ by more than 10 times, which tells a table of different units from coordinates, unless
+        the kernel comes with a length of its own, such as `Gaussian(0.5)`. `None`: none. A precomputed affinity is
+        never scaled.
     metric : str, default="euclidean"
         As in :class:`EvenCut`.
     n_init : int, default=4
@@ -190,8 +192,10 @@ class KernelClustering(Clustering):
         )
         return SharedNeighbors()
 
-    def _scaling(self) -> str | None:
-        return None if self.scale == "auto" else self.scale
+    def _scaling(self, X: Any = None) -> str | None:
+        # A length that was given with the kernel is one of the columns as they are.
+        measured = self.kernel is not None and kernel_from(self.kernel).has_units
+        return None if self.scale == "auto" and measured else self.scale
 
     def _choose(self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int) -> Chosen:
         """The kernel's affinity and, with `n_clusters="auto"`, the number of clusters that suits it."""

@@ -9,7 +9,7 @@ import copy
 from dataclasses import replace
 from typing import Any
 
-from ..affinity import GivenDistances, MetricPoints, PreparedPoints, SparsePoints
+from ..affinity import CoordinateSystem, GivenDistances, MetricPoints, PreparedPoints, SparsePoints
 from ..criteria import CRITERIA
 from ..io import Preparation
 from ..kernels import KERNELS
@@ -66,4 +66,4 @@ def portable_types() -> list[type]:
     points = [SparsePoints, MetricPoints, GivenDistances]
     distributions = [GaussianModel, HistogramModel]
     parts = [Prediction, Certainty, Hierarchy, PreparedPoints, Preparation, Attachment, RowReservoir]
-    return [*models, *distributions, *parts, *points, *KERNELS.values(), *criteria]
+    return [*models, *distributions, *parts, CoordinateSystem, *points, *KERNELS.values(), *criteria]

@@ -12,7 +12,6 @@ The sharpness :math:`\beta`, one over the temperature, is that of the highest li
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,25 +137,22 @@ def shares(affinity: Affinity, scale: Floats, field: Floats) -> Floats:
     return np.where(has[:, None], np.clip(sums, 0.0, None) / np.where(has, total, 1.0)[:, None], 0.0)
 
 
-def opinions_of(
-    selection: Any, votes: dict[str, float], labels: NDArray[np.int64], weights: Floats
-) -> Floats | None:
+def opinions_of(selection: Any, labels: NDArray[np.int64], weights: Floats) -> Floats | None:
     """Where the candidates put each point: the clusters that theirs overlap with.
 
-    They count by the votes of their family, and by how much they agree with the one that was chosen: who sees nothing
+    They count by their votes, and by how much they agree with the one that was chosen: who sees nothing
     of the structure has no opinion on it. None where there are no two of them to compare.
     """
     candidates = () if selection is None else selection.candidates
     if len(candidates) < 2:
         return None
     n_clusters = int(labels.max()) + 1
-    members = Counter(candidate.family for candidate in candidates)
     opinions, total = np.zeros((len(labels), n_clusters)), 0.0
-    for candidate, agreed in zip(candidates, selection.agreements[0]):
+    for candidate, shared, agreed in zip(candidates, selection.votes, selection.agreements[0]):
         overlap = np.zeros((int(candidate.labels.max()) + 1, n_clusters))
         np.add.at(overlap, (candidate.labels, labels), weights)
         overlap /= np.maximum(overlap.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-        vote = votes[candidate.family] / members[candidate.family] * max(float(agreed), 0.0)
+        vote = shared * max(float(agreed), 0.0)
         opinions += vote * overlap[candidate.labels]
         total += vote
     return opinions / total

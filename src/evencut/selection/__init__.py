@@ -1,19 +1,19 @@
 r"""What "auto" means: candidates of different principles, and the one that the others agree with most.
 
 A judge of single partitions has a bias of its own: for equal sizes, for round shapes, for one scale. Agreement has
-none of these: partitions found by cuts, by spanning trees and by a mixture err in different ways, and what they have
-in common is in the data. :mod:`evencut.selection.consensus` has the formula. Only a tenth of the votes is a judge's: it
-keeps small clusters that few candidates find (:mod:`evencut.selection.leaks`).
+none of these: partitions found by cuts, by spanning trees and around centres, in several coordinate systems, err in
+different ways, and what they have in common is in the data. :mod:`evencut.selection.consensus` has the formula,
+:mod:`evencut.selection.centres` when centres vote in place of trees.
 """
 
-from .candidates import Neighborhoods, Partition, candidates, look_around, neighborhood_sizes
-from .choose import VOTES, Selected, Selection, agree, select, select_number
-from .consensus import agreement, consensus
+from .candidates import Neighborhoods, Partition, cuts, look_around, neighborhood_sizes, tree_cuts
+from .centres import centres
+from .choose import Selected, Selection, agree, look_around_in_systems, select, select_number
+from .consensus import agreement, consensus, shared_votes
 from .number import MAX_CLUSTERS, NumberCandidate, choose_number, rank_numbers, rank_numbers_of_points
 
 __all__ = [
     "MAX_CLUSTERS",
-    "VOTES",
     "Neighborhoods",
     "NumberCandidate",
     "Partition",
@@ -21,13 +21,17 @@ __all__ = [
     "Selection",
     "agree",
     "agreement",
-    "candidates",
+    "centres",
     "choose_number",
     "consensus",
+    "cuts",
     "look_around",
+    "look_around_in_systems",
     "neighborhood_sizes",
     "rank_numbers",
     "rank_numbers_of_points",
     "select",
     "select_number",
+    "shared_votes",
+    "tree_cuts",
 ]

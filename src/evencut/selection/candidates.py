@@ -13,6 +13,7 @@ as far as its cluster, and the full power would cut stragglers off and leave no 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -20,32 +21,32 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..affinity import NeighborSearch, is_dense
+from ..affinity import GIVEN, CoordinateSystem, NeighborSearch, is_dense
 from ..criteria import normalized_cut
 from ..kernels import shared_neighbor_affinity
 from ..solvers.multilevel import multilevel
-from .mixtures import mixture_labels
-from .trees import SpanningTree, join_pieces, spanning_tree
+from .trees import Joins, SpanningTree, join_pieces, spanning_tree
 
 __all__ = [
     "Neighborhoods",
     "Partition",
     "affinity_at",
-    "candidates",
+    "cuts",
     "intrinsic_dimension",
     "log_density",
     "look_around",
     "neighborhood_sizes",
     "smooth_density",
     "stepped",
+    "tree_at",
+    "tree_cuts",
 ]
 
 # A neighbourhood is a sixth of an average cluster, within limits: fewer are noise, more add only cost.
 _CLUSTERS_PER_NEIGHBORHOOD = 6
 _FEWEST, _MOST = 10, 25
 _SCALES = (0.6, 1.0, 1.6)
-# Neighbours of the trees; neighbours that core distances reach to; shares of an average cluster that a cut must leave.
-_TREE_NEIGHBORS = 30
+# Neighbours that core distances of trees reach to; shares of an average cluster that a cut of a tree must leave.
 _CORES = (1, 5, 10)
 _SHARES = (0.25, 0.05, 0.02)
 # Sharpness c of a step in density, and how often the density is averaged over neighbours.
@@ -53,28 +54,39 @@ _STEP = 2.0
 _SMOOTHINGS = 2
 # Dimension up to which a neighbourhood is a small part of a cluster, and the density in it that of a place.
 _LOCAL_DIMENSION = 4.0
-# Mixtures of more components take longer than all the rest, and say little.
-_MOST_COMPONENTS = 100
-_MOST_FEATURES = 1000
 
 
 class Partition(NamedTuple):
-    """A partition and where it comes from: family, what it is, and its scale (neighbours, or the core distance's)."""
+    """A partition and where it comes from.
+
+    Parameters
+    ----------
+    family : {"cut", "tree", "centre"}
+    kind : str
+    scale : int
+        Neighbours of a cut, those that core distances of a tree reach to, or 0.
+    labels : ndarray of shape (n_points,)
+    system : str
+        Name of the coordinate system.
+    """
 
     family: str
     kind: str
     scale: int
     labels: NDArray[np.int64]
+    system: str = GIVEN
 
 
 class Neighborhoods(NamedTuple):
-    """The neighbours of points and what hangs on them but not on the number of clusters."""
+    """The neighbours of points in one coordinate system, and what hangs on them but not on the number of clusters."""
 
+    system: CoordinateSystem
     search: NeighborSearch
     weights: NDArray[np.float64]
     distances: NDArray[np.float64]
     indices: NDArray[np.integer]
     dimension: float
+    joins: Joins
     trees: dict[int, SpanningTree]
     affinities: dict[int, sparse.csr_array]
 
@@ -84,21 +96,30 @@ class Neighborhoods(NamedTuple):
         return self.search.X
 
     @property
+    def has_coordinates(self) -> bool:
+        """Whether the points are rows of numbers."""
+        return is_dense(self.X)
+
+    @property
     def n_points(self) -> int:
         """How many there are."""
         return len(self.weights)
 
 
 def neighborhood_sizes(n_points: int, n_clusters: int) -> list[int]:
-    """The scales K that are tried: 0.6, 1 and 1.6 times a sixth of an average cluster, kept within 10 and 25."""
+    """The scales K that are tried: 0.6, 1 and 1.6 times a sixth of an average cluster, that kept within 10 and 25."""
     middle = min(max(n_points / (_CLUSTERS_PER_NEIGHBORHOOD * n_clusters), _FEWEST), _MOST)
-    return sorted({min(round(scale * middle), n_points - 1) for scale in _SCALES})
+    return [min(round(scale * middle), n_points - 1) for scale in _SCALES]
 
 
 def look_around(
-    X: NDArray[np.floating], weights: NDArray[np.floating] | None = None, *, n_jobs: int | None = None
+    X: NDArray[np.floating],
+    weights: NDArray[np.floating] | None = None,
+    *,
+    system: CoordinateSystem | None = None,
+    n_jobs: int | None = None,
 ) -> Neighborhoods:
-    """Neighbours and trees of the points, for any number of clusters.
+    """The neighbours of the points in a system, for any number of clusters; as they are by default.
 
     Examples
     --------
@@ -106,15 +127,13 @@ def look_around(
     >>> look_around(np.random.default_rng(0).normal(size=(50, 2))).indices.shape
     (50, 41)
     """
+    system = CoordinateSystem(GIVEN) if system is None else system
+    X = system(X)
     search = NeighborSearch(X, n_jobs=n_jobs)
-    n_most = max(_TREE_NEIGHBORS, round(_SCALES[-1] * _MOST))
-    distances, indices = search.query_self(n_most + 1)
+    distances, indices = search.query_self(round(_SCALES[-1] * _MOST) + 1)
     counts = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=np.float64)
-    near = slice(min(_TREE_NEIGHBORS + 1, len(X)))
-    table = np.ascontiguousarray(distances[:, near]), np.ascontiguousarray(indices[:, near])
-    joins = join_pieces(X, table[1], n_jobs=n_jobs)
-    trees = {core: spanning_tree(*table, joins, core, counts) for core in _CORES}
-    return Neighborhoods(search, counts, distances, indices, intrinsic_dimension(table[0]), trees, {})
+    joins = join_pieces(X, indices, n_jobs=n_jobs)
+    return Neighborhoods(system, search, counts, distances, indices, intrinsic_dimension(distances), joins, {}, {})
 
 
 def intrinsic_dimension(distances: NDArray[np.float64]) -> float:
@@ -128,17 +147,17 @@ def intrinsic_dimension(distances: NDArray[np.float64]) -> float:
     return float(1.0 / mean) if mean > 0 else 1.0
 
 
-def candidates(
+def cuts(
     around: Neighborhoods, n_clusters: int, *, n_init: int = 2, random_state: int | None = None
 ) -> Iterator[Partition]:
-    """The partitions of all families into `n_clusters`.
+    """Normalised cuts at the steps in density and at the gaps between points.
 
     Examples
     --------
     >>> import numpy as np
     >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in (0, 9)])
-    >>> sorted({partition.family for partition in candidates(look_around(X), 2, random_state=0)})
-    ['cut', 'mixture', 'tree']
+    >>> [(cut.kind, cut.scale) for cut in cuts(look_around(X), 2, random_state=0)]
+    [('step', 6), ('step', 10), ('gap', 10), ('step', 16), ('gap', 16)]
     """
     for rank, size in enumerate(neighborhood_sizes(len(around.X), n_clusters)):
         affinity = affinity_at(around, size)
@@ -149,14 +168,29 @@ def candidates(
         for kind, matrix in matrices.items():
             problem = normalized_cut(matrix, around.weights)
             labels, _, _ = multilevel(problem, n_clusters, n_init=n_init, n_runs=1, random_state=random_state)
-            yield Partition("cut", kind, size, labels)
-    for core, tree in around.trees.items():
-        for share in _SHARES:
-            yield Partition("tree", f"{share:g} of a cluster", core, tree.cut(n_clusters, share))
-    # A mixture needs coordinates, and not so many that they cost more than all the rest.
-    if n_clusters <= _MOST_COMPONENTS and is_dense(around.X) and around.X.shape[1] <= _MOST_FEATURES:
-        rng = np.random.default_rng(random_state)
-        yield Partition("mixture", "Gaussians", 0, mixture_labels(around.X, around.weights, n_clusters, rng))
+            yield Partition("cut", kind, size, labels, around.system.name)
+
+
+def tree_cuts(around: Neighborhoods, n_clusters: int) -> Iterator[Partition]:
+    """Cuts of the longest edges of spanning trees.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in (0, 9)])
+    >>> {tuple(np.bincount(tree.labels)) for tree in tree_cuts(look_around(X), 2)} == {(60, 60)}
+    True
+    """
+    for core, share in itertools.product(_CORES, _SHARES):
+        labels = tree_at(around, core).cut(n_clusters, share)
+        yield Partition("tree", f"{share:g} of a cluster", core, labels, around.system.name)
+
+
+def tree_at(around: Neighborhoods, core: int) -> SpanningTree:
+    """The spanning tree with core distances to neighbour number `core`."""
+    if core not in around.trees:
+        around.trees[core] = spanning_tree(around.distances, around.indices, around.joins, core, around.weights)
+    return around.trees[core]
 
 
 def affinity_at(around: Neighborhoods, size: int) -> sparse.csr_array:
@@ -183,10 +217,10 @@ def smooth_density(around: Neighborhoods, size: int, dimension: float) -> NDArra
     return density
 
 
-def stepped(affinity: sparse.csr_array, around: Neighborhoods, size: int, sharpness: float = _STEP) -> sparse.csr_array:
+def stepped(affinity: sparse.csr_array, around: Neighborhoods, size: int) -> sparse.csr_array:
     """The affinity with steps in density taken for borders."""
     from ._consensus_loops import step_down
 
     density = smooth_density(around, size, min(around.dimension, _LOCAL_DIMENSION**2 / around.dimension))
-    data = step_down(affinity.indptr, affinity.indices, affinity.data, density, sharpness * size)
+    data = step_down(affinity.indptr, affinity.indices, affinity.data, density, _STEP * size)
     return sparse.csr_array((data, affinity.indices, affinity.indptr), shape=affinity.shape)

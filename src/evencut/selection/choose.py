@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..affinity import AffinityLike
+from ..affinity import AffinityLike, CoordinateSystem, coordinate_systems
 from ..criteria import normalized_cut
 from ..io.errors import some
 from ..kernels import Extension, Points, SharedNeighbors
-from ..solvers import SOLVERS, Solution, solve
-from .candidates import Neighborhoods, Partition, affinity_at, candidates, look_around, neighborhood_sizes
-from .consensus import agreement, consensus
+from ..solvers import Solution
+from .candidates import Neighborhoods, Partition, affinity_at, cuts, look_around, neighborhood_sizes, tree_cuts
+from .centres import centres
+from .consensus import agreement, consensus, expected_index, shared_votes
 from .leaks import leak_over_mixing
 from .number import NumberCandidate, choose_number, rank_numbers, rank_numbers_of_points
 
-__all__ = ["VOTES", "Selected", "Selection", "agree", "select", "select_number"]
+__all__ = ["Selected", "Selection", "agree", "look_around_in_systems", "select", "select_number"]
 
-#: Votes of the families. Mixtures know only blobs and have a small one.
-VOTES = {"cut": 0.45, "tree": 0.40, "mixture": 0.15}
+# Votes of the cuts; the others go to centres as far as these describe the points, and to trees otherwise.
+_VOTES_OF_CUTS = 0.5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,18 +36,25 @@ class Selection:
         Labels are those of the distinct points. Those with fewer clusters than asked for come last.
     consensus : ndarray of shape (n_candidates,)
         From 0 (nobody agrees) to 1 (all are the same).
+    votes : ndarray of shape (n_candidates,)
+        Vote of each candidate.
     agreements : ndarray of shape (n_candidates, n_candidates)
         Adjusted Rand indices, in the order of the candidates.
     confidence : float
-        Mean agreement of all families with the partition chosen, from 0 to 1; not a number where nothing was compared.
+        Adjusted Rand index with the truth that so much agreement has led to elsewhere, from 0 to 1; not a number where
+        nothing was compared.
+    centres : dict from str to float
+        For each coordinate system, what centres are worth there, from 0 to 1.
     numbers : tuple of NumberCandidate
         The numbers of clusters compared, best first; empty where the number was given.
     """
 
     candidates: tuple[Partition, ...]
     consensus: NDArray[np.float64]
+    votes: NDArray[np.float64]
     agreements: NDArray[np.float64]
     confidence: float
+    centres: dict[str, float]
     numbers: tuple[NumberCandidate, ...] = ()
 
     @property
@@ -54,12 +62,18 @@ class Selection:
         """The candidate of highest consensus."""
         return self.candidates[0]
 
+    @property
+    def system(self) -> str:
+        """The coordinate system in which the best candidate was found."""
+        return self.best.system
+
     def __repr__(self) -> str:
         """What was compared and what came first, in a few words: the labels of all candidates fill pages."""
         parts = [f"{len(self.candidates)} candidates"]
         if self.candidates:
             best = self.best
-            parts.append(f"best {best.family} ({best.kind}, scale {best.scale}) at consensus {self.consensus[0]:.2f}")
+            where = f"{best.kind}, scale {best.scale}, {best.system}"
+            parts.append(f"best {best.family} ({where}) at consensus {self.consensus[0]:.2f}")
             parts.append(f"confidence {self.confidence:.2f}")
         if self.numbers:
             parts.append(f"numbers of clusters, best first: {some([str(one.n_clusters) for one in self.numbers])}")
@@ -72,15 +86,18 @@ class Selected:
 
     Parameters
     ----------
+    system : CoordinateSystem
+        From the points to those that the affinity is between.
     kernel : SharedNeighbors
     affinity : CSR array of shape (n, n)
     extension : callable
-        From new points to their affinities with all points.
+        From new points, in the same system, to their affinities with all points.
     n_clusters : int
     solution : Solution
     selection : Selection
     """
 
+    system: CoordinateSystem
     kernel: SharedNeighbors
     affinity: sparse.csr_array
     extension: Extension
@@ -93,15 +110,13 @@ def select(
     X: Points,
     n_clusters: int | str,
     *,
+    units: NDArray[np.float64] | None = None,
     least: int = 1,
     weights: NDArray[np.float64] | None = None,
-    solver: str = "auto",
-    n_init: int = 4,
-    max_iter: int = 100,
     random_state: int | None = None,
     n_jobs: int | None = None,
 ) -> Selected:
-    """The partition of the points that cuts, trees and a mixture agree on.
+    """The partition of the points that cuts, trees and centres agree on, in all coordinate systems.
 
     Parameters
     ----------
@@ -110,14 +125,13 @@ def select(
     n_clusters : int or "auto"
         With `"auto"`, the number that :func:`evencut.selection.rank_numbers_of_points` puts first, or 1 where there is
         no structure.
+    units : ndarray of shape (n_features,), optional
+        What the columns were divided by to have one deviation each: candidates are found as the columns were, as they
+        are, and, from four columns on, in ranks. Without it, only as they are.
     least : int
         With `"auto"`, the fewest clusters there can be.
     weights : ndarray of shape (n,), optional
         How many points each stands for.
-    solver : str
-        A solver that takes no starts solves the kernel's own scale (K = 25), and nothing is compared.
-    n_init, max_iter : int
-        As in :func:`evencut.solvers.solve`; every cut takes half as many cycles as `n_init`.
     random_state : int, optional
     n_jobs : int, optional
 
@@ -129,57 +143,98 @@ def select(
     --------
     >>> from evencut.datasets import make_rings
     >>> X, y = make_rings(random_state=0)
-    >>> found = select(X, 2, random_state=0)
-    >>> found.n_clusters, found.selection.best.family
+    >>> picked = select(X, 2, random_state=0)
+    >>> picked.n_clusters, picked.selection.best.family
     (2, 'cut')
     """
-    around = look_around(X, weights, n_jobs=n_jobs)
+    systems = look_around_in_systems(X, weights, units=units, n_jobs=n_jobs)
     numbers: tuple[NumberCandidate, ...] = ()
     if isinstance(n_clusters, str):
-        numbers = rank_numbers_of_points(around, random_state)
+        numbers = rank_numbers_of_points(systems, random_state)
         n_clusters = max(choose_number(numbers), least)
-    if n_clusters == 1 or n_clusters == len(X) or not SOLVERS[solver].takes_starts:
-        how: dict[str, Any] = {"solver": solver, "n_init": n_init, "max_iter": max_iter}
-        return _uncompared(around, n_clusters, numbers, random_state=random_state, **how)
-    selection = agree(around, n_clusters, n_init=max(1, n_init // 2), random_state=random_state, numbers=numbers)
-    # Degrees are most even at the broadest scale: the steadiest graph to predict on, and for other criteria.
+    if n_clusters == 1 or n_clusters == systems[0].n_points:
+        selection = _of_one(systems[0], n_clusters, numbers)
+    else:
+        selection = agree(systems, n_clusters, random_state=random_state, numbers=numbers)
+    around = next(around for around in systems if around.system.name == selection.system)
+    # Degrees are most even at the broadest scale: the steadiest graph to predict on.
     kernel, affinity, extension = _kernel_at(around, neighborhood_sizes(around.n_points, n_clusters)[-1])
-    energy = normalized_cut(affinity, weights).energy(selection.best.labels)
+    energy = normalized_cut(affinity, around.weights).energy(selection.best.labels)
     solution = Solution(selection.best.labels, energy, 1, (energy,), True)
-    return Selected(kernel, affinity, extension, n_clusters, solution, selection)
+    return Selected(around.system, kernel, affinity, extension, n_clusters, solution, selection)
+
+
+def look_around_in_systems(
+    X: Points,
+    weights: NDArray[np.float64] | None = None,
+    *,
+    units: NDArray[np.float64] | None = None,
+    n_jobs: int | None = None,
+) -> list[Neighborhoods]:
+    """The neighbours of the points in every coordinate system; without `units` only as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(50, 4))
+    >>> [around.system.name for around in look_around_in_systems(X, units=np.ones(4))]
+    ['as given', 'ranks']
+    """
+    if units is None:
+        return [look_around(X, weights, n_jobs=n_jobs)]
+    counts = np.ones(len(X)) if weights is None else weights
+    systems = coordinate_systems(X, counts, units)
+    return [look_around(X, counts, system=system, n_jobs=n_jobs) for system in systems]
 
 
 def agree(
-    around: Neighborhoods,
+    systems: Sequence[Neighborhoods],
     n_clusters: int,
     *,
-    n_init: int = 2,
     random_state: int | None = None,
     numbers: tuple[NumberCandidate, ...] = (),
 ) -> Selection:
-    """The candidates for `n_clusters`, the one that all families agree on most first.
+    """The candidates for `n_clusters`, the one that all agree on most first.
 
     Examples
     --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = np.concatenate([rng.normal(0, 1, (980, 2)), rng.normal([7, 0], 1, (20, 2))])
-    >>> sorted(np.bincount(agree(look_around(X), 2, random_state=0).best.labels).tolist())
+    >>> sorted(np.bincount(agree([look_around(X)], 2, random_state=0).best.labels).tolist())
     [20, 980]
     """
-    found = list(candidates(around, n_clusters, n_init=n_init, random_state=random_state))
+    found: list[Partition] = []
+    votes: dict[Hashable, float] = {}
+    worths = {}
+    for around in systems:
+        of_cuts = list(cuts(around, n_clusters, random_state=random_state))
+        starts = [cut.labels for cut in of_cuts]
+        around_centres = centres(around, n_clusters, starts, np.random.default_rng(random_state))
+        found += [*of_cuts, *tree_cuts(around, n_clusters), *around_centres.partitions]
+        name, worth = around.system.name, around_centres.worth
+        rest = 1 - _VOTES_OF_CUTS
+        shares = {"cut": _VOTES_OF_CUTS, "tree": rest * (1 - worth), "centre": rest * worth}
+        votes |= {(name, family): around.system.votes * share for family, share in shares.items()}
+        worths[name] = worth
     labels = np.array([partition.labels for partition in found])
-    alike = agreement(labels, around.weights)
-    families = [partition.family for partition in found]
-    broadest = affinity_at(around, neighborhood_sizes(around.n_points, n_clusters)[-1])
-    scores = leak_over_mixing(normalized_cut(broadest, around.weights), labels, n_clusters)
-    standing = consensus(alike, families, VOTES, scores=scores)
-    # A mixture may leave a component without points: it votes, but is no partition into so many clusters.
-    has_fewer = [len(np.unique(partition.labels)) < n_clusters for partition in found]
-    order = np.lexsort((-standing, np.array(has_fewer)))
-    confidence = float(consensus(alike[order[:1]], families, VOTES, power=1.0)[0])
+    scores = _scores(systems[0], labels, n_clusters)
+    shared = shared_votes([(partition.system, partition.family) for partition in found], votes, scores)
+    alike = agreement(labels, systems[0].weights)
+    # Those without a vote, or with an empty cluster, are not elected.
+    whole = np.array([len(np.unique(partition.labels)) == n_clusters for partition in found])
+    standing = np.where(whole & (shared > 0), consensus(alike, shared), 0.0)
+    order = np.argsort(-standing, kind="stable")
+    overlap = np.average(list(worths.values()), weights=[around.system.votes for around in systems])
+    confidence = expected_index(float(standing[order[0]]), float(overlap))
     ranked = tuple(found[i] for i in order)
-    return Selection(ranked, standing[order], alike[np.ix_(order, order)], confidence, numbers)
+    return Selection(ranked, standing[order], shared[order], alike[np.ix_(order, order)], confidence, worths, numbers)
+
+
+def _scores(around: Neighborhoods, labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.float64]:
+    """Leaks over mixing of all candidates on one graph, that of the broadest scale."""
+    broadest = affinity_at(around, neighborhood_sizes(around.n_points, n_clusters)[-1])
+    return leak_over_mixing(normalized_cut(broadest, around.weights), labels, n_clusters)
 
 
 def select_number(affinity: AffinityLike, weights: NDArray[np.float64], random_state: int | None = None) -> Selection:
@@ -193,21 +248,17 @@ def select_number(affinity: AffinityLike, weights: NDArray[np.float64], random_s
     3
     """
     numbers = rank_numbers([normalized_cut(affinity, weights)], random_state)
-    return Selection((), np.empty(0), np.empty((0, 0)), float("nan"), numbers)
+    return Selection((), np.empty(0), np.empty(0), np.empty((0, 0)), float("nan"), {}, numbers)
 
 
-def _uncompared(
-    around: Neighborhoods, n_clusters: int, numbers: tuple[NumberCandidate, ...], **how: Any
-) -> Selected:
-    """The kernel's own scale, solved by the solver asked for."""
-    kernel, affinity, extension = _kernel_at(around, min(SharedNeighbors().n_neighbors, max(around.n_points - 1, 1)))
-    solution = solve(normalized_cut(affinity, around.weights), n_clusters, **how)
-    only = Partition("cut", "solver", kernel.n_neighbors, solution.labels)
-    selection = Selection((only,), np.ones(1), np.ones((1, 1)), float("nan"), numbers)
-    return Selected(kernel, affinity, extension, n_clusters, solution, selection)
+def _of_one(around: Neighborhoods, n_clusters: int, numbers: tuple[NumberCandidate, ...]) -> Selection:
+    """The only partition there is: all points one cluster, or each its own."""
+    labels = np.zeros(around.n_points, dtype=np.int64) if n_clusters == 1 else np.arange(around.n_points)
+    only = Partition("cut", "only", 0, labels, around.system.name)
+    return Selection((only,), np.ones(1), np.ones(1), np.ones((1, 1)), float("nan"), {}, numbers)
 
 
 def _kernel_at(around: Neighborhoods, size: int) -> tuple[SharedNeighbors, sparse.csr_array, Extension]:
-    kernel, near = SharedNeighbors(n_neighbors=size), slice(size + 1)
+    kernel, near = SharedNeighbors(n_neighbors=max(size, 1)), slice(size + 1)
     extension = kernel.extend_from(around.search, around.distances[:, near], around.indices[:, near])
     return kernel, affinity_at(around, size), extension

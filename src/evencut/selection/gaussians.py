@@ -9,6 +9,12 @@ with m the density of the mixture and :math:`\hat\rho` the density that the near
 relative entropy between the points and the mixture. As many points drawn from the mixture itself tell what D is where
 nothing is missed: the blur of that density. Only where D is no larger, where the blur is small, and where most points
 know their component, is the number an answer.
+
+One even area is no Gaussian, but no mixture splits it without doubt: with the doubts subtracted too,
+
+.. math:: \operatorname{mean}_x \log m(x) - \frac{p \log n}{2 n} + \operatorname{mean}_x \max_k \log P(k | x)
+
+(the integrated completed likelihood, p parameters) one Gaussian is best, and misses little of it.
 """
 
 from __future__ import annotations
@@ -20,9 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
-from ..affinity import NeighborSearch, is_dense
+from ..affinity import NeighborSearch
 from .candidates import Neighborhoods
-from .mixtures import Mixture, fit_mixture, mixture_sample
+from .centres import neighbor_log_density, sample_of
+from .mixtures import KINDS, Mixture, fit_mixture, n_parameters
 
 __all__ = ["Explanation", "explain_by_gaussians"]
 
@@ -38,18 +45,22 @@ _BLUR = 0.1
 _SURE = 0.87
 # With fewer points a parameter, enough Gaussians fit anything.
 _POINTS_PER_PARAMETER = 30
+# Nats a point that one Gaussian may miss of one even area: of a line or a box it misses less.
+_MISSED_OF_AN_AREA = 0.2
 
 
 class Explanation(NamedTuple):
     """The mixture with the best criterion: its number, and in nats a point what it misses and what neighbours blur.
 
-    The sureness is the mean probability of the component that each point belongs to most.
+    The sureness is the mean probability of the component that each point belongs to most. All but `is_one` are not
+    numbers where dimensions are many or points few.
     """
 
     n_clusters: int
     missed: float
     blur: float
     sureness: float
+    is_one: bool
 
     @property
     def holds(self) -> bool:
@@ -60,9 +71,9 @@ class Explanation(NamedTuple):
 def explain_by_gaussians(
     around: Neighborhoods, starts: Mapping[int, NDArray[np.integer]], rng: np.random.Generator
 ) -> Explanation | None:
-    """The best mixture of Gaussians, fitted from the partition that `starts` has for each number; or none to trust.
+    """The best mixture of Gaussians, fitted from the partition that `starts` has for each number.
 
-    There is none where dimensions are many or points few.
+    There is none where there are no coordinates, or too few points for the parameters of one Gaussian.
 
     Examples
     --------
@@ -72,29 +83,57 @@ def explain_by_gaussians(
     >>> y = np.repeat([0, 1], 300)
     >>> X = rng.normal(size=(600, 2)) + 5 * y[:, None]
     >>> explain_by_gaussians(look_around(X), {2: y}, rng)
-    Explanation(n_clusters=2, missed=..., blur=..., sureness=0.99...)
+    Explanation(n_clusters=2, missed=..., blur=..., sureness=0.99..., is_one=False)
     """
-    if not is_dense(around.X) or around.X.shape[1] > _MOST_FEATURES or around.n_points <= _NEIGHBORS:
+    if not around.has_coordinates:
         return None
     X = around.X - around.X.mean(axis=0, dtype=np.float64)
-    rows = mixture_sample(len(X), 1, rng)
+    rows = sample_of(len(X), 1, rng)
     sample, mass = X[rows], around.weights[rows] / around.weights[rows].sum()
-    best, best_value, best_number = None, -np.inf, 0
-    for k in range(1, _MOST_GAUSSIANS + 1):
-        start = np.zeros(len(X), dtype=np.int64) if k == 1 else starts.get(k)
-        if start is None or k > best_number + _PATIENCE:
-            break
-        mixture = fit_mixture(sample, mass, start[rows], k)
-        value = mixture.log_likelihood - mixture.n_parameters * np.log(len(rows)) / (2 * len(rows))
-        if value > best_value:
-            best, best_value, best_number = mixture, value, k
-    if best is None or len(X) < _POINTS_PER_PARAMETER * best.n_parameters:
+    of_rows = {1: np.zeros(len(rows), dtype=np.int64), **{k: start[rows] for k, start in starts.items()}}
+    explained = [best for kind in KINDS if (best := _best_mixtures(sample, mass, of_rows, kind)) is not None]
+    if not explained:
         return None
-    seen = _relative_entropy(X, around.weights, around.distances, around.indices, best)
-    drawn = best.draw(len(X), rng)
+    surest = max((best.surest for best in explained), key=lambda valued: valued[0])[1]
+    gain = surest.predictive - float(mass @ neighbor_log_density(around, rows))
+    is_one = len(surest.size) == 1 and gain >= -_MISSED_OF_AN_AREA
+    likeliest = explained[0].likeliest[1]
+    few = len(X) < _POINTS_PER_PARAMETER * likeliest.n_parameters or len(X) <= _NEIGHBORS
+    if likeliest.kind != KINDS[0] or X.shape[1] > _MOST_FEATURES or few:
+        return Explanation(len(likeliest.size), np.nan, np.nan, np.nan, is_one)
+    seen = _relative_entropy(X, around.weights, around.distances, around.indices, likeliest)
+    drawn = likeliest.draw(len(X), rng)
     away, near = NeighborSearch(drawn, n_jobs=around.search.n_jobs).query_self(_NEIGHBORS + 1)
-    blur = _relative_entropy(drawn, np.ones(len(drawn)), away, near, best)
-    return Explanation(best_number, seen - blur, blur, _sureness(X, around.weights, best))
+    blur = _relative_entropy(drawn, np.ones(len(drawn)), away, near, likeliest)
+    sureness = _sureness(X, around.weights, likeliest)
+    return Explanation(len(likeliest.size), seen - blur, blur, sureness, is_one)
+
+
+class _Best(NamedTuple):
+    """The mixtures of one kind with the best criteria, and these: without doubts, and with doubts subtracted."""
+
+    likeliest: tuple[float, Mixture]
+    surest: tuple[float, Mixture]
+
+
+def _best_mixtures(
+    X: NDArray[np.float64], mass: NDArray[np.float64], starts: Mapping[int, NDArray[np.integer]], kind: str
+) -> _Best | None:
+    """Mixtures of 1, 2, ... Gaussians of one kind, until no more are better; none where points are too few for one."""
+    best = None
+    for k in range(1, _MOST_GAUSSIANS + 1):
+        # With fewer than two points a parameter, enough Gaussians fit anything.
+        if k not in starts or 2 * n_parameters(kind, k, X.shape[1]) > len(X):
+            break
+        mixture = fit_mixture(X, mass, starts[k], k, kind)
+        value = mixture.log_likelihood - mixture.n_parameters * np.log(len(X)) / (2 * len(X))
+        joint = mixture.log_joint(X)
+        doubt = float(mass @ (np.logaddexp.reduce(joint, axis=1) - joint.max(axis=1)))
+        here = _Best((value, mixture), (value - doubt, mixture))
+        best = here if best is None else _Best(*(max(old, new, key=lambda one: one[0]) for old, new in zip(best, here)))
+        if k >= max(len(valued[1].size) for valued in best) + _PATIENCE:
+            break
+    return best
 
 
 def _relative_entropy(

@@ -1,88 +1,94 @@
-"""A mixture of Gaussians of weighted points: the voter that knows overlapping blobs of any size and shape.
+r"""Mixtures of Gaussians of weighted points: full covariances, one covariance for all, or variances alone.
 
-It is fitted on a sample where there are many points, since its few parameters need no more.
+How well a mixture with p parameters fitted on n points predicts a point that it has not seen is its mean
+log-likelihood less :math:`p / (n - p - 1)` (Akaike's criterion for small samples).
 """
 
 from __future__ import annotations
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Mixture", "fit_mixture", "mixture_labels", "mixture_sample"]
+__all__ = ["KINDS", "Mixture", "fit_mixture", "n_parameters"]
 
-# Points a mixture is fitted on at most, and at most so many a component.
-_SAMPLE = 2000
-_SAMPLE_PER_CLUSTER = 60
+#: The kinds of covariance.
+KINDS = ("full", "tied", "diagonal")
+
+# Steps of expectation and maximisation, and the gain in nats a point below which they end.
 _STEPS = 30
 _TOLERANCE = 1e-3
 # Share of the mean variance that is added to every variance: no component may shrink to a point or a line.
-_FLOOR = 1e-5
-
-
-def mixture_labels(
-    X: NDArray[np.floating], weights: NDArray[np.floating], n_clusters: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Most likely component of each point under a mixture of `n_clusters` Gaussians, each with its own covariance.
-
-    Where components have too few points for a covariance, only variances are fitted.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> X = np.concatenate([rng.normal(0, 1, (90, 2)), rng.normal(9, 1, (10, 2))])
-    >>> sorted(np.bincount(mixture_labels(X, np.ones(100), 2, rng)).tolist())
-    [10, 90]
-    """
-    from sklearn.cluster import KMeans
-
-    rows = mixture_sample(len(X), n_clusters, rng)
-    # About the mean, where variances are not small differences of large squares.
-    X = X - X.mean(axis=0, dtype=np.float64)
-    sample, mass = X[rows], weights[rows] / weights[rows].sum()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # fewer distinct points than clusters leave some without any
-        start = KMeans(n_clusters, n_init=1, random_state=int(rng.integers(2**31))).fit(sample, sample_weight=mass)
-    return np.argmax(fit_mixture(sample, mass, start.labels_, n_clusters).log_joint(X), axis=1)
-
-
-def mixture_sample(n_points: int, n_clusters: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """The points a mixture is fitted on, in their order: all, or as many as its parameters need."""
-    n_sample = max(_SAMPLE, _SAMPLE_PER_CLUSTER * n_clusters)
-    return np.sort(rng.choice(n_points, n_sample, replace=False)) if n_points > n_sample else np.arange(n_points)
+_FLOOR = 1e-3
 
 
 class Mixture(NamedTuple):
-    """A mixture of Gaussians: weights, means, and Cholesky factors of the covariances, or standard deviations."""
+    """A fitted mixture: weights and means of its components, and what their covariances are made of.
 
+    Parameters
+    ----------
+    kind : str
+    size : ndarray of shape (n_clusters,)
+    means : ndarray of shape (n_clusters, n_features)
+    factors : ndarray
+        Cholesky factors of the covariances; of the one covariance; or standard deviations.
+    log_likelihood : float
+        Mean over the points it was fitted on.
+    n_fitted : int
+        How many these are.
+    """
+
+    kind: str
     size: NDArray[np.float64]
     means: NDArray[np.float64]
     factors: NDArray[np.float64]
     log_likelihood: float
+    n_fitted: int
 
     @property
     def n_parameters(self) -> int:
         """How many numbers were fitted."""
-        k, d = self.means.shape
-        return k * (1 + d + (d if self.factors.ndim == 2 else d * (d + 1) // 2)) - 1
+        return n_parameters(self.kind, *self.means.shape)
+
+    @property
+    def predictive(self) -> float:
+        """Mean log-likelihood of points that it was not fitted on, as the number of parameters lets expect."""
+        n_free = self.n_parameters
+        return self.log_likelihood - n_free / max(self.n_fitted - n_free - 1, 1)
 
     def log_joint(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
         """Logarithm of the weight of each component times its density at each point."""
-        return _log_joint(X, self.size, self.means, self.factors) - X.shape[1] / 2 * np.log(2 * np.pi)
+        constant = np.log(self.size) - X.shape[1] / 2 * np.log(2 * np.pi)
+        return constant + _LOG_DENSITY[self.kind](X, self.means, self.factors)
 
     def draw(self, n_points: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Points drawn from the mixture."""
+        """Points drawn from a mixture of full covariances."""
         component = rng.choice(len(self.size), n_points, p=self.size / self.size.sum())
-        noise, factor = rng.normal(size=(n_points, self.means.shape[1])), self.factors[component]
-        away = noise * factor if factor.ndim == 2 else np.einsum("pij,pj->pi", factor, noise)
-        return self.means[component] + away
+        noise = rng.normal(size=(n_points, self.means.shape[1]))
+        return self.means[component] + np.einsum("pij,pj->pi", self.factors[component], noise)
+
+
+def n_parameters(kind: str, n_clusters: int, n_features: int) -> int:
+    """How many numbers a mixture of that kind has.
+
+    Examples
+    --------
+    >>> n_parameters("full", 2, 3), n_parameters("tied", 2, 3), n_parameters("diagonal", 2, 3)
+    (19, 13, 13)
+    """
+    each = n_features * (n_features + 1) // 2
+    shape = {"full": n_clusters * each, "tied": each, "diagonal": n_clusters * n_features}[kind]
+    return n_clusters - 1 + n_clusters * n_features + shape
 
 
 def fit_mixture(
-    X: NDArray[np.floating], mass: NDArray[np.float64], start: NDArray[np.integer], n_clusters: int
+    X: NDArray[np.floating],
+    mass: NDArray[np.float64],
+    start: NDArray[np.integer],
+    n_clusters: int,
+    kind: str = "full",
+    n_steps: int | None = None,
 ) -> Mixture:
     """A mixture fitted by expectation and maximisation from a partition; `mass` sums to one.
 
@@ -95,12 +101,14 @@ def fit_mixture(
     """
     share = np.zeros((len(X), n_clusters))
     share[np.arange(len(X)), start] = 1.0
-    diagonal_only = len(X) < n_clusters * X.shape[1] * (X.shape[1] + 3)
-    floor = _FLOOR * max(float(np.average(np.var(X, axis=0))), np.finfo(float).tiny)
+    floor = _FLOOR * max(float(np.mean(np.var(X, axis=0))), np.finfo(float).tiny)
     before = -np.inf
-    for _ in range(_STEPS):
-        parts = _fitted(X, mass[:, None] * share, floor, diagonal_only)
-        joint = _log_joint(X, *parts)
+    for _ in range(_STEPS if n_steps is None else n_steps):
+        weighted = mass[:, None] * share
+        size = weighted.sum(axis=0) + 1e-12
+        means = weighted.T @ X / size[:, None]
+        mixture = Mixture(kind, size, means, _FACTORS[kind](X, weighted, size, means, floor), before, len(X))
+        joint = mixture.log_joint(X)
         highest = joint.max(axis=1, keepdims=True)
         share = np.exp(joint - highest)
         total = share.sum(axis=1, keepdims=True)
@@ -109,31 +117,70 @@ def fit_mixture(
         if likelihood - before < _TOLERANCE:
             break
         before = likelihood
-    return Mixture(*parts, likelihood - X.shape[1] / 2 * np.log(2 * np.pi))
+    return mixture._replace(log_likelihood=likelihood)
 
 
-def _fitted(
-    X: NDArray[np.floating], share: NDArray[np.float64], floor: float, diagonal_only: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Weights, means and Cholesky factors of the covariances, or standard deviations where these are all."""
+def _full_factors(
+    X: NDArray[np.floating],
+    share: NDArray[np.float64],
+    size: NDArray[np.float64],
+    means: NDArray[np.float64],
+    floor: float,
+) -> NDArray[np.float64]:
     from ._mixture_loops import covariance_factors
 
-    size = share.sum(axis=0) + 1e-12
-    means = share.T @ X / size[:, None]
-    if diagonal_only:
-        variance = share.T @ X**2 / size[:, None] - means**2
-        return size, means, np.sqrt(np.maximum(variance, 0) + floor)
-    return size, means, covariance_factors(X, share, size, means, floor)
+    return covariance_factors(X, share, size, means, floor)
 
 
-def _log_joint(
-    X: NDArray[np.floating], size: NDArray[np.float64], means: NDArray[np.float64], factors: NDArray[np.float64]
+def _tied_factor(
+    X: NDArray[np.floating],
+    share: NDArray[np.float64],
+    size: NDArray[np.float64],
+    means: NDArray[np.float64],
+    floor: float,
+) -> NDArray[np.float64]:
+    inside = (X * share.sum(axis=1)[:, None]).T @ X - (means * size[:, None]).T @ means
+    # What rounding takes from a direction without any spread is given back.
+    inside[np.diag_indices(len(inside))] += floor + 1e-12 * np.trace(inside)
+    return np.linalg.cholesky(inside)
+
+
+def _deviations(
+    X: NDArray[np.floating],
+    share: NDArray[np.float64],
+    size: NDArray[np.float64],
+    means: NDArray[np.float64],
+    floor: float,
+) -> NDArray[np.float64]:
+    return np.sqrt(np.maximum(share.T @ X**2 / size[:, None] - means**2, 0) + floor)
+
+
+def _full_density(
+    X: NDArray[np.floating], means: NDArray[np.float64], factors: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     from ._mixture_loops import log_joint_of_factors
 
-    if factors.ndim == 2:
-        # Two products for all components: in high dimension the cost is theirs.
-        precision = factors**-2
-        squared = X**2 @ precision.T - 2 * (X @ (means * precision).T) + np.sum(means**2 * precision, axis=1)
-        return np.log(size) - np.log(factors).sum(axis=1) - 0.5 * squared
-    return log_joint_of_factors(X, size, means, factors)
+    return log_joint_of_factors(X, np.ones(len(means)), means, factors)
+
+
+def _tied_density(
+    X: NDArray[np.floating], means: NDArray[np.float64], factor: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    from scipy.linalg import solve_triangular
+
+    points, centres = (solve_triangular(factor, part.T, lower=True, check_finite=False).T for part in (X, means))
+    squared = np.sum(points**2, axis=1)[:, None] - 2 * points @ centres.T + np.sum(centres**2, axis=1)
+    return -np.log(np.diag(factor)).sum() - 0.5 * squared
+
+
+def _diagonal_density(
+    X: NDArray[np.floating], means: NDArray[np.float64], deviations: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    # Two products for all components: in high dimension the cost is theirs.
+    precision = deviations**-2
+    squared = X**2 @ precision.T - 2 * (X @ (means * precision).T) + np.sum(means**2 * precision, axis=1)
+    return -np.log(deviations).sum(axis=1) - 0.5 * squared
+
+
+_FACTORS = {"full": _full_factors, "tied": _tied_factor, "diagonal": _deviations}
+_LOG_DENSITY = {"full": _full_density, "tied": _tied_density, "diagonal": _diagonal_density}

@@ -6,12 +6,13 @@ consensus of these cuts and of spanning trees (:mod:`evencut.selection.consensus
 
 .. math:: \operatorname{mean}_s \log\frac{\ell_k + \delta}{\ell_{k+1} + \delta} - \tfrac34 \log(a_k + \varepsilon)
 
-Too few clusters leave a gap to cut, which costs little more; too many must cut where there is no gap. Where the trees
-do not agree, others are asked: whether so many Gaussians explain the points (:mod:`evencut.selection.gaussians`), and
-where the best k is not clear, whether there are steps in density (:mod:`evencut.selection.steps`). The answer is 1
-where nothing shows structure: no clear gap, and few agree with it, or not many and its borders are no valleys
-(:mod:`evencut.selection.valleys`). A strand of even density has borders that many agree on, where chance made it thin,
-but they are hardly less dense than the rest.
+Too few clusters leave a gap to cut, which costs little more; too many must cut where there is no gap. Of the columns as
+given and at one deviation the system is taken whose best number has the better score. Where cuts and trees do not agree
+on deep valleys (:mod:`evencut.selection.valleys`), others are asked: whether so many Gaussians explain the points
+(:mod:`evencut.selection.gaussians`), and where the best k is not clear, whether there are steps in density
+(:mod:`evencut.selection.steps`). The answer is 1 where nothing shows structure: no clear gap and no valleys
+that many agree on, or no mixture better than one Gaussian. A strand of even density has borders that many agree on,
+where chance made it thin, but they are hardly less dense than the rest.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..affinity import RANKS
 from ..criteria import RatioProblem, normalized_cut
 from ..solvers.merging import merge_levels
 from ..solvers.multilevel import multilevel
 from ..solvers.spectral import cut_embedding, spectral_embedding, unit_rows
-from .candidates import Neighborhoods, affinity_at, log_density
-from .consensus import agreement, consensus
+from .candidates import Neighborhoods, affinity_at, log_density, neighborhood_sizes, tree_cuts
+from .consensus import agreement, consensus, shared_votes
 from .gaussians import explain_by_gaussians
 from .steps import count_steps
 from .valleys import densities_of_parts, valley
@@ -37,27 +39,25 @@ __all__ = ["MAX_CLUSTERS", "NumberCandidate", "choose_number", "fine_parts", "ra
 #: The largest number of clusters that is tried.
 MAX_CLUSTERS = 64
 
-_SCALES = (15, 25, 40)
-_SHARES = (0.25, 0.1, 0.05)
 # Every cluster must be able to hold a few points, and most to be made of several parts.
 _POINTS_PER_CLUSTER = 8
 _PARTS = 100
 _SMALL_LEAK = 3e-3
 _LITTLE_AGREEMENT = 0.05
 _AGREEMENT = 0.75
-# So clear a gap is structure, and so much agreement; or so much where borders are less dense than the inside by this
-# much, in logarithms. Of single Gaussians, boxes, balls and even strands one in twenty shows as much.
+# So clear a gap is structure, and so are borders that are less dense than the inside by this much, in logarithms, where
+# so many agree on them.
 _CLEAR_GAP = -1.1
-_AGREED = 0.6
-_AGREED_ON_VALLEYS = 0.4
 _VALLEY = 0.2
-# Where cuts and trees agree so much, nobody else is asked.
+_AGREED = 0.4
+# Where cuts and trees agree so much on so deep valleys, nobody else is asked.
 _UNDISPUTED = 0.75
+_DEEP_VALLEY = 0.5
 
 
 @dataclass(frozen=True)
 class NumberCandidate:
-    """A number of clusters and how it was judged.
+    r"""A number of clusters and how it was judged.
 
     Parameters
     ----------
@@ -73,6 +73,9 @@ class NumberCandidate:
     evidence : {"gap", "Gaussians", "steps"}
         What speaks for it: the score, or so many Gaussians that explain the points, or steps in density. Gap, valley,
         agreement and score of the number 1 are not numbers.
+    worth : float
+        How much it is worth beside the best, from 0 to 1: :math:`\exp(s_0 - s)` with s its score and :math:`s_0` the
+        best one.
     """
 
     n_clusters: int
@@ -81,14 +84,18 @@ class NumberCandidate:
     agreement: float
     score: float
     evidence: str = "gap"
+    worth: float = 1.0
 
     @property
     def is_clear(self) -> bool:
-        """Whether it is an answer: by a gap, by agreement, of which less will do with valleys, or by other evidence."""
-        if self.evidence != "gap":
-            return True
-        enough = _AGREED_ON_VALLEYS if self.valley >= _VALLEY else _AGREED
-        return self.gap <= _CLEAR_GAP or self.agreement >= enough
+        """Whether it is an answer: by a gap, by valleys where there are points to show them, or by other evidence."""
+        by_valleys = self.agreement >= _AGREED and not self.valley < _VALLEY
+        return self.evidence != "gap" or self.gap <= _CLEAR_GAP or by_valleys
+
+    @property
+    def is_undisputed(self) -> bool:
+        """Whether cuts and trees agree so much that nobody else is asked."""
+        return self.agreement >= _UNDISPUTED and self.valley >= _DEEP_VALLEY
 
 
 def choose_number(ranked: Sequence[NumberCandidate]) -> int:
@@ -104,50 +111,67 @@ def choose_number(ranked: Sequence[NumberCandidate]) -> int:
     return ranked[0].n_clusters if ranked and ranked[0].is_clear else 1
 
 
-def rank_numbers_of_points(around: Neighborhoods, random_state: int | None = None) -> tuple[NumberCandidate, ...]:
+def rank_numbers_of_points(
+    systems: Sequence[Neighborhoods], random_state: int | None = None
+) -> tuple[NumberCandidate, ...]:
     """The numbers of clusters from 2 to 64, best first, by cuts at three scales and by trees.
+
+    Of the coordinate systems the one is taken whose best number has the better score; ranks, which stretch gaps and
+    fill them, are not asked.
 
     Examples
     --------
     >>> import numpy as np
     >>> from evencut.selection import look_around
     >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in (0, 9, 18)])
-    >>> rank_numbers_of_points(look_around(X), random_state=0)[0].n_clusters
+    >>> rank_numbers_of_points([look_around(X)], random_state=0)[0].n_clusters
     3
     """
-    sizes = sorted({min(scale, around.n_points - 1) for scale in _SCALES})
-    graphs = (
-        (normalized_cut(affinity_at(around, size), around.weights), log_density(around, size, around.dimension))
-        for size in sizes
-    )
-    found, merged_to = [], _merge_down(graphs, around.n_points, random_state)
-    for k, merged in merged_to.items():
-        trees = [tree.cut(k, share) for tree in around.trees.values() for share in _SHARES]
-        families = ["cut"] * len(merged.cuts) + ["tree"] * len(trees)
-        alike = agreement(np.array(merged.cuts + trees), around.weights)
-        found.append(merged.judged(k, float(consensus(alike, families, {"cut": 1.0, "tree": 1.0}).max())))
-    ranked = _best_first(found)
-    if not ranked or ranked[0].agreement >= _UNDISPUTED:
-        return ranked
-    first = _other_evidence(around, ranked, {k: merged.cuts for k, merged in merged_to.items()}, random_state)
-    return (first, *(other for other in ranked if other.n_clusters != first.n_clusters))
+    judged = [_Judged.of(around, random_state) for around in systems if around.system.name != RANKS]
+    best = min(judged, key=lambda one: one.ranked[0].score if one.ranked else np.inf)
+    if not best.ranked or best.ranked[0].is_undisputed:
+        return best.ranked
+    first = best.other_evidence(random_state)
+    return (first, *(other for other in best.ranked if other.n_clusters != first.n_clusters))
 
 
-def _other_evidence(
-    around: Neighborhoods,
-    ranked: Sequence[NumberCandidate],
-    cuts: dict[int, list[NDArray[np.int64]]],
-    random_state: int | None,
-) -> NumberCandidate:
-    """The best candidate, or the one that Gaussians or steps speak for."""
-    by_number = {candidate.n_clusters: candidate for candidate in ranked}
-    rng = np.random.default_rng(random_state)
-    explanation = explain_by_gaussians(around, {k: found[len(found) // 2] for k, found in cuts.items()}, rng)
-    if explanation is not None and explanation.holds:
-        unknown = NumberCandidate(explanation.n_clusters, np.nan, np.nan, np.nan, np.nan)
-        return replace(by_number.get(explanation.n_clusters, unknown), evidence="Gaussians")
-    steps = 1 if ranked[0].is_clear else count_steps(around, random_state)
-    return replace(by_number[steps], evidence="steps") if steps > 1 else ranked[0]
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """The numbers of clusters in one coordinate system, and the cuts that were met with each."""
+
+    around: Neighborhoods
+    ranked: tuple[NumberCandidate, ...]
+    cuts: dict[int, list[NDArray[np.int64]]]
+
+    @classmethod
+    def of(cls, around: Neighborhoods, random_state: int | None) -> _Judged:
+        graphs = (
+            (normalized_cut(affinity_at(around, size), around.weights), log_density(around, size, around.dimension))
+            for size in neighborhood_sizes(around.n_points, 1)
+        )
+        numbers, merged_to = [], _merge_down(graphs, around.n_points, random_state)
+        for k, merged in merged_to.items():
+            trees = [tree.labels for tree in tree_cuts(around, k)]
+            votes = shared_votes(["cut"] * len(merged.cuts) + ["tree"] * len(trees), {"cut": 1.0, "tree": 1.0})
+            alike = agreement(np.array(merged.cuts + trees), around.weights)
+            numbers.append(merged.judged(k, float(consensus(alike, votes).max())))
+        return cls(around, _best_first(numbers), {k: merged.cuts for k, merged in merged_to.items()})
+
+    def other_evidence(self, random_state: int | None) -> NumberCandidate:
+        """The best number, or the one that Gaussians or steps speak for."""
+        best, by_number = self.ranked[0], {candidate.n_clusters: candidate for candidate in self.ranked}
+        starts = {k: cuts[len(cuts) // 2] for k, cuts in self.cuts.items()}
+        explained = explain_by_gaussians(self.around, starts, np.random.default_rng(random_state))
+        one = NumberCandidate(1, np.nan, np.nan, np.nan, np.nan, "Gaussians")
+        if explained is not None and explained.holds:
+            known = by_number.get(explained.n_clusters, replace(one, n_clusters=explained.n_clusters))
+            return replace(known, evidence="Gaussians", worth=1.0)
+        is_one = explained is not None and explained.is_one and best.gap > _CLEAR_GAP
+        if is_one or not best.is_clear:
+            steps = count_steps(self.around, random_state)
+            if steps > 1:
+                return replace(by_number[steps], evidence="steps", worth=1.0)
+        return one if is_one else best
 
 
 def rank_numbers(problems: Iterable[RatioProblem], random_state: int | None = None) -> tuple[NumberCandidate, ...]:
@@ -223,4 +247,5 @@ def fine_parts(problem: RatioProblem, n_parts: int, random_state: int | None) ->
 
 
 def _best_first(found: list[NumberCandidate]) -> tuple[NumberCandidate, ...]:
-    return tuple(sorted(found, key=lambda candidate: (candidate.score, candidate.n_clusters)))
+    ranked = sorted(found, key=lambda candidate: (candidate.score, candidate.n_clusters))
+    return tuple(replace(number, worth=float(np.exp(ranked[0].score - number.score))) for number in ranked)

@@ -45,7 +45,8 @@ def count_steps(around: Neighborhoods, random_state: int | None = None) -> int:
     >>> count_steps(look_around(X), 0), count_steps(look_around(dense), 0)
     (1, 2)
     """
-    if around.n_points < 2 * _NEIGHBORHOODS * _NEIGHBORS:
+    # In one column chance makes steps as sharp as any.
+    if around.n_points < 2 * _NEIGHBORHOODS * _NEIGHBORS or around.X.shape[1] == 1:
         return 1
     affinity = affinity_at(around, _NEIGHBORS)
     density = smooth_density(around, _NEIGHBORS, around.dimension)

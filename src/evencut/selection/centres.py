@@ -1,0 +1,179 @@
+r"""Clusters around centres, for points that overlap: k-means, Ward's, and mixtures of Gaussians.
+
+They suit points that a few centres describe, and mislead where clusters are curved or lie inside each other. Which it
+is can be told without knowing the clusters: from how well points are predicted that a model has not seen. A mixture of
+Gaussians knows centres only; the density that neighbours show,
+
+.. math:: \hat\rho(p) = \frac1W \sum_{q \ne p} w_q \, \mathcal N\left(p; q, c R_q^2\right)
+
+with :math:`R_q` the distance of q to its tenth neighbour and c what predicts best, knows any shape, but needs many
+points for it, and more as dimensions grow. With :math:`g = \operatorname{mean}_p \log m(p) - \log\hat\rho(p)` the gain
+of the best mixture m (:mod:`evencut.selection.mixtures`) in nats a point, centres are worth :math:`\exp(g / 0.1)`, and
+no more than one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .candidates import Neighborhoods, Partition
+from .mixtures import KINDS, Mixture, fit_mixture, n_parameters
+
+__all__ = ["Centres", "centres", "neighbor_log_density", "sample_of"]
+
+# Neighbour whose distance is the width of the density at a point, and the factors c that are tried.
+_NEIGHBOR = 10
+_WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
+# Nats a point by which neighbours must predict better for centres to lose most of their worth.
+_NATS = 0.1
+# So little worth is none.
+_LITTLE_WORTH = 0.01
+# Points that centres are fitted on, and so many a cluster where that is more: a few parameters need no more.
+_SAMPLE = 2000
+_SAMPLE_PER_CLUSTER = 50
+# Steps of mixtures after which their starts are compared.
+_FIRST_STEPS = 10
+# More clusters or columns take longer than all the rest.
+_MOST_COMPONENTS = 100
+_MOST_FEATURES = 1000
+
+
+class Centres(NamedTuple):
+    """Partitions around centres, and what these are worth here, from 0 to 1."""
+
+    partitions: list[Partition]
+    worth: float
+
+
+def centres(
+    around: Neighborhoods, n_clusters: int, starts: Sequence[NDArray[np.integer]], rng: np.random.Generator
+) -> Centres:
+    """The partitions around `n_clusters` centres, and what they are worth; none where there are no coordinates.
+
+    Parameters
+    ----------
+    around : Neighborhoods
+    n_clusters : int
+    starts : sequence of ndarrays of shape (n_points,)
+        Partitions that mixtures may start from, besides k-means and Ward's.
+    rng : Generator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evencut.selection import look_around
+    >>> rng = np.random.default_rng(0)
+    >>> overlapping = rng.normal(size=(300, 2)) + 3 * (np.arange(300) % 2)[:, None]
+    >>> turn = rng.uniform(0, 6.28, 300)
+    >>> ring = np.column_stack([np.cos(turn), np.sin(turn)]) + 0.05 * rng.normal(size=(300, 2))
+    >>> [round(centres(look_around(X), 2, [], rng).worth, 1) for X in (overlapping, ring)]
+    [1.0, 0.0]
+    """
+    if not around.has_coordinates or n_clusters > _MOST_COMPONENTS or around.X.shape[1] > _MOST_FEATURES:
+        return Centres([], 0.0)
+    # About the mean, where variances are not small differences of large squares.
+    X = around.X - around.X.mean(axis=0, dtype=np.float64)
+    rows = sample_of(len(X), n_clusters, rng)
+    sample, mass = X[rows], around.weights[rows] / around.weights[rows].sum()
+    by_neighbors = float(mass @ neighbor_log_density(around, rows))
+    kmeans = _kmeans(sample, mass, n_clusters, int(rng.integers(2**31)))
+    kinds = [kind for kind in KINDS if n_parameters(kind, n_clusters, X.shape[1]) < len(rows)]
+    if kinds and kinds[0] == "full":
+        # All others are special cases of it, and no likelier.
+        likely = fit_mixture(sample, mass, kmeans, n_clusters).log_likelihood
+        if _worth(likely - by_neighbors) < _LITTLE_WORTH:
+            return Centres([], 0.0)
+    # Ward's costs the square of the points, and half of them show its clusters.
+    half = slice(None, None, 1 if len(rows) <= _SAMPLE // 2 else 2)
+    ward = _nearest(sample, sample[half], _ward(sample[half], n_clusters))
+    of_sample = [kmeans, ward, *(start[rows] for start in starts)]
+    fitted = [_likeliest(sample, mass, of_sample, n_clusters, kind) for kind in kinds]
+    labels = {"k-means": _nearest(X, sample, kmeans), "Ward": _nearest(X, sample, ward)}
+    labels |= {f"Gaussians, {mixture.kind}": np.argmax(mixture.log_joint(X), axis=1) for mixture in fitted}
+    gain = max((mixture.predictive for mixture in fitted), default=np.inf) - by_neighbors
+    partitions = [Partition("centre", kind, 0, found, around.system.name) for kind, found in labels.items()]
+    return Centres(partitions, _worth(gain))
+
+
+def _worth(gain: float) -> float:
+    return float(np.exp(min(gain, 0.0) / _NATS))
+
+
+def sample_of(n_points: int, n_clusters: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """The points that centres are fitted on, in their order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> len(sample_of(100, 2, np.random.default_rng(0))), len(sample_of(9000, 2, np.random.default_rng(0)))
+    (100, 2000)
+    """
+    n_sample = max(_SAMPLE, _SAMPLE_PER_CLUSTER * n_clusters)
+    return np.arange(n_points) if n_points <= n_sample else np.sort(rng.choice(n_points, n_sample, replace=False))
+
+
+def neighbor_log_density(around: Neighborhoods, rows: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Logarithm of the density at some points that their neighbours show, with the width that predicts best.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evencut.selection import look_around
+    >>> X = np.random.default_rng(0).normal(size=(2000, 1))
+    >>> entropy = 0.5 * np.log(2 * np.pi * np.e)
+    >>> bool(abs(neighbor_log_density(look_around(X), np.arange(2000)).mean() + entropy) < 0.05)
+    True
+    """
+    squared, near = around.distances[rows, 1:] ** 2, around.indices[rows, 1:]
+    n_features = around.X.shape[1]
+    radius = around.distances[:, min(_NEIGHBOR, around.distances.shape[1] - 1)]
+    smallest = radius[radius > 0].min() if (radius > 0).any() else 1.0
+    variance = (np.maximum(radius, smallest) ** 2 / n_features)[near]
+    mass = np.log(around.weights[near] / around.weights.sum()) - n_features / 2 * np.log(2 * np.pi * variance)
+    tried = []
+    for width in _WIDTHS:
+        seen = mass - n_features / 2 * np.log(width) - squared / (2 * width * variance)
+        highest = seen.max(axis=1)
+        tried.append(highest + np.log(np.exp(seen - highest[:, None]).sum(axis=1)))
+    return max(tried, key=lambda density: float(around.weights[rows] @ density))
+
+
+def _likeliest(
+    X: NDArray[np.floating],
+    mass: NDArray[np.float64],
+    starts: Sequence[NDArray[np.integer]],
+    n_clusters: int,
+    kind: str,
+) -> Mixture:
+    """A mixture from the start that is likeliest after some steps: after one it says little of the end."""
+    first = [fit_mixture(X, mass, start, n_clusters, kind, n_steps=_FIRST_STEPS).log_likelihood for start in starts]
+    return fit_mixture(X, mass, starts[int(np.argmax(first))], n_clusters, kind)
+
+
+def _kmeans(X: NDArray[np.floating], mass: NDArray[np.float64], n_clusters: int, seed: int) -> NDArray[np.int64]:
+    from sklearn.cluster import KMeans
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # fewer distinct points than clusters leave some without any
+        labels = KMeans(n_clusters, n_init=3, random_state=seed).fit(X, sample_weight=mass).labels_
+    return labels.astype(np.int64)
+
+
+def _ward(X: NDArray[np.floating], n_clusters: int) -> NDArray[np.int64]:
+    from scipy.cluster.hierarchy import fcluster, linkage
+
+    return fcluster(linkage(X, "ward"), n_clusters, "maxclust").astype(np.int64) - 1
+
+
+def _nearest(X: NDArray[np.floating], sample: NDArray[np.floating], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The labels of a sample for all points: theirs where it is all, else those of the nearest mean."""
+    if len(sample) == len(X):
+        return labels
+    members = np.eye(int(labels.max()) + 1)[labels].T
+    means = members @ sample / np.maximum(members.sum(axis=1, keepdims=True), 1)
+    return np.argmin(np.sum(means**2, axis=1) - 2 * X @ means.T, axis=1)

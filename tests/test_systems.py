@@ -1,0 +1,148 @@
+"""Tables in any units: candidates are found in several coordinate systems, and new points follow the one chosen."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.stats import norm, rankdata
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from evencut import EvenCut
+from evencut.affinity import GIVEN, ONE_DEVIATION, RANKS, coordinate_systems, prepare
+from evencut.selection import centres, look_around
+from evencut.selection.centres import neighbor_log_density
+from evencut.selection.mixtures import KINDS, fit_mixture, n_parameters
+
+
+def ages_and_incomes(seed=0, n=150):
+    """Three groups of people in years and in money."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1, 2], n)
+    age = rng.normal(np.array([25, 45, 70])[y], 4)
+    income = rng.normal(np.array([20_000, 60_000, 30_000])[y], 5000)
+    return np.column_stack([age, income]), y
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
+def test_age_and_income_are_clustered_whatever_their_units(unit):
+    X, y = ages_and_incomes()
+    assert adjusted_rand_score(y, EvenCut(3, random_state=0).fit_predict(X * [1, unit])) > 0.95
+
+
+def test_units_are_evened_out_before_many_rows_are_condensed():
+    X, y = ages_and_incomes(n=3000)
+    assert adjusted_rand_score(y, EvenCut(3, random_state=0).fit_predict(X)) > 0.95
+
+
+def test_ranks_are_normal_scores_and_know_ties_and_weights(rng):
+    X = np.column_stack([rng.normal(size=(40, 2)), rng.integers(4, size=40), np.ones(40)]).astype(float)
+    *_, ranks = coordinate_systems(X, np.ones(40), np.array([1.0, 1.0, 5.0, 1.0]))
+    assert ranks.name == RANKS
+    expected = norm.ppf((np.apply_along_axis(rankdata, 0, X) - 0.5) / 40)
+    np.testing.assert_allclose(ranks(X), expected, atol=1e-12)
+    repeated = np.repeat(np.arange(40), rng.integers(1, 4, 40))
+    counts = np.bincount(repeated).astype(float)
+    *_, weighted = coordinate_systems(X, counts, np.ones(4))
+    *_, copied = coordinate_systems(X[repeated], np.ones(len(repeated)), np.ones(4))
+    np.testing.assert_allclose(weighted(X), copied(X), atol=1e-12)
+
+
+def test_systems_start_from_one_deviation_and_lead_back_to_the_table(rng):
+    X = rng.normal(size=(60, 3)) * [1, 30, 5]
+    table = prepare(X, scale="standard")
+    given, one = coordinate_systems(table.points, table.weights, table.feature_scale)
+    assert (given.name, one.name) == (GIVEN, ONE_DEVIATION)
+    rows = table.of_row
+    np.testing.assert_allclose(given(table.points)[rows] * table.feature_scale.max(), X, rtol=1e-9)
+    np.testing.assert_allclose(one(table.points)[rows].std(axis=0), 1)
+
+
+def test_new_points_follow_the_system_that_was_chosen(monkeypatch):
+    """Long tails: as given, most of the spread of either column is in a few values."""
+    monkeypatch.setattr("evencut.selection.choose.coordinate_systems", lambda *table: [coordinate_systems(*table)[-1]])
+    rng = np.random.default_rng(3)
+    y = np.repeat([0, 1], 300)
+    X = np.exp(rng.normal(size=(600, 4)) * 0.8 + 4 * np.column_stack([y, 1 - y, y, y])) ** 2
+    model = EvenCut(2, random_state=0).fit(X[::2])
+    assert model.selection_.system == RANKS == next(iter(model.selection_.centres))
+    assert adjusted_rand_score(y[1::2], model.predict(X[1::2])) > 0.95
+    assert adjusted_rand_score(model.labels_, model.predict(X[::2])) > 0.95
+    again = pickle.loads(pickle.dumps(model))
+    assert (again.predict(X) == model.predict(X)).all()
+    # Rows of weight zero are labelled as new points are.
+    weights = (np.arange(600) % 2 == 0).astype(float)
+    left_out = EvenCut(2, random_state=0).fit(X, sample_weight=weights)
+    assert adjusted_rand_score(y, left_out.labels_) > 0.95
+
+
+def test_only_the_system_asked_for_is_compared():
+    X, _ = ages_and_incomes()
+    wider = np.hstack([X, X[:, ::-1]])
+    for table, scale, expected in (
+        (wider, "standard", 1),
+        (wider, None, 1),
+        (wider, "auto", 3),
+        (X, "auto", 2),
+    ):
+        selection = EvenCut(3, scale=scale, random_state=0).fit(table).selection_
+        assert len({candidate.system for candidate in selection.candidates}) == expected
+    # Coordinates of one unit are one system with both votes.
+    selection = EvenCut(3, random_state=0).fit(wider / wider.std(axis=0)).selection_
+    votes = dict.fromkeys((GIVEN, RANKS), 0.0)
+    for candidate, vote in zip(selection.candidates, selection.votes):
+        votes[candidate.system] += vote
+    # Scores move up to a twentieth of them.
+    assert votes == pytest.approx({GIVEN: 2 / 3, RANKS: 1 / 3}, abs=0.05)
+
+
+def test_centres_count_where_points_overlap_and_not_where_they_are_curved(rng):
+    overlapping, _ = make_blobs(400, centers=[[0, 0], [3, 0], [0, 3]], random_state=0)
+    turn = rng.uniform(0, 2 * np.pi, 400)
+    rings = np.column_stack([np.cos(turn), np.sin(turn)]) * (1 + np.arange(400) % 2)[:, None]
+    rings += 0.05 * rng.normal(size=(400, 2))
+    wide = rng.normal(size=(400, 30))
+    worth = [centres(look_around(X), 3, [], np.random.default_rng(0)).worth for X in (overlapping, rings, wide)]
+    assert worth[0] > 0.5 and worth[1] < 0.01 and worth[2] == 1.0
+
+
+def test_overlapping_blobs_are_found_about_as_well_as_by_kmeans():
+    ours, theirs = [], []
+    for seed in range(6, 12):
+        X, y = make_blobs(300, centers=3, cluster_std=2, random_state=seed)
+        ours.append(adjusted_rand_score(y, EvenCut(3, random_state=0).fit_predict(X)))
+        theirs.append(adjusted_rand_score(y, KMeans(3, n_init=10, random_state=0).fit_predict(X)))
+    assert np.mean(ours) > np.mean(theirs) - 0.05
+
+
+def test_neighbours_predict_a_density_as_its_formula_says(rng):
+    X = rng.normal(size=(60, 2))
+    around = look_around(X)
+    away = np.linalg.norm(X[:, None] - X[None], axis=2)
+    radius = np.sort(away, axis=1)[:, 10]
+    by_hand = []
+    for width in (0.25, 0.5, 1.0, 2.0, 4.0):
+        variance = width * radius**2 / 2
+        seen = np.exp(-(away**2) / (2 * variance)) / (2 * np.pi * variance) / 60
+        near = np.zeros_like(seen, dtype=bool)
+        np.put_along_axis(near, around.indices[:, 1:], True, axis=1)
+        by_hand.append(np.log(np.where(near, seen, 0).sum(axis=1)))
+    best = max(by_hand, key=np.mean)
+    np.testing.assert_allclose(neighbor_log_density(around, np.arange(60)), best, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_mixtures_of_every_kind_are_those_of_scikit_learn(kind, rng):
+    from sklearn.mixture import GaussianMixture
+
+    y = np.repeat([0, 1], 200)
+    X = rng.normal(size=(400, 3)) * [1, 2, 3] + 5 * y[:, None]
+    found = fit_mixture(X, np.full(400, 1 / 400), y, 2, kind)
+    names = {"full": "full", "tied": "tied", "diagonal": "diag"}
+    peer = GaussianMixture(2, covariance_type=names[kind], means_init=[X[y == k].mean(axis=0) for k in (0, 1)])
+    peer.fit(X)
+    assert found.log_likelihood == pytest.approx(peer.score(X), abs=0.01)
+    assert n_parameters(kind, 2, 3) == peer._n_parameters()
+    order = np.argsort(found.means[:, 0]), np.argsort(peer.means_[:, 0])
+    np.testing.assert_allclose(found.means[order[0]], peer.means_[order[1]], atol=0.1)
