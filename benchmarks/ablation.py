@@ -34,9 +34,12 @@ CONSTANTS = {
         "_CLUSTERS_PER_NEIGHBORHOOD", "_FEWEST", "_MOST", "_SCALES", "_CORES", "_SHARES", "_STEP", "_SMOOTHINGS",
         "_LOCAL_DIMENSION",
     ),
-    "centres": ("_NEIGHBOR", "_WIDTHS", "_NATS", "_LITTLE_WORTH", "_SAMPLE", "_SAMPLE_PER_CLUSTER", "_FIRST_STEPS"),
+    "centres": (
+        "_NEIGHBOR", "_WIDTHS", "_NATS", "_PLANE", "_POINTS_PER_PARAMETER", "_SHARE_OF_MIXTURES", "_LITTLE_WORTH",
+        "_SAMPLE", "_SAMPLE_PER_CLUSTER", "_FIRST_STEPS",
+    ),
     "choose": ("_VOTES_OF_CUTS",),
-    "consensus": ("_POWER", "_SCORED_VOTE", "_SCORE_UNIT"),
+    "consensus": ("_POWER",),
     "mixtures": ("_STEPS", "_TOLERANCE", "_FLOOR"),
 }  # fmt: skip
 

@@ -93,8 +93,7 @@ def test_only_the_system_asked_for_is_compared():
     votes = dict.fromkeys((GIVEN, RANKS), 0.0)
     for candidate, vote in zip(selection.candidates, selection.votes):
         votes[candidate.system] += vote
-    # Scores move up to a twentieth of them.
-    assert votes == pytest.approx({GIVEN: 2 / 3, RANKS: 1 / 3}, abs=0.05)
+    assert votes == pytest.approx({GIVEN: 2 / 3, RANKS: 1 / 3})
 
 
 def test_centres_count_where_points_overlap_and_not_where_they_are_curved(rng):

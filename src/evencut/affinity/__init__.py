@@ -35,7 +35,7 @@ from .neighbors import (
     neighbor_recall,
 )
 from .preparation import PreparedPoints, prepare, prepare_affinity
-from .scaling import SCALES, feature_scale
+from .scaling import SCALES, far_rows, feature_scale
 from .spaces import (
     METRICS,
     GivenDistances,
@@ -86,6 +86,7 @@ __all__ = [
     "equalize",
     "equalizing_scale",
     "exact_scale",
+    "far_rows",
     "feature_scale",
     "filled_distances",
     "fits_in_memory",

@@ -26,7 +26,7 @@ __all__ = ["GIVEN", "ONE_DEVIATION", "RANKS", "CoordinateSystem", "coordinate_sy
 GIVEN, ONE_DEVIATION, RANKS = "as given", "one deviation", "ranks"
 
 # Columns whose lengths differ by less are in one unit already, and two systems are one.
-_ONE_UNIT = 1.25
+_ONE_UNIT = 2.0
 # Up to three columns are usually coordinates of one space, whose shapes ranks would bend.
 _MOST_COORDINATES = 3
 

@@ -36,6 +36,7 @@ __all__ = [
     "log_density",
     "look_around",
     "neighborhood_sizes",
+    "rare_groups",
     "smooth_density",
     "stepped",
     "tree_at",
@@ -184,6 +185,19 @@ def tree_cuts(around: Neighborhoods, n_clusters: int) -> Iterator[Partition]:
     for core, share in itertools.product(_CORES, _SHARES):
         labels = tree_at(around, core).cut(n_clusters, share)
         yield Partition("tree", f"{share:g} of a cluster", core, labels, around.system.name)
+
+
+def rare_groups(around: Neighborhoods, n_clusters: int) -> NDArray[np.int64]:
+    """The cut of a tree that leaves the smallest clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(300, 2)) + 9 * (np.arange(300) < 6)[:, None]
+    >>> np.bincount(rare_groups(look_around(X), 2))
+    array([294,   6])
+    """
+    return tree_at(around, _CORES[1]).cut(n_clusters, _SHARES[-1])
 
 
 def tree_at(around: Neighborhoods, core: int) -> SpanningTree:

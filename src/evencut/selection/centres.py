@@ -1,4 +1,4 @@
-r"""Clusters around centres, for points that overlap: k-means, Ward's, and mixtures of Gaussians.
+r"""Clusters around centres, for points that overlap: k-means, Ward's, and mixtures of Gaussians of several kinds.
 
 They suit points that a few centres describe, and mislead where clusters are curved or lie inside each other. Which it
 is can be told without knowing the clusters: from how well points are predicted that a model has not seen. A mixture of
@@ -8,8 +8,12 @@ Gaussians knows centres only; the density that neighbours show,
 
 with :math:`R_q` the distance of q to its tenth neighbour and c what predicts best, knows any shape, but needs many
 points for it, and more as dimensions grow. With :math:`g = \operatorname{mean}_p \log m(p) - \log\hat\rho(p)` the gain
-of the best mixture m (:mod:`evencut.selection.mixtures`) in nats a point, centres are worth :math:`\exp(g / 0.1)`, and
-no more than one.
+of the best mixture m (:mod:`evencut.selection.mixtures`) in nats a point, centres are worth :math:`\exp(g / 0.05)`, and
+no more than one. A quarter of the votes around centres is that of k-means and Ward's; the kinds of mixtures share the
+others in proportion to :math:`\exp(g / 0.05)` with their own gains.
+
+Trees, which vote where centres do not, see valleys between clusters only where points are dense enough to show them. In
+an intrinsic dimension :math:`d > 2` centres take over the part :math:`1 - (2/d)^2` of their votes whatever the gain.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..affinity import far_rows
 from .candidates import Neighborhoods, Partition
 from .mixtures import KINDS, Mixture, fit_mixture, n_parameters
 
@@ -30,7 +35,13 @@ __all__ = ["Centres", "centres", "neighbor_log_density", "sample_of"]
 _NEIGHBOR = 10
 _WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
 # Nats a point by which neighbours must predict better for centres to lose most of their worth.
-_NATS = 0.1
+_NATS = 0.05
+# Intrinsic dimension up to which spanning trees see valleys.
+_PLANE = 2.0
+# Points that a mixture needs for each of its parameters.
+_POINTS_PER_PARAMETER = 2
+# Share of the mixtures beside k-means and Ward's.
+_SHARE_OF_MIXTURES = 0.75
 # So little worth is none.
 _LITTLE_WORTH = 0.01
 # Points that centres are fitted on, and so many a cluster where that is more: a few parameters need no more.
@@ -44,9 +55,10 @@ _MOST_FEATURES = 1000
 
 
 class Centres(NamedTuple):
-    """Partitions around centres, and what these are worth here, from 0 to 1."""
+    """Partitions around centres, their shares of the votes, and what all are worth here, from 0 to 1."""
 
     partitions: list[Partition]
+    shares: Sequence[float]
     worth: float
 
 
@@ -75,19 +87,21 @@ def centres(
     [1.0, 0.0]
     """
     if not around.has_coordinates or n_clusters > _MOST_COMPONENTS or around.X.shape[1] > _MOST_FEATURES:
-        return Centres([], 0.0)
+        return Centres([], [], 0.0)
+    # A row far away is no part of any centre.
+    near = np.delete(np.arange(around.n_points), far_rows(around.X))
     # About the mean, where variances are not small differences of large squares.
-    X = around.X - around.X.mean(axis=0, dtype=np.float64)
-    rows = sample_of(len(X), n_clusters, rng)
+    X = around.X - around.X[near].mean(axis=0, dtype=np.float64)
+    rows = near[sample_of(len(near), n_clusters, rng)]
     sample, mass = X[rows], around.weights[rows] / around.weights[rows].sum()
     by_neighbors = float(mass @ neighbor_log_density(around, rows))
     kmeans = _kmeans(sample, mass, n_clusters, int(rng.integers(2**31)))
-    kinds = [kind for kind in KINDS if n_parameters(kind, n_clusters, X.shape[1]) < len(rows)]
+    kinds = [kind for kind in KINDS if _POINTS_PER_PARAMETER * n_parameters(kind, n_clusters, X.shape[1]) < len(rows)]
     if kinds and kinds[0] == "full":
         # All others are special cases of it, and no likelier.
         likely = fit_mixture(sample, mass, kmeans, n_clusters).log_likelihood
-        if _worth(likely - by_neighbors) < _LITTLE_WORTH:
-            return Centres([], 0.0)
+        if _worth(likely - by_neighbors, around.dimension) < _LITTLE_WORTH:
+            return Centres([], [], 0.0)
     # Ward's costs the square of the points, and half of them show its clusters.
     half = slice(None, None, 1 if len(rows) <= _SAMPLE // 2 else 2)
     ward = _nearest(sample, sample[half], _ward(sample[half], n_clusters))
@@ -95,13 +109,21 @@ def centres(
     fitted = [_likeliest(sample, mass, of_sample, n_clusters, kind) for kind in kinds]
     labels = {"k-means": _nearest(X, sample, kmeans), "Ward": _nearest(X, sample, ward)}
     labels |= {f"Gaussians, {mixture.kind}": np.argmax(mixture.log_joint(X), axis=1) for mixture in fitted}
-    gain = max((mixture.predictive for mixture in fitted), default=np.inf) - by_neighbors
     partitions = [Partition("centre", kind, 0, found, around.system.name) for kind, found in labels.items()]
-    return Centres(partitions, _worth(gain))
+    gains = np.array([mixture.predictive for mixture in fitted]) - by_neighbors
+    best = gains.max(initial=-np.inf) if fitted else 0.0
+    shares = np.concatenate([np.full(2, 0.5 * (1 - _SHARE_OF_MIXTURES)), _SHARE_OF_MIXTURES * _softmax(gains / _NATS)])
+    return Centres(partitions, shares.tolist(), _worth(best, around.dimension))
 
 
-def _worth(gain: float) -> float:
-    return float(np.exp(min(gain, 0.0) / _NATS))
+def _softmax(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    weights = np.exp(values - values.max(initial=-np.inf))
+    return weights / weights.sum()
+
+
+def _worth(gain: float, dimension: float) -> float:
+    by_prediction = float(np.exp(min(gain, 0.0) / _NATS))
+    return 1 - (1 - by_prediction) * min(1.0, _PLANE / dimension) ** 2
 
 
 def sample_of(n_points: int, n_clusters: int, rng: np.random.Generator) -> NDArray[np.intp]:

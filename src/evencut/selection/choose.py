@@ -14,10 +14,18 @@ from ..criteria import normalized_cut
 from ..io.errors import some
 from ..kernels import Extension, Points, SharedNeighbors
 from ..solvers import Solution
-from .candidates import Neighborhoods, Partition, affinity_at, cuts, look_around, neighborhood_sizes, tree_cuts
+from .candidates import (
+    Neighborhoods,
+    Partition,
+    affinity_at,
+    cuts,
+    look_around,
+    neighborhood_sizes,
+    rare_groups,
+    tree_cuts,
+)
 from .centres import centres
 from .consensus import agreement, consensus, expected_index, shared_votes
-from .leaks import leak_over_mixing
 from .number import NumberCandidate, choose_number, rank_numbers, rank_numbers_of_points
 
 __all__ = ["Selected", "Selection", "agree", "look_around_in_systems", "select", "select_number"]
@@ -208,18 +216,12 @@ def agree(
     votes: dict[Hashable, float] = {}
     worths = {}
     for around in systems:
-        of_cuts = list(cuts(around, n_clusters, random_state=random_state))
-        starts = [cut.labels for cut in of_cuts]
-        around_centres = centres(around, n_clusters, starts, np.random.default_rng(random_state))
-        found += [*of_cuts, *tree_cuts(around, n_clusters), *around_centres.partitions]
-        name, worth = around.system.name, around_centres.worth
-        rest = 1 - _VOTES_OF_CUTS
-        shares = {"cut": _VOTES_OF_CUTS, "tree": rest * (1 - worth), "centre": rest * worth}
-        votes |= {(name, family): around.system.votes * share for family, share in shares.items()}
-        worths[name] = worth
+        partitions, shares, worth = _candidates(around, n_clusters, random_state)
+        found += partitions
+        votes |= {(around.system.name, group): around.system.votes * share for group, share in shares.items()}
+        worths[around.system.name] = worth
     labels = np.array([partition.labels for partition in found])
-    scores = _scores(systems[0], labels, n_clusters)
-    shared = shared_votes([(partition.system, partition.family) for partition in found], votes, scores)
+    shared = shared_votes([(partition.system, _group_of(partition)) for partition in found], votes)
     alike = agreement(labels, systems[0].weights)
     # Those without a vote, or with an empty cluster, are not elected.
     whole = np.array([len(np.unique(partition.labels)) == n_clusters for partition in found])
@@ -231,10 +233,25 @@ def agree(
     return Selection(ranked, standing[order], shared[order], alike[np.ix_(order, order)], confidence, worths, numbers)
 
 
-def _scores(around: Neighborhoods, labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.float64]:
-    """Leaks over mixing of all candidates on one graph, that of the broadest scale."""
-    broadest = affinity_at(around, neighborhood_sizes(around.n_points, n_clusters)[-1])
-    return leak_over_mixing(normalized_cut(broadest, around.weights), labels, n_clusters)
+def _candidates(
+    around: Neighborhoods, n_clusters: int, random_state: int | None
+) -> tuple[list[Partition], dict[str, float], float]:
+    """The candidates of one coordinate system, the vote of each group of them, and what centres are worth there."""
+    of_cuts = list(cuts(around, n_clusters, random_state=random_state))
+    # A cluster of few points is met by no k-means: a mixture must start from a tree to see it.
+    starts = [of_cuts[len(of_cuts) // 2].labels, rare_groups(around, n_clusters)]
+    of_centres, shares, worth = centres(around, n_clusters, starts, np.random.default_rng(random_state))
+    # Those without a vote are not elected, and need not be found.
+    trees = list(tree_cuts(around, n_clusters)) if worth < 1 else []
+    rest = 1 - _VOTES_OF_CUTS
+    votes = {"cut": _VOTES_OF_CUTS, "tree": rest * (1 - worth)}
+    votes |= {one.kind: rest * worth * share for one, share in zip(of_centres, shares)}
+    return [*of_cuts, *trees, *of_centres], votes, worth
+
+
+def _group_of(partition: Partition) -> str:
+    """Who shares votes: all cuts, all trees; each partition around centres has votes of its own."""
+    return partition.kind if partition.family == "centre" else partition.family
 
 
 def select_number(affinity: AffinityLike, weights: NDArray[np.float64], random_state: int | None = None) -> Selection:

@@ -5,10 +5,8 @@ With :math:`r_{ij}` the adjusted Rand index of candidates i and j, the consensus
 .. math:: a_i = \sum_j v_j \max(r_{ij}, 0)^3
 
 where the votes :math:`v_j` sum to one. Those who find by one principle in one coordinate system share its votes,
-however many they are. A small part of all votes goes to candidates by their scores :math:`s_j`
-(:mod:`evencut.selection.leaks`), in proportion to :math:`\exp(-s_j / 0.3)`, however many others found the same: a
-cluster of few points is found by few. The medoid, the candidate of highest consensus, is taken. Nothing is compared
-between graphs and no size is preferred.
+however many they are. The medoid, the candidate of highest consensus, is taken. Nothing is compared between graphs and
+no size is preferred.
 
 The confidence is the adjusted Rand index with the truth that a consensus a lets expect,
 
@@ -30,9 +28,6 @@ __all__ = ["agreement", "consensus", "expected_index", "shared_votes"]
 
 # Agreement counts by its cube: three half agreements are no whole one.
 _POWER = 3
-# Votes that go to candidates by their scores, and the difference of scores that counts.
-_SCORED_VOTE = 0.05
-_SCORE_UNIT = 0.3
 # Share of the confidence that overlap takes.
 _OVERLAP = 0.2
 
@@ -66,9 +61,7 @@ def agreement(labels: NDArray[np.integer], weights: NDArray[np.floating] | None 
     return rand_indices(labels, weights, int(labels.max()) + 1)
 
 
-def shared_votes(
-    groups: Sequence[Hashable], votes: Mapping[Hashable, float], scores: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
+def shared_votes(groups: Sequence[Hashable], votes: Mapping[Hashable, float]) -> NDArray[np.float64]:
     """The vote of each candidate: that of its group, shared evenly among its members; they sum to one.
 
     Parameters
@@ -77,9 +70,6 @@ def shared_votes(
         Group of each candidate.
     votes : mapping from group to float
         Vote of each group; groups without candidates leave theirs to the others.
-    scores : ndarray of shape (n_candidates,), optional
-        Of the candidates, low is good, as :func:`evencut.selection.leaks.leak_over_mixing` gives them. Those whose
-        group has no vote get none for them.
 
     Examples
     --------
@@ -88,11 +78,7 @@ def shared_votes(
     """
     members = Counter(groups)
     shared = np.array([votes[group] / members[group] for group in groups])
-    shared /= shared.sum()
-    if scores is None:
-        return shared
-    merit = np.where(shared > 0, np.exp((scores[shared > 0].min() - scores) / _SCORE_UNIT), 0.0)
-    return (1 - _SCORED_VOTE) * shared + _SCORED_VOTE * merit / merit.sum()
+    return shared / shared.sum()
 
 
 def consensus(agreements: NDArray[np.float64], votes: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from ..criteria import RatioProblem
 
-__all__ = ["group_points", "improve_border", "multilevel", "shrink"]
+__all__ = ["group_points", "improve_border", "multilevel"]
 
 # Nodes a cluster of the graph that cycles start from, and so many at least; nodes a cluster of the smallest graph.
 _MIDDLE = 150
@@ -167,25 +167,6 @@ def group_points(
     )
     _, parents, _ = _coarsen(level, None if labels is None else labels.astype(np.int32), target, state)
     return _group_of_points(n_points, parents)
-
-
-def shrink(
-    problem: RatioProblem, labels: NDArray[np.integer], target: int, state: NDArray[np.uint64]
-) -> tuple[_Level, NDArray[np.int64]]:
-    """The graph of about `target` groups of points, none across two clusters, and the group of each point.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> from evencut.criteria import normalized_cut
-    >>> pairs = sparse.csr_array(np.kron(np.eye(2), np.ones((2, 2))))
-    >>> graph, group = shrink(normalized_cut(pairs), np.zeros(4), 2, np.ones(1, dtype=np.uint64))
-    >>> graph.diagonal, group
-    (array([4., 4.]), array([0, 0, 1, 1]))
-    """
-    levels, parents, _ = _coarsen(_finest(problem), labels.astype(np.int32), target, state)
-    return levels[-1], _group_of_points(problem.n_points, parents)
 
 
 def _group_of_points(n_points: int, parents: list[NDArray[np.int32]]) -> NDArray[np.int64]:
