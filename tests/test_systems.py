@@ -77,6 +77,17 @@ def test_new_points_follow_the_system_that_was_chosen(monkeypatch):
     assert adjusted_rand_score(y, left_out.labels_) > 0.95
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_tensors_are_brought_to_a_system_as_arrays_are(rng, dtype):
+    torch = pytest.importorskip("torch", reason="make test-gpu installs torch")
+    X = np.column_stack([rng.normal(size=(40, 2)), rng.integers(4, size=40), np.ones(40)]).astype(dtype)
+    new = np.vstack([X, 3 * rng.normal(size=(9, 4))]).astype(dtype)
+    for system in coordinate_systems(X, np.ones(40), np.array([1.0, 30.0, 5.0, 1.0])):
+        there = system(torch.as_tensor(new)).numpy()
+        assert there.dtype == dtype
+        np.testing.assert_allclose(there, system(new), rtol=1e-5, atol=1e-5)
+
+
 def test_only_the_system_asked_for_is_compared():
     X, _ = ages_and_incomes()
     wider = np.hstack([X, X[:, ::-1]])

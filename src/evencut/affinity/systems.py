@@ -104,11 +104,11 @@ def _between(column: Any, values: NDArray[np.float64], scores: NDArray[np.float6
         return np.interp(column, values, scores).astype(column.dtype, copy=False)
     if len(values) == 1:
         return 0.0 * column + float(scores[0])
-    values, scores = beside(double(column), values), beside(double(column), scores)
-    xp = array_namespace(column)
-    after = xp.searchsorted(values, double(column)).clip(1, len(values) - 1)
+    xp, exact = array_namespace(column), double(column).contiguous()
+    values, scores = beside(exact, values), beside(exact, scores)
+    after = xp.searchsorted(values, exact).clip(1, len(values) - 1)
     low, high = values[after - 1], values[after]
-    share = ((double(column) - low) / (high - low)).clip(0.0, 1.0)
+    share = ((exact - low) / (high - low)).clip(0.0, 1.0)
     return xp.asarray(scores[after - 1] + share * (scores[after] - scores[after - 1]), dtype=column.dtype)
 
 
