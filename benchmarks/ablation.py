@@ -38,7 +38,7 @@ CONSTANTS = {
         "_NEIGHBOR", "_WIDTHS", "_NATS", "_PLANE", "_POINTS_PER_PARAMETER", "_SHARE_OF_MIXTURES", "_LITTLE_WORTH",
         "_SAMPLE", "_SAMPLE_PER_CLUSTER", "_FIRST_STEPS",
     ),
-    "choose": ("_VOTES_OF_CUTS",),
+    "choose": ("_BESIDE_TREES", "_BESIDE_CENTRES"),
     "consensus": ("_POWER",),
     "mixtures": ("_STEPS", "_TOLERANCE", "_FLOOR"),
 }  # fmt: skip

@@ -8,9 +8,9 @@ Gaussians knows centres only; the density that neighbours show,
 
 with :math:`R_q` the distance of q to its tenth neighbour and c what predicts best, knows any shape, but needs many
 points for it, and more as dimensions grow. With :math:`g = \operatorname{mean}_p \log m(p) - \log\hat\rho(p)` the gain
-of the best mixture m (:mod:`evencut.selection.mixtures`) in nats a point, centres are worth :math:`\exp(g / 0.05)`, and
+of the best mixture m (:mod:`evencut.selection.mixtures`) in nats a point, centres are worth :math:`\exp(g / 0.025)`, and
 no more than one. A quarter of the votes around centres is that of k-means and Ward's; the kinds of mixtures share the
-others in proportion to :math:`\exp(g / 0.05)` with their own gains.
+others in proportion to :math:`\exp(g / 0.025)` with their own gains.
 
 Trees, which vote where centres do not, see valleys between clusters only where points are dense enough to show them. In
 an intrinsic dimension :math:`d > 2` centres take over the part :math:`1 - (2/d)^2` of their votes whatever the gain.
@@ -29,13 +29,13 @@ from ..affinity import far_rows
 from .candidates import Neighborhoods, Partition
 from .mixtures import KINDS, Mixture, fit_mixture, n_parameters
 
-__all__ = ["Centres", "centres", "neighbor_log_density", "sample_of"]
+__all__ = ["Centres", "centres", "dequantized", "neighbor_log_density", "sample_of"]
 
 # Neighbour whose distance is the width of the density at a point, and the factors c that are tried.
 _NEIGHBOR = 10
 _WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
 # Nats a point by which neighbours must predict better for centres to lose most of their worth.
-_NATS = 0.05
+_NATS = 0.025
 # Intrinsic dimension up to which spanning trees see valleys.
 _PLANE = 2.0
 # Points that a mixture needs for each of its parameters.
@@ -93,20 +93,21 @@ def centres(
     # About the mean, where variances are not small differences of large squares.
     X = around.X - around.X[near].mean(axis=0, dtype=np.float64)
     rows = near[sample_of(len(near), n_clusters, rng)]
-    sample, mass = X[rows], around.weights[rows] / around.weights[rows].sum()
+    mass = around.weights[rows] / around.weights[rows].sum()
+    sample, smooth = X[rows], dequantized(X[rows], rng)
     by_neighbors = float(mass @ neighbor_log_density(around, rows))
     kmeans = _kmeans(sample, mass, n_clusters, int(rng.integers(2**31)))
     kinds = [kind for kind in KINDS if _POINTS_PER_PARAMETER * n_parameters(kind, n_clusters, X.shape[1]) < len(rows)]
     if kinds and kinds[0] == "full":
         # All others are special cases of it, and no likelier.
-        likely = fit_mixture(sample, mass, kmeans, n_clusters).log_likelihood
+        likely = fit_mixture(smooth, mass, kmeans, n_clusters).log_likelihood
         if _worth(likely - by_neighbors, around.dimension) < _LITTLE_WORTH:
             return Centres([], [], 0.0)
     # Ward's costs the square of the points, and half of them show its clusters.
     half = slice(None, None, 1 if len(rows) <= _SAMPLE // 2 else 2)
     ward = _nearest(sample, sample[half], _ward(sample[half], n_clusters))
     of_sample = [kmeans, ward, *(start[rows] for start in starts)]
-    fitted = [_likeliest(sample, mass, of_sample, n_clusters, kind) for kind in kinds]
+    fitted = [_likeliest(smooth, mass, of_sample, n_clusters, kind) for kind in kinds]
     labels = {"k-means": _nearest(X, sample, kmeans), "Ward": _nearest(X, sample, ward)}
     labels |= {f"Gaussians, {mixture.kind}": np.argmax(mixture.log_joint(X), axis=1) for mixture in fitted}
     partitions = [Partition("centre", kind, 0, found, around.system.name) for kind, found in labels.items()]
@@ -137,6 +138,22 @@ def sample_of(n_points: int, n_clusters: int, rng: np.random.Generator) -> NDArr
     """
     n_sample = max(_SAMPLE, _SAMPLE_PER_CLUSTER * n_clusters)
     return np.arange(n_points) if n_points <= n_sample else np.sort(rng.choice(n_points, n_sample, replace=False))
+
+
+def dequantized(X: NDArray[np.floating], rng: np.random.Generator) -> NDArray[np.float64]:
+    """The values spread evenly over the steps in which their columns come, the median gap between distinct values.
+
+    A density of a column of few values, such as yes and no, has no bound, and a mixture would follow that column alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> dequantized(np.array([[0.0], [1.0], [1.0]]), np.random.default_rng(0)).round(2).ravel()
+    array([0.14, 0.77, 0.54])
+    """
+    steps = [np.diff(np.unique(column)) for column in X.T]
+    width = np.array([np.median(gaps) if gaps.size else 0.0 for gaps in steps])
+    return np.asarray(X + width * (rng.random(X.shape) - 0.5))
 
 
 def neighbor_log_density(around: Neighborhoods, rows: NDArray[np.integer]) -> NDArray[np.float64]:

@@ -30,8 +30,8 @@ from .number import NumberCandidate, choose_number, rank_numbers, rank_numbers_o
 
 __all__ = ["Selected", "Selection", "agree", "look_around_in_systems", "select", "select_number"]
 
-# Votes of the cuts; the others go to centres as far as these describe the points, and to trees otherwise.
-_VOTES_OF_CUTS = 0.5
+# Votes of the cuts where trees have the others, and where centres have them.
+_BESIDE_TREES, _BESIDE_CENTRES = 0.5, 0.4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -243,9 +243,9 @@ def _candidates(
     of_centres, shares, worth = centres(around, n_clusters, starts, np.random.default_rng(random_state))
     # Those without a vote are not elected, and need not be found.
     trees = list(tree_cuts(around, n_clusters)) if worth < 1 else []
-    rest = 1 - _VOTES_OF_CUTS
-    votes = {"cut": _VOTES_OF_CUTS, "tree": rest * (1 - worth)}
-    votes |= {one.kind: rest * worth * share for one, share in zip(of_centres, shares)}
+    cut = (1 - worth) * _BESIDE_TREES + worth * _BESIDE_CENTRES
+    votes = {"cut": cut, "tree": (1 - cut) * (1 - worth)}
+    votes |= {one.kind: (1 - cut) * worth * share for one, share in zip(of_centres, shares)}
     return [*of_cuts, *trees, *of_centres], votes, worth
 
 
