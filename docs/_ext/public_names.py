@@ -96,8 +96,8 @@ TASKS = (
     ),
     (
         "Run the programs",
-        "The command, the studio and the figures of the paper, for those who build on them.",
-        (("evencut.cli", None), ("evencut.studio", None), ("evencut.paper", None)),
+        "The command, the studio, the plugin for napari and the figures of the paper, for those who build on them.",
+        (("evencut.cli", None), ("evencut.studio", None), ("evencut.napari", None), ("evencut.paper", None)),
     ),
 )
 HEAD = """API reference
