@@ -165,3 +165,17 @@ def test_an_estimator_waits_for_nothing_that_its_fit_does_not_use():
     unused = ("diagnosis", "plotting", "landmarks", "io.reading", "estimators.model_files", "estimators.dominant_sets")
     assert "evencut.estimators.even_cut" in loaded
     assert not loaded & {f"evencut.{name}" for name in unused}
+
+
+def test_the_command_waits_for_no_diagnosis(tmp_path):
+    (tmp_path / "points.csv").write_text("x,y\n" + "".join(f"{i % 2 * 9},{i}\n" for i in range(30)))
+    script = (
+        "import atexit, sys\n"
+        "unused = ('evencut.diagnosis', 'evencut.estimators.dominant_sets', 'matplotlib', 'skops')\n"
+        "atexit.register(lambda: print('loaded:', sorted(set(unused) & set(sys.modules))))\n"
+        "from evencut.cli import main; main(['cluster', 'points.csv', '-k', '2', '-o', 'labels.csv'])"
+    )
+    run = [sys.executable, "-c", script]
+    answer = subprocess.run(run, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert (tmp_path / "labels.csv").exists()
+    assert answer.stdout.splitlines()[-1] == "loaded: []"
