@@ -2,8 +2,9 @@
 
     python -m benchmarks.loop_work OTHER_PYTHON NAME
 
-`OTHER_PYTHON` is the Python of an environment with the other version, which the page calls `NAME`. Each works in a process of its own with one
-thread; the first time is not counted, since it loads (or compiles) what is used. A section of `FIRST_ANSWER.md`.
+`OTHER_PYTHON` is the Python of an environment with the other version, which the page calls `NAME`. Each works in a
+process of its own with one thread; the first time is not counted, since it loads (or compiles) what is used. A section
+of `FIRST_ANSWER.md`.
 """
 
 from __future__ import annotations
@@ -82,10 +83,8 @@ def main(arguments: list[str]) -> None:
     from .records import publish
 
     other, name_of_other = arguments
-    before, now = (
-        json.loads(subprocess.run([python, __file__], check=True, capture_output=True, text=True, cwd="/").stdout)
-        for python in (other, sys.executable)
-    )
+    runs = ([python, "-P", __file__] for python in (other, sys.executable))
+    before, now = (json.loads(subprocess.run(run, check=True, capture_output=True, text=True).stdout) for run in runs)
     same = {name: "yes" if before[name][1] == now[name][1] else "no" for name in now}
     rows = [f"| {name} | {before[name][0]:.3f} | {now[name][0]:.3f} | {same[name]} |" for name in now]
     text = (
