@@ -52,10 +52,13 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def publish(name: str, sections: dict[str, str], *, folder: Path | None = None) -> str:
+def publish(
+    name: str, sections: dict[str, str], *, folder: Path | None = None, measured: dict[str, Any] | None = None
+) -> str:
     """Keep what was measured of some sections, and draw the page; returns its text.
 
-    A section that starts with a heading of the first level gives the page its title.
+    A section that starts with a heading of the first level gives the page its title. `measured` is the stamp of what
+    was measured, for a run so long that the tree may have changed since; now by default.
     """
     folder = HERE if folder is None else folder
     path = folder / "records" / f"{name.lower()}.json"
@@ -68,7 +71,7 @@ def publish(name: str, sections: dict[str, str], *, folder: Path | None = None) 
             record["title"] = heading.removeprefix("# ")
         if not text.strip():
             continue
-        record["sections"][section] = {**stamp(), "rows": _blocks(text)}
+        record["sections"][section] = {**(measured or stamp()), "rows": _blocks(text)}
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     page = draw(record)

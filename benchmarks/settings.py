@@ -111,7 +111,7 @@ def outcome(make: Callable[[int], np.ndarray], model: Any, n: int) -> str:
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.parse_args(arguments)
-    # Compiled here once, so that no process counts it.
+    # Loaded here once, so that no process counts it.
     for model in (EvenCut(2), KernelClustering(2, kernel="knn", equalize="exact"), LandmarkClustering(2)):
         model.fit(points(2000, 2))
     lines = []

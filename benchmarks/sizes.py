@@ -3,8 +3,8 @@
     python -m benchmarks.sizes [--draws 10] [--million 10]
 
 Worm-like curves and a grid of blobs, the same draws at every size; a jump is a time above the trend of the other sizes.
-All fits run in this process with one thread, after small ones that compile; the sizes, and the methods, take turns, so
-that a busy moment of the machine falls on all of them.
+All fits run in this process with one thread, after small ones that load what they use; the sizes, and the methods, take
+turns, so that a busy moment of the machine falls on all of them.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def million_table(n_draws: int) -> list[str]:
 
 
 def warm_up() -> None:
-    """Load and compile what the fits use, on enough points for the code that large sets take."""
+    """Load what the fits use, on enough points for the code that large sets take."""
     for n in (4000, 30_000):
         X, truth = worms(n, 5)
         for method in (_OURS, *([_PEER] if importlib.util.find_spec(_PEER) else [])):

@@ -112,9 +112,9 @@ DRAW = """async ([n, frames]) => {
 class Server:
     """A studio, and how long its command took to tell the address."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, python: str = sys.executable):
         start = time.perf_counter()
-        command = [sys.executable, "-m", "evencut", "studio", "--no-browser"]
+        command = [python, "-m", "evencut", "studio", "--no-browser"]
         self.process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None
         found = next((match for line in self.process.stderr if (match := re.search(r"http://\S+", line))), None)

@@ -59,7 +59,9 @@ def has_compiler(surroundings: dict[str, str]) -> bool:
 
 def install(arguments: list[str], surroundings: dict[str, str]) -> int:
     """Run pip and tell its steps; what it said comes out only where it failed."""
-    command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", *arguments]
+    # Byte code is made when a module is first imported; of most that are installed, nothing ever is.
+    options = ["--disable-pip-version-check", "--no-compile"]
+    command = [sys.executable, "-m", "pip", "install", *options, *arguments]
     said: list[str] = []
     told = ""
     with subprocess.Popen(

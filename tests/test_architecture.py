@@ -14,6 +14,7 @@ PACKAGE = Path(evencut.__file__).parent
 
 # The rooms in the order of the data: a room imports rooms above it only. A new room needs a line here.
 ROOMS = (
+    "on_demand",
     "interpreted",
     "tensors",
     "gpu",
@@ -75,7 +76,7 @@ def test_imports_go_up_the_table_only(path):
 
 
 def test_the_plan_can_be_seen_from_the_folder():
-    small = {"__init__.py", "__main__.py", "interpreted.py", "py.typed", "__pycache__"}
+    small = {"__init__.py", "__main__.py", "interpreted.py", "on_demand.py", "py.typed", "__pycache__"}
     entries = {path.name for path in PACKAGE.iterdir()} - small
     doors = {"gpu", "studio", "anndata.py", "text.py", "napari"}  # to other worlds, loaded only when used
     assert len(entries - doors) <= 16, f"{len(entries)} entries: {sorted(entries)}"
@@ -151,3 +152,30 @@ def test_rooms_are_found_without_being_imported_first():
     assert answer.stdout.split() == ["KNN", "KernelClustering", "True"]
     with pytest.raises(AttributeError, match="no attribute 'no_such_room'"):
         _ = evencut.no_such_room
+
+
+def test_an_estimator_waits_for_nothing_that_its_fit_does_not_use():
+    script = (
+        "import sys, json; import numpy as np; from evencut import EvenCut\n"
+        "EvenCut(2, random_state=0).fit(np.random.default_rng(0).normal(size=(60, 2)))\n"
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = set(json.loads(answer.stdout))
+    unused = ("diagnosis", "plotting", "landmarks", "io.reading", "estimators.model_files", "estimators.dominant_sets")
+    assert "evencut.estimators.even_cut" in loaded
+    assert not loaded & {f"evencut.{name}" for name in unused}
+
+
+def test_the_command_waits_for_no_diagnosis(tmp_path):
+    (tmp_path / "points.csv").write_text("x,y\n" + "".join(f"{i % 2 * 9},{i}\n" for i in range(30)))
+    script = (
+        "import atexit, sys\n"
+        "unused = ('evencut.diagnosis', 'evencut.estimators.dominant_sets', 'matplotlib', 'skops')\n"
+        "atexit.register(lambda: print('loaded:', sorted(set(unused) & set(sys.modules))))\n"
+        "from evencut.cli import main; main(['cluster', 'points.csv', '-k', '2', '-o', 'labels.csv'])"
+    )
+    run = [sys.executable, "-c", script]
+    answer = subprocess.run(run, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert (tmp_path / "labels.csv").exists()
+    assert answer.stdout.splitlines()[-1] == "loaded: []"

@@ -37,6 +37,14 @@ def test_sections_that_were_not_measured_keep_their_stamp(tmp_path, monkeypatch)
     assert page.count("*Measured with evencut") == 2
 
 
+def test_a_long_run_keeps_the_stamp_of_its_start(tmp_path, monkeypatch):
+    began = records.stamp()
+    monkeypatch.setattr(records, "_commit", lambda: "later")
+    records.publish("some", {"one": TEXT}, folder=tmp_path, measured=began)
+    record = json.loads((tmp_path / "records" / "some.json").read_text(encoding="utf-8"))
+    assert record["sections"]["one"]["commit"] == began["commit"] != "later"
+
+
 def test_nothing_in_a_stamp_names_a_machine_or_a_folder():
     assert str(ROOT) not in json.dumps(records.stamp())
     assert set(records.stamp()) == {"version", "commit", "date", "cpu", "cores", "python"}

@@ -96,8 +96,8 @@ TASKS = (
     ),
     (
         "Run the programs",
-        "The command, the studio and the figures of the paper, for those who build on them.",
-        (("evencut.cli", None), ("evencut.studio", None), ("evencut.paper", None)),
+        "The command, the studio, the plugin for napari and the figures of the paper, for those who build on them.",
+        (("evencut.cli", None), ("evencut.studio", None), ("evencut.napari", None), ("evencut.paper", None)),
     ),
 )
 HEAD = """API reference
@@ -191,8 +191,9 @@ def constant(module, name):
 def comment(module, name):
     """The lines of the `#:` comment of a constant, wherever in the module's folder it is defined."""
     inside = getattr(module, "__path__", None)
-    names = [module.__name__, *(f"{module.__name__}.{one.name}" for one in pkgutil.iter_modules(inside or []))]
-    for one in names:
+    # Private modules are compiled loops: Sphinx cannot read them, and no public name is at home there.
+    parts = [one.name for one in pkgutil.iter_modules(inside or []) if not one.name.startswith("_")]
+    for one in (module.__name__, *(f"{module.__name__}.{part}" for part in parts)):
         found = ModuleAnalyzer.for_module(one).find_attr_docs().get(("", name))
         if found:
             return found

@@ -1,8 +1,8 @@
 """Kernel clustering without density bias."""
 
-from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+from .on_demand import on_demand
 
 if TYPE_CHECKING:
     from .diagnosis import bandwidth_sweep, describe
@@ -41,18 +41,8 @@ __all__ = [
     "save",
 ]
 
-_ROOMS = {"bandwidth_sweep": "diagnosis", "describe": "diagnosis", "open_studio": "studio"}
+_ELSEWHERE = {"bandwidth_sweep": "diagnosis", "describe": "diagnosis", "open_studio": "studio"}
 
-
-def __getattr__(name: str) -> Any:
-    """What is asked for is loaded then, so that a command waits only for what it uses."""
-    if name in __all__:
-        room = _ROOMS.get(name, "estimators")
-        return getattr(import_module(f"{__name__}.{room}"), name)
-    if not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__} - {"TYPE_CHECKING", "Any", "find_spec", "import_module"})
+__getattr__, __dir__ = on_demand(
+    __name__, {name: _ELSEWHERE.get(name, "estimators") for name in __all__ if name != "__version__"}
+)

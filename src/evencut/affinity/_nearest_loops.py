@@ -29,23 +29,33 @@ def keep_nearest(
     ones the first found stays first.
     """
     n_kept: cython.Py_ssize_t = best.shape[1]
+    n_columns: cython.Py_ssize_t = scores.shape[1]
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
+    start: cython.Py_ssize_t
     with cython.nogil:
         for i in range(rows.shape[0]):
             row = rows[i]
             worst: Real = best[row, n_kept - 1]
-            for j in range(scores.shape[1]):
-                score: Real = scores[i, j] + offsets[j]
-                if score < worst:
-                    place: cython.Py_ssize_t = n_kept - 1
-                    while place > 0 and best[row, place - 1] > score:
-                        best[row, place] = best[row, place - 1]
-                        indices[row, place] = indices[row, place - 1]
-                        place -= 1
-                    best[row, place] = score
-                    indices[row, place] = first + j
-                    worst = best[row, n_kept - 1]
+            for start in range(0, n_columns, 32):
+                # Hardly any score gets a place: to ask 32 at a time is quicker than to ask each.
+                if start + 32 <= n_columns:
+                    any_better: cython.int = 0
+                    for j in range(start, start + 32):
+                        any_better |= scores[i, j] + offsets[j] < worst
+                    if not any_better:
+                        continue
+                for j in range(start, min(start + 32, n_columns)):
+                    score: Real = scores[i, j] + offsets[j]
+                    if score < worst:
+                        place: cython.Py_ssize_t = n_kept - 1
+                        while place > 0 and best[row, place - 1] > score:
+                            best[row, place] = best[row, place - 1]
+                            indices[row, place] = indices[row, place - 1]
+                            place -= 1
+                        best[row, place] = score
+                        indices[row, place] = first + j
+                        worst = best[row, n_kept - 1]
 
 
 def subtract_products(rows, columns, scores):

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..affinity import Affinity, as_affinity
-from ..diagnosis import BiasReport, Description, describe, diagnose_fitted
 from ..tensors import answer_like, is_tensor, to_array
 from .certainty import CertaintyMixin, check_noise
 from .devices import many_pairs, tensors_too
 from .tree import TreeMixin
+
+if TYPE_CHECKING:
+    from ..diagnosis import BiasReport, Description
 
 __all__ = ["FittedClustering"]
 
@@ -130,6 +132,7 @@ class FittedClustering(CertaintyMixin, TreeMixin):
         >>> EvenCut(n_clusters=2, random_state=0).fit(X).diagnose().verdict
         'ok'
         """
+        from ..diagnosis import diagnose_fitted
         from .diagnosing import diagnose
         from .even_cut import EvenCut
 
@@ -170,6 +173,8 @@ class FittedClustering(CertaintyMixin, TreeMixin):
         >>> [effect.column for effect in description.clusters[0].effects]
         ['length']
         """
+        from ..diagnosis import describe
+
         check_is_fitted(self)
         labels = to_array(self.labels_) if is_tensor(self.labels_) else self.labels_
         if not is_tensor(self._fitted_points) and getattr(self, "_affinity", None) is not None:

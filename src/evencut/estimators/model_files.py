@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from ..io.errors import one_line
-from .portable import portable, portable_types
 
 __all__ = ["load", "read_record", "record_bytes", "require_skops", "save"]
 
@@ -82,6 +81,8 @@ def load(path: str | Path) -> Any:
 
 def record_bytes(model: Any, **more: Any) -> bytes:
     """A model, and plain data beside it, as the bytes of a file."""
+    from .portable import portable
+
     record = {"format": _FORMAT, "evencut": _version(), "model": portable(model), **more}
     content: bytes = require_skops().dumps(record)
     strange = _strange(require_skops().get_untrusted_types(data=content))
@@ -138,6 +139,8 @@ def _version() -> str:
 
 def _strange(held: list[str]) -> list[str]:
     """The types among those held that no model has."""
+    from .portable import portable_types  # which loads every estimator: a command that saves nothing need not
+
     trusted = {f"{kind.__module__}.{kind.__qualname__}" for kind in portable_types()}
     return sorted(set(held) - trusted - set(_ALSO_TRUSTED))
 

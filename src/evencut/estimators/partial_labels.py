@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from ..affinity import Affinity, AffinityLike, PreparedPoints
 from ..criteria import PosedProblem, RatioProblem, pose
 from ..io.errors import some
-from ..landmarks import LandmarkGraph, RowBlocks
 from ..solvers import Solution, solve
 from ..solvers.moves import improve_by_moves
+
+if TYPE_CHECKING:
+    from ..landmarks import LandmarkGraph, RowBlocks
 
 __all__ = [
     "UNKNOWN",

@@ -3,14 +3,19 @@
 What is wrong with a file is a `TableError`: one sentence with the place and the cure.
 """
 
-from .errors import TableError
-from .gaps import MISSING
-from .parts import OpenedFile, expand, open_file
-from .preparation import Preparation, Table
-from .reading import read_columns, read_labels, read_table
-from .sources import READABLE, Source
-from .vectors import as_rows, named_rows, prepared_rows
-from .writing import WRITABLE, check_output_format, write_table, write_with_column
+from typing import TYPE_CHECKING
+
+from ..on_demand import on_demand
+
+if TYPE_CHECKING:
+    from .errors import TableError
+    from .gaps import MISSING
+    from .parts import OpenedFile, expand, open_file
+    from .preparation import Preparation, Table
+    from .reading import read_columns, read_labels, read_table
+    from .sources import READABLE, Source
+    from .vectors import as_rows, named_rows, prepared_rows
+    from .writing import WRITABLE, check_output_format, write_table, write_with_column
 
 __all__ = [
     "MISSING",
@@ -33,3 +38,28 @@ __all__ = [
     "write_table",
     "write_with_column",
 ]
+
+__getattr__, __dir__ = on_demand(
+    __name__,
+    {
+        "MISSING": "gaps",
+        "READABLE": "sources",
+        "WRITABLE": "writing",
+        "OpenedFile": "parts",
+        "Preparation": "preparation",
+        "Source": "sources",
+        "Table": "preparation",
+        "TableError": "errors",
+        "as_rows": "vectors",
+        "check_output_format": "writing",
+        "expand": "parts",
+        "named_rows": "vectors",
+        "open_file": "parts",
+        "prepared_rows": "vectors",
+        "read_columns": "reading",
+        "read_labels": "reading",
+        "read_table": "reading",
+        "write_table": "writing",
+        "write_with_column": "writing",
+    },
+)

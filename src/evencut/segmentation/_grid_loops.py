@@ -13,7 +13,7 @@ Real = cython.fused_type(cython.float, cython.double)
 
 def squared_differences(here, there):
     """Squared difference of each pixel and its neighbour, of the shape of the pairs, without the axis of channels."""
-    differences = np.empty(here.shape[:-1], here.dtype)
+    differences = np.empty(here.shape[: here.ndim - 1], here.dtype)
     for first, second, out in zip(_planes(here), _planes(there), _planes(differences, 2)):
         _fill_differences(first, second, out)
     return differences

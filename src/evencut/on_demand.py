@@ -1,0 +1,40 @@
+"""Names of a package that are loaded when they are asked for, so that nobody waits for what is not used."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+__all__ = ["on_demand"]
+
+
+def on_demand(package: str, homes: dict[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The `__getattr__` and the `__dir__` of a package whose names each have a module as their home.
+
+    Its modules, too, are found without being imported first.
+
+    Examples
+    --------
+    >>> getter, names = on_demand("evencut", {"EvenCut": "estimators.even_cut"})
+    >>> getter("EvenCut").__module__
+    'evencut.estimators.even_cut'
+    >>> "EvenCut" in names()
+    True
+    """
+
+    def getter(name: str) -> Any:
+        if name in homes:
+            value = getattr(import_module(f"{package}.{homes[name]}"), name)
+            setattr(sys.modules[package], name, value)
+            return value
+        if not name.startswith("_") and find_spec(f"{package}.{name}") is not None:
+            return import_module(f"{package}.{name}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *homes} - {"TYPE_CHECKING", "on_demand"})
+
+    return getter, names

@@ -1,0 +1,60 @@
+"""What `make` runs before anything of evencut is there: the installation, with or without a C compiler."""
+
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+INSTALL = Path(__file__).parents[1] / "build_tools" / "install.py"
+if not INSTALL.exists():
+    pytest.skip("the tools that build the package are not part of this copy", allow_module_level=True)
+
+
+@pytest.fixture
+def installing(monkeypatch):
+    """A function that goes through an installation without installing; returns what pip would have been asked."""
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.delenv("AR", raising=False)
+
+    def go(path, *options):
+        monkeypatch.setenv("PATH", str(path))
+        asked = []
+        main = runpy.run_path(str(INSTALL))["main"]
+        main.__globals__["install"] = lambda arguments, surroundings: asked.append((arguments, surroundings)) or 0
+        assert main("cli,plot", *options) == 0
+        return asked
+
+    return go
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="meson looks for the compilers of Windows itself")
+def test_without_a_c_compiler_one_is_installed_and_one_line_says_so(installing, tmp_path, capsys):
+    tools, package = installing(tmp_path)
+    said = [line for line in capsys.readouterr().out.splitlines() if "compiler" in line]
+    assert len(said) == 1 and "ziglang" in said[0] and "CC=" in said[0]
+    assert "ziglang" in tools[0]
+    for _, surroundings in (tools, package):
+        assert surroundings["CC"] == f"{sys.executable} -m ziglang cc"
+        assert surroundings["AR"] == f"{sys.executable} -m ziglang ar"
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_a_compiler_that_is_there_is_taken(installing, tmp_path, capsys, monkeypatch, by_name):
+    if by_name:
+        monkeypatch.setenv("CC", "my-compiler")
+    else:
+        (tmp_path / "gcc").touch(mode=0o755)
+    tools, package = installing(tmp_path)
+    assert "compiler" not in capsys.readouterr().out
+    assert "ziglang" not in tools[0]
+    assert package[1].get("CC") == ("my-compiler" if by_name else None)
+
+
+def test_what_it_takes_to_build_comes_first_and_options_get_a_folder_of_their_own(installing, tmp_path):
+    tools, package = installing(tmp_path, "-Dboundscheck=true")
+    assert any(requirement.startswith("meson-python") for requirement in tools[0])
+    assert package[0][-2:] == ["--editable", f"{INSTALL.parents[1]}[cli,plot]"]
+    assert "--no-build-isolation" in package[0]
+    assert "-Csetup-args=-Dboundscheck=true" in package[0]
+    assert "-Cbuild-dir=build/Dboundscheck-true" in package[0]
