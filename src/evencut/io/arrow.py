@@ -75,19 +75,36 @@ def arrow_column(name: str, values: Any) -> Column:
     if is_numeric(kind):
         return Column(name, _floats(values))
     if types.is_dictionary(kind):
-        kind = kind.value_type
-        values = values.cast(kind)
-        if is_numeric(kind):
-            return Column(name, _floats(values))
+        if _is_text(kind.value_type):
+            return _words(name, values)
+        return arrow_column(name, values.cast(kind.value_type))
     if types.is_temporal(kind) and not types.is_time(kind):
         return Column(name, days_since_1970(values.to_pylist()), unit="days")
     nothing = np.full(len(values), np.nan)
     if types.is_null(kind):
         return Column(name, nothing)
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
-        cells = enumerate(values.to_pylist())
-        return Column(name, nothing, {row: word for row, word in cells if word is not None and not is_missing(word)})
+    if _is_text(kind):
+        return _words(name, values.cast(pyarrow.large_string()).dictionary_encode())
     return Column(name, nothing, refused=f"is {kind}, not numbers")
+
+
+def _words(name: str, values: Any) -> Column:
+    """A column of words that arrow keeps once each; those that no row has are left out."""
+    nothing = np.full(len(values), np.nan)
+    chunks = values.unify_dictionaries().chunks if hasattr(values, "chunks") else [values]
+    if not len(values):
+        return Column(name, nothing)
+    words = chunks[0].dictionary.to_pylist()
+    codes = np.concatenate([chunk.indices.cast("int32").fill_null(-1).to_numpy(False) for chunk in chunks])
+    known = dict.fromkeys(words[code] for code in np.unique(codes) if code >= 0 and not is_missing(words[code] or ""))
+    place = {word: code for code, word in enumerate(known)}
+    new = np.array([*(place.get(word, -1) for word in words), -1], dtype=np.int32)
+    return Column(name, nothing, new[codes], tuple(known)) if known else Column(name, nothing)
+
+
+def _is_text(kind: Any) -> bool:
+    types = require_pyarrow().types
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
 def is_numeric(kind: Any) -> bool:

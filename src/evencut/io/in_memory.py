@@ -73,7 +73,7 @@ def columns_in_memory(X: Any) -> list[Column] | None:
         # Whoever checks arrays names these.
         return None
     columns = [_column(name, values) for name, values in named]
-    plain = all(not column.words and column.unit is None for column in columns)
+    plain = all(not column.names and column.unit is None for column in columns)
     if plain and not (is_frame and any(np.isnan(column.numbers).any() for column in columns)):
         return None
     return columns
@@ -99,7 +99,7 @@ def _column(name: str, values: Any) -> Column:
     if kind.startswith(("category", "categorical", "enum", "dictionary")):
         cells = _cells(values)
         words = {row: str(value) for row, value in enumerate(cells) if not is_gap(value)}
-        return Column(name, np.full(len(cells), np.nan), words)
+        return Column.of_words(name, words, np.full(len(cells), np.nan))
     if kind.startswith((*_DATES, *_SPANS)):
         return Column(name, days_since_1970(_cells(values)), unit="days")
     if kind.startswith(_ARROW_NUMBERS) and hasattr(values, "type"):
@@ -131,7 +131,7 @@ def _by_values(name: str, cells: Sequence[Any]) -> Column:
             f"column {name!r} holds words ({words[row][:40]!r}, row {row}) beside numbers; make all of them words with "
             "astype(str), or mend those cells."
         )
-    return Column(name, numbers, words)
+    return Column.of_words(name, words, numbers)
 
 
 def _cells(values: Any) -> Sequence[Any]:
