@@ -3,12 +3,13 @@
 What is wrong with a file is a `TableError`: one sentence with the place and the cure.
 """
 
+from .cells import Column
 from .errors import TableError
 from .gaps import MISSING
 from .parts import OpenedFile, expand, open_file
 from .preparation import Preparation, Table
 from .reading import read_columns, read_labels, read_table
-from .sources import READABLE, Source
+from .sources import READABLE, Source, kind_and_compression
 from .vectors import as_rows, named_rows, prepared_rows
 from .writing import WRITABLE, check_output_format, write_table, write_with_column
 
@@ -16,6 +17,7 @@ __all__ = [
     "MISSING",
     "READABLE",
     "WRITABLE",
+    "Column",
     "OpenedFile",
     "Preparation",
     "Source",
@@ -24,6 +26,7 @@ __all__ = [
     "as_rows",
     "check_output_format",
     "expand",
+    "kind_and_compression",
     "named_rows",
     "open_file",
     "prepared_rows",

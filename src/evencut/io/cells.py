@@ -16,14 +16,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MISSING_WORDS", "Column", "ColumnBuilder", "dated", "days_since_1970", "is_gap", "is_missing", "is_number"]
+__all__ = [
+    *("Column", "ColumnBuilder", "dated", "days_since_1970", "is_gap", "is_missing", "is_number"),
+    "numbers_in_words",
+]
 
 #: Cells that stand for a value nobody knows, in small letters.
-MISSING_WORDS = frozenset({"", "?", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"})
+_MISSING_WORDS = frozenset({"", "?", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"})
 
 _DAY = np.timedelta64(1, "D")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DECIMAL_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)(e[+-]?\d+)?", re.IGNORECASE)
+_COMMAS_AT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 _POINTS_AT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d*)?")
 
 
@@ -64,7 +68,8 @@ class Column:
     @property
     def words(self) -> dict[int, str]:
         """The cells that are words, by row."""
-        return {} if self.codes is None else {int(i): self.names[self.codes[i]] for i in np.flatnonzero(self.codes >= 0)}
+        codes = [] if self.codes is None else self.codes.tolist()
+        return {row: self.names[code] for row, code in enumerate(codes) if code >= 0}
 
     @classmethod
     def of_words(cls, name: str, words: Mapping[int, str], numbers: NDArray[np.floating]) -> Column:
@@ -96,6 +101,26 @@ def dated(column: Column) -> Column:
     except ValueError:
         return column
     return Column(column.name, np.append(days, np.nan)[column.codes], unit="days")
+
+
+def numbers_in_words(column: Column) -> Column:
+    """A column of words as numbers where all are some: with commas at the thousands, or true and false.
+
+    Examples
+    --------
+    >>> numbers_in_words(Column.of_words("price", {0: "12,500.5"}, np.array([np.nan, 7.0]))).numbers.tolist()
+    [12500.5, 7.0]
+    """
+    words = [word.lower() for word in column.names]
+    if column.codes is None:
+        return column
+    if all(_COMMAS_AT_THOUSANDS.fullmatch(word) for word in words):
+        numbers = [float(word.replace(",", "")) for word in words]
+    elif column.is_category and set(words) <= {"true", "false"}:
+        numbers = [float(word == "true") for word in words]
+    else:
+        return column
+    return Column(column.name, np.where(column.codes >= 0, np.array(numbers)[column.codes], column.numbers))
 
 
 def days_since_1970(cells: Sequence[Any]) -> NDArray[np.float64]:
@@ -240,7 +265,7 @@ def is_missing(cell: str) -> bool:
     >>> is_missing("NA"), is_missing("0")
     (True, False)
     """
-    return cell.strip().lower() in MISSING_WORDS
+    return cell.strip().lower() in _MISSING_WORDS
 
 
 def is_number(cell: str) -> bool:

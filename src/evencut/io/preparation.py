@@ -44,6 +44,10 @@ class Frame:
         What was done on the way to columns, to be told.
     is_file : bool
         Whether it was read from a file, where columns are chosen by options.
+    unnamed : tuple of str
+        Columns to which the header gives no name.
+    separator, decimal : str or None
+        What separates the cells of a CSV file (None stands for blanks), and its decimal mark.
     """
 
     source: str
@@ -53,6 +57,9 @@ class Frame:
     has_header: bool = True
     notices: tuple[str, ...] = ()
     is_file: bool = True
+    unnamed: tuple[str, ...] = ()
+    separator: str | None = None
+    decimal: str = "."
 
     def place(self, row: int, name: str) -> str:
         """Where a value stands, for messages."""

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import Any
 
 from .examples import PHOTOS, POINTS
 from .methods import Method
 from .photo_state import Photo
 from .prompts import code_helpers, code_lines
 from .sessions import Correction, Run
-from .tables import MISSING, Table
+from .tables import Table
 
 __all__ = ["photo_code", "photo_command", "points_code", "points_command"]
 
@@ -32,7 +31,8 @@ def points_code(table: Table, run: Run) -> str:
         body += ["complete = np.isfinite(X).all(axis=1)  # rows with gaps are labelled -1", "X = X[complete]"]
     if run.method is None:
         body += [f"# The labels are those of the column {run.facts.get('column')!r}; nothing was clustered."]
-        return "\n".join([f'"""Made by evencut studio {__version__}."""', "", "import numpy as np", "", *body, ""])
+        head = [f'"""Made by evencut studio {__version__}."""', "", "import numpy as np", _reader(table)]
+        return "\n".join([*head, "", *body, ""])
     method = Method(**run.method)
     imports, call = _estimator_code(method)
     body += _held_lines(run.corrections, table.n_rows, has_gaps)
@@ -45,72 +45,32 @@ def points_code(table: Table, run: Run) -> str:
     if has_gaps:
         body += ["found = np.full(len(complete), -1)", "found[complete] = labels", "labels = found"]
     body += ['np.savetxt("labels.csv", labels, fmt="%d", header="label", comments="")']
-    if table.source["kind"] == "example":
-        imports.append(POINTS[table.source["example"]].code[0])
+    imports.append(_reader(table))
     head = [f'"""Made by evencut studio {__version__}: makes the same labels again."""', "", "import numpy as np"]
     return "\n".join([*head, *sorted(imports, key=lambda line: line.split()[1]), "", *body, ""])
+
+
+def _reader(table: Table) -> str:
+    """The import that reading the points needs."""
+    if table.source["kind"] == "example":
+        return POINTS[table.source["example"]].code[0]
+    return f"from evencut.io import {'Source, ' if table.source.get('written') == 'latin-1' else ''}read_columns"
 
 
 def _reading(table: Table, columns: list[str]) -> list[str]:
     source = table.source
     if source["kind"] == "example":
         return list(POINTS[source["example"]].code[1:])
-    precision = str(table.numbers(columns).dtype)
-    places = [[column.name for column in table.columns].index(name) for name in columns]
-    if source["kind"] == "npy":
-        lines = [f"X = np.load({source['name']!r})", f'X = X.reshape(len(X), -1).astype("{precision}")']
-        return lines if places == list(range(len(table.columns))) else [*lines, f"X = X[:, {places}]"]
-    if source["kind"] == "parquet":
-        lines = ["import pyarrow.parquet", "", f"table = pyarrow.parquet.read_table({source['name']!r})"]
-    else:
-        lines = [*_plain_lines(source), "import pyarrow.csv", "", *_csv_lines(source)]
-    if source["kind"] == "csv" and not source["header"]:
-        columns = [f"f{i}" for i in places]
-    stacked = f'X = np.column_stack([table[name].cast("{precision}", safe=False).to_numpy() for name in {columns!r}])'
-    return [*lines, stacked]
-
-
-def _plain_lines(source: dict[str, Any]) -> list[str]:
-    """What makes a file plain that is not, as `plain_files` does."""
-    if source.get("written") == "excel":
-        return [
-            "import csv, io",
-            "import openpyxl",
-            f"book = openpyxl.load_workbook({source['name']!r}, read_only=True, data_only=True)",
-            "text = io.StringIO()",
-            "for row in book.worksheets[0].iter_rows(values_only=True):",
-            "    if any(cell is not None for cell in row):",
-            '        csv.writer(text, lineterminator="\\n").writerow(["" if cell is None else cell for cell in row])',
-            "file = io.BytesIO(text.getvalue().encode())",
-        ]
-    if source.get("written") == "blanks":
-        return [
-            "import io, re",
-            "from pathlib import Path",
-            f'text = Path({source["name"]!r}).read_text(encoding="utf-8-sig")',
-            'lines = [re.sub(r"[ \\t]+", ",", line.strip()) for line in text.splitlines()]',
-            'file = io.BytesIO("".join(line + "\\n" for line in lines).encode())',
-        ]
-    return []
-
-
-def _csv_lines(source: dict[str, Any]) -> list[str]:
-    written = source.get("written", "")
-    options = []
-    if source["delimiter"] != ",":
-        options.append(f"parse_options=pyarrow.csv.ParseOptions(delimiter={source['delimiter']!r})")
-    reading = [] if source["header"] else ["autogenerate_column_names=True"]
-    reading += [f"skip_rows={source['remarks']}"] if source["remarks"] else []
-    reading += [f'encoding="{written}"'] if written in ("latin-1", "utf-16") else []
-    if reading:
-        options.append(f"read_options=pyarrow.csv.ReadOptions({', '.join(reading)})")
-    point = "" if source["decimal"] == "." else f", decimal_point={source['decimal']!r}"
-    options.append(f"convert_options=pyarrow.csv.ConvertOptions(null_values={MISSING!r}{point})")
+    told = [repr(source["name"]), f"columns={columns!r}", "guess=True"]
+    if source.get("written") == "latin-1":
+        told[0] = f'Source({told[0]}, encoding="latin-1")'
+    if source["kind"] == "csv":
+        told.append(f"header={source['header']}")
+    if source.get("delimiter") and source.get("written") not in ("blanks", "excel"):
+        told += [f"separator={source['delimiter']!r}", f"decimal={source['decimal']!r}"]
     return [
-        "table = pyarrow.csv.read_csv(",
-        "    file," if written in ("excel", "blanks") else f"    {source['name']!r},",
-        *[f"    {option}," for option in options],
-        ")",
+        f"columns = read_columns({', '.join(told)})",
+        "X = np.column_stack([column.numbers for column in columns])",
     ]
 
 
@@ -181,8 +141,6 @@ def points_command(table: Table, run: Run, options: frozenset[str]) -> tuple[str
         return "", "a dense kernel was fitted on a sample of the points; use the Python code."
     if table.source.get("decimal", ".") != "." and "decimal" not in options:
         return "", "the command reads numbers with a decimal point only; use the Python code."
-    if table.source.get("written") in ("latin-1", "utf-16", "excel"):
-        return "", f"the command does not read {table.source['written']}; use the Python code."
     lines, name = _file_lines(table)
     words = ["evencut", "cluster", name, "-k", str(method.n_clusters)]
     if run.facts["n_missing"]:
@@ -190,6 +148,8 @@ def points_command(table: Table, run: Run, options: frozenset[str]) -> tuple[str
             return "", "some rows have gaps, which the command does not take; use the Python code."
         words += ["--missing", "drop"]
     words += ["--columns", ",".join(_as_options(table, run.columns))]
+    if table.source.get("written") == "latin-1":
+        words += ["--encoding", "latin-1"]
     if method.tool == "kernel":
         words += ["--kernel", method.kernel]
         for option, value in method.parameters.items():

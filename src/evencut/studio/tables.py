@@ -1,12 +1,11 @@
 """Tables as the studio keeps them: columns of numbers, and columns of names as codes; read from bytes of strangers.
 
-CSV and TSV, Parquet and NPY are understood. What is too large, pickled, compressed beyond measure or not a table at all
-is refused before it takes memory.
+`evencut.io` reads them, within limits: what is too large, pickled, compressed beyond measure or not a table at all is
+refused before it takes memory.
 """
 
 from __future__ import annotations
 
-import io
 import re
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -15,25 +14,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..io.arrow import is_numeric, without_index
-from ..io.cells import MISSING_WORDS
-from ..io.errors import some
-from ..io.rows import is_remark, is_unnamed, numbers_that_name
+from .. import io
+from ..io.cells import dated
+from ..io.errors import TableTooLarge
+from ..io.limits import TableLimits
+from ..io.preparation import Frame
+from ..io.reading import read_frame
 from .options import Limits
-from .plain_files import plain_file
 from .refusals import Refused, TooLarge
 
-__all__ = ["MISSING", "OPENED", "Column", "Reading", "Table", "read_table"]
+__all__ = ["OPENED", "Column", "Reading", "Table", "read_table"]
 
-_TEXT = (".csv", ".tsv", ".txt", ".data")
-_KNOWN = (*_TEXT, ".parquet", ".pq", ".npy")
 #: How names of files end that can be opened.
-OPENED = (*_TEXT, ".gz", ".xlsx", ".parquet", ".pq", ".npy")
-_BATCH = 4096
-_SNIFFED = 1 << 16
-#: Cells that mean "nothing here", in the spellings people use.
-MISSING = sorted({spelled for word in MISSING_WORDS for spelled in (word, word.upper(), word.capitalize(), "NaN")})
+OPENED = (".csv", ".tsv", ".txt", ".data", ".dat", ".csv.gz", ".xlsx", ".parquet", ".pq", ".npy")
+_KINDS = {"csv": "csv", "excel": "csv", "parquet": "parquet", "npy": "npy"}
+#: What other files are, by their ends.
+_OTHERS = {
+    ".gif": "a GIF picture",
+    ".bmp": "a BMP picture",
+    ".heic": "a HEIC photo",
+    ".heif": "a HEIC photo",
+    ".avif": "an AVIF photo",
+    ".png": "a picture",
+    ".jpg": "a picture",
+    ".jpeg": "a picture",
+    ".xls": "an Excel file of the old kind; save it as .xlsx",
+    ".ods": "a spreadsheet of another kind; save it as .xlsx or .csv",
+    ".pdf": "a PDF",
+    ".zip": "an archive; unpack it",
+}
+_FIRST_LINE = 1 << 16
 _MOST_NAMES = 10_000
+_NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 
 
 @dataclass(frozen=True)
@@ -129,276 +141,99 @@ def read_table(data: bytes, name: str, limits: Limits, reading: Reading | None =
     >>> [(column.name, column.is_number) for column in table.columns]
     [('x', True), ('y', True), ('kind', False)]
     """
+    called, suffix = PurePath(name).name[:80], PurePath(name).suffix.lower()
     if not data:
-        raise Refused(f"{name[:80]} is empty.")
-    plain = plain_file(data, name, limits)
-    data, suffix, reading = plain.data, plain.suffix, reading or Reading()
-    if suffix not in _KNOWN:
-        raise Refused(f"{name[:80]!r} is {plain.called}; its name must end in {', '.join(OPENED)}.", 415)
-    if suffix == ".npy":
-        table = _from_npy(data, limits)
-    elif suffix in _TEXT:
-        table = _from_csv(data, suffix, limits, reading)
-    else:
-        table = _from_parquet(data, limits)
+        raise Refused(f"{called} is empty.")
+    if suffix == ".gz" and io.kind_and_compression(called)[0] is None:
+        called = f"{called.removesuffix('.gz')}.csv.gz"
+    if io.kind_and_compression(called)[0] not in _KINDS:
+        what = _OTHERS.get(suffix, "no table known here")
+        raise Refused(f"{called!r} is {what}; its name must end in {', '.join(OPENED)}.", 415)
+    try:
+        table = _read(data, called, limits, reading or Reading())
+    except TableTooLarge as error:
+        raise TooLarge(str(error)) from error
+    except (io.TableError, ModuleNotFoundError) as error:
+        raise Refused(str(error)) from error
+    except MemoryError as error:
+        raise TooLarge(f"{called} takes more memory than there is for it; use fewer rows or columns.") from error
     if table.n_rows < 3:
-        raise Refused(f"{name[:80]} has {table.n_rows} rows; give at least 3 points.")
+        raise Refused(f"{called} has {table.n_rows} rows; give at least 3 points.")
     if not any(column.is_number for column in table.columns):
-        raise Refused(f"{name[:80]} has no column of numbers; at least one is needed.")
-    table.source["name"] = PurePath(name).name
-    table.notices[:0] = plain.notices
-    if plain.written:
-        table.source["written"] = plain.written
+        raise Refused(f"{called} has no column of numbers; at least one is needed.")
     return table
 
 
-def _from_npy(data: bytes, limits: Limits) -> Table:
-    file = io.BytesIO(data)
+def _read(data: bytes, name: str, limits: Limits, reading: Reading) -> Table:
+    bounds = TableLimits(
+        limits.table_bytes, limits.rows, limits.columns, limits.cells, limits.text_bytes, _FIRST_LINE
+    )  # fmt: skip
+    source = io.Source(name, data=data, limits=bounds)
+    said: dict[str, Any] = {}
+    if source.kind in ("csv", "excel"):
+        said = {"header": reading.header, "decimal": reading.decimal, "separator": reading.delimiter}
+    notices = ["the first sheet of the workbook is read"] if source.kind == "excel" else []
     try:
-        version = np.lib.format.read_magic(file)
-        if version not in ((1, 0), (2, 0)):
-            raise Refused(f"this NPY file has version {version}; save it again with numpy.save.")
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, in_columns, dtype = read(file, max_header_size=10_000)
-    except (ValueError, EOFError, SyntaxError, TypeError, UnicodeDecodeError, RecursionError, MemoryError) as error:
-        raise Refused("this is not an NPY file that can be read: its header is broken.") from error
-    if dtype.hasobject:
-        raise Refused("this NPY file holds pickled objects, which could run code when read; save an array of numbers.")
-    if dtype.names is not None or dtype.kind not in "biuf":
-        raise Refused(f"this NPY file holds {str(dtype)[:80]}, not numbers; save an array of numbers.")
-    if len(shape) not in (1, 2) or 0 in shape:
-        raise Refused(f"this NPY file has shape {str(shape)[:80]}; it must be (points, columns).")
-    n_rows, n_columns = shape[0], (shape[1] if len(shape) == 2 else 1)
-    _check_size(n_rows, n_columns, limits)
-    body = data[file.tell() :]
-    if len(body) != n_rows * n_columns * dtype.itemsize:
-        raise Refused(f"this NPY file is cut off: of {n_rows} x {n_columns} values, {len(body)} bytes are there.")
-    values = np.frombuffer(body, dtype=dtype).reshape((n_rows, n_columns), order="F" if in_columns else "C")
-    columns = [Column(f"column {i + 1}", _finite(values[:, i])) for i in range(n_columns)]
-    return Table(columns, {"kind": "npy"})
+        frame = read_frame(source, guess=True, **said)
+    except io.TableError as error:
+        is_other = isinstance(error.__cause__, UnicodeDecodeError) and not _NO_TEXT.search(data[:_FIRST_LINE])
+        if not is_other or source.is_utf16:
+            raise
+        source = io.Source(name, encoding="latin-1", data=data, limits=bounds)
+        frame = read_frame(source, guess=True, **said)
+        notices.append("this is not UTF-8; it is read as Latin-1, as Windows writes it")
+    about: dict[str, Any] = {"kind": _KINDS[source.kind], "name": name}
+    if said:
+        about |= {"delimiter": frame.separator, "header": frame.has_header, "decimal": frame.decimal}
+    if written := _written(source, frame):
+        about["written"] = written
+    columns, left_out = _usable(frame, limits)
+    notices += ["blanks part the cells"] if written == "blanks" else []
+    return Table(columns, about, [*notices, *frame.notices], list(frame.unnamed), left_out)
 
 
-def _from_csv(data: bytes, suffix: str, limits: Limits, reading: Reading) -> Table:
-    import pyarrow
-    import pyarrow.csv
-
-    if b"\x00" in data[:_SNIFFED]:
-        raise Refused("this is not text: it has zero bytes; save it as CSV in UTF-8.")
-    text = _start_of_text(data)
-    remarks = _count_remarks(text)
-    first, second, delimiter = _sniff(text[remarks:], suffix, reading.delimiter)
-    _check_size(data.count(b"\n"), len(first), limits)
-    notices = [f"{remarks} lines that begin with # are taken for remarks"] if remarks else []
-    has_header = reading.header if reading.header is not None else not any(_is_number(cell) for cell in first)
-    if reading.header is None and not has_header and numbers_that_name(first, second) is not False:
-        has_header = True
-        notices.append(f"the first line ({some(first)}) is taken for the names of the columns")
-    names = [cell.strip() for cell in first] if has_header else [f"column {i + 1}" for i in range(len(first))]
-    row_numbers = [name or f"column {i + 1}" for i, name in enumerate(names) if is_unnamed(name)]
-    names = [name or f"column {i + 1}" for i, name in enumerate(names)]
-    _check_names(names, limits)
-    decimal = reading.decimal or _decimal_point(data, delimiter)
-    try:
-        table = pyarrow.csv.read_csv(
-            pyarrow.BufferReader(data),
-            read_options=pyarrow.csv.ReadOptions(column_names=names, skip_rows=remarks + has_header, use_threads=False),
-            parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=False),
-            convert_options=pyarrow.csv.ConvertOptions(
-                null_values=MISSING,
-                strings_can_be_null=True,
-                auto_dict_encode=True,
-                auto_dict_max_cardinality=_MOST_NAMES,
-                timestamp_parsers=[],
-                decimal_point=decimal,
-            ),
-        )
-    except pyarrow.ArrowException as error:
-        raise Refused(f"this is not CSV that can be read ({' '.join(str(error).split())[:200]}).") from error
-    source = {"kind": "csv", "delimiter": delimiter, "header": has_header, "decimal": decimal, "remarks": remarks}
-    columns, left_out = _columns(table, limits)
-    return Table(columns, source, notices, row_numbers, left_out)
+def _written(source: io.Source, frame: Frame) -> str | None:
+    """How a file is written, where it is not plain."""
+    if source.kind != "csv":
+        return "excel" if source.kind == "excel" else None
+    if source.compression is not None or source.encoding is not None:
+        return source.compression or source.encoding
+    if source.is_utf16:
+        return "utf-16"
+    return "blanks" if frame.separator is None else None
 
 
-def _start_of_text(data: bytes) -> list[str]:
-    """The first lines, as far as they are needed to find out what the table is like."""
-    try:
-        text = data[:_SNIFFED].decode("utf-8-sig", errors="strict" if len(data) < _SNIFFED else "ignore")
-    except UnicodeDecodeError as error:
-        raise Refused(f"this is not text in UTF-8 (byte {error.start}); save it as UTF-8.") from error
-    return [line.rstrip("\r") for line in text.split("\n")]
-
-
-def _count_remarks(lines: list[str]) -> int:
-    """How many lines before the table begin with #."""
-    return next((i for i, line in enumerate(lines) if not is_remark(line)), 0)
-
-
-def _sniff(lines: list[str], suffix: str, given: str | None) -> tuple[list[str], list[str], str]:
-    """The cells of the first two lines, and what parts them."""
-    import csv
-
-    line = lines[0]
-    if not line.strip():
-        raise Refused("the first line is empty; begin with the names of the columns, or with the first point.")
-    if len(line) >= _SNIFFED - 4:
-        raise Refused("the first line is longer than 64 kB; this is not a table of points.")
-    delimiter = given or ("\t" if suffix == ".tsv" else next((mark for mark in ";\t,|" if mark in line), ","))
-    try:
-        first, second = (next(csv.reader([one], delimiter=delimiter), []) for one in (line, "".join(lines[1:2])))
-    except csv.Error as error:
-        raise Refused(f"this is not CSV that can be read ({error}).") from error
-    return first, second, delimiter
-
-
-def _decimal_point(data: bytes, delimiter: str) -> str:
-    """A comma where a semicolon parts cells such as 1,5 and none has a point."""
-    lines = b"".join(data[:_SNIFFED].split(b"\n")[1:20])
-    return "," if delimiter == ";" and b"," in lines and b"." not in lines else "."
-
-
-def _from_parquet(data: bytes, limits: Limits) -> Table:
-    import pyarrow
-    import pyarrow.parquet
-
-    try:
-        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(data), thrift_string_size_limit=1 << 24)
-        about = file.metadata
-        _check_size(about.num_rows, about.num_columns, limits)
-        unpacked = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
-        if unpacked > 8 * limits.cells:
-            most = 8 * limits.cells / 1e6
-            raise TooLarge(f"this Parquet file unpacks to {unpacked / 1e6:.4g} MB; {most:.4g} MB are taken.")
-        _check_names(file.schema_arrow.names, limits)
-        kept = set(without_index(file.schema_arrow))
-        plain = [field.name for field in file.schema_arrow if field.name in kept and _is_plain(field.type)]
-        odd = [(one.name, _why_not(one.type)) for one in file.schema_arrow if not _is_plain(one.type)]
-        most = 8 * limits.cells
-        parts, n_bytes = [], 0
-        # A few bytes may stand for any number of values: the true size is counted as it grows.
-        for batch in file.iter_batches(batch_size=_BATCH, columns=plain, use_threads=False):
-            parts.append(_without_long_text(batch))
-            n_bytes += parts[-1].nbytes
-            if n_bytes > most:
-                raise TooLarge(f"this Parquet file unpacks to more than the {most / 1e6:.4g} MB that are taken.")
-        table = pyarrow.Table.from_batches(parts) if parts else file.schema_arrow.empty_table().select(plain)
-    except MemoryError as error:
-        raise TooLarge(
-            "this Parquet file takes more memory than there is for it; use fewer rows or columns."
-        ) from error
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
-        raise Refused(f"this is not a Parquet file that can be read ({' '.join(str(error).split())[:200]}).") from error
-    columns, left_out = _columns(table, limits)
-    unnamed = [column.name for column in columns if is_unnamed(column.name)]
-    return Table(columns, {"kind": "parquet"}, [], unnamed, [*odd, *left_out])
-
-
-def _without_long_text(batch: Any) -> Any:
-    """Text as codes at once: a word that stands in many rows is kept once."""
-    import pyarrow
-
-    arrays = [
-        column.dictionary_encode()
-        if pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type)
-        else column
-        for column in batch.columns
-    ]
-    return pyarrow.RecordBatch.from_arrays(arrays, names=batch.schema.names)
-
-
-def _is_plain(kind: Any) -> bool:
-    """Numbers and text; not lists, structures or binary."""
-    from pyarrow import types
-
-    text = types.is_string(kind) or types.is_large_string(kind) or types.is_dictionary(kind)
-    return text or is_numeric(kind)
-
-
-def _why_not(kind: Any) -> str:
-    """Why a column of a type cannot be used."""
-    from pyarrow import types
-
-    if types.is_temporal(kind):
-        return "holds dates or times; make numbers of them, such as days since the first"
-    if types.is_null(kind):
-        return "is empty"
-    return f"holds {kind}, neither numbers nor names"
-
-
-def _columns(table: Any, limits: Limits) -> tuple[list[Column], list[tuple[str, str]]]:
-    """The columns of an Arrow table that can be used (numbers, and names that are not too many), and why not others."""
-    import pyarrow
-
-    found, left_out = [], []
-    for name, column in zip(table.column_names, table.columns):
-        kind = column.type
-        if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
-            column = column.dictionary_encode()
-            kind = column.type
-        if pyarrow.types.is_dictionary(kind):
-            whole = pyarrow.chunked_array(column.chunks, kind).unify_dictionaries().combine_chunks()
-            whole = whole.chunk(0) if isinstance(whole, pyarrow.ChunkedArray) else whole
-            names = [str(value)[: limits.text_bytes] for value in whole.dictionary.to_pylist()]
-            codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
-            if (numbers := _numbers_in_words(names)) is not None:
-                found.append(Column(str(name), np.append(numbers, np.nan)[codes]))
-            elif len(names) <= _MOST_NAMES:
-                found.append(Column(str(name), codes, names))
-            else:
-                why = f"is text with {len(names)} different values; at most {_MOST_NAMES} are names"
-                left_out.append((str(name), why))
-        elif _is_plain(kind):
-            single = pyarrow.types.is_float32(kind)
-            values = column.cast(pyarrow.float32() if single else pyarrow.float64(), safe=False)
-            values = values.to_numpy(zero_copy_only=False)
-            found.append(Column(str(name), _finite(values)))
+def _usable(frame: Frame, limits: Limits) -> tuple[list[Column], list[tuple[str, str]]]:
+    """The columns that are numbers, or names that are not too many; and why not the others."""
+    columns: list[Column] = []
+    left_out = []
+    for column in map(dated, frame.columns):
+        if any(column.name == other.name for other in columns):
+            raise Refused(f"two columns are called {column.name[:80]!r}; give each a name of its own.")
+        names = [name[: limits.text_bytes] for name in column.names]
+        if why := _why_not(column):
+            left_out.append((column.name, why))
+        elif column.codes is None:
+            columns.append(Column(column.name, np.where(np.isfinite(column.numbers), column.numbers, np.nan)))
         else:
-            left_out.append((str(name), _why_not(kind)))
-    if not found:
+            # What looks like a number among words is one of the names.
+            numbers, places = np.unique(column.numbers[np.isfinite(column.numbers)], return_inverse=True)
+            codes = np.array(column.codes)
+            codes[np.isfinite(column.numbers)] = len(names) + places
+            columns.append(Column(column.name, codes, [*names, *(f"{number:.15g}" for number in numbers)]))
+    if not columns:
         raise Refused("this table has no column of numbers or names that can be used.")
-    return found, left_out
+    return columns, left_out
 
 
-_THOUSANDS = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?")
-
-
-def _numbers_in_words(names: list[str]) -> NDArray[np.float64] | None:
-    """The numbers that words stand for where all do, with commas at the thousands: 1,000 is a number."""
-    if not any("," in name for name in names) or not all(_THOUSANDS.fullmatch(name.strip()) for name in names):
-        return None
-    return np.array([float(name.replace(",", "")) for name in names])
-
-
-def _finite(values: NDArray[Any]) -> NDArray[np.floating]:
-    """As numbers, in single precision where they were stored so; what is infinite or absent is missing."""
-    numbers: NDArray[Any] = np.array(values, dtype=np.float32 if values.dtype == np.float32 else np.float64)
-    numbers[~np.isfinite(numbers)] = np.nan
-    return numbers
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def _check_size(n_rows: int, n_columns: int, limits: Limits) -> None:
-    for what, n, most in (("rows", n_rows, limits.rows), ("columns", n_columns, limits.columns)):
-        if n > most:
-            raise TooLarge(
-                f"this table has {n} {what}; {most} are taken. Use a sample, or evencut cluster --landmarks."
-            )
-    if n_rows * n_columns > limits.cells:
-        raise TooLarge(f"this table has {n_rows} x {n_columns} values; {limits.cells} are taken. Use fewer columns.")
-
-
-def _check_names(names: list[str], limits: Limits) -> None:
-    longest = max(map(len, names), default=0)
-    if longest > limits.text_bytes:
-        raise Refused(f"a column has a name of {longest} letters; at most {limits.text_bytes} are taken.")
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise Refused(f"two columns are called {name[:80]!r}; give each a name of its own.")
-        seen.add(name)
+def _why_not(column: io.Column) -> str | None:
+    """Why a column cannot be used, where that is so."""
+    if column.unit is not None:
+        return "holds dates or times; make numbers of them, such as days since the first"
+    if column.mixed_marks is not None:
+        return "has decimal commas and decimal points; say which is meant"
+    if column.codes is None and not np.isfinite(column.numbers).any():
+        return column.refused or "is empty"
+    if len(column.names) > _MOST_NAMES:
+        return f"is text with {len(column.names)} different values; at most {_MOST_NAMES} are names"
+    return column.refused
