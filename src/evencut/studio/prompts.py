@@ -1,13 +1,11 @@
 """What a user draws on a photo, and the answer: a list of boxes, clicks and strokes, in order, and a chain of results.
 
-The only file that knows which way in the segmentation at hand offers. Where it takes clicks they are passed on; where
-it does not, a click is a stroke: a disc of radius 5, the image's frame standing for background until one is clicked.
+Clicks on the object and on the background are passed on as they are; one on a further region is a stroke, a disc of
+radius 5.
 """
 
 from __future__ import annotations
 
-import inspect
-from functools import cache
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -16,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from .refusals import Refused
 
-__all__ = ["Prompt", "code_helpers", "code_lines", "drawn_strokes", "extend", "takes_clicks"]
+__all__ = ["Prompt", "code_helpers", "code_lines", "drawn_strokes", "extend"]
 
 Coordinate = Annotated[float, Field(ge=-10, le=100_000)]
 _RADIUS = 5
@@ -49,14 +47,6 @@ class Prompt(BaseModel):
         return round(min(xa, xb)), round(min(ya, yb)), round(max(xa, xb)), round(max(ya, yb))
 
 
-@cache
-def takes_clicks() -> bool:
-    """Whether `segment` takes clicks by itself."""
-    from evencut.segmentation import segment
-
-    return "clicks" in inspect.signature(segment).parameters
-
-
 def extend(image: NDArray[Any], before: list[Any], prompts: list[Prompt]) -> Any:
     """The result of `prompts`, where `before` holds the results of all their beginnings but the last."""
     *earlier, last = prompts
@@ -82,7 +72,7 @@ def _begins_anew(prompts: list[Prompt]) -> bool:
 
 def _is_click(prompt: Prompt) -> bool:
     """Whether it can be passed on as it is."""
-    return prompt.kind == "click" and prompt.label <= _OBJECT and takes_clicks()
+    return prompt.kind == "click" and prompt.label <= _OBJECT
 
 
 def _begin(image: NDArray[Any], prompts: list[Prompt]) -> Any:

@@ -126,8 +126,8 @@ def _fitting_lines(method: Method, n_points: int, held: bool) -> list[str]:
     ]
 
 
-def points_command(table: Table, run: Run, options: frozenset[str]) -> tuple[str, str]:
-    """The command line that makes the same labels; or why no command with these options can."""
+def points_command(table: Table, run: Run) -> tuple[str, str]:
+    """The command line that makes the same labels; or why no command can."""
     if run.method is None:
         return "", "the labels come from a column of the file."
     method = Method(**run.method)
@@ -139,13 +139,9 @@ def points_command(table: Table, run: Run, options: frozenset[str]) -> tuple[str
         return "", "the command takes no corrections by hand; use the Python code."
     if run.facts["n_fitted"] < len(run.labels) - run.facts["n_missing"]:
         return "", "a dense kernel was fitted on a sample of the points; use the Python code."
-    if table.source.get("decimal", ".") != "." and "decimal" not in options:
-        return "", "the command reads numbers with a decimal point only; use the Python code."
     lines, name = _file_lines(table)
     words = ["evencut", "cluster", name, "-k", str(method.n_clusters)]
     if run.facts["n_missing"]:
-        if "missing" not in options:
-            return "", "some rows have gaps, which the command does not take; use the Python code."
         words += ["--missing", "drop"]
     words += ["--columns", ",".join(_as_options(table, run.columns))]
     if table.source.get("written") == "latin-1":
@@ -222,8 +218,8 @@ def _writing(photo: Photo, objects: list[int]) -> list[str]:
     ]
 
 
-def photo_command(photo: Photo, options: frozenset[str]) -> tuple[str, str]:
-    """The command line that makes the same mask; or why no command with these options can."""
+def photo_command(photo: Photo) -> tuple[str, str]:
+    """The command line that makes the same mask; or why no command can."""
     source, prompts = photo.source, photo.prompts()
     if source["kind"] == "example":
         return "", "the photo comes with a library and is not a file; use the Python code."
@@ -233,7 +229,7 @@ def photo_command(photo: Photo, options: frozenset[str]) -> tuple[str, str]:
     for prompt in prompts:
         if prompt.kind == "box":
             words += ["--box", ",".join(map(str, prompt.box))]
-        elif len(prompts) > 1 or "click" not in options:
+        elif len(prompts) > 1:
             return "", "clicks and strokes in turn are more than the command says; use the Python code."
         else:
             x, y = prompt.points[0]
