@@ -15,7 +15,7 @@ from ..affinity import kneighbors
 from ..selection.candidates import intrinsic_dimension
 from .borders import Border, Ground, border_between, edges, peaks, pieces, settle, weighted_quantile
 
-__all__ = ["Evidence", "Lone", "Surroundings", "gather", "look_around"]
+__all__ = ["Evidence", "Lone", "Surroundings", "gather", "survey"]
 
 #: Neighbours of the graph on which borders and conductance are measured.
 GRAPH_NEIGHBORS = 10
@@ -110,7 +110,7 @@ class Evidence:
     unseen: frozenset[int]
 
 
-def look_around(
+def survey(
     X: NDArray[np.floating], weights: NDArray[np.float64], drawn: NDArray[np.intp], n_jobs: int | None = None
 ) -> Surroundings:
     """Neighbours and graph of the points `drawn`."""

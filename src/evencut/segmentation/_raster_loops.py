@@ -9,7 +9,6 @@ import numpy as np
 from cython.cimports.libc.math import sqrt
 
 _FAR = 1e300
-_NO_COSTS = np.empty((0, 0, 0))
 
 
 def barrier_scan(
@@ -31,7 +30,7 @@ def barrier_scan(
     # Where no path has led yet the two are infinitely far apart, so that none leads on from there.
     highest = np.where(marked, channel, np.inf)
     lowest = np.where(marked, channel, -np.inf)
-    _sweep(_NO_COSTS, channel, distance, highest, lowest, before, after, np.zeros(len(marked), np.int64), n_passes)
+    _sweep(np.empty((0, 0, 0)), channel, distance, highest, lowest, before, after, n_passes)
     return distance
 
 
@@ -53,8 +52,7 @@ def geodesic_scan(
     costs = np.empty((len(steps), *distance.shape))
     _fill_step_costs(channels, before, steps, costs)
     nothing = np.empty((0, 0))
-    stamp = np.zeros(len(distance), np.int64)
-    _sweep(costs, nothing, distance, nothing, nothing, before, after, stamp, n_passes)
+    _sweep(costs, nothing, distance, nothing, nothing, before, after, n_passes)
     return distance
 
 
@@ -67,11 +65,12 @@ def _sweep(
     lowest: cython.double[:, ::1],
     before: cython.const[cython.longlong][:, ::1],
     after: cython.const[cython.longlong][:, ::1],
-    stamp: cython.longlong[::1],
     n_passes: cython.int,
 ) -> cython.int:
     """The sweeps of either distance: with the costs of steps it is the geodesic one."""
     n_rows: cython.Py_ssize_t = distance.shape[0]
+    # The last sweep that changed a row.
+    stamp: cython.longlong[::1] = np.zeros(n_rows, np.int64)
     is_geodesic: cython.bint = costs.shape[0] > 0
     sweep: cython.int
     i: cython.Py_ssize_t
