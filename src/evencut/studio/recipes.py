@@ -1,6 +1,6 @@
 """The Python code and the command line that make exactly the result on the page.
 
-The code follows the steps of `methods.fit_labels` and `tables.read_table`; a test runs it and compares the labels.
+The code follows the steps of `methods.fit_labels` and `sheets.read_sheet`; a test runs it and compares the labels.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .methods import Method
 from .photo_state import Photo
 from .prompts import code_helpers, code_lines
 from .sessions import Correction, Run
-from .tables import Table
+from .sheets import Sheet
 
 __all__ = ["photo_code", "photo_command", "points_code", "points_command"]
 
@@ -21,7 +21,7 @@ _SHOWN_ROWS = 12
 _DEFAULTS = Method()
 
 
-def points_code(table: Table, run: Run) -> str:
+def points_code(table: Sheet, run: Run) -> str:
     """A Python file that makes the labels of a run and writes them to labels.csv."""
     from evencut import __version__
 
@@ -50,14 +50,14 @@ def points_code(table: Table, run: Run) -> str:
     return "\n".join([*head, *sorted(imports, key=lambda line: line.split()[1]), "", *body, ""])
 
 
-def _reader(table: Table) -> str:
+def _reader(table: Sheet) -> str:
     """The import that reading the points needs."""
     if table.source["kind"] == "example":
         return POINTS[table.source["example"]].code[0]
     return f"from evencut.io import {'Source, ' if table.source.get('written') == 'latin-1' else ''}read_columns"
 
 
-def _reading(table: Table, columns: list[str]) -> list[str]:
+def _reading(table: Sheet, columns: list[str]) -> list[str]:
     source = table.source
     if source["kind"] == "example":
         return list(POINTS[source["example"]].code[1:])
@@ -126,7 +126,7 @@ def _fitting_lines(method: Method, n_points: int, held: bool) -> list[str]:
     ]
 
 
-def points_command(table: Table, run: Run) -> tuple[str, str]:
+def points_command(table: Sheet, run: Run) -> tuple[str, str]:
     """The command line that makes the same labels; or why no command can."""
     if run.method is None:
         return "", "the labels come from a column of the file."
@@ -159,7 +159,7 @@ def points_command(table: Table, run: Run) -> tuple[str, str]:
     return "\n".join([*lines, shlex.join(words)]), ""
 
 
-def _as_options(table: Table, columns: list[str]) -> list[str]:
+def _as_options(table: Sheet, columns: list[str]) -> list[str]:
     """Columns as the command takes them: by name, or by number where a name would be read as something else."""
     names = [column.name for column in table.columns]
     if table.source["kind"] == "example" or not all(name.replace("_", "").isalpha() for name in columns):
@@ -167,7 +167,7 @@ def _as_options(table: Table, columns: list[str]) -> list[str]:
     return columns
 
 
-def _file_lines(table: Table) -> tuple[list[str], str]:
+def _file_lines(table: Sheet) -> tuple[list[str], str]:
     """What writes the points of an example to a file, and the name of the file to read."""
     source = table.source
     if source["kind"] != "example":

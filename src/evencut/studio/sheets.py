@@ -23,7 +23,7 @@ from ..io.reading import read_frame
 from .options import Limits
 from .refusals import Refused, TooLarge
 
-__all__ = ["OPENED", "Column", "Reading", "Table", "read_table"]
+__all__ = ["OPENED", "Reading", "Sheet", "SheetColumn", "read_sheet"]
 
 #: How names of files end that can be opened.
 OPENED = (".csv", ".tsv", ".txt", ".data", ".dat", ".csv.gz", ".xlsx", ".parquet", ".pq", ".npy")
@@ -58,7 +58,7 @@ class Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class SheetColumn:
     """One column: numbers (missing ones are NaN), or codes of `names` (missing ones are -1)."""
 
     name: str
@@ -84,12 +84,12 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class Sheet:
     """Columns of one length, with how they were read, so that code can read them again.
 
     Attributes
     ----------
-    columns : list of Column
+    columns : list of SheetColumn
     source : dict
         `kind` is "csv", "parquet", "npy" or "example"; the rest is what reading needs.
     notices : list of str
@@ -100,7 +100,7 @@ class Table:
         Columns that are not here, and why.
     """
 
-    columns: list[Column]
+    columns: list[SheetColumn]
     source: dict[str, Any] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
     row_numbers: list[str] = field(default_factory=list)
@@ -116,7 +116,7 @@ class Table:
         """Memory it takes."""
         return sum(column.values.nbytes + sum(map(len, column.names or ())) for column in self.columns)
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str) -> SheetColumn:
         """A column by name."""
         for column in self.columns:
             if column.name == name:
@@ -132,12 +132,12 @@ class Table:
         return np.column_stack([column.values for column in chosen])
 
 
-def read_table(data: bytes, name: str, limits: Limits, reading: Reading | None = None) -> Table:
+def read_sheet(data: bytes, name: str, limits: Limits, reading: Reading | None = None) -> Sheet:
     """The table in a file's bytes; its kind is told by the suffix of `name`, and `reading` by what the user says.
 
     Examples
     --------
-    >>> table = read_table(b"x,y,kind\\n1,2,a\\n3,4,b\\n5,6,a\\n", "points.csv", Limits())
+    >>> table = read_sheet(b"x,y,kind\\n1,2,a\\n3,4,b\\n5,6,a\\n", "points.csv", Limits())
     >>> [(column.name, column.is_number) for column in table.columns]
     [('x', True), ('y', True), ('kind', False)]
     """
@@ -164,7 +164,7 @@ def read_table(data: bytes, name: str, limits: Limits, reading: Reading | None =
     return table
 
 
-def _read(data: bytes, name: str, limits: Limits, reading: Reading) -> Table:
+def _read(data: bytes, name: str, limits: Limits, reading: Reading) -> Sheet:
     bounds = TableLimits(
         limits.table_bytes, limits.rows, limits.columns, limits.cells, limits.text_bytes, _FIRST_LINE
     )  # fmt: skip
@@ -189,7 +189,7 @@ def _read(data: bytes, name: str, limits: Limits, reading: Reading) -> Table:
         about["written"] = written
     columns, left_out = _usable(frame, limits)
     notices += ["blanks part the cells"] if written == "blanks" else []
-    return Table(columns, about, [*notices, *frame.notices], list(frame.unnamed), left_out)
+    return Sheet(columns, about, [*notices, *frame.notices], list(frame.unnamed), left_out)
 
 
 def _written(source: io.Source, frame: Frame) -> str | None:
@@ -203,9 +203,9 @@ def _written(source: io.Source, frame: Frame) -> str | None:
     return "blanks" if frame.separator is None else None
 
 
-def _usable(frame: Frame, limits: Limits) -> tuple[list[Column], list[tuple[str, str]]]:
+def _usable(frame: Frame, limits: Limits) -> tuple[list[SheetColumn], list[tuple[str, str]]]:
     """The columns that are numbers, or names that are not too many; and why not the others."""
-    columns: list[Column] = []
+    columns: list[SheetColumn] = []
     left_out = []
     for column in map(dated, frame.columns):
         if any(column.name == other.name for other in columns):
@@ -214,13 +214,13 @@ def _usable(frame: Frame, limits: Limits) -> tuple[list[Column], list[tuple[str,
         if why := _why_not(column):
             left_out.append((column.name, why))
         elif column.codes is None:
-            columns.append(Column(column.name, np.where(np.isfinite(column.numbers), column.numbers, np.nan)))
+            columns.append(SheetColumn(column.name, np.where(np.isfinite(column.numbers), column.numbers, np.nan)))
         else:
             # What looks like a number among words is one of the names.
             numbers, places = np.unique(column.numbers[np.isfinite(column.numbers)], return_inverse=True)
             codes = np.array(column.codes)
             codes[np.isfinite(column.numbers)] = len(names) + places
-            columns.append(Column(column.name, codes, [*names, *(f"{number:.15g}" for number in numbers)]))
+            columns.append(SheetColumn(column.name, codes, [*names, *(f"{number:.15g}" for number in numbers)]))
     if not columns:
         raise Refused("this table has no column of numbers or names that can be used.")
     return columns, left_out
