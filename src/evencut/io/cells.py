@@ -189,6 +189,12 @@ class ColumnBuilder:
     def add(self, cells: Sequence[Any]) -> None:
         """Take the next cells: text, numbers, or None."""
         mark = len(self._numbers)
+        if self._names and all(map(self._names.__contains__, cells)):
+            # Words that have all been met: most of a column of words.
+            self._pad(mark)
+            self._codes.extend(map(self._names.__getitem__, cells))
+            self._numbers.extend([math.nan] * len(cells))
+            return
         if self.decimal != ",":
             try:
                 self._numbers.extend(map(float, cells))

@@ -189,7 +189,7 @@ def _split(lines: Iterable[str], skipped: int, separator: str | None, name: str)
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
     try:
         for cells in reader:
-            if any(cell.strip() for cell in cells):
+            if cells and (cells[0].strip() or any(cell.strip() for cell in cells)):
                 yield skipped + reader.line_num, cells
     except csv.Error as error:
         raise TableError(f"{name} is not CSV that can be read ({one_line(error)}).") from error
