@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from .examples import PHOTOS, POINTS
 from .methods import Method
 from .photo_state import Photo
-from .prompts import code_helpers, code_lines
+from .prompts import code_lines
 from .sessions import Correction, Run
 from .sheets import Sheet
 
@@ -162,7 +162,8 @@ def points_command(table: Sheet, run: Run) -> tuple[str, str]:
 def _as_options(table: Sheet, columns: list[str]) -> list[str]:
     """Columns as the command takes them: by name, or by number where a name would be read as something else."""
     names = [column.name for column in table.columns]
-    if table.source["kind"] == "example" or not all(name.replace("_", "").isalpha() for name in columns):
+    plain = all("," not in name and name == name.strip() and name[:1] not in ("", "-") for name in columns)
+    if table.source["kind"] == "example" or not plain:
         return [str(names.index(name) + 1) for name in columns]
     return columns
 
@@ -181,19 +182,22 @@ def photo_code(photo: Photo) -> str:
     from evencut import __version__
 
     source = photo.source
-    if source["kind"] == "example":
-        example = PHOTOS[source["example"]]
-        imports, reading = ["from evencut.segmentation import segment", example.code[0]], list(example.code[1:])
-    else:
-        imports = ["from evencut.segmentation import read_image, segment"]
-        reading = [f"image = read_image({source['name']!r})"]
     objects = photo.objects()
     lines = _lines_of_objects(photo, objects) if len(objects) > 1 else code_lines(photo.prompts())
-    head = [f'"""Made by evencut studio {__version__}: makes the same mask again."""', "", "import numpy as np"]
-    body = [*code_helpers(lines), *lines]
-    if not any("np." in line for line in body):
-        head.pop()
-    return "\n".join([*head, *imports, "from PIL import Image", "", *reading, *body, *_writing(photo, objects), ""])
+    used, imports = ["segment"], []
+    if any("draw_strokes(" in line for line in lines):
+        used.insert(0, "draw_strokes")
+    if source["kind"] == "example":
+        first, *reading = PHOTOS[source["example"]].code
+        imports.append(first)
+    else:
+        used.insert(-1, "read_image")
+        reading = [f"image = read_image({source['name']!r})"]
+    if any("np." in line for line in lines):
+        imports.append("import numpy as np")
+    head = [f'"""Made by evencut studio {__version__}: makes the same mask again."""', "", *imports]
+    head += [f"from evencut.segmentation import {', '.join(used)}", "from PIL import Image", ""]
+    return "\n".join([*head, *reading, *lines, *_writing(photo, objects), ""])
 
 
 def _lines_of_objects(photo: Photo, objects: list[int]) -> list[str]:
