@@ -249,3 +249,44 @@ def test_remarks_before_the_table_are_skipped_and_told(tmp_path):
     path.write_text("x,y\n1,2\n# the end\n")
     with pytest.raises(TableError, match="line 3 has 1 values, but line 1 has 2; it begins with #"):
         read_table(path)
+
+
+def test_limits_are_checked_while_a_file_is_unpacked():
+    import gzip
+
+    from evencut.io import read_columns
+    from evencut.io.errors import TableTooLarge
+    from evencut.io.limits import TableLimits
+
+    data = gzip.compress(b"1,2\n" * 10**6)
+    assert len(data) < 10_000
+    for limits, word in (({"n_bytes": 10**5}, "unpacks"), ({"rows": 1000}, "rows"), ({"cells": 1000}, "values")):
+        with pytest.raises(TableTooLarge, match=word):
+            read_columns(Source("p.csv.gz", data=data, limits=TableLimits(**limits)))
+    small = Source("p.csv.gz", data=gzip.compress(b"a,b\n1,2\n3,4\n"), limits=TableLimits(n_bytes=100, rows=2))
+    assert [column.numbers.tolist() for column in read_columns(small)] == [[1, 3], [2, 4]]
+
+
+def test_a_workbook_that_unpacks_to_too_much_is_refused_unread():
+    openpyxl = pytest.importorskip("openpyxl")
+    from evencut.io import read_columns
+    from evencut.io.errors import TableTooLarge
+    from evencut.io.limits import TableLimits
+
+    book, file = openpyxl.Workbook(), io.BytesIO()
+    for i in range(300):
+        book.active.append([i, i % 7])
+    book.save(file)
+    with pytest.raises(TableTooLarge, match="unpacks"):
+        read_columns(Source("p.xlsx", data=file.getvalue(), limits=TableLimits(n_bytes=1000)))
+    with pytest.raises(TableTooLarge, match="rows"):
+        read_columns(Source("p.xlsx", data=file.getvalue(), limits=TableLimits(rows=100)))
+    whole = read_columns(Source("p.xlsx", data=file.getvalue(), limits=TableLimits(rows=300, n_bytes=10**7)))
+    assert whole[1].numbers.tolist() == [i % 7 for i in range(300)]
+
+
+@pytest.mark.parametrize("data", [b"x,y\n1,\x002\n", b"\xff\xfe\x80,1\n2,3\n"], ids=["zero bytes", "no lines"])
+def test_bytes_that_are_no_text_are_told(tmp_path, data):
+    (tmp_path / "p.csv").write_bytes(data)
+    with pytest.raises(TableError, match="is not text"):
+        read_table(tmp_path / "p.csv")

@@ -42,18 +42,24 @@ def test_dominant_sets_are_saved(tmp_path):
     np.testing.assert_array_equal(evencut.load(str(tmp_path / "m.skops")).labels_, model.labels_)
 
 
-def test_files_of_the_command_are_loaded_unless_it_scaled(tmp_path, monkeypatch):
+def test_files_of_the_command_are_loaded_and_predict_what_it_does(tmp_path, monkeypatch):
     from evencut.cli import main
 
     monkeypatch.chdir(tmp_path)
-    np.savetxt("p.csv", X, delimiter=",", header="x,y", comments="")
+    units = np.array([1.0, 1000.0])
+    for name, rows in (("p", X), ("new", NEW)):
+        np.savetxt(f"{name}.csv", rows * units, delimiter=",", header="x,y", comments="")
     for name, more in (("plain", []), ("scaled", ["--standardize"])):
-        with pytest.raises(SystemExit) as left:
-            main(["cluster", "p.csv", "-k", "2", "-o", "l.csv", "--save", f"{name}.skops", *more])
-        assert left.value.code == 0
-    assert evencut.load("plain.skops").predict(NEW).shape == (50,)
-    with pytest.raises(ValueError, match=r"--standardize.*evencut predict"):
-        evencut.load("scaled.skops")
+        for command in (
+            ["cluster", "p.csv", "-k", "2", "-o", "l.csv", "--save", f"{name}.skops", *more],
+            ["predict", f"{name}.skops", "new.csv", "-o", f"{name}.csv"],
+        ):
+            with pytest.raises(SystemExit) as left:
+                main(command)
+            assert left.value.code == 0
+        told = np.loadtxt(f"{name}.csv", skiprows=1)
+        new = np.loadtxt("new.csv", delimiter=",", skiprows=1)
+        np.testing.assert_array_equal(evencut.load(f"{name}.skops").predict(new), told)
 
 
 def test_the_command_says_what_a_model_of_python_lacks(tmp_path, monkeypatch, capsys):
@@ -97,6 +103,6 @@ def test_other_files_are_named(tmp_path):
     path.write_bytes(skops.io.dumps({"format": 9, "evencut": "9.0", "model": None}))
     with pytest.raises(ValueError, match=r"format 9.*use evencut 9\.0"):
         evencut.load(path)
-    path.write_bytes(skops.io.dumps({"format": 1, "evencut": "0.1", "model": None}))
+    path.write_bytes(skops.io.dumps({"format": 2, "evencut": "0.1", "model": None}))
     with pytest.raises(ValueError, match=r"was saved by evencut 0\.1.*fit and save it again"):
         evencut.load(path)

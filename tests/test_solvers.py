@@ -7,7 +7,7 @@ from scipy import sparse
 from evencut.criteria import CRITERIA, average_association, normalized_cut
 from evencut.kernels import KNN, Gaussian
 from evencut.solvers import solve
-from evencut.solvers.lloyd import improve_by_lloyd
+from evencut.solvers.lloyd import lloyd_descent
 from evencut.solvers.moves import improve_by_moves
 from evencut.solvers.spectral import spectral_embedding
 
@@ -19,6 +19,11 @@ AFFINITIES = {
     "indefinite": (lambda B: B + B.T)(np.random.default_rng(1).normal(size=(120, 120))) + 20,
 }
 START = np.random.default_rng(2).permutation(np.arange(120) % 3)
+
+
+def improve_by_lloyd(problem, labels, n_clusters):
+    end = lloyd_descent(problem, labels, n_clusters)
+    return end.step.labels, end.trace[1:], end.converged
 
 
 def falls(trace, slack=1e-6):

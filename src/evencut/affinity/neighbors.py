@@ -105,7 +105,7 @@ class NeighborSearch:
         if isinstance(self._index, DenseProducts | SparseProducts | CellSearch):
             queries = at.rows if isinstance(at, SparsePoints) else at
             distances, indices = self._index.query(queries, n_neighbors, self.n_jobs)
-            return distances, _compact(indices, self.n_points)
+            return distances, indices.astype(_index_type(self.n_points), copy=False)
         return _from_graph(self._index.transform(at), n_neighbors, self.n_points)
 
     def query_self(self, n_neighbors: int) -> _Found:
@@ -332,8 +332,7 @@ def neighbor_recall(
     sample = np.sort(rng.choice(len(X), min(n_sample, len(X)), replace=False))
     reach = kneighbors(X, indices.shape[1], at=X[sample], method="exact")[0][:, -1]
     offsets = X[indices[sample]] - X[sample][:, None]
-    found = np.sqrt(np.einsum("pki,pki->pk", offsets, offsets))
-    return float(np.mean(found <= reach[:, None] * (1 + 1e-5)))
+    return float(np.mean(np.linalg.norm(offsets, axis=2) <= reach[:, None] * (1 + 1e-5)))
 
 
 def _choose(method: Any, X: Any) -> Any:
@@ -370,14 +369,14 @@ def _from_graph(graph: Any, n_neighbors: int, n_samples: int) -> tuple[NDArray[n
     order = np.lexsort((graph.indices, graph.data, rows))
     chosen = order[(graph.indptr[:-1, None] + np.arange(n_neighbors)).ravel()]
     shape = (graph.shape[0], n_neighbors)
-    indices = graph.indices[chosen].reshape(shape)
-    return graph.data[chosen].astype(np.float64).reshape(shape), _compact(indices, n_samples)
+    indices = graph.indices[chosen].reshape(shape).astype(_index_type(n_samples), copy=False)
+    return graph.data[chosen].astype(np.float64).reshape(shape), indices
 
 
-def _has_heavy_ties(X: NDArray, sample: int = 4096, crowd: int = 8) -> bool:
+def _has_heavy_ties(X: NDArray) -> bool:
     """Whether one value of X makes up a fair share of it, judged by evenly spaced rows."""
-    rows = X[:: -(-len(X) // sample)]
-    return len(X) > sample and bool(np.unique(rows, axis=0, return_counts=True)[1].max() >= crowd)
+    rows = X[:: -(-len(X) // 4096)]
+    return len(X) > 4096 and bool(np.unique(rows, axis=0, return_counts=True)[1].max() >= 8)
 
 
 def _put_self_first(distances: NDArray, indices: NDArray) -> None:
@@ -399,7 +398,3 @@ def _check_count(n_neighbors: int, n_points: int) -> int:
 
 def _index_type(largest: int) -> type[np.integer]:
     return np.int32 if largest <= np.iinfo(np.int32).max else np.int64
-
-
-def _compact(indices: NDArray[np.integer], n_samples: int) -> NDArray[np.integer]:
-    return indices.astype(_index_type(n_samples), copy=False)

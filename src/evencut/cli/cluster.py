@@ -12,7 +12,7 @@ from evencut.cli.cluster_files import cluster_blocks, is_one_table, is_pattern
 from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
 from evencut.cli.labels_out import cluster_sizes, write_labels
-from evencut.cli.model_files import Scaling, check_model_file, save_model
+from evencut.cli.model_files import check_model_file, save_model
 from evencut.cli.options import Seed, names, whole_number, whole_number_or_auto
 from evencut.cli.outputs import check_distinct, check_writable
 from evencut.cli.pictures import check_picture, save_figure
@@ -152,18 +152,17 @@ def cluster(
             source, columns=column_list(columns), header=header, key=key, missing=missing, decimal=decimal
         )
         tell(table)
-        if table.preparation.divisors is not None:
+        if standardize or table.preparation.divisors is not None:
             # Numbers beside words or dates are on one scale already.
-            estimator.set_params(scale=None)
-        scaling = Scaling.of(table.values) if standardize else None
-        X = table.values if scaling is None else scaling.apply(table.values)
+            estimator.set_params(scale="standard" if standardize else None)
+        X = table.values
         step(f"clustering {len(X)} points in {X.shape[1]} dimensions")
         with library_errors_are_the_users():
             labels = to_array(estimator.fit(on_device(X, device)).labels_)
         step(f"writing {output}")
         write_labels(output, labels, source=source if append else None, table=table, header=header, key=key)
         if save is not None:
-            save_model(save, estimator, table.preparation, scaling)
+            save_model(save, estimator, table.preparation)
         if plot is not None:
             step(f"drawing {plot}")
             _draw(plot, table, labels)

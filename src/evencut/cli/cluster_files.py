@@ -65,7 +65,7 @@ def cluster_blocks(
         def fit() -> LandmarkClustering:
             fitted = _fitted(model, rows)
             if save is not None:
-                save_model(save, fitted, preparation, None)
+                save_model(save, fitted, preparation)
             return fitted
 
         if one_file:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from evencut.cli.errors import UserError
 from evencut.cli.outputs import whole_file
 from evencut.estimators import LandmarkClustering
+from evencut.io import Source
 from evencut.io.arrow import read_arrow
 from evencut.landmarks import Block
 from evencut.landmarks.attaching import Attachment
@@ -82,7 +83,7 @@ class LabelFolder:
 
     def read(self, number: int) -> NDArray[np.int32]:
         """The labels of a finished block."""
-        return read_arrow(self._part(number), "parquet").column("label").to_numpy()
+        return read_arrow(Source(str(self._part(number)))).column("label").to_numpy()
 
     def _part(self, number: int) -> Path:
         return self.path / f"part-{number:06d}.parquet"

@@ -52,9 +52,8 @@ def predict(
             source, header=header, key=key, missing=missing, decimal=decimal, like=saved.preparation
         )
         tell(table)
-        X = table.values if saved.scaling is None else saved.scaling.apply(table.values)
-        step(f"labelling {len(X)} points")
+        step(f"labelling {len(table.values)} points")
         with library_errors_are_the_users():
-            labels = saved.model.predict(X)
+            labels = saved.model.predict(table.values)
         write_labels(output, labels, source=source if append else None, table=table, header=header, key=key)
     say(f"{len(labels)} points, {cluster_sizes(labels)}" + (f"; wrote {output}" if output != "-" else ""))

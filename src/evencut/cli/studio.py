@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-from inspect import signature
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from evencut.cli.cluster import cluster
 from evencut.cli.console import say
 from evencut.cli.errors import UserError
 from evencut.cli.options import whole_number
-from evencut.cli.segment import segment
 
 __all__ = ["studio"]
 
@@ -62,8 +59,6 @@ def studio(
         files=files,
         workers=workers or min(4, max(3, os.cpu_count() or 3)),
         allow_remote=allow_remote,
-        cluster_options=frozenset(signature(cluster).parameters),
-        segment_options=frozenset(signature(segment).parameters),
     )
     try:
         serve(options, exactly=port is not None, open_browser=browser, tell=say)

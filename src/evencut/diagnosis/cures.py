@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from .bodies import count_bodies
-from .evidence import Evidence, Surroundings, gather, look_around
+from .evidence import Evidence, Surroundings, gather, survey
 from .points import LabelledPoints
 from .report import TriedCure
 from .verdicts import (
@@ -55,7 +55,7 @@ def try_cures(
         return []
     before, ground = list(findings), around
     if len(place) < len(given.points):
-        ground = look_around(given.points[place], given.prepared.weights[place], np.arange(len(place)), around.n_jobs)
+        ground = survey(given.points[place], given.prepared.weights[place], np.arange(len(place)), around.n_jobs)
         before = judge(gather(ground, given.codes[place], n_clusters))
     model = clone(cure).set_params(n_clusters=n_clusters)
     codes = clone(model).set_params(n_jobs=around.n_jobs).label_points(given.prepared.taken(place))

@@ -300,16 +300,15 @@ def _from_columns(columns: list[Column], names: Sequence[str] | None) -> _Measur
     words: list[str | None] = []
     units: list[str | None] = []
     for name, column in zip(called, columns):
-        if not column.words:
+        if column.codes is None:
             parts.append(np.asarray(column.numbers, dtype=np.float64))
             column_of.append(name)
             words.append(None)
             units.append(column.unit)
             continue
-        cells = np.array([column.words.get(row) for row in range(len(column.numbers))], dtype=object)
-        known = np.array([cell is not None for cell in cells])
-        for word in sorted(set(column.words.values())):
-            parts.append(np.where(known, (cells == word).astype(np.float64), np.nan))
+        for word in sorted(column.names):
+            inside = column.codes == column.names.index(word)
+            parts.append(np.where(column.codes >= 0, inside.astype(np.float64), np.nan))
             column_of.append(name)
             words.append(word)
             units.append(None)

@@ -22,7 +22,7 @@ from .chance import FEWEST_JUDGED, chance_unrelated
 from .confidence import calibrated
 from .connectivity import joining_neighbors
 from .cures import after_trying, try_cures
-from .evidence import GRAPH_NEIGHBORS, Evidence, Surroundings, gather, look_around
+from .evidence import GRAPH_NEIGHBORS, Evidence, Surroundings, gather, survey
 from .pictures import pictures
 from .points import LabelledPoints, fitted_points, labelled_points
 from .report import BiasReport, ClusterReport, TriedCure
@@ -96,7 +96,7 @@ def _report(
     if max_points < _FEWEST_JUDGED:
         raise ValueError(f"max_points={max_points} is too few to judge by; use {_FEWEST_JUDGED} or more.")
     drawn = _draw(len(given.points), max_points, random_state)
-    around = look_around(given.points, given.prepared.weights, drawn, n_jobs)
+    around = survey(given.points, given.prepared.weights, drawn, n_jobs)
     evidence = gather(around, given.codes, len(given.names))
     findings, tried = _judged(given, around, evidence, cure)
     verdict, clarity = gravest(findings, evidence.sizes)

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..affinity import kneighbors
+from ..selection.candidates import intrinsic_dimension
 from .borders import Border, Ground, border_between, edges, peaks, pieces, settle, weighted_quantile
 
-__all__ = ["Evidence", "Lone", "Surroundings", "gather", "look_around"]
+__all__ = ["Evidence", "Lone", "Surroundings", "gather", "survey"]
 
 #: Neighbours of the graph on which borders and conductance are measured.
 GRAPH_NEIGHBORS = 10
@@ -109,13 +110,13 @@ class Evidence:
     unseen: frozenset[int]
 
 
-def look_around(
+def survey(
     X: NDArray[np.floating], weights: NDArray[np.float64], drawn: NDArray[np.intp], n_jobs: int | None = None
 ) -> Surroundings:
     """Neighbours and graph of the points `drawn`."""
     points, has_copies, weights = X[drawn], weights >= 2, weights / weights.mean()
     distances, indices = kneighbors(points, _most_neighbors(len(points)) + 1, n_jobs=n_jobs)
-    dimension = min(intrinsic_dimension(distances), float(X.shape[1]))
+    dimension = min(max(1.0, intrinsic_dimension(distances)), float(X.shape[1]))
     graph = _graph(indices[:, 1 : GRAPH_NEIGHBORS + 1], weights[drawn])
     return Surroundings(X, weights, has_copies, drawn, distances, indices, graph, dimension, n_jobs)
 
@@ -186,17 +187,6 @@ def _lone(around: Surroundings, codes: NDArray[np.int64], cluster: int, log_dens
     level, seen = np.median(own), around.weights[around.drawn]
     below, upto = (np.average(part, weights=seen) for part in (log_density < level, log_density <= level))
     return Lone(float(below + upto) / 2, gap)
-
-
-def intrinsic_dimension(distances: NDArray[np.float64]) -> float:
-    r"""Levina and Bickel's estimate, :math:`1 / \mathrm{mean} \log (R_K / R_j)`, of a table of neighbour distances."""
-    last = distances[:, -1:]
-    inner = distances[:, 1:-1]
-    usable = (inner > 0).all(axis=1) & (last[:, 0] > 0)
-    if not usable.any() or inner.shape[1] < 2:
-        return 1.0
-    mean_log = np.log(last[usable] / inner[usable]).mean(axis=1)
-    return float(max(1.0, 1.0 / np.median(np.maximum(mean_log, 1e-3))))
 
 
 def _most_neighbors(n_points: int) -> int:

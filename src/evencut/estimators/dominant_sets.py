@@ -5,7 +5,6 @@ They generalise maximal cliques to weighted graphs, and share the mode isolation
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from ..diagnosis import MODE_ISOLATION, DensityBiasWarning, diagnose_labels
 from ..kernels import Kernel, affinity_of
 from .cohesion import DYNAMICS, DominantSet, Matrix, dominant_set, is_maximal_clique, is_zero_one
 from .fitting import whole_or_nothing
-from .inputs import check_metric, check_points, check_space, kernel_from, tags_of_inputs
+from .inputs import check_choice, check_count, check_metric, check_points, check_space, kernel_from, tags_of_inputs
 from .partial_labels import refuse_partial
 
 __all__ = ["DominantSets", "dominant_set", "is_maximal_clique"]
@@ -233,14 +232,10 @@ class DominantSets(ClusterMixin, BaseEstimator):
             )
 
     def _check_parameters(self) -> Kernel:
-        for name, least, none in (("n_clusters", 1, True), ("min_size", 1, False), ("max_iter", 1, False)):
-            value = getattr(self, name)
-            if none and value is None:
-                continue
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{name}={value!r} must be a whole number of at least {least}.")
-        if self.dynamics not in DYNAMICS:
-            raise ValueError(f"dynamics={self.dynamics!r} is not known; choose one of {sorted(DYNAMICS)}.")
+        for name in ("n_clusters", "min_size", "max_iter"):
+            if name != "n_clusters" or self.n_clusters is not None:
+                check_count(name, getattr(self, name))
+        check_choice("dynamics", self.dynamics, DYNAMICS)
         kernel = kernel_from(self.kernel)
         assert kernel is not None
         check_metric(self.metric, kernel)

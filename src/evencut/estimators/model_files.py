@@ -14,7 +14,7 @@ from ..io.errors import one_line
 
 __all__ = ["load", "read_record", "record_bytes", "require_skops", "save"]
 
-_FORMAT = 1
+_FORMAT = 2
 # Types of other libraries that models hold and that skops does not trust by itself.
 _ALSO_TRUSTED = ("numpy.dtype", "scipy.sparse._csr.csr_array")
 
@@ -70,13 +70,7 @@ def load(path: str | Path) -> Any:
     >>> evencut.load("model.skops")  # doctest: +SKIP
     KernelClustering(n_clusters=2)
     """
-    record = read_record(path)
-    if record.get("scaling") is not None:
-        raise ValueError(
-            f"{path} was saved by evencut cluster --standardize, which scales the columns first; label new tables with "
-            "evencut predict, or save a pipeline's model from Python."
-        )
-    return record["model"]
+    return read_record(path)["model"]
 
 
 def record_bytes(model: Any, **more: Any) -> bytes:

@@ -9,6 +9,7 @@ import numpy as np
 from ..landmarks import RowReservoir, row_blocks
 from ..landmarks.solving import pilot_rows
 from .inputs import check_rows, scaling_of, seed_from
+from .landmark_inputs import count_landmarks
 
 __all__ = ["StreamMixin"]
 
@@ -20,13 +21,14 @@ _OF_THE_TABLE = ("n_features_in_", "feature_names_in_", "table_")
 class StreamMixin:
     """`partial_fit` of an estimator of landmarks."""
 
+    n_clusters: Any
+    n_landmarks: Any
     random_state: Any
     n_jobs: int | None
     attachment_: Any
     labels_: Any
     get_params: Any
     _check_parameters: Any
-    _count_landmarks: Any
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Take one more batch of a stream; memory stays, however many there are.
@@ -69,7 +71,7 @@ class StreamMixin:
         stream: RowReservoir | None = getattr(self, "stream_", None)
         rows = check_rows(self, X, reset=stream is None, dtype=np.float64, ensure_min_samples=1)
         if stream is None:
-            n_landmarks = self._count_landmarks(_MANY_ROWS, rows.shape[1], False)
+            n_landmarks = count_landmarks(self.n_landmarks, self.n_clusters, _MANY_ROWS, rows.shape[1], False)
             most = pilot_rows(n_landmarks, rows.shape[1])
             stream = RowReservoir.empty(rows.shape[1], most, seed_from(self.random_state))
         stream = stream.with_rows(rows)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from ..on_demand import on_demand
 
 if TYPE_CHECKING:
+    from .cells import Column
     from .errors import TableError
     from .gaps import MISSING
     from .parts import OpenedFile, expand, open_file
     from .preparation import Preparation, Table
     from .reading import read_columns, read_labels, read_table
-    from .sources import READABLE, Source
+    from .sources import READABLE, Source, kind_and_compression
     from .vectors import as_rows, named_rows, prepared_rows
     from .writing import WRITABLE, check_output_format, write_table, write_with_column
 
@@ -21,6 +22,7 @@ __all__ = [
     "MISSING",
     "READABLE",
     "WRITABLE",
+    "Column",
     "OpenedFile",
     "Preparation",
     "Source",
@@ -29,6 +31,7 @@ __all__ = [
     "as_rows",
     "check_output_format",
     "expand",
+    "kind_and_compression",
     "named_rows",
     "open_file",
     "prepared_rows",
@@ -45,6 +48,7 @@ __getattr__, __dir__ = on_demand(
         "MISSING": "gaps",
         "READABLE": "sources",
         "WRITABLE": "writing",
+        "Column": "cells",
         "OpenedFile": "parts",
         "Preparation": "preparation",
         "Source": "sources",
@@ -53,6 +57,7 @@ __getattr__, __dir__ = on_demand(
         "as_rows": "vectors",
         "check_output_format": "writing",
         "expand": "parts",
+        "kind_and_compression": "sources",
         "named_rows": "vectors",
         "open_file": "parts",
         "prepared_rows": "vectors",

@@ -9,21 +9,25 @@ import datetime
 import math
 import re
 from array import array
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MISSING_WORDS", "Column", "ColumnBuilder", "dated", "days_since_1970", "is_gap", "is_missing", "is_number"]
+__all__ = [
+    *("Column", "ColumnBuilder", "dated", "days_since_1970", "is_gap", "is_missing", "is_number"),
+    "numbers_in_words",
+]
 
 #: Cells that stand for a value nobody knows, in small letters.
-MISSING_WORDS = frozenset({"", "?", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"})
+_MISSING_WORDS = frozenset({"", "?", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"})
 
 _DAY = np.timedelta64(1, "D")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DECIMAL_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)(e[+-]?\d+)?", re.IGNORECASE)
+_COMMAS_AT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 _POINTS_AT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d*)?")
 
 
@@ -36,8 +40,10 @@ class Column:
     name : str
     numbers : ndarray of shape (n_rows,)
         NaN where a value is missing, or is a word.
-    words : dict
-        The cells that are words, by row.
+    codes : ndarray of shape (n_rows,), optional
+        The place of each cell's word in `names`, -1 where it is none; None where no cell is a word.
+    names : tuple of str
+        The different words.
     refused : str, optional
         Why it can be neither numbers nor categories, where that is so.
     mixed_marks : tuple of two rows, optional
@@ -48,7 +54,8 @@ class Column:
 
     name: str
     numbers: NDArray[np.floating]
-    words: dict[int, str] = field(default_factory=dict)
+    codes: NDArray[np.int32] | None = None
+    names: tuple[str, ...] = ()
     refused: str | None = None
     mixed_marks: tuple[int, int] | None = None
     unit: str | None = None
@@ -56,7 +63,27 @@ class Column:
     @property
     def is_category(self) -> bool:
         """Whether every cell that is not missing is a word."""
-        return bool(self.words) and int(np.isfinite(self.numbers).sum()) == 0
+        return bool(self.names) and int(np.isfinite(self.numbers).sum()) == 0
+
+    @property
+    def words(self) -> dict[int, str]:
+        """The cells that are words, by row."""
+        codes = [] if self.codes is None else self.codes.tolist()
+        return {row: self.names[code] for row, code in enumerate(codes) if code >= 0}
+
+    @classmethod
+    def of_words(cls, name: str, words: Mapping[int, str], numbers: NDArray[np.floating]) -> Column:
+        """The column of `numbers` in which some rows hold words.
+
+        Examples
+        --------
+        >>> Column.of_words("city", {0: "Rome", 2: "Bonn"}, np.full(3, np.nan)).codes.tolist()
+        [0, -1, 1]
+        """
+        places = {word: code for code, word in enumerate(dict.fromkeys(words.values()))}
+        codes = np.full(len(numbers), -1, dtype=np.int32)
+        codes[list(words)] = [places[word] for word in words.values()]
+        return cls(name, numbers, codes, tuple(places)) if words else cls(name, numbers)
 
 
 def dated(column: Column) -> Column:
@@ -64,18 +91,36 @@ def dated(column: Column) -> Column:
 
     Examples
     --------
-    >>> dated(Column("day", np.full(2, np.nan), {0: "1970-01-03", 1: "1970-01-01T12:00"})).numbers
+    >>> dated(Column.of_words("day", {0: "1970-01-03", 1: "1970-01-01T12:00"}, np.full(2, np.nan))).numbers
     array([2. , 0.5])
     """
-    if not column.is_category or not all(_DATE.match(word) for word in column.words.values()):
+    if not column.is_category or not all(_DATE.match(word) for word in column.names):
         return column
-    days: list[datetime.datetime | None] = [None] * len(column.numbers)
-    for row, word in column.words.items():
-        try:
-            days[row] = datetime.datetime.fromisoformat(word)
-        except ValueError:
-            return column
-    return Column(column.name, days_since_1970(days), unit="days")
+    try:
+        days = days_since_1970([datetime.datetime.fromisoformat(word) for word in column.names])
+    except ValueError:
+        return column
+    return Column(column.name, np.append(days, np.nan)[column.codes], unit="days")
+
+
+def numbers_in_words(column: Column) -> Column:
+    """A column of words as numbers where all are some: with commas at the thousands, or true and false.
+
+    Examples
+    --------
+    >>> numbers_in_words(Column.of_words("price", {0: "12,500.5"}, np.array([np.nan, 7.0]))).numbers.tolist()
+    [12500.5, 7.0]
+    """
+    words = [word.lower() for word in column.names]
+    if column.codes is None:
+        return column
+    if all(_COMMAS_AT_THOUSANDS.fullmatch(word) for word in words):
+        numbers = [float(word.replace(",", "")) for word in words]
+    elif column.is_category and set(words) <= {"true", "false"}:
+        numbers = [float(word == "true") for word in words]
+    else:
+        return column
+    return Column(column.name, np.where(column.codes >= 0, np.array(numbers)[column.codes], column.numbers))
 
 
 def days_since_1970(cells: Sequence[Any]) -> NDArray[np.float64]:
@@ -136,13 +181,20 @@ class ColumnBuilder:
         self.name = name
         self.decimal = decimal
         self._numbers = array("d")
-        self._words: dict[int, str] = {}
+        self._codes = array("i")
+        self._names: dict[str, int] = {}
         self._comma_at: int | None = None
         self._point_at: int | None = None
 
     def add(self, cells: Sequence[Any]) -> None:
         """Take the next cells: text, numbers, or None."""
         mark = len(self._numbers)
+        if self._names and all(map(self._names.__contains__, cells)):
+            # Words that have all been met: most of a column of words.
+            self._pad(mark)
+            self._codes.extend(map(self._names.__getitem__, cells))
+            self._numbers.extend([math.nan] * len(cells))
+            return
         if self.decimal != ",":
             try:
                 self._numbers.extend(map(float, cells))
@@ -159,7 +211,17 @@ class ColumnBuilder:
         mixed = None
         if self._comma_at is not None and self._point_at is not None:
             mixed = (self._comma_at, self._point_at)
-        return Column(self.name, np.frombuffer(self._numbers, dtype=np.float64), self._words, mixed_marks=mixed)
+        numbers = np.frombuffer(self._numbers, dtype=np.float64)
+        if not self._names:
+            return Column(self.name, numbers, mixed_marks=mixed)
+        self._pad(len(numbers))
+        codes = np.frombuffer(self._codes, dtype=np.int32)
+        return Column(self.name, numbers, codes, tuple(self._names), mixed_marks=mixed)
+
+    @property
+    def has_decimal_comma(self) -> bool:
+        """Whether a cell has been read with one."""
+        return self._comma_at is not None
 
     def _number(self, cell: Any) -> float:
         """The value of a cell; NaN where it is missing or a word, which is then kept."""
@@ -186,14 +248,19 @@ class ColumnBuilder:
 
     def _word(self, text: str, row: int) -> float:
         if not is_missing(text):
-            self._words[row] = text
+            self._pad(row)
+            self._codes.append(self._names.setdefault(text, len(self._names)))
         return math.nan
+
+    def _pad(self, n_rows: int) -> None:
+        """Rows that hold no words, up to one."""
+        self._codes.extend([-1] * (n_rows - len(self._codes)))
 
     def _look_for_points(self, cells: Sequence[Any], first: int) -> None:
         """Remember where a decimal point stands, in case a comma turns up elsewhere."""
         if self.decimal is None and self._point_at is None:
-            found = (row for row, cell in enumerate(cells, first) if isinstance(cell, str) and "." in cell)
-            self._point_at = next(found, None)
+            rows = (row for row, cell in enumerate(cells, first) if isinstance(cell, str) and "." in cell)
+            self._point_at = next(rows, None)
 
 
 def is_missing(cell: str) -> bool:
@@ -204,7 +271,7 @@ def is_missing(cell: str) -> bool:
     >>> is_missing("NA"), is_missing("0")
     (True, False)
     """
-    return cell.strip().lower() in MISSING_WORDS
+    return cell.strip().lower() in _MISSING_WORDS
 
 
 def is_number(cell: str) -> bool:

@@ -8,11 +8,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__all__ = ["TableError", "one_line", "require_pyarrow", "some"]
+__all__ = ["TableError", "TableTooLarge", "one_line", "require_pyarrow", "some"]
 
 
 class TableError(ValueError):
     """A file that cannot be read or written as asked."""
+
+
+class TableTooLarge(TableError):
+    """A file that may be good, but of which there is too much."""
 
 
 def one_line(error: BaseException) -> str:

@@ -21,9 +21,10 @@ from .arrow import arrow_column
 from .cells import Column, days_since_1970, is_gap
 from .errors import TableError
 
-__all__ = ["columns_in_memory", "refuse_unread"]
+__all__ = ["FRAMES", "column_in_memory", "columns_in_memory", "named_columns", "refuse_unread"]
 
-_FRAMES = ("pandas", "polars", "pyarrow")
+#: Libraries of frames.
+FRAMES = ("pandas", "polars", "pyarrow")
 _NO_CELLS = (dict, list, tuple, set, np.ndarray)
 _DATES = ("datetime", "date", "timestamp")
 _SPANS = ("timedelta", "duration")
@@ -62,28 +63,28 @@ def columns_in_memory(X: Any) -> list[Column] | None:
     >>> city.words, day.numbers.tolist()
     ({0: 'Rome'}, [2.0, nan])
     """
-    named = list(_named(X))
+    named = list(named_columns(X))
     if not named:
         return None
     twice = [name for name, times in Counter(name for name, _ in named).items() if times > 1]
     if twice:
         raise TableError(f"two columns are called {twice[0]!r}; give each a name of its own, or leave one out.")
-    is_frame = type(X).__module__.split(".")[0] in _FRAMES
+    is_frame = type(X).__module__.split(".")[0] in FRAMES
     if not is_frame and any(isinstance(value, _NO_CELLS) for _, values in named for value in values):
         # Whoever checks arrays names these.
         return None
-    columns = [_column(name, values) for name, values in named]
-    plain = all(not column.words and column.unit is None for column in columns)
+    columns = [column_in_memory(name, values) for name, values in named]
+    plain = all(not column.names and column.unit is None for column in columns)
     if plain and not (is_frame and any(np.isnan(column.numbers).any() for column in columns)):
         return None
     return columns
 
 
-def _named(X: Any) -> Iterator[tuple[str, Any]]:
+def named_columns(X: Any) -> Iterator[tuple[str, Any]]:
     """Name and values of each column; none for arrays of numbers, whose columns need no look."""
     module = type(X).__module__.split(".")[0]
     names = getattr(X, "column_names", None) if module == "pyarrow" else getattr(X, "columns", None)
-    if module in _FRAMES and names is not None:
+    if module in FRAMES and names is not None:
         for place, name in enumerate(names):
             values = X.iloc[:, place] if module == "pandas" else X.column(place) if module == "pyarrow" else X[name]
             yield str(name), values
@@ -93,13 +94,13 @@ def _named(X: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f"column {place + 1}", values) for place, values in enumerate(zip(*X)))
 
 
-def _column(name: str, values: Any) -> Column:
+def column_in_memory(name: str, values: Any) -> Column:
     """One column, by the type that its library gives it and, where that says nothing, by its values."""
     kind = str(getattr(values, "type", None) or getattr(values, "dtype", "")).lower()
     if kind.startswith(("category", "categorical", "enum", "dictionary")):
         cells = _cells(values)
         words = {row: str(value) for row, value in enumerate(cells) if not is_gap(value)}
-        return Column(name, np.full(len(cells), np.nan), words)
+        return Column.of_words(name, words, np.full(len(cells), np.nan))
     if kind.startswith((*_DATES, *_SPANS)):
         return Column(name, days_since_1970(_cells(values)), unit="days")
     if kind.startswith(_ARROW_NUMBERS) and hasattr(values, "type"):
@@ -131,7 +132,7 @@ def _by_values(name: str, cells: Sequence[Any]) -> Column:
             f"column {name!r} holds words ({words[row][:40]!r}, row {row}) beside numbers; make all of them words with "
             "astype(str), or mend those cells."
         )
-    return Column(name, numbers, words)
+    return Column.of_words(name, words, numbers)
 
 
 def _cells(values: Any) -> Sequence[Any]:

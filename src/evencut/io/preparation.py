@@ -44,6 +44,10 @@ class Frame:
         What was done on the way to columns, to be told.
     is_file : bool
         Whether it was read from a file, where columns are chosen by options.
+    unnamed : tuple of str
+        Columns to which the header gives no name.
+    separator, decimal : str or None
+        What separates the cells of a CSV file (None stands for blanks), and its decimal mark.
     """
 
     source: str
@@ -53,6 +57,9 @@ class Frame:
     has_header: bool = True
     notices: tuple[str, ...] = ()
     is_file: bool = True
+    unnamed: tuple[str, ...] = ()
+    separator: str | None = None
+    decimal: str = "."
 
     def place(self, row: int, name: str) -> str:
         """Where a value stands, for messages."""
@@ -171,7 +178,7 @@ def prepare(frame: Frame, missing: str = "error", like: Preparation | None = Non
     Examples
     --------
     >>> import numpy as np
-    >>> city = Column("city", np.full(4, np.nan), {0: "Rome", 1: "Bonn", 2: "Rome", 3: "Bonn"})
+    >>> city = Column("city", np.full(4, np.nan), np.array([0, 1, 0, 1]), ("Rome", "Bonn"))
     >>> prepare(Frame("people.csv", [city])).columns
     ['city=Bonn', 'city=Rome']
     """
@@ -257,34 +264,32 @@ def _divisors(
 
 def _categories(frame: Frame, column: Column) -> tuple[str, ...]:
     """The different words of a column, sorted; names of single rows are no categories."""
-    words = sorted(set(column.words.values()))
-    if len(words) > min(_MOST_CATEGORIES, len(column.words) // 2):
-        raise _text_where_a_number_should_be(frame, column, f" ({len(words)} different words: names, not categories)")
-    return tuple(words)
+    assert column.codes is not None
+    n_words = len(column.names)
+    if n_words > min(_MOST_CATEGORIES, int((column.codes >= 0).sum()) // 2):
+        raise _text_where_a_number_should_be(frame, column, f" ({n_words} different words: names, not categories)")
+    return tuple(sorted(column.names))
 
 
 def _about_words(column: Column, words: tuple[str, ...]) -> str:
     """What to tell about a column of words."""
-    strange = sorted(set(column.words.values()) - set(words))
+    strange = sorted(set(column.names) - set(words))
     told = f"column {column.name!r} holds words and became {len(words)} columns of 0 and 1: {some(list(words))}"
     return told + (f"; {some(strange)} were not met before and are none of them" if strange else "")
 
 
 def _indicators(column: Column, words: tuple[str, ...]) -> NDArray[np.float64]:
     """One column a word, 1 where a row has it; a word not met before is in none of them, a missing one is NaN."""
-    place = {word: i for i, word in enumerate(words)}
-    table = np.full((len(column.numbers), len(words)), np.nan)
-    for row, word in column.words.items():
-        table[row] = 0.0
-        if word in place:
-            table[row, place[word]] = 1.0
-    return table
+    if column.codes is None:
+        return np.full((len(column.numbers), len(words)), np.nan)
+    rows = [[float(name == word) for word in words] for name in column.names]
+    return np.array([*rows, [np.nan] * len(words)])[column.codes]
 
 
 def _check_numbers(frame: Frame, column: Column) -> None:
     if column.refused:
         raise TableError(f"{frame.source}: column {column.name!r} {column.refused}; {frame.leave_out('others')}.")
-    if column.words:
+    if column.names:
         raise _text_where_a_number_should_be(frame, column)
     if column.mixed_marks is not None:
         comma, point = column.mixed_marks
@@ -295,8 +300,9 @@ def _check_numbers(frame: Frame, column: Column) -> None:
 
 
 def _text_where_a_number_should_be(frame: Frame, column: Column, why: str = "") -> TableError:
-    row = min(column.words)
-    cell = column.words[row]
+    assert column.codes is not None
+    row = int(np.argmax(column.codes >= 0))
+    cell = column.names[column.codes[row]]
     hints = [frame.leave_out()]
     if not frame.has_header:
         hints.append("say header=True if line 1 names the columns")

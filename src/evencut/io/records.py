@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import datetime
 import json
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import BytesIO
 from typing import IO, Any
 
 from .errors import TableError, one_line
+from .limits import TableLimits
 
 __all__ = ["Row", "Rows", "excel_rows", "json_rows"]
 
@@ -31,8 +34,8 @@ class Rows:
         Whether the names come from the file.
     first_line : int
         Number of the line that tells how many cells a row has.
-    unnamed : int or None
-        Position of a column that the header leaves without a name.
+    unnamed : tuple of int
+        Positions of the columns that the header leaves without a name.
     notices : tuple of str
         What was taken for a remark or for names, to be told.
     """
@@ -42,7 +45,7 @@ class Rows:
     separator: str | None
     has_header: bool
     first_line: int = 1
-    unnamed: int | None = None
+    unnamed: tuple[int, ...] = ()
     notices: tuple[str, ...] = ()
 
 
@@ -73,7 +76,7 @@ def json_rows(file: IO[str], name: str) -> Rows:
     raise TableError(f"{name} is no table: give a list of objects, an object of columns, or a list of equal lists.")
 
 
-def excel_rows(file: IO[bytes], name: str, header: bool | None) -> Rows:
+def excel_rows(file: IO[bytes], name: str, header: bool | None, limits: TableLimits) -> Rows:
     """The rows of the first sheet of a workbook; its first row names the columns where it holds no number."""
     try:
         from openpyxl import load_workbook
@@ -81,16 +84,24 @@ def excel_rows(file: IO[bytes], name: str, header: bool | None) -> Rows:
         cure = 'Excel files need openpyxl, which is not installed: pip install "evencut[excel]"'
         raise ModuleNotFoundError(cure, name="openpyxl") from missing
     try:
-        # Read whole: a workbook that is read bit by bit keeps its file open.
-        sheet = load_workbook(file, data_only=True).worksheets[0]
-        held = [[_cell(value) for value in row] for row in sheet.iter_rows(values_only=True)]
+        # In memory: a workbook that is read bit by bit keeps its file open.
+        stored = BytesIO(file.read())
+        with zipfile.ZipFile(stored) as archive:
+            limits.check_unpacked(sum(entry.file_size for entry in archive.infolist()), 4 * limits.n_bytes)
+        held = []
+        for row in load_workbook(stored, read_only=True, data_only=True).worksheets[0].iter_rows(values_only=True):
+            held += [[_cell(value) for value in row]] if any(value not in (None, "") for value in row) else []
+            limits.check_size(len(held) - 1, len(row))
+    except TableError:
+        raise
     except Exception as error:  # openpyxl answers a damaged file with whatever its parsers run into
         raise TableError(f"{name} is not a workbook that can be read ({one_line(error)}); save it again.") from error
-    held = [row for row in held if any(cell not in (None, "") for cell in row)]
     if not held:
         raise TableError(f"{name} is empty; give one row for each point.")
+    width = max(map(len, held))
+    held = [row + [None] * (width - len(row)) for row in held]
     named = header if header is not None else not any(isinstance(cell, int | float) for cell in held[0])
-    names = [f"column {i + 1}" for i in range(len(held[0]))]
+    names = [f"column {i + 1}" for i in range(width)]
     if named:
         names = [own if cell in (None, "") else str(cell).strip() for cell, own in zip(held[0], names)]
     return _rows(name, names, held[1:] if named else held, has_header=named)

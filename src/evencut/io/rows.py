@@ -19,7 +19,7 @@ from .errors import TableError, one_line, some
 from .records import Row, Rows, excel_rows, json_rows
 from .sources import Source
 
-__all__ = ["TEXT", "is_remark", "is_unnamed", "numbers_that_name", "open_rows"]
+__all__ = ["TEXT", "open_rows"]
 
 #: Kinds of files that are read row by row.
 TEXT = ("csv", "json lines", "json", "excel")
@@ -28,7 +28,9 @@ _NO_NAME = re.compile(r"(Unnamed: \d+|__index_level_\d+__)?")
 
 
 @contextmanager
-def open_rows(source: Source, header: bool | None = None) -> Iterator[Rows]:
+def open_rows(
+    source: Source, header: bool | None = None, separator: str | None = None, guess: bool = False
+) -> Iterator[Rows]:
     """The rows of a file of one of the kinds `TEXT`.
 
     Parameters
@@ -37,10 +39,14 @@ def open_rows(source: Source, header: bool | None = None) -> Iterator[Rows]:
     header : bool, optional
         Whether line 1 of a CSV file names the columns; otherwise it does if none of its cells is a number, or if these
         are numbers as names are: see :func:`numbers_that_name`.
+    separator : str, optional
+        What separates the cells of a CSV file; found out otherwise.
+    guess : bool
+        Whether a first line that may name the columns does so; it is refused otherwise.
     """
     if source.kind == "excel":
         with source.plain_bytes() as stored:
-            yield excel_rows(stored, source.name, header)
+            yield excel_rows(stored, source.name, header, source.limits)
         return
     with source.text() as file:
         if source.kind == "json":
@@ -50,11 +56,16 @@ def open_rows(source: Source, header: bool | None = None) -> Iterator[Rows]:
                 raise TableError(f"header= is for CSV files, which {source.name} is not; leave it out.")
             yield _json_rows(file, source.name)
         else:
-            yield _csv_rows(file, source.name, header)
+            yield _csv_rows(file, source, header, separator, guess)
 
 
-def _csv_rows(file: IO[str], name: str, header: bool | None) -> Rows:
-    line, skipped, separator, remarks = _first_line(file)
+def _csv_rows(file: IO[str], source: Source, header: bool | None, separator: str | None, guess: bool) -> Rows:
+    name = source.name
+    line, skipped, told, remarks = _first_line(file)
+    if len(line) > source.limits.line:
+        raise TableError(f"the first line of {name} has {len(line)} letters; this is not a table of points.")
+    if separator is None:
+        separator = told or _separator(line)
     rows = _split(chain([line], file), skipped, separator, name)
     first_line, first = next(rows, (0, []))
     if not first:
@@ -66,21 +77,21 @@ def _csv_rows(file: IO[str], name: str, header: bool | None) -> Rows:
     if header is None:
         header = not any(is_number(cell) for cell in first)
         named = second is not None and numbers_that_name(first, second[1])
-        if not header and named is None:
+        if not header and named is None and not guess:
             raise TableError(
                 f"{name}, line {first_line} ({some(first)}) may name the columns, as pandas does, or be a point; say "
                 "header=True or header=False."
             )
-        if not header and named:
+        if not header and named is not False:
             header = True
             notices.append(
                 f"line {first_line} of {name} ({some(first)}) is taken for the names of the columns; header=False says "
                 "that it is a point"
             )
     names = [f"column {i + 1}" for i in range(len(first))]
-    unnamed = None
+    unnamed: tuple[int, ...] = ()
     if header:
-        unnamed = next((i for i, cell in enumerate(first) if is_unnamed(cell)), None)
+        unnamed = tuple(i for i, cell in enumerate(first) if is_unnamed(cell))
         names = [cell.strip() or name for cell, name in zip(first, names)]
     else:
         rows = chain([(first_line, first)], rows)
@@ -131,7 +142,7 @@ def is_unnamed(cell: str) -> bool:
 
 
 def _first_line(file: IO[str]) -> tuple[str, int, str | None, int]:
-    """The first line of the table, how many went before, the separator, and how many of the former were remarks.
+    """The first line of the table, how many went before, the separator it names, and how many were remarks.
 
     Spreadsheets may write a first line such as `sep=;`, which is not part of the table.
     """
@@ -143,7 +154,7 @@ def _first_line(file: IO[str]) -> tuple[str, int, str | None, int]:
         elif is_remark(line):
             remarks += 1
         elif line.strip():
-            return line, skipped, told or _separator(line), remarks
+            return line, skipped, told, remarks
         skipped += 1
     return "", skipped, None, remarks
 
@@ -164,8 +175,8 @@ def _separator(line: str) -> str | None:
 
     A line of one cell says nothing: a tab then leaves blanks and commas inside the cells below it alone.
     """
-    found = next((mark for mark in (";", "\t", ",", "|") if mark in line), None)
-    return "\t" if found is None and len(line.split()) == 1 else found
+    mark = next((mark for mark in (";", "\t", ",", "|") if mark in line), None)
+    return "\t" if mark is None and len(line.split()) == 1 else mark
 
 
 def _split(lines: Iterable[str], skipped: int, separator: str | None, name: str) -> Iterator[Row]:
@@ -178,7 +189,7 @@ def _split(lines: Iterable[str], skipped: int, separator: str | None, name: str)
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
     try:
         for cells in reader:
-            if any(cell.strip() for cell in cells):
+            if cells and (cells[0].strip() or any(cell.strip() for cell in cells)):
                 yield skipped + reader.line_num, cells
     except csv.Error as error:
         raise TableError(f"{name} is not CSV that can be read ({one_line(error)}).") from error
@@ -201,12 +212,12 @@ def _even(rows: Iterator[Row], width: int, first_line: int, name: str) -> Iterat
 
 def _json_rows(file: IO[str], name: str) -> Rows:
     """All lines, since a later one may bring a new name; what a line leaves out is missing."""
-    found = [(number, _json_object(line, number, name)) for number, line in enumerate(file, 1) if line.strip()]
-    if not found:
+    objects = [(number, _json_object(line, number, name)) for number, line in enumerate(file, 1) if line.strip()]
+    if not objects:
         raise TableError(f"{name} is empty; give one line for each point.")
-    names = list(dict.fromkeys(key for _, row in found for key in row))
-    rows = ((number, [row.get(key) for key in names]) for number, row in found)
-    return Rows(names, rows, None, True, found[0][0])
+    names = list(dict.fromkeys(key for _, row in objects for key in row))
+    rows = ((number, [row.get(key) for key in names]) for number, row in objects)
+    return Rows(names, rows, None, True, objects[0][0])
 
 
 def _json_object(line: str, number: int, name: str) -> dict[str, Any]:

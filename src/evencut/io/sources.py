@@ -9,17 +9,19 @@ import bz2
 import codecs
 import gzip
 import lzma
+import math
 import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from io import BufferedReader, BytesIO, TextIOWrapper
+from io import BufferedReader, BytesIO, RawIOBase, TextIOWrapper
 from pathlib import Path
 from typing import IO, Any, cast
 
 from .errors import TableError, one_line, require_pyarrow
+from .limits import TableLimits
 
 __all__ = ["READABLE", "Source", "compressed", "kind_and_compression"]
 
@@ -28,6 +30,7 @@ _KINDS = {
     ".tsv": "csv",
     ".txt": "csv",
     ".data": "csv",
+    ".dat": "csv",
     ".jsonl": "json lines",
     ".ndjson": "json lines",
     ".parquet": "parquet",
@@ -43,6 +46,7 @@ _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz", ".
 # The others are compressed inside.
 _COMPRESSIBLE = ("csv", "json lines", "json")
 _GZIP_MARK = b"\x1f\x8b"
+_PEEKED = 1 << 16
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 _OPENERS: dict[str | None, Any] = {"bzip2": bz2.BZ2File, "xz": lzma.LZMAFile}
@@ -84,6 +88,10 @@ class Source:
         Whether what can be read only once is kept in memory, to be read again.
     encoding : str, optional
         How its text is written, such as "latin-1" or "cp1252"; UTF-8 without it, or the UTF-16 that spreadsheets mark.
+    data : bytes, optional
+        What is in the file, where it is in memory: the path is only its name then.
+    limits : TableLimits
+        How much of it there may be, once it is unpacked.
 
     Examples
     --------
@@ -94,6 +102,8 @@ class Source:
     path: str
     keep: bool = False
     encoding: str | None = None
+    data: bytes | None = field(default=None, repr=False)
+    limits: TableLimits = field(default_factory=TableLimits)
     _kept: bytes | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -114,7 +124,17 @@ class Source:
     def is_stream(self) -> bool:
         """Whether it can be read only once."""
         path = Path(self.path)
-        return self.path == "-" or path.is_fifo() or path.is_char_device()
+        return self.data is None and (self.path == "-" or path.is_fifo() or path.is_char_device())
+
+    def stored(self) -> IO[bytes]:
+        """The bytes as they are stored."""
+        return open(self.path, "rb") if self.data is None else BytesIO(self.data)
+
+    @property
+    def is_utf16(self) -> bool:
+        """Whether its text begins with the mark of UTF-16."""
+        with self.plain_bytes() as file:
+            return file.read(2) in _UTF16_MARKS
 
     @contextmanager
     def plain_bytes(self) -> Iterator[IO[bytes]]:
@@ -139,9 +159,11 @@ class Source:
     def text(self) -> Iterator[IO[str]]:
         """The text, in UTF-8 or, where a mark at its start says so, in the UTF-16 that spreadsheets write."""
         with self.plain_bytes() as file:
-            peekable = BufferedReader(cast(Any, file))
-            marked = "utf-16" if peekable.peek(2)[:2] in _UTF16_MARKS else "utf-8-sig"
+            peekable = BufferedReader(cast(Any, file), _PEEKED)
+            start = peekable.peek(_PEEKED)
+            marked = "utf-16" if start[:2] in _UTF16_MARKS else "utf-8-sig"
             encoding = self.encoding or marked
+            self._check_text(start, encoding)
             reader = TextIOWrapper(peekable, encoding, newline="")
             try:
                 yield reader
@@ -156,8 +178,8 @@ class Source:
             yield BytesIO(self._kept)
             return
         if not self.is_stream:
-            with open(self.path, "rb") as stored, _uncompressed(stored, self.compression) as plain:
-                yield plain
+            with self.stored() as stored, _uncompressed(stored, self.compression, self.name) as plain:
+                yield plain if self.limits.n_bytes == math.inf else cast(IO[bytes], _Counted(plain, self.limits))
             return
         file: IO[bytes] = sys.stdin.buffer if self.path == "-" else open(self.path, "rb")  # noqa: SIM115
         try:
@@ -171,11 +193,17 @@ class Source:
             if self.path != "-":
                 file.close()
 
+    def _check_text(self, start: bytes, encoding: str) -> None:
+        if encoding != "utf-16" and b"\x00" in start:
+            raise TableError(f"{self.name} is not text: it has zero bytes; save it as CSV in UTF-8.")
+        if encoding == "utf-16" and "\n" not in start.decode("utf-16", "replace"):
+            raise TableError(f"{self.name} is not text in UTF-8, and in UTF-16 it has no lines; save it as UTF-8.")
+
     def _checked_kind(self) -> tuple[str, str | None]:
         path = Path(self.path)
-        if path.is_dir():
+        if self.data is None and path.is_dir():
             raise TableError(f"{self.path} is a folder; give one file.")
-        if not path.exists():
+        if self.data is None and not path.exists():
             raise TableError(f"{self.path} does not exist; check the name and the folder.")
         kind, compression = kind_and_compression(path)
         if kind is None:
@@ -208,8 +236,25 @@ def compressed(file: IO[bytes], compression: str | None) -> Iterator[Any]:
         file.write(codec.compress(gathered.getvalue(), asbytes=True))
 
 
+class _Counted(RawIOBase):
+    """The bytes of a file, counted as they are unpacked."""
+
+    def __init__(self, file: IO[bytes], limits: TableLimits):
+        self._file, self._limits, self._n_bytes = file, limits, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = self._file.read(len(buffer))
+        buffer[: len(part)] = part
+        self._n_bytes += len(part)
+        self._limits.check_unpacked(self._n_bytes, self._limits.n_bytes)
+        return len(part)
+
+
 @contextmanager
-def _uncompressed(file: IO[bytes], compression: str | None) -> Iterator[Any]:
+def _uncompressed(file: IO[bytes], compression: str | None, name: str) -> Iterator[Any]:
     if compression is None:
         yield file
     elif compression == "gzip":
@@ -222,7 +267,7 @@ def _uncompressed(file: IO[bytes], compression: str | None) -> Iterator[Any]:
         with zipfile.ZipFile(file) as archive:
             held = [name for name in archive.namelist() if not name.endswith("/")]
             if len(held) != 1:
-                raise TableError(f"{file.name} holds {len(held)} files; unpack it, and name one.")
+                raise TableError(f"{name} holds {len(held)} files; unpack it, and name one.")
             with archive.open(held[0]) as plain:
                 yield plain
     else:

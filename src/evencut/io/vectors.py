@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .cells import Column
-from .errors import TableError, some
-from .in_memory import columns_in_memory, refuse_unread
+from .errors import TableError, require_pyarrow, some
+from .in_memory import FRAMES, column_in_memory, columns_in_memory, named_columns, refuse_unread
 from .preparation import Frame, Preparation, prepare
 
 __all__ = ["as_rows", "is_list_type", "list_names", "list_values", "named_rows", "prepared_rows"]
@@ -76,15 +76,13 @@ def prepared_rows(X: Any, like: Preparation | None = None) -> tuple[Any, Any, Pr
         return prepared_rows(X.with_format("arrow")[:], like)
     if module == "pyarrow" and hasattr(X, "type") and is_list_type(X.type):
         return list_values("the column", X), None, None
-    columns = None if _has_vectors(X) else columns_in_memory(X)
+    parts = {} if module not in FRAMES or hasattr(X, "type") else _columns(X)
+    has_vectors = any(_holds_lists(values) for values in parts.values())
+    columns = columns_in_memory(X) if not has_vectors and not hasattr(X, "to_frame") else None
     if columns is not None or like is not None:
         return _from_columns(X, columns, like)
-    if module == "pyarrow" and hasattr(X, "column_names"):
-        return *_stacked({name: X.column(name) for name in X.column_names}), None
-    if module == "polars":
-        return *_from_polars(X), None
-    if module == "pandas":
-        return *_from_pandas(X), None
+    if has_vectors or (module == "pyarrow" and hasattr(X, "column_names")):
+        return *_stacked(X, parts), None
     if isinstance(X, list | tuple) and X and all(isinstance(row, list | tuple | np.ndarray) for row in X):
         _check_even("X", np.array([np.size(row) for row in X]))
     return X, None, None
@@ -105,22 +103,10 @@ def _from_columns(X: Any, columns: list[Column] | None, like: Preparation | None
             "match those that were passed during fit."
         )
     table = prepare(Frame("X", columns, is_file=False), "neighbors", like)
-    has_names = type(X).__module__.split(".")[0] in ("pandas", "polars", "pyarrow")
+    has_names = type(X).__module__.split(".")[0] in FRAMES
     # An array of as many columns, or a frame without rows: how many there were, and their names.
     header = X[:0] if has_names else np.empty((1, len(columns)))
     return table.values, header, table.preparation
-
-
-def _has_vectors(X: Any) -> bool:
-    """Whether a frame has columns of vectors."""
-    module = type(X).__module__.split(".")[0]
-    if module == "pyarrow" and hasattr(X, "column_names"):
-        return any(is_list_type(kind) for kind in X.schema.types)
-    if module == "polars" and hasattr(X, "dtypes"):
-        return any(str(kind).startswith(("List", "Array")) for kind in X.dtypes)
-    if module == "pandas" and hasattr(X, "columns"):
-        return any(_holds_lists(X.iloc[:, place]) for place in range(X.shape[1]))
-    return module in ("pandas", "polars", "pyarrow")
 
 
 def is_list_type(kind: Any) -> bool:
@@ -163,58 +149,39 @@ def list_values(name: str, column: Any) -> NDArray[np.floating]:
     return numbers.astype(kind, copy=False).reshape(len(lengths), -1)
 
 
-def _stacked(columns: dict[str, Any]) -> tuple[NDArray[np.floating], Any]:
-    """Arrow columns of numbers and of vectors side by side, and their names."""
-    import pyarrow
+def _columns(X: Any) -> dict[str, Any]:
+    """Name and values of each column of a frame, or of a lone one."""
+    return {str(X.name): X} if hasattr(X, "to_frame") else dict(named_columns(X))
 
-    parts = {}
-    for name, column in columns.items():
-        kind = column.type
-        if is_list_type(kind):
-            parts[name] = list_values(name, column)
-        elif pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind) or pyarrow.types.is_boolean(kind):
-            exact = pyarrow.float32() if kind in (pyarrow.float16(), pyarrow.float32()) else pyarrow.float64()
-            parts[name] = np.asarray(column.cast(exact, safe=False))
-        else:
-            raise TableError(f"column {name!r} is {kind}, not numbers or vectors; leave it out: table.select([...]).")
+
+def _stacked(X: Any, columns: dict[str, Any]) -> tuple[NDArray[np.floating], Any]:
+    """Columns of numbers and of vectors side by side, and their names unless it is one column of vectors."""
+    parts, names = [], []
+    for name, values in columns.items():
+        rows = _numbers(name, values)
+        parts.append(rows)
+        names += [name] if rows.ndim == 1 else list_names(name, rows.shape[1])
     if not parts:
         raise TableError("the table has no columns; give one of vectors, or several of numbers.")
-    rows, names = _side_by_side(parts)
-    return rows, names and pyarrow.table({name: pyarrow.array([], pyarrow.float64()) for name in names})
+    if len(parts) == 1 and parts[0].ndim == 2:
+        return parts[0], None
+    if type(X).__module__.split(".")[0] == "pandas":
+        return np.column_stack(parts), type(X)(columns=names)
+    pyarrow = require_pyarrow()
+    return np.column_stack(parts), pyarrow.table({name: pyarrow.array([], pyarrow.float64()) for name in names})
 
 
-def _side_by_side(parts: dict[str, NDArray[np.floating]]) -> tuple[NDArray[np.floating], list[str] | None]:
-    """Columns and vectors as one array, with its names unless it is one column of vectors."""
-    if len(parts) == 1 and (only := next(iter(parts.values()))).ndim == 2:
-        return only, None
-    names = [
-        one
-        for name, part in parts.items()
-        for one in ([name] if part.ndim == 1 else list_names(name, part.shape[1]))
-    ]
-    return np.column_stack(list(parts.values())), names
-
-
-def _from_polars(X: Any) -> tuple[Any, Any]:
-    kinds = X.dtypes if hasattr(X, "dtypes") else [X.dtype]
-    holds_vectors = any(str(kind).startswith(("List", "Array")) for kind in kinds)
-    return named_rows(X.to_arrow()) if holds_vectors else (X, None)
-
-
-def _from_pandas(X: Any) -> tuple[Any, Any]:
-    columns = {str(name): X[name] for name in X.columns} if hasattr(X, "columns") else {str(X.name): X}
-    if not any(_holds_lists(column) for column in columns.values()):
-        return X, None
-    parts = {}
-    for name, column in columns.items():
-        if not _holds_lists(column):
-            stored = getattr(column.dtype, "numpy_dtype", column.dtype)
-            exact = np.float32 if stored == np.float32 else np.float64
-            parts[name] = column.to_numpy(dtype=exact, na_value=np.nan)
-        else:
-            parts[name] = _from_pandas_lists(name, column)
-    rows, names = _side_by_side(parts)
-    return rows, names and type(X)(columns=names)
+def _numbers(name: str, values: Any) -> NDArray[np.floating]:
+    """The numbers of a column, or the vectors in it as rows."""
+    if _holds_lists(values):
+        if hasattr(values, "array"):
+            return _from_pandas_lists(name, values)
+        return list_values(name, values.to_arrow() if hasattr(values, "to_arrow") else values)
+    column = column_in_memory(name, values)
+    if column.names or column.refused or column.unit is not None:
+        kind = getattr(values, "type", None) or values.dtype
+        raise TableError(f"column {name!r} is {kind}, not numbers or vectors; leave it out.")
+    return column.numbers
 
 
 def _from_pandas_lists(name: str, column: Any) -> NDArray[np.floating]:
@@ -232,9 +199,11 @@ def _from_pandas_lists(name: str, column: Any) -> NDArray[np.floating]:
 
 
 def _holds_lists(column: Any) -> bool:
-    if str(column.dtype).startswith(("list", "fixed_size_list", "large_list")):
+    if hasattr(column, "type"):
+        return is_list_type(column.type)
+    if str(column.dtype).lower().startswith(("list", "array", "fixed_size_list", "large_list")):
         return True
-    if column.dtype != object or not len(column):
+    if not hasattr(column, "array") or column.dtype != object or not len(column):
         return False
     first = next((value for value in column if value is not None), None)
     return isinstance(first, list | tuple | np.ndarray)

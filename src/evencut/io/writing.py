@@ -94,7 +94,7 @@ def write_with_column(
     """
     kind, compression = kind_and_compression(path)
     if source.kind in ("parquet", "feather") and kind in ("parquet", "feather"):
-        table = read_arrow(source.path, source.kind)
+        table = read_arrow(source)
         _write_arrow(file, kind, table.append_column(_free(name, table.column_names), [_plain(column)]))
         return
     with _cells(source, header, key) as (names, rows):
@@ -115,10 +115,10 @@ def _cells(
         with open_rows(source, header) as table:
             yield table.names, (cells for _, cells in table.rows)
     elif source.kind in ("parquet", "feather"):
-        stored = read_arrow(source.path, source.kind)
+        stored = read_arrow(source)
         yield stored.column_names, zip(*(column.to_pylist() for column in stored.columns))
     else:
-        values = read_array(source.path, key)
+        values = read_array(source, key)
         yield column_names(values.shape[1]), iter(values.tolist())
 
 

@@ -26,7 +26,7 @@ __all__ = ["SharedNeighbors", "shared_neighbor_affinity"]
 _ALONE = 1e-10
 
 
-class Neighborhoods(NamedTuple):
+class _Side(NamedTuple):
     """Distances and numbers of neighbours, and the radius around each point: what the compiled loop reads of a side."""
 
     distances: NDArray[np.floating]
@@ -34,7 +34,7 @@ class Neighborhoods(NamedTuple):
     lists: NDArray[np.integer]
 
     @classmethod
-    def of(cls, distances: NDArray[np.floating], indices: NDArray[np.integer]) -> Neighborhoods:
+    def of(cls, distances: NDArray[np.floating], indices: NDArray[np.integer]) -> _Side:
         """From the tables that a search gives."""
         if is_tensor(indices):
             return cls(distances, _radius(distances), indices.contiguous())  # type: ignore[attr-defined]
@@ -115,19 +115,19 @@ class SharedNeighbors(Kernel):
         self, search: NeighborSearch, distances: NDArray[np.floating], indices: NDArray[np.integer]
     ) -> Extension:
         """The extension from neighbours already found, as in :func:`shared_neighbor_affinity`."""
-        return partial(self._rows, search, Neighborhoods.of(distances, indices))
+        return partial(self._rows, search, _Side.of(distances, indices))
 
-    def _rows(self, search: NeighborSearch, theirs: Neighborhoods, Y: Points) -> AffinityLike:
+    def _rows(self, search: NeighborSearch, theirs: _Side, Y: Points) -> AffinityLike:
         away, near = search.query(Y, self.n_neighbors + 1)
         if is_tensor(near):
             rows = numbered(near)[:, None].expand(near.shape)
             pairs = rows.reshape(-1), near.reshape(-1)
             shape = float(self.sharpness), float(self.power)
-            values = _of_pairs(Y, search.X, pairs, Neighborhoods.of(away, near), theirs, shape)
+            values = _of_pairs(Y, search.X, pairs, _Side.of(away, near), theirs, shape)
             return NeighborRows(near, values.reshape(near.shape), search.n_points)
         indptr = np.arange(0, near.size + 1, near.shape[1])
         data = np.empty(near.size)
-        mine = Neighborhoods.of(away, near)
+        mine = _Side.of(away, near)
         _fill(mine, theirs, False, (indptr, near.ravel(), data), (self.sharpness, self.power), search.n_jobs)
         return sparse.csr_array((data, near.ravel(), indptr), shape=(len(near), search.n_points))
 
@@ -171,7 +171,7 @@ def shared_neighbor_affinity(
     >>> shared_neighbor_affinity(X, found[0][:, :2], found[1][:, :2]).shape
     (4, 4)
     """
-    side = Neighborhoods.of(distances, indices)
+    side = _Side.of(distances, indices)
     affinity = neighbor_graph(side.lists, "union", X.dtype)
     if is_tensor(X):
         columns = beside(X, affinity.indices)
@@ -186,7 +186,7 @@ def shared_neighbor_affinity(
 
 
 def _of_pairs(
-    Y: Any, X: Any, pairs: tuple, mine: Neighborhoods, theirs: Neighborhoods, shape: tuple[float, float]
+    Y: Any, X: Any, pairs: tuple, mine: _Side, theirs: _Side, shape: tuple[float, float]
 ) -> Any:
     """Affinities of listed pairs of tensors."""
     from ..gpu.graph import shared_affinities
@@ -195,8 +195,8 @@ def _of_pairs(
 
 
 def _fill(
-    mine: Neighborhoods,
-    theirs: Neighborhoods,
+    mine: _Side,
+    theirs: _Side,
     among: bool,
     pattern: tuple,
     shape: tuple[float, float],

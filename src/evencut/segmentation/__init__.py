@@ -8,6 +8,7 @@ from .many import ObjectMasks, segment_many
 from .partition import partition
 from .result import Segmentation
 from .rle import decode_mask, encode_mask
+from .strokes import draw_strokes
 from .volumes import Volume, read_volume, write_labels
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Segmentation",
     "Volume",
     "decode_mask",
+    "draw_strokes",
     "encode_mask",
     "partition",
     "read_image",

@@ -56,7 +56,7 @@ def barrier_distances(
     >>> [distance.tolist() for distance in barrier_distances(row, ends, smoothing=0)]
     [[[0.0, 2.0]], [[2.0, 0.0]]]
     """
-    from ._barrier_loops import barrier_scan
+    from ._raster_loops import barrier_scan
 
     totals = [np.zeros(channels.shape[:-1]) for _ in seeds]
     beside = rows_beside(channels.shape[:-1])

@@ -70,7 +70,7 @@ def geodesic_distance(
     >>> geodesic_distance(row, np.array([[True, False, False, False]]), step=0.5)
     array([[0. , 0.5, 4. , 4.5]])
     """
-    from ._geodesic_loops import geodesic_scan
+    from ._raster_loops import geodesic_scan
 
     shape = seeds.shape
     before, after = rows_beside(shape)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..criteria import RatioProblem
 from ..tensors import array_namespace, group_sums, numbered, one_hot
 
-__all__ = ["Descent", "Step", "bound_costs", "cluster_links", "descend", "improve_by_lloyd", "lloyd_descent"]
+__all__ = ["Descent", "Step", "bound_costs", "cluster_links", "descend", "lloyd_descent"]
 
 _LARGEST_SHIFT = 1e3
 
@@ -42,10 +42,10 @@ def bound_costs(
     return -2.0 * links / weight + point_weights[:, None] * (inside / weight**2)
 
 
-def improve_by_lloyd(
+def lloyd_descent(
     problem: RatioProblem, labels: NDArray[np.int64], n_clusters: int, *, max_iter: int = 100
-) -> tuple[NDArray[np.int64], list[float], bool]:
-    """Labels after Lloyd steps, the energy after each step, and whether a fixed point was reached.
+) -> Descent[_LloydStep]:
+    """Lloyd steps from some labels, with the energy of the start and after each step.
 
     Works for every matrix that can be multiplied with an array; memory is one column a cluster.
 
@@ -54,17 +54,9 @@ def improve_by_lloyd(
     >>> import numpy as np
     >>> from evencut.criteria import average_association
     >>> x = np.array([[0.0], [0.1], [3.0], [3.1]])
-    >>> improve_by_lloyd(average_association(x @ x.T), np.array([0, 1, 1, 1]), 2)[0]
+    >>> lloyd_descent(average_association(x @ x.T), np.array([0, 1, 1, 1]), 2).step.labels
     array([0, 0, 1, 1])
     """
-    end = lloyd_descent(problem, labels, n_clusters, max_iter=max_iter)
-    return end.step.labels, list(end.trace[1:]), end.converged
-
-
-def lloyd_descent(
-    problem: RatioProblem, labels: NDArray[np.int64], n_clusters: int, *, max_iter: int = 100
-) -> Descent[_LloydStep]:
-    """The same as a descent, with the energy of the start."""
 
     def at(proposal: NDArray[np.int64], before: _LloydStep | None = None) -> _LloydStep:
         if before is None:

@@ -19,7 +19,7 @@ from threadpoolctl import ThreadpoolController
 from ..affinity import Affinity, AffinityLike, as_affinity
 from ..tensors import array_namespace, is_tensor, one_hot
 
-__all__ = ["cut_embedding", "kernel_pca", "spectral_embedding", "unit_rows"]
+__all__ = ["cut_embedding", "kernel_coordinates", "spectral_embedding", "unit_rows"]
 
 # Up to this size all eigenvectors of a component are cheaper than a factorisation and its set-up.
 _DENSE_SPARSE = 400
@@ -77,7 +77,7 @@ def spectral_embedding(
     return values[order], vectors[:, order].toarray()
 
 
-def kernel_pca(
+def kernel_coordinates(
     matrix: AffinityLike, weights: NDArray[np.floating], n_vectors: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     r"""Best low-rank approximation of the points in the space of the kernel :math:`M_{pq} / (w_p w_q)`.
@@ -88,7 +88,7 @@ def kernel_pca(
     Examples
     --------
     >>> import numpy as np
-    >>> points = kernel_pca(np.array([[4.0, 0.0], [0.0, 1.0]]), np.ones(2), 2, np.random.default_rng(0))
+    >>> points = kernel_coordinates(np.array([[4.0, 0.0], [0.0, 1.0]]), np.ones(2), 2, np.random.default_rng(0))
     >>> np.abs(points)
     array([[2., 0.],
            [0., 1.]])

@@ -11,7 +11,7 @@ from scipy import sparse
 from ..affinity import Affinity, as_affinity
 from ..criteria import RatioProblem
 from ..tensors import array_namespace
-from .spectral import cut_embedding, kernel_pca, spectral_embedding, unit_rows
+from .spectral import cut_embedding, kernel_coordinates, spectral_embedding, unit_rows
 
 __all__ = ["fill_empty", "spectral_starts"]
 
@@ -38,7 +38,7 @@ def spectral_starts(
     if problem.matrix.is_array and problem.diagonal is None:
         ratio = links.degrees() / problem.weights
         if not array_namespace(ratio).allclose(ratio, ratio[0], rtol=1e-6):
-            embeddings.append(unit_rows(kernel_pca(problem.matrix, problem.weights, n_clusters, rng)))
+            embeddings.append(unit_rows(kernel_coordinates(problem.matrix, problem.weights, n_clusters, rng)))
     for _ in range(n_init):
         for embedding in embeddings:
             yield fill_empty(cut_embedding(embedding, n_clusters, rng), n_clusters)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .tables import Column, Table
+from .sheets import Sheet, SheetColumn
 
 __all__ = ["PHOTOS", "POINTS", "PhotoExample", "PointsExample", "load_points"]
 
@@ -132,7 +132,7 @@ POINTS: dict[str, PointsExample] = {
 }
 
 
-def load_points(name: str) -> Table:
+def load_points(name: str) -> Sheet:
     """The table of an example.
 
     Examples
@@ -143,9 +143,9 @@ def load_points(name: str) -> Table:
     """
     X, y = POINTS[name].make()
     names = ["x", "y"] if X.shape[1] == 2 else [f"pixel {i}" for i in range(X.shape[1])]
-    columns = [Column(title, np.array(values, dtype=np.float64)) for title, values in zip(names, X.T)]
-    truth = Column("true", y.astype(np.int32), [str(label) for label in range(int(y.max()) + 1)])
-    return Table([*columns, truth], {"kind": "example", "example": name, "name": f"{name}.csv"})
+    columns = [SheetColumn(title, np.array(values, dtype=np.float64)) for title, values in zip(names, X.T)]
+    truth = SheetColumn("true", y.astype(np.int32), [str(label) for label in range(int(y.max()) + 1)])
+    return Sheet([*columns, truth], {"kind": "example", "example": name, "name": f"{name}.csv"})
 
 
 def _sample_image(name: str) -> Callable[[], NDArray[np.uint8]]:

@@ -60,9 +60,8 @@ class OpenStudio:
             import uvicorn
 
             from .app import create_app
-            from .connections import impatient_protocol
             from .options import Options
-            from .serve import listening, show_in_browser
+            from .serve import listening, server_config, show_in_browser
         except ModuleNotFoundError as missing:
             raise ImportError(f'the studio needs {missing.name}: pip install "evencut[studio]"') from missing
         self._folder = tempfile.TemporaryDirectory(prefix="evencut-")
@@ -75,16 +74,7 @@ class OpenStudio:
         options = Options(port=opened.getsockname()[1], files=(file,))
         self.address = options.address
         self._app = create_app(options)
-        config = uvicorn.Config(
-            self._app,
-            host=options.host,
-            port=options.port,
-            log_level="warning",
-            access_log=False,
-            http=impatient_protocol(),
-            timeout_graceful_shutdown=2,
-        )
-        self._server = uvicorn.Server(config)
+        self._server = uvicorn.Server(server_config(self._app, options))
         self._thread = threading.Thread(target=self._server.run, args=([opened],), daemon=True)
         self._thread.start()
         self._wait(options.port)

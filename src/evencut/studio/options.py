@@ -81,8 +81,6 @@ class Options:
         Processes that do the work.
     allow_remote : bool
         Whether machines other than this one may connect.
-    cluster_options, segment_options : frozenset of str
-        The options of the commands of those names, for command lines that make a result again.
     limits : Limits
 
     Examples
@@ -97,8 +95,6 @@ class Options:
     files: tuple[Path, ...] = ()
     workers: int = 3
     allow_remote: bool = False
-    cluster_options: frozenset[str] = frozenset()
-    segment_options: frozenset[str] = frozenset()
     limits: Limits = field(default_factory=Limits)
 
     @property

@@ -123,10 +123,6 @@ class WorkerPool:
         self._all.clear()
         self._idle.clear()
 
-    def pids(self) -> list[int]:
-        """The ids of the processes."""
-        return [worker.process.pid for worker in self._all if worker.process.pid is not None]
-
     async def run(
         self,
         task: str,

@@ -28,7 +28,7 @@ from .pictures import as_rgb, shown
 from .prompts import Prompt
 from .refusals import Refused, TooLarge
 from .sessions import Correction, RowValues, Run, Session
-from .tables import Column, Table
+from .sheets import Sheet, SheetColumn
 
 __all__ = ["Project", "pack", "unpack"]
 
@@ -115,7 +115,7 @@ class _Manifest(_Saved):
 class Project:
     """What a project file holds, ready to be put in place of a session's."""
 
-    table: Table | None
+    table: Sheet | None
     columns: list[str]
     runs: OrderedDict[str, Run]
     panes: dict[str, str]
@@ -141,7 +141,7 @@ def _put(archive: zipfile.ZipFile, name: str, values: NDArray[Any]) -> None:
     archive.writestr(name, data.getvalue())
 
 
-def _pack_points(archive: zipfile.ZipFile, session: Session, table: Table) -> _Points:
+def _pack_points(archive: zipfile.ZipFile, session: Session, table: Sheet) -> _Points:
     for i, column in enumerate(table.columns):
         _put(archive, f"table/{i}.npy", column.values)
     for i, correction in enumerate(session.corrections):
@@ -233,7 +233,7 @@ def _get(archive: zipfile.ZipFile, name: str, kinds: str, n_rows: int | None = N
     return values
 
 
-def _table(archive: zipfile.ZipFile, points: _Points, limits: Limits) -> Table:
+def _table(archive: zipfile.ZipFile, points: _Points, limits: Limits) -> Sheet:
     known = {column.name for column in points.columns}
     if len(known) < len(points.columns) or not set(points.chosen) <= known:
         raise ValueError("its columns do not have one name each")
@@ -245,14 +245,14 @@ def _table(archive: zipfile.ZipFile, points: _Points, limits: Limits) -> Table:
         if head.names is not None and values.max(initial=-1) >= len(head.names):
             raise ValueError(f"column {head.name!r} has codes without names")
         names = None if head.names is None else [name[: limits.text_bytes] for name in head.names]
-        columns.append(Column(head.name, values, names))
+        columns.append(SheetColumn(head.name, values, names))
     source = {key: value for key, value in points.source.model_dump().items() if value is not None}
     if source["kind"] == "example" and source.get("example") not in POINTS:
         raise ValueError("it speaks of an example that is not known")
-    return Table(columns, source, [], points.row_numbers)
+    return Sheet(columns, source, [], points.row_numbers)
 
 
-def _run(archive: zipfile.ZipFile, folder: str, saved: _Run, table: Table) -> Run:
+def _run(archive: zipfile.ZipFile, folder: str, saved: _Run, table: Sheet) -> Run:
     labels = _get(archive, f"{folder}/labels.npy", "i", table.n_rows).astype(np.int32)
     known = labels[labels >= 0]
     facts = {

@@ -1,13 +1,11 @@
 """What a user draws on a photo, and the answer: a list of boxes, clicks and strokes, in order, and a chain of results.
 
-The only file that knows which way in the segmentation at hand offers. Where it takes clicks they are passed on; where
-it does not, a click is a stroke: a disc of radius 5, the image's frame standing for background until one is clicked.
+Clicks on the object and on the background are passed on as they are; one on a further region is a stroke, a disc of
+radius 5.
 """
 
 from __future__ import annotations
 
-import inspect
-from functools import cache
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -16,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from .refusals import Refused
 
-__all__ = ["Prompt", "code_helpers", "code_lines", "drawn_strokes", "extend", "takes_clicks"]
+__all__ = ["Prompt", "code_lines", "drawn_strokes", "extend"]
 
 Coordinate = Annotated[float, Field(ge=-10, le=100_000)]
 _RADIUS = 5
@@ -49,14 +47,6 @@ class Prompt(BaseModel):
         return round(min(xa, xb)), round(min(ya, yb)), round(max(xa, xb)), round(max(ya, yb))
 
 
-@cache
-def takes_clicks() -> bool:
-    """Whether `segment` takes clicks by itself."""
-    from evencut.segmentation import segment
-
-    return "clicks" in inspect.signature(segment).parameters
-
-
 def extend(image: NDArray[Any], before: list[Any], prompts: list[Prompt]) -> Any:
     """The result of `prompts`, where `before` holds the results of all their beginnings but the last."""
     *earlier, last = prompts
@@ -82,7 +72,7 @@ def _begins_anew(prompts: list[Prompt]) -> bool:
 
 def _is_click(prompt: Prompt) -> bool:
     """Whether it can be passed on as it is."""
-    return prompt.kind == "click" and prompt.label <= _OBJECT and takes_clicks()
+    return prompt.kind == "click" and prompt.label <= _OBJECT
 
 
 def _begin(image: NDArray[Any], prompts: list[Prompt]) -> Any:
@@ -96,7 +86,7 @@ def _begin(image: NDArray[Any], prompts: list[Prompt]) -> Any:
     strokes = drawn_strokes(prompts, image.shape)
     labels = np.unique(strokes[strokes > 0])
     if list(labels) == [_OBJECT]:
-        return segment(image, scribbles=_framed(strokes))
+        return segment(image, scribbles=drawn_strokes(prompts, image.shape, framed=True))
     if len(labels) < 2:
         return None
     return segment(image, scribbles=strokes)
@@ -107,65 +97,12 @@ def _as_clicks(prompts: list[Prompt]) -> list[tuple[int, int, str]]:
     return [(round(p.points[0][0]), round(p.points[0][1]), names[p.label]) for p in prompts]
 
 
-def _framed(strokes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """With the outermost pixels marked as background."""
-    framed = strokes.copy()
-    for edge in (framed[0], framed[-1], framed[:, 0], framed[:, -1]):
-        edge[edge == 0] = _BACKGROUND
-    return framed
+def drawn_strokes(prompts: list[Prompt], shape: tuple[int, ...], framed: bool = False) -> NDArray[np.int64]:
+    """The clicks and strokes among prompts as labels; later ones over earlier ones."""
+    from evencut.segmentation import draw_strokes
 
-
-def drawn_strokes(prompts: list[Prompt], shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """Discs along the points of the prompts, drawn as labels; later ones over earlier ones."""
-    strokes = np.zeros(shape[:2], dtype=np.int64)
-    for prompt in prompts:
-        if prompt.kind != "box":
-            for x, y in _along(prompt.points, prompt.radius):
-                _disc(strokes, x, y, prompt.radius, prompt.label)
-    return strokes
-
-
-def _along(points: list[tuple[float, float]], radius: float) -> list[tuple[float, float]]:
-    """The points, and more between those that lie further apart than half a radius."""
-    dense = [points[0]]
-    for (x0, y0), (x1, y1) in zip(points, points[1:]):
-        n_steps = max(1, int(np.ceil(np.hypot(x1 - x0, y1 - y0) / (radius / 2))))
-        dense += [(x0 + (x1 - x0) * i / n_steps, y0 + (y1 - y0) * i / n_steps) for i in range(1, n_steps + 1)]
-    return dense
-
-
-def _disc(strokes: NDArray[np.int64], x: float, y: float, radius: float, label: int) -> None:
-    height, width = strokes.shape
-    top, bottom = max(0, int(y - radius)), min(height, int(y + radius) + 2)
-    left, right = max(0, int(x - radius)), min(width, int(x + radius) + 2)
-    if top >= bottom or left >= right:
-        return
-    rows, columns = np.ogrid[top:bottom, left:right]
-    strokes[top:bottom, left:right][(columns - x) ** 2 + (rows - y) ** 2 <= radius**2] = label
-
-
-_DRAWING = '''
-def strokes(*drawn):
-    """Discs of radius r along the points of each stroke (points, r, label), 0 where nothing is drawn."""
-    image_of_labels = np.zeros(image.shape[:2], dtype=np.int64)
-    rows, columns = np.ogrid[: image.shape[0], : image.shape[1]]
-    for points, r, label in drawn:
-        places = [points[0]]
-        for (x0, y0), (x1, y1) in zip(points, points[1:]):
-            n = max(1, int(np.ceil(np.hypot(x1 - x0, y1 - y0) / (r / 2))))
-            places += [(x0 + (x1 - x0) * i / n, y0 + (y1 - y0) * i / n) for i in range(1, n + 1)]
-        for x, y in places:
-            image_of_labels[(columns - x) ** 2 + (rows - y) ** 2 <= r**2] = label
-    return image_of_labels
-
-
-def framed(drawn):
-    """With the outermost pixels as background."""
-    edge = np.ones_like(drawn)
-    edge[1:-1, 1:-1] = 0
-    return np.where((drawn == 0) & (edge == 1), 1, drawn)
-
-'''
+    strokes = [(one.points, one.radius, one.label) for one in prompts if one.kind != "box"]
+    return draw_strokes(shape, *strokes, framed=framed)
 
 
 def code_lines(prompts: list[Prompt]) -> list[str]:
@@ -178,13 +115,8 @@ def code_lines(prompts: list[Prompt]) -> list[str]:
         elif _is_click(last):
             lines.append(f"result = result.refine(clicks={_as_clicks([last])!r})")
         else:
-            lines.append(f"result = result.refine(strokes({_literal(last)}))")
+            lines.append(f"result = result.refine({_drawing([last])})")
     return lines
-
-
-def code_helpers(lines: list[str]) -> list[str]:
-    """The functions that lines of code need."""
-    return _DRAWING.splitlines() if any("strokes(" in line for line in lines) else []
 
 
 def _code_of_beginning(prompts: list[Prompt]) -> list[str]:
@@ -192,11 +124,10 @@ def _code_of_beginning(prompts: list[Prompt]) -> list[str]:
         return [f"result = segment(image, box={prompts[0].box})"]
     if _is_click(prompts[0]) and len(prompts) == 1 and prompts[0].label == _OBJECT:
         return [f"result = segment(image, clicks={_as_clicks(prompts)!r})"]
-    drawn = f"strokes({', '.join(_literal(prompt) for prompt in prompts)})"
     alone = {prompt.label for prompt in prompts} == {_OBJECT}
-    return [f"result = segment(image, scribbles={f'framed({drawn})' if alone else drawn})"]
+    return [f"result = segment(image, scribbles={_drawing(prompts, ', framed=True' if alone else '')})"]
 
 
-def _literal(prompt: Prompt) -> str:
-    points = ", ".join(f"({x!r}, {y!r})" for x, y in prompt.points)
-    return f"([{points}], {prompt.radius!r}, {prompt.label})"
+def _drawing(prompts: list[Prompt], options: str = "") -> str:
+    strokes = ", ".join(f"({prompt.points!r}, {prompt.radius!r}, {prompt.label})" for prompt in prompts)
+    return f"draw_strokes(image.shape, {strokes}{options})"

@@ -1,20 +1,19 @@
 """The Python code and the command line that make exactly the result on the page.
 
-The code follows the steps of `methods.fit_labels` and `tables.read_table`; a test runs it and compares the labels.
+The code follows the steps of `methods.fit_labels` and `sheets.read_sheet`; a test runs it and compares the labels.
 """
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import Any
 
 from .examples import PHOTOS, POINTS
 from .methods import Method
 from .photo_state import Photo
-from .prompts import code_helpers, code_lines
+from .prompts import code_lines
 from .sessions import Correction, Run
-from .tables import MISSING, Table
+from .sheets import Sheet
 
 __all__ = ["photo_code", "photo_command", "points_code", "points_command"]
 
@@ -22,7 +21,7 @@ _SHOWN_ROWS = 12
 _DEFAULTS = Method()
 
 
-def points_code(table: Table, run: Run) -> str:
+def points_code(table: Sheet, run: Run) -> str:
     """A Python file that makes the labels of a run and writes them to labels.csv."""
     from evencut import __version__
 
@@ -32,7 +31,8 @@ def points_code(table: Table, run: Run) -> str:
         body += ["complete = np.isfinite(X).all(axis=1)  # rows with gaps are labelled -1", "X = X[complete]"]
     if run.method is None:
         body += [f"# The labels are those of the column {run.facts.get('column')!r}; nothing was clustered."]
-        return "\n".join([f'"""Made by evencut studio {__version__}."""', "", "import numpy as np", "", *body, ""])
+        head = [f'"""Made by evencut studio {__version__}."""', "", "import numpy as np", _reader(table)]
+        return "\n".join([*head, "", *body, ""])
     method = Method(**run.method)
     imports, call = _estimator_code(method)
     body += _held_lines(run.corrections, table.n_rows, has_gaps)
@@ -45,72 +45,32 @@ def points_code(table: Table, run: Run) -> str:
     if has_gaps:
         body += ["found = np.full(len(complete), -1)", "found[complete] = labels", "labels = found"]
     body += ['np.savetxt("labels.csv", labels, fmt="%d", header="label", comments="")']
-    if table.source["kind"] == "example":
-        imports.append(POINTS[table.source["example"]].code[0])
+    imports.append(_reader(table))
     head = [f'"""Made by evencut studio {__version__}: makes the same labels again."""', "", "import numpy as np"]
     return "\n".join([*head, *sorted(imports, key=lambda line: line.split()[1]), "", *body, ""])
 
 
-def _reading(table: Table, columns: list[str]) -> list[str]:
+def _reader(table: Sheet) -> str:
+    """The import that reading the points needs."""
+    if table.source["kind"] == "example":
+        return POINTS[table.source["example"]].code[0]
+    return f"from evencut.io import {'Source, ' if table.source.get('written') == 'latin-1' else ''}read_columns"
+
+
+def _reading(table: Sheet, columns: list[str]) -> list[str]:
     source = table.source
     if source["kind"] == "example":
         return list(POINTS[source["example"]].code[1:])
-    precision = str(table.numbers(columns).dtype)
-    places = [[column.name for column in table.columns].index(name) for name in columns]
-    if source["kind"] == "npy":
-        lines = [f"X = np.load({source['name']!r})", f'X = X.reshape(len(X), -1).astype("{precision}")']
-        return lines if places == list(range(len(table.columns))) else [*lines, f"X = X[:, {places}]"]
-    if source["kind"] == "parquet":
-        lines = ["import pyarrow.parquet", "", f"table = pyarrow.parquet.read_table({source['name']!r})"]
-    else:
-        lines = [*_plain_lines(source), "import pyarrow.csv", "", *_csv_lines(source)]
-    if source["kind"] == "csv" and not source["header"]:
-        columns = [f"f{i}" for i in places]
-    stacked = f'X = np.column_stack([table[name].cast("{precision}", safe=False).to_numpy() for name in {columns!r}])'
-    return [*lines, stacked]
-
-
-def _plain_lines(source: dict[str, Any]) -> list[str]:
-    """What makes a file plain that is not, as `plain_files` does."""
-    if source.get("written") == "excel":
-        return [
-            "import csv, io",
-            "import openpyxl",
-            f"book = openpyxl.load_workbook({source['name']!r}, read_only=True, data_only=True)",
-            "text = io.StringIO()",
-            "for row in book.worksheets[0].iter_rows(values_only=True):",
-            "    if any(cell is not None for cell in row):",
-            '        csv.writer(text, lineterminator="\\n").writerow(["" if cell is None else cell for cell in row])',
-            "file = io.BytesIO(text.getvalue().encode())",
-        ]
-    if source.get("written") == "blanks":
-        return [
-            "import io, re",
-            "from pathlib import Path",
-            f'text = Path({source["name"]!r}).read_text(encoding="utf-8-sig")',
-            'lines = [re.sub(r"[ \\t]+", ",", line.strip()) for line in text.splitlines()]',
-            'file = io.BytesIO("".join(line + "\\n" for line in lines).encode())',
-        ]
-    return []
-
-
-def _csv_lines(source: dict[str, Any]) -> list[str]:
-    written = source.get("written", "")
-    options = []
-    if source["delimiter"] != ",":
-        options.append(f"parse_options=pyarrow.csv.ParseOptions(delimiter={source['delimiter']!r})")
-    reading = [] if source["header"] else ["autogenerate_column_names=True"]
-    reading += [f"skip_rows={source['remarks']}"] if source["remarks"] else []
-    reading += [f'encoding="{written}"'] if written in ("latin-1", "utf-16") else []
-    if reading:
-        options.append(f"read_options=pyarrow.csv.ReadOptions({', '.join(reading)})")
-    point = "" if source["decimal"] == "." else f", decimal_point={source['decimal']!r}"
-    options.append(f"convert_options=pyarrow.csv.ConvertOptions(null_values={MISSING!r}{point})")
+    told = [repr(source["name"]), f"columns={columns!r}", "guess=True"]
+    if source.get("written") == "latin-1":
+        told[0] = f'Source({told[0]}, encoding="latin-1")'
+    if source["kind"] == "csv":
+        told.append(f"header={source['header']}")
+    if source.get("delimiter") and source.get("written") not in ("blanks", "excel"):
+        told += [f"separator={source['delimiter']!r}", f"decimal={source['decimal']!r}"]
     return [
-        "table = pyarrow.csv.read_csv(",
-        "    file," if written in ("excel", "blanks") else f"    {source['name']!r},",
-        *[f"    {option}," for option in options],
-        ")",
+        f"columns = read_columns({', '.join(told)})",
+        "X = np.column_stack([column.numbers for column in columns])",
     ]
 
 
@@ -166,8 +126,8 @@ def _fitting_lines(method: Method, n_points: int, held: bool) -> list[str]:
     ]
 
 
-def points_command(table: Table, run: Run, options: frozenset[str]) -> tuple[str, str]:
-    """The command line that makes the same labels; or why no command with these options can."""
+def points_command(table: Sheet, run: Run) -> tuple[str, str]:
+    """The command line that makes the same labels; or why no command can."""
     if run.method is None:
         return "", "the labels come from a column of the file."
     method = Method(**run.method)
@@ -179,17 +139,13 @@ def points_command(table: Table, run: Run, options: frozenset[str]) -> tuple[str
         return "", "the command takes no corrections by hand; use the Python code."
     if run.facts["n_fitted"] < len(run.labels) - run.facts["n_missing"]:
         return "", "a dense kernel was fitted on a sample of the points; use the Python code."
-    if table.source.get("decimal", ".") != "." and "decimal" not in options:
-        return "", "the command reads numbers with a decimal point only; use the Python code."
-    if table.source.get("written") in ("latin-1", "utf-16", "excel"):
-        return "", f"the command does not read {table.source['written']}; use the Python code."
     lines, name = _file_lines(table)
     words = ["evencut", "cluster", name, "-k", str(method.n_clusters)]
     if run.facts["n_missing"]:
-        if "missing" not in options:
-            return "", "some rows have gaps, which the command does not take; use the Python code."
         words += ["--missing", "drop"]
     words += ["--columns", ",".join(_as_options(table, run.columns))]
+    if table.source.get("written") == "latin-1":
+        words += ["--encoding", "latin-1"]
     if method.tool == "kernel":
         words += ["--kernel", method.kernel]
         for option, value in method.parameters.items():
@@ -203,15 +159,16 @@ def points_command(table: Table, run: Run, options: frozenset[str]) -> tuple[str
     return "\n".join([*lines, shlex.join(words)]), ""
 
 
-def _as_options(table: Table, columns: list[str]) -> list[str]:
+def _as_options(table: Sheet, columns: list[str]) -> list[str]:
     """Columns as the command takes them: by name, or by number where a name would be read as something else."""
     names = [column.name for column in table.columns]
-    if table.source["kind"] == "example" or not all(name.replace("_", "").isalpha() for name in columns):
+    plain = all("," not in name and name == name.strip() and name[:1] not in ("", "-") for name in columns)
+    if table.source["kind"] == "example" or not plain:
         return [str(names.index(name) + 1) for name in columns]
     return columns
 
 
-def _file_lines(table: Table) -> tuple[list[str], str]:
+def _file_lines(table: Sheet) -> tuple[list[str], str]:
     """What writes the points of an example to a file, and the name of the file to read."""
     source = table.source
     if source["kind"] != "example":
@@ -225,19 +182,22 @@ def photo_code(photo: Photo) -> str:
     from evencut import __version__
 
     source = photo.source
-    if source["kind"] == "example":
-        example = PHOTOS[source["example"]]
-        imports, reading = ["from evencut.segmentation import segment", example.code[0]], list(example.code[1:])
-    else:
-        imports = ["from evencut.segmentation import read_image, segment"]
-        reading = [f"image = read_image({source['name']!r})"]
     objects = photo.objects()
     lines = _lines_of_objects(photo, objects) if len(objects) > 1 else code_lines(photo.prompts())
-    head = [f'"""Made by evencut studio {__version__}: makes the same mask again."""', "", "import numpy as np"]
-    body = [*code_helpers(lines), *lines]
-    if not any("np." in line for line in body):
-        head.pop()
-    return "\n".join([*head, *imports, "from PIL import Image", "", *reading, *body, *_writing(photo, objects), ""])
+    used, imports = ["segment"], []
+    if any("draw_strokes(" in line for line in lines):
+        used.insert(0, "draw_strokes")
+    if source["kind"] == "example":
+        first, *reading = PHOTOS[source["example"]].code
+        imports.append(first)
+    else:
+        used.insert(-1, "read_image")
+        reading = [f"image = read_image({source['name']!r})"]
+    if any("np." in line for line in lines):
+        imports.append("import numpy as np")
+    head = [f'"""Made by evencut studio {__version__}: makes the same mask again."""', "", *imports]
+    head += [f"from evencut.segmentation import {', '.join(used)}", "from PIL import Image", ""]
+    return "\n".join([*head, *reading, *lines, *_writing(photo, objects), ""])
 
 
 def _lines_of_objects(photo: Photo, objects: list[int]) -> list[str]:
@@ -262,8 +222,8 @@ def _writing(photo: Photo, objects: list[int]) -> list[str]:
     ]
 
 
-def photo_command(photo: Photo, options: frozenset[str]) -> tuple[str, str]:
-    """The command line that makes the same mask; or why no command with these options can."""
+def photo_command(photo: Photo) -> tuple[str, str]:
+    """The command line that makes the same mask; or why no command can."""
     source, prompts = photo.source, photo.prompts()
     if source["kind"] == "example":
         return "", "the photo comes with a library and is not a file; use the Python code."
@@ -273,7 +233,7 @@ def photo_command(photo: Photo, options: frozenset[str]) -> tuple[str, str]:
     for prompt in prompts:
         if prompt.kind == "box":
             words += ["--box", ",".join(map(str, prompt.box))]
-        elif len(prompts) > 1 or "click" not in options:
+        elif len(prompts) > 1:
             return "", "clicks and strokes in turn are more than the command says; use the Python code."
         else:
             x, y = prompt.points[0]

@@ -11,13 +11,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from .app import create_app
 from .connections import impatient_protocol
 from .options import Options
 from .refusals import Refused
 
-__all__ = ["listening", "serve", "show_in_browser"]
+__all__ = ["listening", "serve", "server_config", "show_in_browser"]
 
 _TRIED = 50
 _CONNECTIONS = 200
@@ -75,7 +76,14 @@ def serve(options: Options, *, exactly: bool, open_browser: bool, tell: Callable
                 if open_browser:
                     threading.Thread(target=show_in_browser, args=(options.address,), daemon=True).start()
 
-    config = uvicorn.Config(
+    _Server(server_config(app, options)).run(sockets=[opened])
+
+
+def server_config(app: Any, options: Options) -> Any:
+    """How the server of a studio runs, from the command or from a notebook."""
+    import uvicorn
+
+    return uvicorn.Config(
         app,
         host=options.host,
         port=options.port,
@@ -86,7 +94,6 @@ def serve(options: Options, *, exactly: bool, open_browser: bool, tell: Callable
         limit_concurrency=_CONNECTIONS,
         timeout_graceful_shutdown=2,
     )
-    _Server(config).run(sockets=[opened])
 
 
 def show_in_browser(address: str, open_address: Callable[[str], object] = webbrowser.open) -> None:

@@ -21,7 +21,7 @@ from .jobs import Job
 from .options import Limits
 from .photo_state import Photo
 from .refusals import Refused, TooLarge
-from .tables import Table
+from .sheets import Sheet
 
 __all__ = ["Correction", "RowValues", "Run", "Session", "SessionStore"]
 
@@ -105,7 +105,7 @@ class Session:
 
     id: str
     seen: float
-    table: Table | None = None
+    table: Sheet | None = None
     table_key: str = ""
     columns: list[str] = field(default_factory=list)
     bandwidths: tuple[float, float] | None = None
@@ -171,7 +171,7 @@ class Session:
             self.job.cancel()
             await self.job.wait()
 
-    def need_table(self) -> Table:
+    def need_table(self) -> Sheet:
         """The table, or a refusal."""
         if self.table is None:
             raise Refused("there are no points yet; load an example or drop a file.", 409)
@@ -207,7 +207,7 @@ class Session:
             if old not in self.panes.values() and old != run.id:
                 del self.runs[old]
 
-    def set_table(self, table: Table, key: str) -> None:
+    def set_table(self, table: Sheet, key: str) -> None:
         """New data: all that belonged to the old go."""
         self.table, self.table_key = table, key
         self.columns, self.bandwidths, self.sweep = [], None, None

@@ -10,14 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..affinity import (
-    AffinityLike,
-    degrees,
-    parzen_density,
-    scale_affinity,
-    scott_bandwidth,
-    silverman_bandwidth,
-)
+from ..affinity import AffinityLike, degrees, parzen_density, scale_affinity, scott_bandwidth, silverman_bandwidth
 
 __all__ = [
     "breiman_split",

@@ -79,10 +79,10 @@ def corrections_csv(run: str, tab: Tab) -> Response:
 
 
 @router.get("/runs/{run}/recipe")
-async def recipe(run: str, tab: Tab, studio: Here) -> dict[str, str]:
+async def recipe(run: str, tab: Tab) -> dict[str, str]:
     """Python and the command line that make these labels again; where there is no command, why."""
     table, found = tab.need_table(), tab.need_run(run)
-    command, why = points_command(table, found, studio.options.cluster_options)
+    command, why = points_command(table, found)
     return {"python": points_code(table, found), "command": command, "why_no_command": why}
 
 
@@ -91,7 +91,7 @@ async def report_html(run: str, tab: Tab, studio: Here) -> Response:
     """One page to hand on: method, sizes, diagnosis with its pictures, and code."""
     table, found = tab.need_table(), tab.need_run(run)
     judged = await diagnosis_of(studio, tab, found) if found.facts["n_clusters"] > 1 else None
-    command, why = points_command(table, found, studio.options.cluster_options)
+    command, why = points_command(table, found)
     code = points_code(table, found)
     page = _page(table.source["name"], found, judged, code, command or f"# {why}")
     return file_reply(page, "report.html", "text/html; charset=utf-8")

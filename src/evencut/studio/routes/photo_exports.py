@@ -13,11 +13,12 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from numpy.typing import NDArray
 
+from ...segmentation import encode_mask
 from ..photo_state import Photo
 from ..pictures import as_rgb, cutout, encode, encode_map
 from ..recipes import photo_code, photo_command
 from ..refusals import Refused
-from ..state import Here, Tab
+from ..state import Tab
 from .exports import file_reply
 
 __all__ = ["router"]
@@ -110,28 +111,15 @@ def _annotation(number: int, mask: NDArray[np.bool_]) -> dict[str, Any]:
         "iscrowd": 1,
         "area": int(mask.sum()),
         "bbox": box,
-        "segmentation": {"size": list(mask.shape), "counts": run_lengths(mask)},
+        "segmentation": encode_mask(mask),
     }
 
 
-def run_lengths(mask: NDArray[np.bool_]) -> list[int]:
-    """Lengths of runs down the columns, beginning with zeros: COCO's uncompressed RLE.
-
-    Examples
-    --------
-    >>> run_lengths(np.array([[0, 1], [1, 1]], dtype=bool))
-    [1, 3]
-    """
-    flat = mask.ravel(order="F").astype(np.int8)
-    edges = np.flatnonzero(np.diff(flat, prepend=0))
-    return np.diff(edges, prepend=0, append=len(flat)).tolist()
-
-
 @router.get("/recipe")
-async def photo_recipe(tab: Tab, studio: Here) -> dict[str, str]:
+async def photo_recipe(tab: Tab) -> dict[str, str]:
     """Python and the command line that make the mask again."""
     photo = tab.need_photo()
     if not photo.steps:
         raise Refused("nothing is cut out yet; draw a box or click on the object.", 409)
-    command, why = photo_command(photo, studio.options.segment_options)
+    command, why = photo_command(photo)
     return {"python": photo_code(photo), "command": command, "why_no_command": why}

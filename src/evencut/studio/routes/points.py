@@ -19,8 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..examples import POINTS
 from ..refusals import Refused
 from ..sessions import Correction, Session
+from ..sheets import Sheet
 from ..state import ExampleName, FileName, GivenFile, Here, Studio, Tab
-from ..tables import Table
 from ..tasks.reports import bandwidth_range
 
 __all__ = ["array_reply", "choose_columns", "describe", "router", "take_table"]
@@ -110,7 +110,7 @@ async def given(body: GivenFile, tab: Tab, studio: Here, reading: Read) -> dict[
     return await take_table(studio, tab, table, warnings)
 
 
-async def take_table(studio: Studio, tab: Session, table: Table, warnings: list[str]) -> dict[str, Any]:
+async def take_table(studio: Studio, tab: Session, table: Sheet, warnings: list[str]) -> dict[str, Any]:
     """Put a table in place of what the session had."""
     await tab.stop_job()
     studio.sessions.check_room(tab, table.n_bytes)
@@ -120,7 +120,7 @@ async def take_table(studio: Studio, tab: Session, table: Table, warnings: list[
     return {**describe(tab), "warnings": [*warnings, *table.notices, *told]}
 
 
-def _default_columns(table: Table) -> tuple[list[str], list[str]]:
+def _default_columns(table: Sheet) -> tuple[list[str], list[str]]:
     """Columns of numbers that are neither labels nor row numbers, and what to tell of those with gaps or left out.
 
     Columns with gaps are taken as long as half of the rows stay complete, those with the fewest first.

@@ -16,7 +16,7 @@ from ..memory import memory_for_upload
 from ..methods import Method, fit_labels
 from ..options import Limits
 from ..refusals import Refused
-from ..tables import Reading, Table, read_table
+from ..sheets import Reading, Sheet, read_sheet
 
 __all__ = ["EMBEDDINGS", "density", "example", "fit", "plane", "read", "rows_without_gaps"]
 
@@ -27,20 +27,20 @@ _PCA_SAMPLE = 50_000
 _LISTED = 40
 
 
-def read(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> Table:
+def read(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> Sheet:
     """A table from the bytes of a file."""
     tell("reading the table", None)
     limits = Limits(**arguments["limits"])
     with memory_for_upload():
-        return read_table(arguments["data"], arguments["name"], limits, Reading(**arguments["reading"]))
+        return read_sheet(arguments["data"], arguments["name"], limits, Reading(**arguments["reading"]))
 
 
-def example(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> Table:
+def example(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> Sheet:
     """An embedded set of points."""
     return load_points(arguments["name"])
 
 
-def rows_without_gaps(table: Table, columns: list[str]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def rows_without_gaps(table: Sheet, columns: list[str]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """The numbers of the complete rows, and which rows these are."""
     X = table.numbers(columns)
     complete = np.asarray(np.isfinite(X).all(axis=1))
@@ -53,7 +53,7 @@ def plane(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[st
     Rows with gaps are put at NaN. The answer holds `places` (float32, the axes in turn) and, for each axis, the value
     at its middle and the value of one unit.
     """
-    table: Table = kept[arguments["table"]]
+    table: Sheet = kept[arguments["table"]]
     if isinstance(arguments["axes"], str) and arguments["axes"] in EMBEDDINGS:
         X, complete = rows_without_gaps(table, arguments["columns"])
         title, most, embed = EMBEDDINGS[arguments["axes"]]
@@ -137,7 +137,7 @@ def density(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> NDArr
     from scipy.spatial import cKDTree
     from sklearn.neighbors import NearestNeighbors
 
-    table: Table = kept[arguments["table"]]
+    table: Sheet = kept[arguments["table"]]
     X, complete = rows_without_gaps(table, arguments["columns"])
     tell("densities", None)
     n_neighbors = min(_NEIGHBORS, len(X) - 1)
@@ -156,7 +156,7 @@ def density(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> NDArr
 
 def fit(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
     """Cluster the complete rows: labels (-1 for the others and for noise), and what the fit tells about itself."""
-    table: Table = kept[arguments["table"]]
+    table: Sheet = kept[arguments["table"]]
     method = Method(**arguments["method"])
     X, complete = rows_without_gaps(table, arguments["columns"])
     held = arguments["held"]
