@@ -88,6 +88,24 @@ def test_a_click_cuts_a_blob_out_and_more_clicks_refine_it(scan):
     assert second.mask[10, 24, 22] and not second.mask[0, 0, 0]
 
 
+@pytest.mark.parametrize(
+    ("kind", "seed", "places"),
+    [
+        ("blobs", 3, [(31, 31, 8), (49, 14, 7), (35, 42, 7), (41, 29, 6), (41, 23, 7)]),
+        ("nested", 3, [(31, 33, 7), (49, 41, 4), (47, 40, 4), (45, 29, 12), (21, 14, 6)]),
+    ],
+)
+def test_a_click_beside_the_contour_changes_little(kind, seed, places):
+    """The last click is on the object, a voxel away from it: it must not bring in what was given up before."""
+    volume, labels = make_volume(kind, (16, 64, 64), (4.0, 1.0, 1.0), random_state=seed)
+    truth = labels > 0
+    clicks = [(x, y, z, "object" if truth[z, y, x] else "background") for x, y, z in places]
+    before = segment(volume, clicks=clicks[:-1], spacing=(4.0, 1.0, 1.0))
+    after = before.refine(clicks=clicks[-1:])
+    assert dice(before.mask, truth) > 0.98
+    assert dice(after.mask, truth) > 0.98
+
+
 def test_a_box_and_strokes_on_slices(scan):
     places = np.nonzero(scan.truth)
     first, last = ([int(axis.min()) for axis in places], [int(axis.max()) + 1 for axis in places])

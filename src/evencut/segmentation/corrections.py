@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import binary_dilation, maximum_filter
+from scipy.ndimage import binary_dilation, distance_transform_edt, maximum_filter
 
 from .clicks import Click, click_evidence, seeds_of
 from .engine import Engine
@@ -98,6 +98,8 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
         evidence[:, click.code] += settings.click_trust * kept.ravel()
     hints = len(knowledge.clicks) + (_CLICKS_OF_A_BOX if knowledge.around is not None else 0)
     hold = settings.hold(len(knowledge.clicks), in_box=not knowledge.is_begun_by_clicks)
+    # People click in the middle of what is wrong, which is then nowhere deeper than the click is in its region.
+    deepest = settings.click_depth * max(1.0, _distance_to(labels == click.code, seeds, engine.spacing))
     reach = limit
     for _ in range(_HALVINGS):
         in_reach = distance <= reach
@@ -112,7 +114,11 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
             # What the click has cut off from every click on the object is no part of it.
             accepted = np.where(parts_with(accepted == 1, known == 1), accepted, 0)
         object_ = max(np.count_nonzero(labels), np.count_nonzero(accepted))
-        if np.count_nonzero(accepted != labels) <= settings.click_patience / hints * object_:
+        changed = accepted != labels
+        if (
+            np.count_nonzero(changed) <= settings.click_patience / hints * object_
+            and _depth(changed, engine.spacing) <= deepest
+        ):
             break
         reach /= 2
     touched = maximum_filter((accepted != labels) | under, 2 * (2 * settings.band_radius + 1) + 1)
@@ -120,6 +126,21 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
         touched |= in_reach
     end = Round(accepted, rounds.step.energy, rounds.step.state)
     return Correction(end, touched, smoothness, rounds.trace, rounds.converged)
+
+
+def _distance_to(region: Mask, seeds: Mask, spacing: tuple[float, ...]) -> float:
+    """From the seed to the nearest pixel of a region."""
+    squared = np.zeros((1,) * region.ndim)
+    for axis, (at, size, side) in enumerate(zip(np.argwhere(seeds)[0], region.shape, spacing)):
+        squared = squared + (((np.arange(size) - at) * side) ** 2).reshape(-1, *(1,) * (region.ndim - 1 - axis))
+    return float(np.sqrt(squared.min(where=region, initial=np.inf)))
+
+
+def _depth(region: Mask, spacing: tuple[float, ...]) -> float:
+    """How far the innermost pixel of a region is from what is not of it."""
+    if not region.any():
+        return 0.0
+    return float(distance_transform_edt(np.pad(region[window_of(region)], 1), sampling=spacing).max())
 
 
 def _parts_that_touch(place: Mask, found: Labels, labels: Labels) -> Labels:
