@@ -22,7 +22,6 @@ __all__ = ["Correction", "correct", "evidence_of"]
 
 #: How many times smaller the working size may be for all of a click's reach to be drawn anew.
 _MOST_REDRAWN = {2: 4, 3: 1}
-_CLICKS_OF_A_BOX = 3
 _HALVINGS = 5
 
 
@@ -83,9 +82,10 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
     """The labels at the working size after the last click of `knowledge`.
 
     Pixels that have the click's label keep it, and so do pixels out of its reach; of what then changes, only the
-    parts that touch the click are accepted. An answer that a box or many clicks made is trusted: the farther from the
-    click, the more it costs to change what a box has found; and where the click would change too much, its reach is
-    halved until it does not.
+    parts that touch the click are accepted. An answer that a box made is trusted: the farther from the click, the more it
+    costs to change what the box has found. People click in the middle of what is wrong, so that what is wrong is
+    nowhere deeper than the click is far from what has its label: where the change would be deeper by far, the reach of
+    the click is halved until it is not.
     """
     settings = engine.settings
     seeds = seeds_of([click], labels.shape, engine.factor)
@@ -96,9 +96,7 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
     if evidence is not None and knowledge.around is not None:
         kept = np.where(labels == click.code, 0.0, np.minimum(distance / limit, 1.0))
         evidence[:, click.code] += settings.click_trust * kept.ravel()
-    hints = len(knowledge.clicks) + (_CLICKS_OF_A_BOX if knowledge.around is not None else 0)
     hold = settings.hold(len(knowledge.clicks), in_box=not knowledge.is_begun_by_clicks)
-    # People click in the middle of what is wrong, which is then nowhere deeper than the click is in its region.
     deepest = settings.click_depth * max(1.0, _distance_to(labels == click.code, seeds, engine.spacing))
     reach = limit
     for _ in range(_HALVINGS):
@@ -110,17 +108,12 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
             start = np.where(known < 0, labels, known)
         rounds, smoothness = engine.rounds(settled, start, evidence, hold)
         accepted = np.where(known < 0, _parts_that_touch(under, rounds.step.labels, labels), known)
-        if not click.is_object and knowledge.is_begun_by_clicks:
-            # What the click has cut off from every click on the object is no part of it.
-            accepted = np.where(parts_with(accepted == 1, known == 1), accepted, 0)
-        object_ = max(np.count_nonzero(labels), np.count_nonzero(accepted))
-        changed = accepted != labels
-        if (
-            np.count_nonzero(changed) <= settings.click_patience / hints * object_
-            and _depth(changed, engine.spacing) <= deepest
-        ):
+        if _depth(accepted != labels, engine.spacing) <= deepest:
             break
         reach /= 2
+    if not click.is_object and knowledge.is_begun_by_clicks:
+        # What the click has cut off from every click on the object is no part of it.
+        accepted = np.where(parts_with(accepted == 1, known == 1), accepted, 0)
     touched = maximum_filter((accepted != labels) | under, 2 * (2 * settings.band_radius + 1) + 1)
     if max(engine.factor) <= _MOST_REDRAWN[labels.ndim]:
         touched |= in_reach
