@@ -82,8 +82,8 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
     """The labels at the working size after the last click of `knowledge`.
 
     Pixels that have the click's label keep it, and so do pixels out of its reach; of what then changes, only the
-    parts that touch the click are accepted. An answer that a box made is trusted: the farther from the click, the more it
-    costs to change what the box has found. People click in the middle of what is wrong, so that what is wrong is
+    parts that touch the click are accepted. An answer that a box made is trusted: the farther from the click, the more
+    it costs to change what the box has found. People click in the middle of what is wrong, so that what is wrong is
     nowhere deeper than the click is far from what has its label: where the change would be deeper by far, the reach of
     the click is halved until it is not.
     """
