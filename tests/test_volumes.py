@@ -125,6 +125,23 @@ def test_axes_can_be_turned(scan):
     assert dice(turned.mask.T, straight.mask) > 0.95
 
 
+@pytest.mark.parametrize("axis", range(3))
+def test_fewer_slices_of_the_same_object_give_the_same_mask(axis):
+    """Every third slice along one axis, at three times the distance; taken for near ones, they say something else."""
+    volume, labels = make_volume("nested", (36, 36, 36), (1.0, 1.0, 1.0), random_state=0)
+    place = [int(at) for at in np.argwhere(labels == 2)[(labels == 2).sum() // 2]]
+    whole = segment(volume, clicks=[(*place[::-1], "object")], spacing=(1.0, 1.0, 1.0)).mask
+    kept = tuple(slice(place[a] % 3, None, 3) if a == axis else slice(None) for a in range(3))
+    place[axis] //= 3
+    agreement = []
+    for side in (3.0, 1.0):
+        spacing = [side if a == axis else 1.0 for a in range(3)]
+        few = segment(volume[kept], clicks=[(*place[::-1], "object")], spacing=spacing).mask
+        agreement.append(dice(few, whole[kept]))
+    assert agreement[0] > 0.975
+    assert agreement[0] > agreement[1]
+
+
 def test_a_large_volume_is_drawn_at_every_size(scan):
     """Halved along the finest axes first; what was clicked stays."""
     result = segment(scan.volume, clicks=[(*scan.click, "object")], spacing=SPACING, working_pixels=11_000)
