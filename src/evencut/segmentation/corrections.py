@@ -97,12 +97,14 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
         kept = np.where(labels == click.code, 0.0, np.minimum(distance / limit, 1.0))
         evidence[:, click.code] += settings.click_trust * kept.ravel()
     hold = settings.hold(len(knowledge.clicks), in_box=not knowledge.is_begun_by_clicks)
-    deepest = settings.click_depth * max(1.0, _distance_to(labels == click.code, seeds, engine.spacing))
+    away = _distances(seeds, engine.spacing)
+    deepest = settings.click_depth * max(1.0, away.min(where=labels == click.code, initial=np.inf))
+    followed = follow_strokes(engine.channels, labels, known, engine.n_labels)
     reach = limit
     for _ in range(_HALVINGS):
         in_reach = distance <= reach
         settled = np.where((known < 0) & (~in_reach | (labels == click.code)), labels, known)
-        start = np.where(settled < 0, follow_strokes(engine.channels, labels, known, engine.n_labels), settled)
+        start = np.where(settled < 0, followed, settled)
         if not np.bincount(start.ravel(), minlength=engine.n_labels).all():
             # The click is like all of a label: it speaks for its own place only.
             start = np.where(known < 0, labels, known)
@@ -111,6 +113,9 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
         if _depth(accepted != labels, engine.spacing) <= deepest:
             break
         reach /= 2
+    else:
+        # Even ground all over: the click speaks for what is near.
+        accepted = np.where((known < 0) & (away > deepest), labels, accepted)
     if not click.is_object and knowledge.is_begun_by_clicks:
         # What the click has cut off from every click on the object is no part of it.
         accepted = np.where(parts_with(accepted == 1, known == 1), accepted, 0)
@@ -121,12 +126,12 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
     return Correction(end, touched, smoothness, rounds.trace, rounds.converged)
 
 
-def _distance_to(region: Mask, seeds: Mask, spacing: tuple[float, ...]) -> float:
-    """From the seed to the nearest pixel of a region."""
-    squared = np.zeros((1,) * region.ndim)
-    for axis, (at, size, side) in enumerate(zip(np.argwhere(seeds)[0], region.shape, spacing)):
-        squared = squared + (((np.arange(size) - at) * side) ** 2).reshape(-1, *(1,) * (region.ndim - 1 - axis))
-    return float(np.sqrt(squared.min(where=region, initial=np.inf)))
+def _distances(seeds: Mask, spacing: tuple[float, ...]) -> NDArray[np.float64]:
+    """From a single seed to every pixel."""
+    squared = np.zeros((1,) * seeds.ndim)
+    for axis, (at, size, side) in enumerate(zip(np.argwhere(seeds)[0], seeds.shape, spacing)):
+        squared = squared + (((np.arange(size) - at) * side) ** 2).reshape(-1, *(1,) * (seeds.ndim - 1 - axis))
+    return np.sqrt(squared)
 
 
 def _depth(region: Mask, spacing: tuple[float, ...]) -> float:
