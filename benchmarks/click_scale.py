@@ -51,7 +51,7 @@ def enlarged(image: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def large_section(data: Path, names: list[str]) -> str:
     """CPU seconds of the first answer and of each click on large photos; memory of the largest of the set."""
     from benchmarks.click_methods import Evencut
-    from benchmarks.clicks import simulate
+    from benchmarks.click_robot import simulate
 
     first, later = [], []
     for name in names[:: max(1, len(names) // 3)][:3]:

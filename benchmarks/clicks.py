@@ -15,42 +15,32 @@ import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.click_constants import ablate, chosen_on, tuning_section
 from benchmarks.click_methods import PEERS, Evencut
+from benchmarks.click_robot import GOALS, MOST_CLICKS, Curve, simulate
 from benchmarks.click_scale import folder_section, large_section
 from benchmarks.hard_photos import HARDENED, KINDS, PER_KIND, hardened, scene
 from benchmarks.photos import (
     HALVES,
     chosen_photos,
-    cross_tuned,
     find_second_set,
     halves_of,
     kept,
-    listed,
     photo_parser,
     read_any,
     set_of,
-    worst_part,
 )
 from evencut.paper.grabcut import Photo, error_rate, read_photo
 from evencut.segmentation import segment
-from evencut.segmentation.clock import Clock
-from evencut.segmentation.images import as_image
-from evencut.segmentation.interactive import build_engine
-from evencut.segmentation.knowledge import gather
-from evencut.segmentation.session import first_answer
-from evencut.segmentation.settings import Settings
 
 from .records import HERE, publish
 
-MOST_CLICKS = 20
-GOALS = (0.85, 0.9)
 #: NoC@90 on these photos as published.
 PUBLISHED = {
     "graph cut": 10.0,
@@ -59,80 +49,6 @@ PUBLISHED = {
     "Euclidean star convexity": 9.2,
     "DIOS, the first deep network, trained": 6.04,
 }
-#: Settings to choose among, the default first: each of the others takes one part of the method away.
-GRID = {
-    "default": Settings(),
-    "boundary as in a box": Settings(click_hold=1.0),
-    "boundary never eased": Settings(click_ease=0.0),
-    "rim says nothing": Settings(rim_strength=0.0),
-    "no patience": Settings(click_patience=1e9),
-}
-
-
-@dataclass
-class Curve:
-    """IoU before the first click and after each click, CPU seconds of each, and the last mask."""
-
-    before: float
-    ious: list[float]
-    seconds: list[float]
-    mask: np.ndarray
-    error: float = 0.0
-
-    def clicks_to(self, goal: float) -> int:
-        if self.before >= goal:
-            return 0
-        return next((i for i, iou in enumerate(self.ious, start=1) if iou >= goal), MOST_CLICKS)
-
-    def after(self, n_clicks: int) -> float:
-        """IoU after so many clicks; a robot that has stopped keeps what it has."""
-        return self.before if not self.ious else self.ious[min(n_clicks, len(self.ious)) - 1]
-
-    @property
-    def fails(self) -> bool:
-        return max([self.before, *self.ious]) < GOALS[-1]
-
-
-def intersection_over_union(mask: np.ndarray, truth: np.ndarray) -> float:
-    """Mixed pixels of the truth (128) are not scored."""
-    real, scored = truth == 255, truth != 128
-    return float((mask & real & scored).sum() / max(1, ((mask | real) & scored).sum()))
-
-
-def next_click(mask: np.ndarray, truth: np.ndarray) -> tuple[int, int, bool] | None:
-    """The deepest point of the largest wrong region, and whether it is object."""
-    found = worst_part(mask, truth)
-    return None if found is None else (found[1], found[2], bool(truth[found[2], found[1]] == 255))
-
-
-def simulate(method, truth: np.ndarray, goal: float = GOALS[-1], most: int = MOST_CLICKS) -> Curve:
-    """Click until the goal is reached, or `most` times."""
-    mask = np.zeros(truth.shape, dtype=bool) if method.mask is None else method.mask
-    curve = Curve(0.0 if method.mask is None else intersection_over_union(mask, truth), [], [], mask)
-    iou = curve.before
-    while iou < goal and len(curve.ious) < most:
-        click = next_click(mask, truth)
-        if click is None:
-            break
-        begin = time.process_time()
-        curve.mask = mask = method.click(*click)
-        curve.seconds.append(time.process_time() - begin)
-        iou = intersection_over_union(mask, truth)
-        curve.ious.append(iou)
-    return curve
-
-
-class Tuned(Evencut):
-    """evencut with constants of the grid."""
-
-    def __init__(self, image: np.ndarray, settings: Settings):
-        super().__init__(image)
-        self.settings = settings
-
-    def answer(self, clicks):
-        pixels, clock = as_image(self.image), Clock()
-        knowledge = gather(pixels.shape[:2], clicks=clicks)
-        return first_answer(build_engine(pixels, "auto", knowledge, self.settings, 0, clock), knowledge, clock)
 
 
 @cache
@@ -177,14 +93,6 @@ def peers(data: Path, name: str) -> dict[str, Curve]:
     warnings.simplefilter("ignore")
     photo = read_any(data, name)
     return {title: simulate(make(photo.image), photo.truth) for title, make in PEERS.items()}
-
-
-def tune(data: Path, name: str) -> list[int]:
-    """NoC@90 of every setting of the grid but the default."""
-    warnings.simplefilter("ignore")
-    photo = read_any(data, name)
-    others = list(GRID.values())[1:]
-    return [simulate(Tuned(photo.image, setting), photo.truth).clicks_to(GOALS[-1]) for setting in others]
 
 
 def row(title: str, curves: list[Curve]) -> str:
@@ -293,23 +201,6 @@ def peers_section(names: list[str], found: list[dict[str, Curve]], same: list[di
     return "\n".join(lines) + "\n"
 
 
-def tuning_section(data: Path, names: list[str], found: list[list[int]], default: list[dict[str, Curve]]) -> str:
-    clicks = np.array([[photo["clicks"].clicks_to(GOALS[-1]), *others] for photo, others in zip(default, found)])
-    settings, halves = list(GRID), halves_of(data, names)
-    sets = np.array([set_of(name) for name in names])
-    lines = [
-        "## Each part taken away, and tuning on one half",
-        f"NoC@90 of {len(GRID)} settings on {len(found)} photos of both sets.",
-        "",
-        "| judged on | chosen on the other half | its NoC@90 | the default's | best in hindsight |",
-        "|---|---|---|---|---|",
-        *cross_tuned(clicks, settings, default=0, halves={"even": halves == 0, "odd": halves == 1}),
-        "",
-        *(f"{title}: {listed(settings, clicks[sets == title])}" for title in dict.fromkeys(sets)),
-    ]
-    return "\n".join(lines) + "\n"
-
-
 def draw_curves(names: list[str], curves: list[Curve], path: Path) -> None:
     """IoU by number of clicks, a panel a set: mean, median, and the worst and best tenth of the photos."""
     import matplotlib
@@ -364,7 +255,7 @@ def main(arguments: list[str] | None = None) -> None:
         def measured(measure: Callable, some: list[str] = names) -> list:
             return list(pool.map(partial(kept, measure, options.kept, data), some))
 
-        if options.part in ("all", "ours", "peers", "tuning"):
+        if options.part in ("all", "ours", "peers"):
             mine = measured(ours)
         if options.part in ("all", "ours"):
             sections["ours"] = ours_section(data, names, mine)
@@ -374,7 +265,7 @@ def main(arguments: list[str] | None = None) -> None:
         if options.part in ("all", "peers"):
             sections["peers"] = peers_section(names, measured(peers), mine)
         if options.part in ("all", "tuning"):
-            sections["tuning"] = tuning_section(data, names, measured(tune), mine)
+            sections["tuning"] = tuning_section(measured(ablate, chosen_on(data)[:: options.subset or 1]))
         if options.part in ("all", "hard"):
             numbered = [f"{kind} {number}" for kind in KINDS for number in range(PER_KIND)]
             sections["hard"] = hard_section(measured(made_up, numbered), measured(made_harder, first_set))

@@ -88,6 +88,24 @@ def test_a_click_cuts_a_blob_out_and_more_clicks_refine_it(scan):
     assert second.mask[10, 24, 22] and not second.mask[0, 0, 0]
 
 
+@pytest.mark.parametrize(
+    ("kind", "seed", "places"),
+    [
+        ("blobs", 3, [(31, 31, 8), (49, 14, 7), (35, 42, 7), (41, 29, 6), (41, 23, 7)]),
+        ("nested", 3, [(31, 33, 7), (49, 41, 4), (47, 40, 4), (45, 29, 12), (21, 14, 6)]),
+    ],
+)
+def test_a_click_beside_the_contour_changes_little(kind, seed, places):
+    """The last click is on the object, a voxel away from it: it must not bring in what was given up before."""
+    volume, labels = make_volume(kind, (16, 64, 64), (4.0, 1.0, 1.0), random_state=seed)
+    truth = labels > 0
+    clicks = [(x, y, z, "object" if truth[z, y, x] else "background") for x, y, z in places]
+    before = segment(volume, clicks=clicks[:-1], spacing=(4.0, 1.0, 1.0))
+    after = before.refine(clicks=clicks[-1:])
+    assert dice(before.mask, truth) > 0.98
+    assert dice(after.mask, truth) > 0.98
+
+
 def test_a_box_and_strokes_on_slices(scan):
     places = np.nonzero(scan.truth)
     first, last = ([int(axis.min()) for axis in places], [int(axis.max()) + 1 for axis in places])
@@ -105,6 +123,23 @@ def test_axes_can_be_turned(scan):
     turned = segment(scan.volume.T, clicks=[(z, y, x, "object")], spacing=SPACING[::-1])
     straight = segment(scan.volume, clicks=[(x, y, z, "object")], spacing=SPACING)
     assert dice(turned.mask.T, straight.mask) > 0.95
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_fewer_slices_of_the_same_object_give_the_same_mask(axis):
+    """Every third slice along one axis, at three times the distance; taken for near ones, they say something else."""
+    volume, labels = make_volume("nested", (36, 36, 36), (1.0, 1.0, 1.0), random_state=0)
+    place = [int(at) for at in np.argwhere(labels == 2)[(labels == 2).sum() // 2]]
+    whole = segment(volume, clicks=[(*place[::-1], "object")], spacing=(1.0, 1.0, 1.0)).mask
+    kept = tuple(slice(place[a] % 3, None, 3) if a == axis else slice(None) for a in range(3))
+    place[axis] //= 3
+    agreement = []
+    for side in (3.0, 1.0):
+        spacing = [side if a == axis else 1.0 for a in range(3)]
+        few = segment(volume[kept], clicks=[(*place[::-1], "object")], spacing=spacing).mask
+        agreement.append(dice(few, whole[kept]))
+    assert agreement[0] > 0.975
+    assert agreement[0] > agreement[1]
 
 
 def test_a_large_volume_is_drawn_at_every_size(scan):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import binary_dilation, maximum_filter
+from scipy.ndimage import binary_dilation, distance_transform_edt, maximum_filter
 
 from .clicks import Click, click_evidence, seeds_of
 from .engine import Engine
@@ -22,7 +22,6 @@ __all__ = ["Correction", "correct", "evidence_of"]
 
 #: How many times smaller the working size may be for all of a click's reach to be drawn anew.
 _MOST_REDRAWN = {2: 4, 3: 1}
-_CLICKS_OF_A_BOX = 3
 _HALVINGS = 5
 
 
@@ -83,9 +82,10 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
     """The labels at the working size after the last click of `knowledge`.
 
     Pixels that have the click's label keep it, and so do pixels out of its reach; of what then changes, only the
-    parts that touch the click are accepted. An answer that a box or many clicks made is trusted: the farther from the
-    click, the more it costs to change what a box has found; and where the click would change too much, its reach is
-    halved until it does not.
+    parts that touch the click are accepted. An answer that a box made is trusted: the farther from the click, the more
+    it costs to change what the box has found. People click in the middle of what is wrong, so that what is wrong is
+    nowhere deeper than the click is far from what has its label: where the change would be deeper by far, the reach of
+    the click is halved until it is not.
     """
     settings = engine.settings
     seeds = seeds_of([click], labels.shape, engine.factor)
@@ -96,30 +96,49 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
     if evidence is not None and knowledge.around is not None:
         kept = np.where(labels == click.code, 0.0, np.minimum(distance / limit, 1.0))
         evidence[:, click.code] += settings.click_trust * kept.ravel()
-    hints = len(knowledge.clicks) + (_CLICKS_OF_A_BOX if knowledge.around is not None else 0)
     hold = settings.hold(len(knowledge.clicks), in_box=not knowledge.is_begun_by_clicks)
+    away = _distances(seeds, engine.spacing)
+    deepest = settings.click_depth * max(1.0, away.min(where=labels == click.code, initial=np.inf))
+    followed = follow_strokes(engine.channels, labels, known, engine.n_labels)
     reach = limit
     for _ in range(_HALVINGS):
         in_reach = distance <= reach
         settled = np.where((known < 0) & (~in_reach | (labels == click.code)), labels, known)
-        start = np.where(settled < 0, follow_strokes(engine.channels, labels, known, engine.n_labels), settled)
+        start = np.where(settled < 0, followed, settled)
         if not np.bincount(start.ravel(), minlength=engine.n_labels).all():
             # The click is like all of a label: it speaks for its own place only.
             start = np.where(known < 0, labels, known)
         rounds, smoothness = engine.rounds(settled, start, evidence, hold)
         accepted = np.where(known < 0, _parts_that_touch(under, rounds.step.labels, labels), known)
-        if not click.is_object and knowledge.is_begun_by_clicks:
-            # What the click has cut off from every click on the object is no part of it.
-            accepted = np.where(parts_with(accepted == 1, known == 1), accepted, 0)
-        object_ = max(np.count_nonzero(labels), np.count_nonzero(accepted))
-        if np.count_nonzero(accepted != labels) <= settings.click_patience / hints * object_:
+        if _depth(accepted != labels, engine.spacing) <= deepest:
             break
         reach /= 2
+    else:
+        # Even ground all over: the click speaks for what is near.
+        accepted = np.where((known < 0) & (away > deepest), labels, accepted)
+    if not click.is_object and knowledge.is_begun_by_clicks:
+        # What the click has cut off from every click on the object is no part of it.
+        accepted = np.where(parts_with(accepted == 1, known == 1), accepted, 0)
     touched = maximum_filter((accepted != labels) | under, 2 * (2 * settings.band_radius + 1) + 1)
     if max(engine.factor) <= _MOST_REDRAWN[labels.ndim]:
         touched |= in_reach
     end = Round(accepted, rounds.step.energy, rounds.step.state)
     return Correction(end, touched, smoothness, rounds.trace, rounds.converged)
+
+
+def _distances(seeds: Mask, spacing: tuple[float, ...]) -> NDArray[np.float64]:
+    """From a single seed to every pixel."""
+    squared = np.zeros((1,) * seeds.ndim)
+    for axis, (at, size, side) in enumerate(zip(np.argwhere(seeds)[0], seeds.shape, spacing)):
+        squared = squared + (((np.arange(size) - at) * side) ** 2).reshape(-1, *(1,) * (seeds.ndim - 1 - axis))
+    return np.sqrt(squared)
+
+
+def _depth(region: Mask, spacing: tuple[float, ...]) -> float:
+    """How far the innermost pixel of a region is from what is not of it."""
+    if not region.any():
+        return 0.0
+    return float(distance_transform_edt(np.pad(region[window_of(region)], 1), sampling=spacing).max())
 
 
 def _parts_that_touch(place: Mask, found: Labels, labels: Labels) -> Labels:

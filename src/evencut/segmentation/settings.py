@@ -58,8 +58,8 @@ class Settings:
         What a pixel of distance adds to the geodesic distance.
     click_limit : float
         Where a later click can still change labels, in units of `click_reach`.
-    click_patience : float
-        How much a click may change, as a share of the object: this over the number of clicks, a box counting as three.
+    click_depth : float
+        How deep a change may be, as a multiple of the distance of the click from the nearest pixel that has its label.
     click_trust : float
         What a pixel pays for changing the label that a box gave it, at the limit of a click's reach, in nats; nearer to
         the click in proportion less.
@@ -108,7 +108,7 @@ class Settings:
     click_reach: float = 5.0
     click_step: float = 0.07
     click_limit: float = 3.5
-    click_patience: float = 2.5
+    click_depth: float = 2.0
     click_trust: float = 2.0
     place_weight: float = 0.5
     click_hold: float = 1.5
