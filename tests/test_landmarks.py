@@ -464,7 +464,6 @@ def test_bad_files_are_named_and_nothing_is_written(fault, evencut_command, moon
 def test_command_refuses_what_makes_no_sense(evencut_command, moons, tmp_path):
     pattern = write_parquet(tmp_path / "data", moons[0])
     for arguments, message in [
-        ((pattern, "-k", 2), "stands for several files and needs --landmarks"),
         ((pattern, "-k", 2, "--scheduler", "tcp://x:1"), "needs --landmarks"),
         ((pattern, *OPTIONS, "--kernel", "gaussian"), "--kernel does not go with --landmarks"),
         ((pattern, *OPTIONS, "--landmarks", "few"), "--landmarks few is not a whole number"),

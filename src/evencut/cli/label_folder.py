@@ -6,7 +6,7 @@ What the labels depend on (files, options) is kept beside them, so that no run m
 from __future__ import annotations
 
 import json
-from glob import glob
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +27,9 @@ _RECORD = "_evencut.json"
 _LANDMARKS = "_landmarks.npz"
 
 
-def describe_files(pattern: str) -> list[list[Any]]:
-    """Name, size and time of change of the files meant, which tell whether they are still the same."""
-    paths = [Path(name) for name in sorted(glob(pattern)) or [pattern]]
-    return [[str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in paths if path.exists()]
+def describe_files(files: Sequence[str]) -> list[list[Any]]:
+    """Name, size and time of change of files, which tell whether they are still the same."""
+    return [[str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in map(Path, files) if path.exists()]
 
 
 class LabelFolder:

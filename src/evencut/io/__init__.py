@@ -10,7 +10,7 @@ from .preparation import Preparation, Table
 from .reading import read_columns, read_labels, read_table
 from .sources import READABLE, Source
 from .vectors import as_rows, named_rows, prepared_rows
-from .writing import WRITABLE, check_output_format, write_table, write_with_column
+from .writing import WRITABLE, check_output_format, write_table, write_with_columns
 
 __all__ = [
     "MISSING",
@@ -31,5 +31,5 @@ __all__ = [
     "read_labels",
     "read_table",
     "write_table",
-    "write_with_column",
+    "write_with_columns",
 ]
