@@ -21,9 +21,11 @@ from ..selection import choose_number, select_number
 from ..selection.leaks import mixing_rates
 from ..solvers import SOLVERS, Solution
 from ..tensors import beside, is_tensor, to_array
+from .certainty import check_noise
 from .devices import fit_landmark_tensor, many_pairs, tensors_too
 from .fitting import warn_of_early_stop, whole_or_nothing
 from .inputs import check_choice, check_count, check_n_jobs, check_rows, scaling_of, seed_from
+from .landmark_certainty import LandmarkCertaintyMixin, measure_certainty
 from .partial_labels import check_partial, labels_of_landmarks, solve_steered
 from .prediction import mean_separation
 from .stream_fits import StreamMixin
@@ -35,7 +37,14 @@ _MOST_LANDMARK_ENTRIES = 50_000_000
 _MOST_MASS = 2.0**32
 
 
-class LandmarkClustering(StreamMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class LandmarkClustering(
+    LandmarkCertaintyMixin,
+    StreamMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
+):
     r"""Kernel clustering without density bias for data that do not fit in memory, or on one machine.
 
     A point p is described by the weights :math:`B_{pj}` of its nearest landmarks j, and what is clustered is the
@@ -83,6 +92,11 @@ class LandmarkClustering(StreamMixin, ClassNamePrefixFeaturesOutMixin, Transform
     ----------
     labels_ : ndarray or Dask array of shape (n_samples,)
         Clusters of the rows; lazy where the data are, missing where they are files.
+    probabilities_ : ndarray of shape (n_samples,)
+        Probability of the cluster of each row, computed when first asked for, from `X` as it is then; only for rows in
+        memory.
+    outlier_scores_ : ndarray of shape (n_samples,)
+        How far each row lies outside of its cluster, from 0 to 1; a half at three deviations. As `probabilities_`.
     n_clusters_ : int
         Number of clusters.
     landmarks_ : ndarray of shape (n_landmarks, n_features)
@@ -204,28 +218,38 @@ class LandmarkClustering(StreamMixin, ClassNamePrefixFeaturesOutMixin, Transform
             self.labels_ = self._lazy_labels(rows)
         elif not isinstance(X, RowBlocks):
             self.labels_ = rows.filled(self.attachment_.predict)
+            self._fitted_rows = rows
             if partial is not None:
-                self.labels_[partial >= 0] = partial[partial >= 0]
+                self._is_given = partial >= 0
+                self.labels_[self._is_given] = partial[self._is_given]
         return self
 
     @tensors_too
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, noise: float | None = None) -> Any:
         """Clusters of rows; a lazy Dask array where `X` is lazy.
 
         Parameters
         ----------
         X : array, memory map, sparse matrix, Dask array or frame, or RowBlocks
+        noise : float, optional
+            Rows with an outlier score above it are labelled -1, as in :meth:`EvenCut.predict`; for rows that are not
+            lazy.
 
         Returns
         -------
         ndarray or Dask array of shape (n_rows,)
         """
         check_is_fitted(self)
+        check_noise(noise)
+        if noise is not None and (is_tensor(X) or is_lazy(X)):
+            raise TypeError("noise= is for rows in memory or in files; pass an array, on the CPU, or leave it out.")
         if is_tensor(X):
             return self.attachment_.predict(X)
         if is_lazy(X):
             return self._lazy_labels(self._rows(X, reset=False, count=False))
-        return self._rows(X, reset=False).filled(self.attachment_.predict)
+        rows = self._rows(X, reset=False)
+        labels = rows.filled(self.attachment_.predict)
+        return labels if noise is None else self._without_noise(rows, labels, noise)
 
     @tensors_too
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -337,6 +361,8 @@ class LandmarkClustering(StreamMixin, ClassNamePrefixFeaturesOutMixin, Transform
         attachment: Any,
     ) -> None:
         """Keep what the fit has found, and what labels a row."""
+        self._certainty = measure_certainty(graph, attachment)
+        self._fitted_rows = self._judged = self._is_given = None
         self.attachment_ = attachment
         self.feature_scale_ = attachment.feature_scale
         places = attachment.landmarks
@@ -353,7 +379,7 @@ class LandmarkClustering(StreamMixin, ClassNamePrefixFeaturesOutMixin, Transform
         """The kernel's graph where every distinct row is a landmark: rows that hang on one landmark link none."""
         counts = graph.weights
         affinity = SharedNeighbors().affinity(to_array(graph.attachment.landmarks), n_jobs=self.n_jobs)
-        return LandmarkGraph(graph.attachment, as_affinity(affinity).rescaled(counts).entries)
+        return LandmarkGraph(graph.attachment, as_affinity(affinity).rescaled(counts).entries, graph.pilot)
 
     def _lazy_labels(self, rows: Any) -> Any:
         from ..landmarks.dask import lazy_results

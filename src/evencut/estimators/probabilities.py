@@ -22,7 +22,7 @@ from scipy.optimize import minimize_scalar
 
 from ..affinity import Affinity
 
-__all__ = ["Certainty", "certainty_of", "opinions_of", "outlier_scores", "shares"]
+__all__ = ["Certainty", "certainty_of", "certainty_of_landmarks", "opinions_of", "outlier_scores", "shares"]
 
 Floats = NDArray[np.float64]
 
@@ -115,6 +115,26 @@ def certainty_of(
     sharpness = _sharpness(_evidence(answers, n_clusters), heard)
     typical, spread = _typical(distances, labels, n_clusters)
     return Certainty(field, n_clusters, sharpness, typical, spread), answers
+
+
+def certainty_of_landmarks(
+    affinity: Affinity, labels: NDArray[np.int64], distances: Floats, row_labels: NDArray[np.int64]
+) -> Certainty:
+    """What landmarks know of their rows.
+
+    Parameters
+    ----------
+    affinity : Affinity of shape (n_landmarks, n_landmarks)
+    labels : ndarray of shape (n_landmarks,)
+    distances : ndarray of shape (n_rows,)
+        Mean distance of some rows to their nearest landmarks.
+    row_labels : ndarray of shape (n_rows,)
+        Clusters of those rows.
+    """
+    n_clusters, scale = int(labels.max()) + 1, np.ones(len(labels))
+    own = shares(affinity, scale, np.eye(n_clusters)[labels])
+    sharpness = _sharpness(_evidence(shares(affinity, scale, own), n_clusters), own)
+    return Certainty(own, n_clusters, sharpness, *_typical(distances, row_labels, n_clusters))
 
 
 def shares(affinity: Affinity, scale: Floats, field: Floats) -> Floats:

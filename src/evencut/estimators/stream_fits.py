@@ -24,6 +24,7 @@ class StreamMixin:
     n_jobs: int | None
     attachment_: Any
     labels_: Any
+    _fitted_rows: Any
     get_params: Any
     _check_parameters: Any
     _count_landmarks: Any
@@ -81,5 +82,6 @@ class StreamMixin:
         own = {name: value for name, value in vars(self).items() if name in _OF_THE_TABLE}
         kept = {name: value for name, value in vars(fitted).items() if name not in options}
         vars(self).update({**kept, **own, "stream_": stream})
-        self.labels_ = row_blocks(rows, self.n_jobs).filled(self.attachment_.predict)
+        batch = row_blocks(rows, self.n_jobs)
+        self.labels_, self._fitted_rows = batch.filled(self.attachment_.predict), batch
         return self

@@ -48,10 +48,13 @@ class LandmarkGraph:
     attachment : Attachment
     affinity : CSR array of shape (n_landmarks, n_landmarks)
         :math:`B^T B` over all rows.
+    pilot : array of shape (n_pilot, n_features)
+        The rows that the landmarks were chosen from.
     """
 
     attachment: Attachment
     affinity: sparse.csr_array
+    pilot: Any
 
     @property
     def weights(self) -> NDArray[np.float64]:
@@ -154,7 +157,7 @@ def landmark_graph(
     n_nearest = landmarks_a_row(len(landmarks), n_landmarks, rows.n_rows, n_nearest)
     attachment = Attachment.to(landmarks, n_nearest, prepared.feature_scale, metric)
     total = rows.total(attachment.graph if mass is None else partial(attachment.graph, mass=mass))
-    return LandmarkGraph(attachment, whole_graph(total, mass_unit))
+    return LandmarkGraph(attachment, whole_graph(total, mass_unit), pilot)
 
 
 def landmarks_a_row(n_found: int, n_asked: int, n_rows: int, n_nearest: int) -> int:
