@@ -13,7 +13,7 @@ from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
 from evencut.cli.labels_out import cluster_sizes, write_labels
 from evencut.cli.model_files import Scaling, check_model_file, save_model
-from evencut.cli.options import Seed, names, whole_number, whole_number_or_auto
+from evencut.cli.options import Seed, completed, names, whole_number, whole_number_or_auto
 from evencut.cli.outputs import check_distinct, check_writable
 from evencut.cli.pictures import check_picture, save_figure
 from evencut.cli.table_options import (
@@ -83,11 +83,18 @@ def cluster(
     encoding: Encoding = None,
     standardize: Standardize = False,
     metric: Annotated[
-        str, typer.Option(help=f"How points are compared: {names(METRICS)} precomputed reads a table of distances.")
+        str,
+        typer.Option(
+            help=f"How points are compared: {names(METRICS)} precomputed reads a table of distances.",
+            autocompletion=completed(METRICS),
+        ),
     ] = "euclidean",
     kernel: Annotated[
         str | None,
-        typer.Option(help=f"Minimise one criterion on one kernel instead of the consensus: {names(KERNELS)}"),
+        typer.Option(
+            help=f"Minimise one criterion on one kernel instead of the consensus: {names(KERNELS)}",
+            autocompletion=completed(KERNELS),
+        ),
     ] = None,
     n_neighbors: Annotated[
         str | None, typer.Option(metavar="N", help="Neighbours of the kernel [its own].")
@@ -99,12 +106,24 @@ def cluster(
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Another parameter of the kernel; may be repeated.")
     ] = None,
     criterion: Annotated[
-        str | None, typer.Option(help=f"With --kernel or --landmarks: {names(CRITERIA)} [normalized_cut]")
+        str | None,
+        typer.Option(
+            help=f"With --kernel or --landmarks: {names(CRITERIA)} [normalized_cut]", autocompletion=completed(CRITERIA)
+        ),
     ] = None,
     equalize: Annotated[
-        str | None, typer.Option(help=f"With --kernel or --landmarks, even the density out: {names(_EQUALIZE)} [none]")
+        str | None,
+        typer.Option(
+            help=f"With --kernel or --landmarks, even the density out: {names(_EQUALIZE)} [none]",
+            autocompletion=completed(_EQUALIZE),
+        ),
     ] = None,
-    solver: Annotated[str | None, typer.Option(help=f"With --kernel or --landmarks: {names(SOLVERS)} [auto]")] = None,
+    solver: Annotated[
+        str | None,
+        typer.Option(
+            help=f"With --kernel or --landmarks: {names(SOLVERS)} [auto]", autocompletion=completed(SOLVERS)
+        ),
+    ] = None,
     landmarks: Annotated[
         str | None,
         typer.Option(metavar="P|auto", help="Cluster P landmarks (or auto), block by block: for data beyond memory."),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evencut.affinity import METRICS
 from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
-from evencut.cli.options import names
+from evencut.cli.options import completed, names
 from evencut.cli.outputs import check_distinct, check_writable, whole_file
 from evencut.cli.table_options import Columns, Decimal, Encoding, Header, Key, Missing, Standardize, column_list, tell
 from evencut.diagnosis import UNRELATED, Description, describe
@@ -51,7 +51,9 @@ def diagnose(
     decimal: Decimal = None,
     encoding: Encoding = None,
     standardize: Standardize = False,
-    metric: Annotated[str, typer.Option(help=f"How points are compared: {names(METRICS)}")] = "euclidean",
+    metric: Annotated[
+        str, typer.Option(help=f"How points are compared: {names(METRICS)}", autocompletion=completed(METRICS))
+    ] = "euclidean",
 ) -> int:
     """Say whether a clustering is biased by density, how, and what cures it.
 

@@ -12,6 +12,7 @@ import typer
 
 from evencut.cli.console import say
 from evencut.cli.errors import UserError
+from evencut.cli.options import completed
 from evencut.io import MISSING, Source, Table
 
 __all__ = [
@@ -40,6 +41,7 @@ Missing = Annotated[
     str,
     typer.Option(
         metavar="|".join(MISSING),
+        autocompletion=completed(MISSING),
         help="Missing values (empty, NA, ?): refuse them, leave their rows out (label -1), or fill in the mean, of all "
         "rows or of the ten nearest.",
     ),
