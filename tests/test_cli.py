@@ -556,5 +556,6 @@ def test_the_script_of_a_shell_asks_for_what_is_offered(tmp_path):
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m evencut "$@"\n')
     program.chmod(0o755)
     typed = f'{script}\nCOMP_WORDS=(evencut pre)\nCOMP_CWORD=1\n_evencut_completion "{program}"'
-    done = subprocess.run([bash, "-c", f'{typed}\necho "${{COMPREPLY[@]}}"'], capture_output=True, text=True, timeout=60)
+    typed += '\necho "${COMPREPLY[@]}"'
+    done = subprocess.run([bash, "-c", typed], capture_output=True, text=True, timeout=60)
     assert done.stdout.split() == ["predict"], done.stderr
