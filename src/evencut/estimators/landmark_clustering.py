@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..affinity import SCALES, SparsePoints, as_affinity
 from ..criteria import CRITERIA, EQUALIZATIONS
 from ..kernels import SharedNeighbors
-from ..landmarks import LandmarkGraph, RowBlocks, landmark_graph, row_blocks, solve_landmarks, usual_landmarks
+from ..landmarks import LandmarkGraph, RowBlocks, landmark_graph, solve_landmarks
 from ..landmarks.blocks import is_lazy
 from ..selection import choose_number, select_number
 from ..selection.leaks import mixing_rates
@@ -24,17 +24,14 @@ from ..tensors import beside, is_tensor, to_array
 from .certainty import check_noise
 from .devices import fit_landmark_tensor, many_pairs, tensors_too
 from .fitting import warn_of_early_stop, whole_or_nothing
-from .inputs import check_choice, check_count, check_n_jobs, check_rows, scaling_of, seed_from
+from .inputs import check_choice, check_count, check_n_jobs, scaling_of, seed_from
 from .landmark_certainty import LandmarkCertaintyMixin, measure_certainty
+from .landmark_inputs import count_landmarks, rows_of, whole_masses
 from .partial_labels import check_partial, labels_of_landmarks, solve_steered
 from .prediction import mean_separation
 from .stream_fits import StreamMixin
 
 __all__ = ["LandmarkClustering"]
-
-_MOST_LANDMARK_ENTRIES = 50_000_000
-# Weights of all rows, as whole numbers, must leave room for the products they are multiplied with in 64 bits.
-_MOST_MASS = 2.0**32
 
 
 class LandmarkClustering(
@@ -211,7 +208,7 @@ class LandmarkClustering(
         if partial is not None and is_lazy(X):
             raise TypeError("partial labels do not go with a Dask collection; pass an array, a memory map or files.")
         seed = seed_from(self.random_state)
-        graph = self._choose_landmarks(rows, seed, sparse.issparse(X), *_whole_masses(sample_weight, X, rows))
+        graph = self._choose_landmarks(rows, seed, sparse.issparse(X), *whole_masses(sample_weight, X, rows))
         self._check_found(len(graph.attachment.landmarks))
         warn_of_early_stop(self._solve(graph, seed, rows, partial), self.max_iter)
         if is_lazy(X):
@@ -387,52 +384,10 @@ class LandmarkClustering(
         return lazy_results(rows, self.attachment_.predict, np.int64)
 
     def _rows(self, X: Any, *, reset: bool, count: bool = True) -> RowBlocks:
-        """The data as blocks, once their columns are those expected; the values are checked block by block."""
-        if is_tensor(X):
-            return row_blocks(X)
-        if isinstance(X, RowBlocks):
-            if reset:
-                self.n_features_in_ = X.n_features
-            elif X.n_features != self.n_features_in_:
-                raise ValueError(f"X has {X.n_features} features, but {self.n_features_in_} were fitted.")
-            return X
-        if is_lazy(X):
-            from ..landmarks.dask import dask_blocks
-
-            rows: RowBlocks = dask_blocks(X, count=count)
-            validate_data(self, X._meta if hasattr(X, "columns") else X, reset=reset, skip_check_array=True)
-            return rows
-        X = check_rows(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype="numeric",
-            ensure_all_finite=False,
-            ensure_min_samples=2 if reset else 1,
-        )
-        return row_blocks(X, self.n_jobs)
+        return rows_of(self, X, reset=reset, count=count)
 
     def _count_landmarks(self, n_rows: int, n_features: int, is_sparse: bool) -> int:
-        is_auto = isinstance(self.n_landmarks, str)
-        n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
-        n_landmarks = usual_landmarks(n_rows, n_features, n_clusters) if is_auto else int(self.n_landmarks)
-        if n_landmarks > n_rows:
-            raise ValueError(
-                f"n_landmarks={n_landmarks} is more than the {n_rows} rows given; ask for at most {n_rows}, "
-                "or leave it to 'auto'."
-            )
-        if n_landmarks < n_clusters:
-            raise ValueError(
-                f"n_clusters={n_clusters} is more than the {n_landmarks} landmarks; ask for fewer clusters"
-                f"{'' if is_auto else ' or more landmarks'}."
-            )
-        if n_landmarks * n_features > _MOST_LANDMARK_ENTRIES and not is_sparse:
-            raise ValueError(
-                f"{n_landmarks} landmarks of {n_features} features are too many numbers; reduce the features first "
-                "(sklearn.decomposition.TruncatedSVD takes sparse rows) or ask for fewer landmarks."
-            )
-        return n_landmarks
+        return count_landmarks(self.n_landmarks, self.n_clusters, n_rows, n_features, is_sparse)
 
     def _check_parameters(self) -> None:
         check_count("n_clusters", self.n_clusters, auto=True)
@@ -450,18 +405,3 @@ class LandmarkClustering(
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _whole_masses(sample_weight: Any, X: Any, rows: RowBlocks) -> tuple[NDArray[np.int64] | None, float]:
-    """Weights as whole numbers of a unit, so that sums do not depend on their order, and that unit."""
-    if sample_weight is None:
-        return None, 1.0
-    if is_lazy(X):
-        raise TypeError("sample_weight does not go with a Dask collection; pass an array, or repeat the rows.")
-    one_column = np.empty((rows.n_rows, 1))
-    weights = _check_sample_weight(sample_weight, one_column, dtype=np.float64, ensure_non_negative=True)
-    total = float(weights.sum())
-    unit = 1.0
-    if (weights % 1).any() or total >= _MOST_MASS:
-        unit = 2.0 ** (np.ceil(np.log2(total)) - np.log2(_MOST_MASS))
-    return np.round(weights / unit).astype(np.int64), unit

@@ -54,6 +54,19 @@ class Selection:
         """The candidate of highest consensus."""
         return self.candidates[0]
 
+    def with_first(self, place: int) -> Selection:
+        """The same with another candidate first, and the confidence that the families have in it."""
+        order = [place, *(i for i in range(len(self.candidates)) if i != place)]
+        families = [candidate.family for candidate in self.candidates]
+        confidence = float(consensus(self.agreements[place : place + 1], families, VOTES, power=1.0)[0])
+        return Selection(
+            tuple(self.candidates[i] for i in order),
+            self.consensus[order],
+            self.agreements[np.ix_(order, order)],
+            confidence,
+            self.numbers,
+        )
+
     def __repr__(self) -> str:
         """What was compared and what came first, in a few words: the labels of all candidates fill pages."""
         parts = [f"{len(self.candidates)} candidates"]
