@@ -55,7 +55,7 @@ class LabelFolder:
         except OSError as error:
             raise UserError(f"cannot make the folder {self.path}: {error.strerror}; choose another place.") from error
         with whole_file(self.path / _LANDMARKS) as file:
-            np.savez(file, **vars(model.attachment_))
+            np.savez(file, **model.attachment_.__getstate__())
         # Written last: a folder with a record has landmarks.
         with whole_file(self.path / _RECORD) as file:
             file.write(json.dumps(self.record, indent=1).encode())

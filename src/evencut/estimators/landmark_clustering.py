@@ -309,18 +309,19 @@ class LandmarkClustering(
     def _choose_landmarks(
         self, rows: RowBlocks, seed: int, is_sparse: bool, mass: NDArray[np.int64] | None, mass_unit: float
     ) -> LandmarkGraph:
+        n_landmarks = self._count_landmarks(rows.n_rows, rows.n_features, is_sparse)
         return landmark_graph(
-            rows,
-            self._count_landmarks(rows.n_rows, rows.n_features, is_sparse),
-            n_nearest=self.n_nearest,
-            density=self.landmark_density,
-            scale=scaling_of(self),
-            seed=seed,
-            n_jobs=self.n_jobs,
-            metric=self.metric,
-            mass=mass,
-            mass_unit=mass_unit,
+            rows, n_landmarks, seed=seed, mass=mass, mass_unit=mass_unit, **self._landmark_options()
         )
+
+    def _landmark_options(self) -> dict[str, Any]:
+        return {
+            "n_nearest": self.n_nearest,
+            "density": self.landmark_density,
+            "scale": scaling_of(self),
+            "n_jobs": self.n_jobs,
+            "metric": self.metric,
+        }
 
     def _check_found(self, n_found: int) -> None:
         if not isinstance(self.n_clusters, str) and n_found < self.n_clusters:
@@ -329,7 +330,7 @@ class LandmarkClustering(
                 f"landmarks; ask for at most {n_found} clusters."
             )
 
-    def _solve(self, graph: LandmarkGraph, seed: int, rows: RowBlocks, partial: NDArray[np.int64] | None) -> Solution:
+    def _solve(self, graph: LandmarkGraph, seed: int, rows: Any, partial: NDArray[np.int64] | None) -> Solution:
         """Cluster the landmarks, steered by partial labels of the rows, and keep what labels a row."""
         seed = seed_from(seed)
         weights, labelled = graph.weights, graph.labelled
