@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evencut.affinity import scott_bandwidth, silverman_bandwidth
+from evencut.affinity import feature_scale, scott_bandwidth, silverman_bandwidth
 
 from ..examples import load_points
 from ..memory import memory_for_upload
@@ -87,9 +87,8 @@ def plane(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[st
 
 
 def _scaled(X: NDArray[Any]) -> NDArray[np.float64]:
-    """Columns brought to one deviation."""
-    spread = X.std(axis=0)
-    return ((X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)).astype(np.float64)
+    """Columns on the scale of a fit."""
+    return ((X - X.mean(axis=0)) / feature_scale(X, "auto")).astype(np.float64)
 
 
 def _tsne(X: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -123,10 +122,8 @@ def _leading_components(X: NDArray[np.float64], n_axes: int) -> NDArray[np.float
         return np.column_stack([X, jitter])
     sample = X if len(X) <= _PCA_SAMPLE else X[np.random.default_rng(0).choice(len(X), _PCA_SAMPLE, replace=False)]
     sample = sample.astype(np.float64)
-    spread = sample.std(axis=0)
-    spread = np.where(spread > 0, spread, 1.0)
-    # Columns of very different units are brought to one, as a fit would.
-    scale = spread if spread.max() > 10 * spread.min() else np.ones(len(spread))
+    # The scale of a fit and of a diagnosis: what is drawn apart is what they see apart.
+    scale = feature_scale(sample, "auto")
     centre = sample.mean(axis=0)
     values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(((sample - centre) / scale).T)))
     leading = vectors[:, np.argsort(values)[::-1][:n_axes]]

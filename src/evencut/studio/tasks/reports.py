@@ -29,7 +29,7 @@ def diagnose_labels(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) 
     labels = np.asarray(arguments["labels"])[complete]
     if len(np.unique(labels[labels >= 0])) < 2:
         raise Refused("there is one cluster only; a bias shows in how clusters part, so ask for at least 2.")
-    report = diagnose(X, labels)
+    report = diagnose(X, labels, scale=arguments["scale"])
     cure = next((cure_of(cure.model) for cure in report.cures if cure.offered), None)
     return {
         "report": _plain(report.to_dict()),
