@@ -2,6 +2,7 @@
 
 import io
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -514,3 +515,47 @@ def test_a_folder_that_cannot_be_written_is_named(run, tmp_path, monkeypatch):
     assert answer.code == 2
     assert f"nothing can be made in the folder {tmp_path / 'locked'} (Read-only file system)" in answer.err
     assert ".part" not in answer.err
+
+
+# Completion by the shell
+
+
+def offered(line, shell="bash"):
+    """What the shell is offered for the last word of a line."""
+    words = line.split(" ")
+    asked = {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1), "_TYPER_COMPLETE_ARGS": line}
+    environment = {**os.environ, **asked, "_EVENCUT_COMPLETE": f"complete_{shell}"}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "evencut"], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("evencut segment", ["segment", "segment-folder"]),
+        ("evencut cluster points.csv --stand", ["--standardize"]),
+        ("evencut cluster points.csv --metric cos", ["cosine"]),
+        ("evencut diagnose points.csv --missing dr", ["drop"]),
+    ],
+)
+def test_shells_complete_commands_options_and_names(line, expected):
+    assert offered(line) == expected
+
+
+def test_the_script_of_a_shell_asks_for_what_is_offered(tmp_path):
+    command = [sys.executable, "-m", "evencut", "--show-completion", "bash"]
+    script = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    assert "_EVENCUT_COMPLETE=complete_bash" in script and "complete -o default -F" in script
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("there is no bash to run the script of")
+    program = tmp_path / "evencut"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m evencut "$@"\n')
+    program.chmod(0o755)
+    typed = f'{script}\nCOMP_WORDS=(evencut pre)\nCOMP_CWORD=1\n_evencut_completion "{program}"'
+    typed += '\necho "${COMPREPLY[@]}"'
+    done = subprocess.run([bash, "-c", typed], capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["predict"], done.stderr

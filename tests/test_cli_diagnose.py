@@ -1,5 +1,6 @@
 """`evencut diagnose`: its exit codes, every kind of file of labels, and one line for a mistake."""
 
+import html
 import json
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.cluster import KMeans
 
 from evencut.cli import main
 from evencut.datasets import make_clumped_moons
+from evencut.diagnosis import describe
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +85,25 @@ def test_html_and_json(run, moons):
     assert json.loads(out)["verdict"] == "equal sizes"
     assert "wrote report.html" in err
     with open("report.html", encoding="utf-8") as file:
-        assert "<svg" in file.read()
+        page = file.read()
+    assert "<svg" in page
+    X, labels = moons[0], np.asarray(moons[2])
+    told = describe(X, labels, names=["x", "y"])
+    assert "What each cluster is" in page
+    for cluster in told.clusters:
+        assert ", ".join(map(str, cluster.typical)) in page
+        assert all(html.escape(str(effect)) in page for effect in cluster.effects)
+
+
+def test_html_describes_words_and_labels_of_the_same_file(run, moons):
+    with open("homes.csv", "w") as file:
+        file.write("x,y,city,label\n")
+        file.writelines(f"{x},{y},{'Rome' if k else 'Bonn'},{k}\n" for (x, y), k in zip(moons[0], moons[1]))
+    code, _, err = run("homes.csv", "--html", "report.html")
+    assert code in (0, 1), err
+    with open("report.html", encoding="utf-8") as file:
+        page = file.read()
+    assert "city is Rome in 100% (others 0%)" in page and "label higher" not in page
 
 
 def test_one_body_is_no_bias_but_unrelated_labels_are_no_pass(run):

@@ -477,3 +477,87 @@ def test_immense_values_are_clustered_and_drawn_or_refused_by_name(run, column, 
     assert done.code == code, done.err
     assert said in done.err
     assert done.err.count("\n") == 1, done.err
+
+
+def write_parts(reorder=True):
+    """The points in two files, the second with its columns the other way round."""
+    pd.DataFrame(X[:70], columns=["x", "y"]).to_csv("a.csv", index=False)
+    second = pd.DataFrame(X[70:], columns=["x", "y"])
+    (second[["y", "x"]] if reorder else second).to_csv("b.csv", index=False)
+
+
+def test_several_files_are_one_table(run):
+    write_parts()
+    done = run("cluster", "a.csv", "b.csv", "-k", "2", "-o", "labels.csv")
+    assert done.code == 0, done.err
+    written = pd.read_csv("labels.csv")
+    assert list(written.columns) == ["file", "row", "label"]
+    assert written["file"].tolist() == ["a.csv"] * 70 + ["b.csv"] * 50
+    assert written["row"].tolist() == [*range(70), *range(50)]
+    assert np.array_equal(written["label"], fitted().labels_)
+    # A pattern means the files that match it.
+    assert run("cluster", "[ab].csv", "-k", "2", "-o", "again.csv").code == 0
+    assert Path("again.csv").read_bytes() == Path("labels.csv").read_bytes()
+
+
+def test_several_files_keep_their_rows_and_are_labelled_by_a_model(run):
+    write_parts()
+    done = run("cluster", "a.csv", "b.csv", "-k", "2", "-o", "rows.csv", "--append", "--save", "model.skops")
+    assert done.code == 0, done.err
+    rows = pd.read_csv("rows.csv")
+    assert list(rows.columns) == ["x", "y", "file", "row", "label"]
+    assert np.array_equal(rows[["x", "y"]], X) and np.array_equal(rows["label"], fitted().labels_)
+    done = run("predict", "model.skops", "b.csv", "a.csv", "-o", "again.csv")
+    assert done.code == 0, done.err
+    again = pd.read_csv("again.csv")
+    assert np.array_equal(again["label"], np.roll(rows["label"], 50))
+
+
+def test_rows_left_out_of_several_files_keep_their_place(run):
+    write_parts()
+    with open("a.csv", "a") as file:
+        file.write("NA,1\n")
+    assert run("cluster", "a.csv", "b.csv", "-k", "2", "-o", "labels.csv").code == 2
+    done = run("cluster", "a.csv", "b.csv", "-k", "2", "-o", "labels.csv", "--missing", "drop")
+    assert done.code == 0, done.err
+    written = pd.read_csv("labels.csv")
+    assert written[written["label"] == -1][["file", "row"]].values.tolist() == [["a.csv", 70]]
+
+
+def test_words_of_several_files_are_one_set_of_categories(run):
+    for name, city in (("a.csv", "Rome"), ("b.csv", "Bonn")):
+        pd.DataFrame({"x": X[:60, 0], "city": city}).to_csv(name, index=False)
+    done = run("cluster", "a.csv", "b.csv", "-k", "2", "-o", "labels.csv")
+    assert done.code == 0 and "became 2 columns of 0 and 1: Bonn, Rome" in done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x,z\n1,2\n", "b.csv has other columns than a.csv: it lacks y and has z besides"),
+        ("x\n1\n", "b.csv has other columns than a.csv: it lacks y"),
+        ("x,y,z\n1,2,3\n", "b.csv has other columns than a.csv: it has z besides"),
+        ("x,y\n1,2\n3,many\n", "b.csv, line 3, column 'y' is text ('many')"),
+        ("x,y\n1,inf\n", "b.csv, line 2, column 'y' is inf"),
+    ],
+)
+def test_what_is_wrong_with_one_of_several_files_is_named(run, text, said):
+    write_parts()
+    Path("b.csv").write_text(text)
+    done = run("cluster", "a.csv", "b.csv", "-k", "2", "-o", "labels.csv")
+    assert done.code == 2 and said in done.err and done.err.count("\n") == 1, done.err
+    assert not Path("labels.csv").exists()
+
+
+def test_files_named_wrongly_are_told(run):
+    write_parts()
+    for files, said in [
+        (("a.csv", "a.csv"), "a.csv was named twice"),
+        (("a.csv", "-"), "standard input comes alone"),
+        (("a.csv", "none*.csv"), "no file matches none*.csv"),
+        (("a.csv", "c.csv"), "c.csv does not exist"),
+    ]:
+        done = run("cluster", *files, "-k", "2", "-o", "labels.csv")
+        assert done.code == 2 and said in done.err and done.err.count("\n") == 1, done.err
+    assert run("cluster", "a.csv", "b.csv", "-k", "2", "-o", "b.csv").code == 2
+    assert len(pd.read_csv("b.csv")) == 50

@@ -83,3 +83,32 @@ X = np.random.default_rng(0).normal(size=(40, 2))
 def test_contradictions_and_mistakes_are_named(points, options, message):
     with pytest.raises(ValueError, match=message):
         EvenCut(2, random_state=0).fit(points, **options)
+
+
+def test_pairs_choose_among_the_candidates():
+    """Pairs that speak for a candidate which the consensus has not chosen."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(300, 2)) * [1, 0.3], rng.normal([3, 0.9], [1, 0.3], (300, 2))])
+    plain = EvenCut(3, random_state=0).fit(X)
+    other = next(
+        place
+        for place, candidate in enumerate(plain.selection_.candidates)
+        if len(np.unique(candidate.labels)) == 3 and plain.selection_.agreements[0, place] < 0.9
+    )
+    wanted = plain.selection_.candidates[other].labels[plain._prepared.of_row]
+    pairs = rng.integers(0, 600, (400, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    same = wanted[pairs[:, 0]] == wanted[pairs[:, 1]]
+    model = EvenCut(3, random_state=0).fit(X, must_link=pairs[same], cannot_link=pairs[~same])
+    assert adjusted_rand_score(wanted, model.labels_) == 1.0 > adjusted_rand_score(wanted, plain.labels_)
+    # What was chosen is told: the candidate stands first, with the confidence that the others have in it.
+    assert adjusted_rand_score(model.selection_.best.labels[model._prepared.of_row], wanted) == 1.0
+    assert model.confidence_ != plain.confidence_
+    assert np.all(np.diag(model.selection_.agreements) == 1)
+
+
+def test_few_pairs_do_not_overrule_the_consensus(rng):
+    X, _ = make_blobs([100, 100], centers=[[0, 0], [6, 0]], random_state=0)
+    plain = EvenCut(2, random_state=0).fit(X)
+    model = EvenCut(2, random_state=0).fit(X, cannot_link=[(0, 1), (2, 3)])
+    assert (model.labels_ != plain.labels_).sum() <= 4

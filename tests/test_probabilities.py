@@ -6,7 +6,8 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
 import evencut
-from evencut import EvenCut, KernelClustering
+from evencut import EvenCut, KernelClustering, LandmarkClustering
+from evencut.landmarks import row_blocks
 
 
 def is_right(truth, labels):
@@ -27,7 +28,7 @@ def blobs():
 def test_wrong_points_are_less_sure(load):
     X, truth = load(return_X_y=True)
     model = EvenCut(len(np.unique(truth)), random_state=0).fit(X)
-    assert roc_auc_score(is_right(truth, model.labels_), model.probabilities_) >= 0.7
+    assert roc_auc_score(is_right(truth, model.labels_), model.probabilities_) >= 0.72
 
 
 def test_probabilities_are_those_of_the_densities(blobs):
@@ -115,3 +116,70 @@ def test_margins_warn(blobs):
 def test_a_wrong_threshold_is_named(blobs, noise):
     with pytest.raises(ValueError, match=r"noise=.* must be an outlier score from 0 to 1"):
         blobs[2].predict([[0.0, 0.0]], noise=noise)
+
+
+@pytest.fixture(scope="module")
+def many():
+    X, truth = make_blobs([3000, 3000], centers=[[0, 0], [3, 0]], random_state=0)
+    return X, truth, LandmarkClustering(2, n_landmarks=200, random_state=0).fit(X)
+
+
+def test_landmarks_are_calibrated_too(many):
+    X, truth, model = many
+    # The chance of each class where two unit Gaussians 3 apart overlap.
+    real = 1 / (1 + np.exp(-np.abs(3 * X[:, 0] - 4.5)))
+    assert np.abs(model.probabilities_ - real).mean() < 0.08
+    right = is_right(truth, model.labels_)
+    assert abs(model.probabilities_.mean() - right.mean()) < 0.05
+    assert roc_auc_score(right, model.probabilities_) > 0.75
+    every = model.predict_proba(X)
+    np.testing.assert_allclose(every.sum(axis=1), 1.0)
+    np.testing.assert_allclose(every[np.arange(6000), model.labels_], model.probabilities_)
+
+
+def test_landmarks_know_outliers(many, tmp_path):
+    X, _, model = many
+    far = [[100.0, 100.0], [0.0, 0.0]]
+    assert model.predict_proba(far)[0].max() < 0.6
+    assert model.predict(far, noise=0.5).tolist() == [-1, model.predict(far)[1]]
+    assert model.outlier_scores_.shape == (6000,) and (model.outlier_scores_ < 0.5).mean() > 0.95
+    with_far = LandmarkClustering(2, n_landmarks=200, random_state=0).fit(np.vstack([X, [[100.0, 100.0]]]))
+    assert with_far.outlier_scores_[-1] >= with_far.outlier_scores_[:-1].max() * 0.99
+    evencut.save(model, tmp_path / "m.skops")
+    again = evencut.load(tmp_path / "m.skops")
+    np.testing.assert_array_equal(again.probabilities_, model.probabilities_)
+    np.testing.assert_array_equal(again.predict(X, noise=0.5), model.predict(X, noise=0.5))
+    with pytest.raises(ValueError, match=r"noise=2 must be an outlier score from 0 to 1"):
+        model.predict(far, noise=2)
+
+
+def test_landmarks_that_are_all_points_and_given_labels_are_judged(rng):
+    X = np.vstack([rng.normal(size=(100, 2)), rng.normal(size=(60, 2)) + 9])
+    y = np.full(160, -1)
+    y[:3], y[-3:] = 0, 1
+    model = LandmarkClustering(2, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.probabilities_[y >= 0], 1.0)
+    assert (model.probabilities_ > 0.5).mean() > 0.95
+    assert model.predict([[4.0, 90.0]], noise=0.5)[0] == -1
+
+
+def test_rows_that_are_not_kept_are_judged_when_given(many):
+    X, _, model = many
+    from_blocks = LandmarkClustering(2, n_landmarks=200, random_state=0).fit(row_blocks(X))
+    with pytest.raises(AttributeError, match=r"predict_proba\(X\) judges any rows"):
+        _ = from_blocks.probabilities_
+    np.testing.assert_array_equal(from_blocks.predict_proba(X[:9]), model.predict_proba(X[:9]))
+    streamed = LandmarkClustering(2, n_landmarks=200, random_state=0).partial_fit(X).partial_fit(X[:50])
+    assert streamed.probabilities_.shape == (50,)
+
+
+def test_doubt_about_a_table_lowers_all_probabilities_alike(rng):
+    """Noise in six columns: candidates do not agree on anything, and no label is nearly sure."""
+    noise = EvenCut(3, random_state=0).fit(rng.normal(size=(400, 6)))
+    assert noise.confidence_ < 0.5
+    assert noise.probabilities_.mean() < 0.75
+    doubt = 0.7 * (1 - noise.confidence_)
+    assert noise.predict_proba(rng.normal(size=(50, 6))).max() <= 1 - doubt + doubt / 3 + 1e-12
+    X, _ = make_blobs(300, centers=3, n_features=6, random_state=0)
+    clear = EvenCut(3, random_state=0).fit(X)
+    assert clear.confidence_ > 0.99 and np.median(clear.probabilities_) > 0.95

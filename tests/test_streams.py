@@ -32,6 +32,30 @@ def test_batches_in_any_order_are_one_fit(rng):
     assert adjusted_rand_score(whole.predict(X), at_once.labels_) > 0.99
 
 
+def test_more_rows_than_the_sample_may_come_in_any_order(rng):
+    """A sample of 20 000 of 60 000 rows without clusters: any other sample would part them otherwise."""
+    many = rng.normal(size=(60_000, 2)) * 3
+    options = {"n_clusters": 7, "n_landmarks": 300, "random_state": 0}
+    whole = LandmarkClustering(**options).partial_fit(many)
+    model = LandmarkClustering(**options)
+    for batch in np.array_split(rng.permutation(60_000), 5):
+        model.partial_fit(many[batch])
+    assert len(model.stream_.rows) == 20_000
+    np.testing.assert_array_equal(model.predict(many), whole.predict(many))
+    np.testing.assert_allclose(model.landmark_weights_.sum(), 60_000, rtol=1e-5)
+
+
+def test_a_stream_of_few_values_keeps_all_of_them(rng):
+    """Repeated rows count, but take one place: a sample of 20 000 rows of 100 values would hold two of them."""
+    grid = rng.integers(0, 10, (100_000, 2)).astype(float)
+    grid[:, 0] += 20 * (grid[:, 0] >= 5)
+    model = LandmarkClustering(2, n_landmarks=50, random_state=0)
+    for batch in np.array_split(grid, 4):
+        model.partial_fit(batch)
+    assert len(model.stream_.rows) == 100 and model.stream_.counts.sum() == 100_000
+    assert adjusted_rand_score(grid[:, 0] >= 5, model.predict(grid)) == 1.0
+
+
 def test_memory_stays(rng):
     model = LandmarkClustering(2, n_landmarks=50, random_state=0)
     sizes = []

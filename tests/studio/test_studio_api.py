@@ -530,3 +530,65 @@ def test_a_name_like_an_option_never_becomes_one(tab, tmp_path):
     command = tab.get(f"/runs/{run['id']}/recipe").json()["command"]
     assert " ./-o.csv " in command
     assert np.array_equal(run_command(command, tmp_path), labels_of(tab, run))
+
+
+def workbook(rows, more=()):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    for row in more:
+        (book.worksheets[1] if len(book.worksheets) > 1 else book.create_sheet("notes")).append(row)
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def test_an_excel_sheet_is_opened_clustered_and_its_code_gives_the_same_labels(tab, tmp_path):
+    X, truth = make_clumped_moons(60, random_state=0)
+    rows = [["x", "y", "city"], *([float(x), float(y), "Rome" if k else "Bonn"] for (x, y), k in zip(X, truth))]
+    data = workbook(rows, more=[["not", "the", "table"]])
+    loaded = tab.upload("/points/upload", data, "moons.xlsx").json()
+    assert loaded["n_rows"] == 60, loaded
+    assert [(column["name"], column["number"]) for column in loaded["columns"]] == [
+        ("x", True),
+        ("y", True),
+        ("city", False),
+    ]
+    np.testing.assert_allclose([row[:2] for row in loaded["first_rows"]], X[: len(loaded["first_rows"])])
+    run = tab.fit(tool="kmeans")
+    (tmp_path / "moons.xlsx").write_bytes(data)
+    recipe = tab.get(f"/runs/{run['id']}/recipe").json()
+    assert np.array_equal(run_code(recipe["python"], tmp_path), labels_of(tab, run))
+
+
+def test_what_is_no_workbook_is_told_and_loses_nothing(tab):
+    tab.example("moons")
+    good = workbook([["x", "y"], [1.0, 2.0], [3.0, 4.0]])
+    for data in (b"PK\x03\x04 not a workbook", good[: len(good) // 2], b"x,y\n1,2\n"):
+        answer = tab.upload("/points/upload", data, "book.xlsx")
+        assert answer.status_code in (400, 413, 415, 422), answer.text
+        assert "Excel" in answer.text or "xlsx" in answer.text
+    assert tab.client.get(tab.base).json()["points"]["n_rows"] == 600
+
+
+def test_fit_plot_and_diagnosis_have_one_scale(tab):
+    """Five columns, one of them in a unit a thousand times smaller: none of the three looks at that one alone."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1], 100)
+    X = rng.normal(size=(200, 5))
+    X[:, :4] += 5 * truth[:, None]
+    X[:, 4] *= 1000
+    tab.upload("/points/upload", csv_of({f"c{i}": X[:, i] for i in range(5)}), "units.csv")
+    flat = tab.get("/points/plane?axes=pca&n_axes=2")
+    assert flat.status_code == 200, flat.text
+    first = np.frombuffer(flat.content, "<f4").reshape(-1, 2)[:, 0]
+    assert abs(np.corrcoef(first, truth)[0, 1]) > 0.95
+    run = tab.fit(tool="evencut", n_clusters=2)
+    assert abs(np.corrcoef(labels_of(tab, run), truth)[0, 1]) > 0.99
+    for scale in ("auto", None):
+        run = tab.fit(tool="evencut", n_clusters=2, scale=scale)
+        report = tab.job(f"/runs/{run['id']}/diagnosis")["result"]
+        expected = diagnose(X, labels_of(tab, run), scale=scale)
+        assert report["report"]["verdict"] == expected.verdict
+        assert report["headline"] == expected.headline()

@@ -222,7 +222,11 @@ def test_clusters_are_described_sorted_merged_and_split(opened, studio):
     idle(page)
     page.click("[data-pane=b] .pane-title")
     page.get_by_role("button", name="Clusters", exact=True).click()
-    page.wait_for_selector(".cluster-table .told >> text=all:")
+    page.wait_for_selector(".cluster-table .told >> text=(others")
+    # Names set clusters apart as numbers do, and a typical row is a click away.
+    assert all("true is" in told for told in page.locator(".cluster-table .told").all_inner_texts())
+    page.locator(".cluster-table [data-typical]").first.click()
+    page.wait_for_selector(".selection-bar >> text=1 point")
     counts = [int(text) for text in page.locator(".cluster-table tbody td:nth-child(3)").all_inner_texts()]
     assert counts == sorted(counts, reverse=True)
     page.click("[data-sort=points]")
@@ -240,6 +244,17 @@ def test_clusters_are_described_sorted_merged_and_split(opened, studio):
     page.click("[data-action=split]")
     until(page, "document.querySelectorAll('[data-pane=b] .size').length === 3")
     assert sum(sizes(page, "b")) == 840
+
+
+def test_reports_say_what_each_cluster_is(opened, studio):
+    page = opened.open(studio.address)
+    page.click("[data-pane=b] [data-action=diagnose]")
+    page.wait_for_selector("[data-pane=b] .verdict")
+    page.click("[data-pane=b] [data-action=export]")
+    with page.expect_download() as download:
+        page.click("[data-export=html]")
+    report = Path(download.value.path()).read_text(encoding="utf-8")
+    assert "What each cluster is" in report and "(others" in report and "typical rows" in report
 
 
 def test_rows_are_searched_listed_and_exported(opened, studio, tmp_path):

@@ -8,18 +8,31 @@ import typer
 
 from evencut.affinity import METRICS
 from evencut.cli.choose_device import CPU, check_device, on_device
-from evencut.cli.cluster_files import cluster_blocks, is_one_table, is_pattern
+from evencut.cli.cluster_files import cluster_blocks, is_one_table
 from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
 from evencut.cli.labels_out import cluster_sizes, write_labels
 from evencut.cli.model_files import check_model_file, save_model
-from evencut.cli.options import Seed, names, whole_number, whole_number_or_auto
+from evencut.cli.options import Seed, completed, names, whole_number, whole_number_or_auto
 from evencut.cli.outputs import check_distinct, check_writable
 from evencut.cli.pictures import check_picture, save_figure
-from evencut.cli.table_options import Columns, Decimal, Encoding, Header, Key, Missing, Standardize, column_list, tell
+from evencut.cli.table_options import (
+    Columns,
+    Decimal,
+    Encoding,
+    Header,
+    Key,
+    Missing,
+    Standardize,
+    column_list,
+    file_names,
+    names_of,
+    open_sources,
+    tell,
+)
 from evencut.criteria import CRITERIA
 from evencut.estimators import EvenCut, KernelClustering, LandmarkClustering
-from evencut.io import MISSING, Source, Table, check_output_format, read_table
+from evencut.io import MISSING, Table, check_output_format, read_table
 from evencut.kernels import KERNELS
 from evencut.solvers import SOLVERS
 from evencut.tensors import to_array
@@ -30,11 +43,11 @@ _EQUALIZE = ("none", "weights", "exact")
 
 
 def cluster(
-    file: Annotated[
-        str,
+    files: Annotated[
+        list[str],
         typer.Argument(
-            help="CSV (also .gz, .zst), JSON lines, Parquet, Feather, NPY or NPZ, one row a point; - reads CSV from "
-            "standard input. With --landmarks also many files, like 'data/*.parquet'."
+            help="CSV, JSON (both also compressed), Excel, Parquet, Feather, NPY or NPZ, one row a point; - reads CSV "
+            "from standard input. Several files with the same columns are one table; their labels name file and row."
         ),
     ],
     n_clusters: Annotated[
@@ -70,11 +83,18 @@ def cluster(
     encoding: Encoding = None,
     standardize: Standardize = False,
     metric: Annotated[
-        str, typer.Option(help=f"How points are compared: {names(METRICS)} precomputed reads a table of distances.")
+        str,
+        typer.Option(
+            help=f"How points are compared: {names(METRICS)} precomputed reads a table of distances.",
+            autocompletion=completed(METRICS),
+        ),
     ] = "euclidean",
     kernel: Annotated[
         str | None,
-        typer.Option(help=f"Minimise one criterion on one kernel instead of the consensus: {names(KERNELS)}"),
+        typer.Option(
+            help=f"Minimise one criterion on one kernel instead of the consensus: {names(KERNELS)}",
+            autocompletion=completed(KERNELS),
+        ),
     ] = None,
     n_neighbors: Annotated[
         str | None, typer.Option(metavar="N", help="Neighbours of the kernel [its own].")
@@ -86,12 +106,24 @@ def cluster(
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Another parameter of the kernel; may be repeated.")
     ] = None,
     criterion: Annotated[
-        str | None, typer.Option(help=f"With --kernel or --landmarks: {names(CRITERIA)} [normalized_cut]")
+        str | None,
+        typer.Option(
+            help=f"With --kernel or --landmarks: {names(CRITERIA)} [normalized_cut]", autocompletion=completed(CRITERIA)
+        ),
     ] = None,
     equalize: Annotated[
-        str | None, typer.Option(help=f"With --kernel or --landmarks, even the density out: {names(_EQUALIZE)} [none]")
+        str | None,
+        typer.Option(
+            help=f"With --kernel or --landmarks, even the density out: {names(_EQUALIZE)} [none]",
+            autocompletion=completed(_EQUALIZE),
+        ),
     ] = None,
-    solver: Annotated[str | None, typer.Option(help=f"With --kernel or --landmarks: {names(SOLVERS)} [auto]")] = None,
+    solver: Annotated[
+        str | None,
+        typer.Option(
+            help=f"With --kernel or --landmarks: {names(SOLVERS)} [auto]", autocompletion=completed(SOLVERS)
+        ),
+    ] = None,
     landmarks: Annotated[
         str | None,
         typer.Option(metavar="P|auto", help="Cluster P landmarks (or auto), block by block: for data beyond memory."),
@@ -108,7 +140,8 @@ def cluster(
         typer.Option(parser=whole_number("--n-jobs", -1), metavar="N", help="Threads to use; -1 takes all cores."),
     ] = None,
 ) -> None:
-    """Cluster the points in a file."""
+    """Cluster the points in a file, or in several."""
+    files = file_names(files)
     if n_jobs == 0:
         raise UserError("--n-jobs 0 would do nothing; give at least 1, or -1 for all cores.")
     check_name("--metric", metric, METRICS)
@@ -129,27 +162,27 @@ def cluster(
         }
         estimator = LandmarkClustering(n_landmarks=whole_number_or_auto("--landmarks", 1)(landmarks), **problem)
         estimator.set_params(metric=metric, n_jobs=n_jobs)
-        if scheduler is not None or not is_one_table(file, output, in_blocks=not any(as_table.values())):
+        if scheduler is not None or not is_one_table(files, output, in_blocks=not any(as_table.values())):
             _check_unused("files that are read block by block", **as_table)
             estimator.set_params(n_clusters=n_clusters, random_state=seed, scale="standard" if standardize else "auto")
-            labels = cluster_blocks(file, output, estimator, column_list(columns), scheduler, save)
+            labels = cluster_blocks(files, output, estimator, column_list(columns), scheduler, save)
             if labels is not None:
                 write_labels(output, labels)
                 _say_done(labels, "rows", output, *([] if save is None else [save]))
             return
-    elif scheduler is not None or is_pattern(file):
-        given = f"--scheduler {scheduler}" if scheduler is not None else f"{file} stands for several files and"
-        raise UserError(f"{given} needs --landmarks; --landmarks auto chooses their number.")
+    elif scheduler is not None:
+        raise UserError(f"--scheduler {scheduler} needs --landmarks; --landmarks auto chooses their number.")
     else:
         estimator = _model(kernel, problem, {"n_neighbors": n_neighbors, "bandwidth": bandwidth}, parameter or [])
     estimator.set_params(n_clusters=n_clusters, metric=metric, random_state=seed, n_jobs=n_jobs)
-    source = Source(file, keep=append, encoding=encoding)
+    sources = open_sources(files, keep=append, encoding=encoding)
     check_device(device)
-    _check_files(file, output, plot, save)
+    for source in sources:
+        _check_files(source.path, output, plot, save)
     with progress() as step:
-        step(f"reading {source.name}")
+        step(f"reading {names_of(sources)}")
         table = read_table(
-            source, columns=column_list(columns), header=header, key=key, missing=missing, decimal=decimal
+            sources, columns=column_list(columns), header=header, key=key, missing=missing, decimal=decimal
         )
         tell(table)
         if standardize or table.preparation.divisors is not None:
@@ -160,7 +193,7 @@ def cluster(
         with library_errors_are_the_users():
             labels = to_array(estimator.fit(on_device(X, device)).labels_)
         step(f"writing {output}")
-        write_labels(output, labels, source=source if append else None, table=table, header=header, key=key)
+        write_labels(output, labels, sources=sources if append else (), table=table, header=header, key=key)
         if save is not None:
             save_model(save, estimator, table.preparation)
         if plot is not None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from glob import has_magic
 from pathlib import Path
 from typing import Any
 
@@ -19,29 +18,28 @@ from evencut.cli.label_folder import LabelFolder, describe_files
 from evencut.cli.labels_out import sizes_in_words
 from evencut.cli.model_files import check_model_file, save_model
 from evencut.cli.outputs import check_distinct, check_writable
-from evencut.cli.table_options import tell
+from evencut.cli.table_options import open_sources, tell
 from evencut.estimators import LandmarkClustering
-from evencut.io import Preparation, check_output_format, expand, open_file, read_table
+from evencut.io import Preparation, check_output_format, open_file, read_table
 from evencut.landmarks import RowBlocks, open_files, row_blocks
 
-__all__ = ["cluster_blocks", "is_one_table", "is_pattern"]
+__all__ = ["cluster_blocks", "is_one_table"]
 
 _BLOCK_SUFFIXES = (".parquet", ".pq", ".npy")
 _CONNECT_SECONDS = 10
 
 
-def is_pattern(file: str) -> bool:
-    """Whether the name stands for several files."""
-    return has_magic(file) and not Path(file).exists()
+def is_one_table(files: Sequence[str], output: str, in_blocks: bool) -> bool:
+    """Whether the files are read whole; those that can be read in blocks are not if `in_blocks`."""
+    return not (_is_folder(output) or (in_blocks and _in_blocks(files)))
 
 
-def is_one_table(file: str, output: str, in_blocks: bool) -> bool:
-    """Whether the file is read whole; one that can be read in blocks is not if `in_blocks`."""
-    return not (_is_folder(output) or is_pattern(file) or (in_blocks and Path(file).suffix.lower() in _BLOCK_SUFFIXES))
+def _in_blocks(files: Sequence[str]) -> bool:
+    return all(Path(file).suffix.lower() in _BLOCK_SUFFIXES for file in files)
 
 
 def cluster_blocks(
-    file: str,
+    files: Sequence[str],
     output: str,
     model: LandmarkClustering,
     columns: Sequence[str] | None,
@@ -54,12 +52,12 @@ def cluster_blocks(
     """
     one_file = not _is_folder(output)
     check_output_format(output if one_file else "labels.parquet")
-    if file == "-" and not one_file:
+    if "-" in files and not one_file:
         raise UserError("labels of standard input go to one file, such as -o labels.parquet, not to a folder.")
-    _check_places(file, output if one_file else None, save)
+    _check_places(files, output if one_file else None, save)
     with _on_cluster(scheduler) as on_cluster:
         with library_errors_are_the_users():
-            opened, preparation = _open(file, columns, model.n_jobs)
+            opened, preparation = _open(files, columns, model.n_jobs)
             rows = on_cluster(opened)
 
         def fit() -> LandmarkClustering:
@@ -70,7 +68,7 @@ def cluster_blocks(
 
         if one_file:
             return fit().predict(rows)
-        record = {"files": describe_files(file), "columns": columns and list(columns), **_parameters(model)}
+        record = {"files": describe_files(files), "columns": columns and list(columns), **_parameters(model)}
         folder = LabelFolder(Path(output), record)
         if folder.is_begun and save is not None:
             raise UserError(f"{output} holds a run that was begun, whose model is not fitted again; leave --save out.")
@@ -111,19 +109,19 @@ def _write_blocks(rows: RowBlocks, folder: LabelFolder) -> Any:
     return sizes
 
 
-def _open(file: str, columns: Sequence[str] | None, n_jobs: int | None) -> tuple[RowBlocks, Preparation]:
+def _open(files: Sequence[str], columns: Sequence[str] | None, n_jobs: int | None) -> tuple[RowBlocks, Preparation]:
     """The rows, and which columns they have."""
-    if is_pattern(file) or Path(file).suffix.lower() in _BLOCK_SUFFIXES:
-        rows = open_files(file, columns=columns, n_jobs=n_jobs)
-        return rows, Preparation(tuple(open_file(expand(file)[0], columns).names))
-    table = read_table(file, columns=columns)
+    if _in_blocks(files):
+        rows = open_files(files, columns=columns, n_jobs=n_jobs)
+        return rows, Preparation(tuple(open_file(files[0], columns).names))
+    table = read_table(open_sources(files), columns=columns)
     tell(table)
     return row_blocks(table.values, n_jobs), table.preparation
 
 
-def _check_places(file: str, output: str | None, save: str | None) -> None:
+def _check_places(files: Sequence[str], output: str | None, save: str | None) -> None:
     """No output takes the place of an input, and both can be written."""
-    for one in expand(file) if is_pattern(file) else [file]:
+    for one in files:
         check_distinct(input=one, output=output, model=save)
     if output not in (None, "-"):
         check_writable(str(output))

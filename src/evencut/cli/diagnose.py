@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from evencut.affinity import METRICS
 from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
-from evencut.cli.options import names
+from evencut.cli.options import completed, names
 from evencut.cli.outputs import check_distinct, check_writable, whole_file
 from evencut.cli.table_options import Columns, Decimal, Encoding, Header, Key, Missing, Standardize, column_list, tell
-from evencut.diagnosis import UNRELATED
+from evencut.diagnosis import UNRELATED, Description, describe
 from evencut.estimators import diagnose as diagnose_labels
-from evencut.io import MISSING, Source, read_labels, read_table
+from evencut.io import MISSING, Source, read_columns, read_labels, read_table
 from evencut.landmarks import open_files, sample
 
 __all__ = ["diagnose"]
@@ -51,7 +51,9 @@ def diagnose(
     decimal: Decimal = None,
     encoding: Encoding = None,
     standardize: Standardize = False,
-    metric: Annotated[str, typer.Option(help=f"How points are compared: {names(METRICS)}")] = "euclidean",
+    metric: Annotated[
+        str, typer.Option(help=f"How points are compared: {names(METRICS)}", autocompletion=completed(METRICS))
+    ] = "euclidean",
 ) -> int:
     """Say whether a clustering is biased by density, how, and what cures it.
 
@@ -69,12 +71,13 @@ def diagnose(
     with progress() as step:
         step(f"reading {data}" + (f" and {labels}" if labels is not None else ""))
         asked = column_list(columns)
+        described: Description | None = None
         if in_blocks and labels is not None:
             points, found = _sampled(data, labels, asked)
         else:
             options: dict[str, Any] = {"header": header, "key": key, "missing": missing, "decimal": decimal}
             options["encoding"] = encoding
-            points, found = _read_both(data, labels, label_column, asked, options)
+            points, found, described = _read_both(data, labels, label_column, asked, options, html is not None)
         step(f"diagnosing {len(found)} points in {points.shape[1]} dimensions")
         with library_errors_are_the_users():
             report = diagnose_labels(points, found, scale="standard" if standardize else "auto", metric=metric)
@@ -82,7 +85,7 @@ def diagnose(
             from evencut.diagnosis.html import page
 
             with whole_file(html) as file:
-                file.write(page(report).encode("utf-8"))
+                file.write(page(report, described).encode("utf-8"))
     print(json.dumps(report.to_dict(), indent=2, default=str) if as_json else report)
     if html is not None:
         say(f"wrote {html}")
@@ -101,17 +104,19 @@ def _read_both(
     label_column: str | None,
     columns: Sequence[str] | None,
     options: dict[str, Any],
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Points and their labels, from two files or from one; rows that are left out have no label either."""
+    described: bool,
+) -> tuple[NDArray[Any], NDArray[Any], Description | None]:
+    """Points, their labels and what these are, from two files or from one; rows left out have no label either."""
     encoding = options.pop("encoding")
-    source = Source(data, keep=labels is None, encoding=encoding)
-    if labels is not None:
-        # Asked now: a missing file of labels is told before the points are read.
-        label_source = Source(labels, encoding=encoding)
-        table = read_table(source, columns=columns, **options)
-    else:
-        label_column = label_column or "label"
-        label_source = source
-        table = read_table(source, columns=columns, without=label_column, **options)
+    source = Source(data, keep=labels is None or described, encoding=encoding)
+    inside = (label_column or "label") if labels is None else None
+    # Asked now: a missing file of labels is told before the points are read.
+    label_source = source if labels is None else Source(labels, encoding=encoding)
+    table = read_table(source, columns=columns, without=inside, **options)
     tell(table)
-    return table.values, read_labels(label_source, label_column, table.n_rows)[table.rows]
+    found = read_labels(label_source, inside or label_column, table.n_rows)
+    if not described:
+        return table.values, found[table.rows], None
+    del options["missing"]
+    own = read_columns(source, columns=columns, without=inside, **options)
+    return table.values, found[table.rows], describe(own, found)

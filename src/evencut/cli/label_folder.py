@@ -6,7 +6,7 @@ What the labels depend on (files, options) is kept beside them, so that no run m
 from __future__ import annotations
 
 import json
-from glob import glob
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +28,9 @@ _RECORD = "_evencut.json"
 _LANDMARKS = "_landmarks.npz"
 
 
-def describe_files(pattern: str) -> list[list[Any]]:
-    """Name, size and time of change of the files meant, which tell whether they are still the same."""
-    paths = [Path(name) for name in sorted(glob(pattern)) or [pattern]]
-    return [[str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in paths if path.exists()]
+def describe_files(files: Sequence[str]) -> list[list[Any]]:
+    """Name, size and time of change of files, which tell whether they are still the same."""
+    return [[str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in map(Path, files) if path.exists()]
 
 
 class LabelFolder:
@@ -57,7 +56,7 @@ class LabelFolder:
         except OSError as error:
             raise UserError(f"cannot make the folder {self.path}: {error.strerror}; choose another place.") from error
         with whole_file(self.path / _LANDMARKS) as file:
-            np.savez(file, **vars(model.attachment_))
+            np.savez(file, **model.attachment_.__getstate__())
         # Written last: a folder with a record has landmarks.
         with whole_file(self.path / _RECORD) as file:
             file.write(json.dumps(self.record, indent=1).encode())

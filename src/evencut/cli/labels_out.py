@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evencut.cli.outputs import whole_file
-from evencut.io import Source, Table, write_table, write_with_column
+from evencut.io import Source, Table, write_table, write_with_columns
 
 __all__ = ["cluster_sizes", "sizes_in_words", "write_labels"]
 
@@ -21,7 +22,7 @@ def write_labels(
     output: str,
     labels: NDArray[Any],
     *,
-    source: Source | None = None,
+    sources: Sequence[Source] = (),
     table: Table | None = None,
     header: bool | None = None,
     key: str | None = None,
@@ -32,20 +33,23 @@ def write_labels(
     ----------
     output : str
     labels : ndarray of shape (n_points,)
-    source : Source, optional
+    sources : sequence of Source
         Where the points came from, where their rows are to be written too.
     table : Table, optional
-        The points; rows that were left out get the label -1.
+        The points; rows that were left out get the label -1, and those of several files their file and row.
     header, key
         How the source was read.
     """
-    everywhere = labels if table is None else table.for_all_rows(labels)
+    columns = {"label": labels} if table is None else {**table.origins(), "label": table.for_all_rows(labels)}
+    if output.lower().endswith(".npy"):
+        # An array holds numbers only: labels, in the order of the files.
+        columns = {"label": columns["label"]}
 
     def write(file: IO[bytes]) -> None:
-        if source is None:
-            write_table(file, output, {"label": everywhere})
+        if sources:
+            write_with_columns(file, output, sources, columns, header=header, key=key)
         else:
-            write_with_column(file, output, source, "label", everywhere, header=header, key=key)
+            write_table(file, output, columns)
 
     if output == "-":
         write(sys.stdout.buffer)

@@ -9,7 +9,18 @@ import typer
 
 from evencut.cli.errors import UserError
 
-__all__ = ["Seed", "names", "number_or_name", "whole_number", "whole_number_or_auto"]
+__all__ = ["Seed", "completed", "names", "number_or_name", "whole_number", "whole_number_or_auto"]
+
+
+def completed(known: Iterable[str]) -> Callable[[str], list[str]]:
+    """What a shell offers for an option that takes one of these names.
+
+    Examples
+    --------
+    >>> completed(["cosine", "euclidean"])("co")
+    ['cosine']
+    """
+    return lambda incomplete: [name for name in known if name.startswith(incomplete)]
 
 
 def whole_number(option: str, smallest: int, largest: int | None = None) -> Callable[[str], int]:

@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from glob import glob, has_magic
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from evencut.cli.console import say
-from evencut.io import MISSING, Table
+from evencut.cli.errors import UserError
+from evencut.cli.options import completed
+from evencut.io import MISSING, Source, Table
 
-__all__ = ["Columns", "Decimal", "Encoding", "Header", "Key", "Missing", "Standardize", "column_list", "tell"]
+__all__ = [
+    "Columns",
+    "Decimal",
+    "Encoding",
+    "Header",
+    "Key",
+    "Missing",
+    "Standardize",
+    "column_list",
+    "file_names",
+    "names_of",
+    "open_sources",
+    "tell",
+]
 
 Columns = Annotated[
     str | None, typer.Option(help="Columns to use: names, numbers from 1, or ranges, like x,3,5-8 [all].")
@@ -24,6 +41,7 @@ Missing = Annotated[
     str,
     typer.Option(
         metavar="|".join(MISSING),
+        autocompletion=completed(MISSING),
         help="Missing values (empty, NA, ?): refuse them, leave their rows out (label -1), or fill in the mean, of all "
         "rows or of the ten nearest.",
     ),
@@ -44,6 +62,32 @@ def column_list(columns: str | None) -> Sequence[str] | None:
     (['x', '3', '5-8'], ['a, b', 'c'])
     """
     return None if columns is None else next(csv.reader([columns], skipinitialspace=True), [])
+
+
+def file_names(files: Sequence[str]) -> list[str]:
+    """The files meant, those of a pattern in the order of their names; standard input comes alone."""
+    named: list[str] = []
+    for file in files:
+        matches = sorted(glob(file)) if has_magic(file) and not Path(file).exists() else [file]
+        if not matches:
+            raise UserError(f"no file matches {file}; check the folder and the name.")
+        named.extend(matches)
+    repeated = next((name for name in named if named.count(name) > 1), None)
+    if repeated is not None:
+        raise UserError(f"{repeated} was named twice; name each file once.")
+    if "-" in named and len(named) > 1:
+        raise UserError("standard input comes alone; save it to a file beside the others.")
+    return named
+
+
+def open_sources(files: Sequence[str], keep: bool = False, encoding: str | None = None) -> list[Source]:
+    """The files as sources of one table."""
+    return [Source(name, keep=keep, encoding=encoding) for name in files]
+
+
+def names_of(sources: Sequence[Source]) -> str:
+    """What to call the files while they are read."""
+    return sources[0].name if len(sources) == 1 else f"{len(sources)} files"
 
 
 def tell(table: Table) -> None:

@@ -15,6 +15,7 @@ from .borders import DEPTH
 from .verdicts import OK, ONE_BODY, OVERLAP, TOO_FEW
 
 if TYPE_CHECKING:
+    from .description import Description
     from .report import BiasReport
 
 __all__ = ["fragment", "page"]
@@ -44,17 +45,17 @@ _STYLE = f"""
 """
 
 
-def page(report: BiasReport) -> str:
-    """The whole page."""
+def page(report: BiasReport, description: Description | None = None) -> str:
+    """The whole page; with a description it says what each cluster is."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(report.headline())}</title></head>\n"
-        f'<body style="margin:2rem">{fragment(report)}</body></html>\n'
+        f'<body style="margin:2rem">{fragment(report, description)}</body></html>\n'
     )
 
 
-def fragment(report: BiasReport) -> str:
+def fragment(report: BiasReport, description: Description | None = None) -> str:
     """The report as a piece of a page, for notebooks."""
     tone = _tone(report.verdict)
     code = f"<pre><code>{escape(report.code)}</code></pre>" if report.code else ""
@@ -64,7 +65,7 @@ def fragment(report: BiasReport) -> str:
         f'<div class="evencut"><style>{_STYLE}</style>'
         f'<h1 class="{tone}">{escape(report.headline())}</h1>'
         f"<h2>What to do</h2>{advice}{code}{_cures(report)}"
-        f"<h2>Clusters</h2>{_table(report)}"
+        f"<h2>Clusters</h2>{_table(report)}{_described(description)}"
         f'<h2>The data</h2><div class="row">{_density_map(report)}{_cluster_map(report)}</div>'
         f'<h2>Borders</h2><p>{_PROFILE_NOTE}</p><div class="row">{_profiles(report)}</div>'
         f"<h2>The whole</h2>{summary}</div>"
@@ -94,6 +95,20 @@ def _table(report: BiasReport) -> str:
             f'<tr><td>{swatch}{escape(cells[0])}</td>{middle}<td class="{tone}">{escape(cells[-1])}</td></tr>'
         )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _described(description: Description | None) -> str:
+    """What sets each cluster apart; nothing where nobody has said it."""
+    if description is None:
+        return ""
+    head = "".join(f"<th>{name}</th>" for name in ("cluster", "rows", "typical rows (from 0)", "what sets it apart"))
+    rows = "".join(
+        f"<tr><td>{escape(str(cluster.label))}</td><td>{cluster.size}</td>"
+        f"<td>{escape(', '.join(map(str, cluster.typical)))}</td>"
+        f"<td>{'<br>'.join(escape(str(effect)) for effect in cluster.effects) or 'nothing in these columns'}</td></tr>"
+        for cluster in description.clusters
+    )
+    return f"<h2>What each cluster is</h2><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def _cures(report: BiasReport) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .verdicts import BIASES, OK, ONE_BODY, OVERLAP, TOO_FEW, UNRELATED
+
+if TYPE_CHECKING:
+    from .description import Description
 
 __all__ = ["BiasReport", "ClusterReport", "TriedCure", "named_clusters"]
 
@@ -224,12 +227,19 @@ class BiasReport:
             raise ImportError("to_frame needs pandas: pip install pandas, or use to_dict().") from error
         return pd.DataFrame([asdict(row) for row in self.clusters]).set_index("label")
 
-    def to_html(self, path: str | Path) -> Path:
-        """Write one self-contained HTML file: density map, border profiles, table and advice."""
+    def to_html(self, path: str | Path, description: Description | None = None) -> Path:
+        """Write one self-contained HTML file: density map, border profiles, table and advice.
+
+        Parameters
+        ----------
+        path : str or Path
+        description : Description, optional
+            What :func:`describe` says of the same clusters, to stand beside their verdicts.
+        """
         from .html import page
 
         path = Path(path)
-        path.write_text(page(self), encoding="utf-8")
+        path.write_text(page(self, description), encoding="utf-8")
         return path
 
     def _repr_html_(self) -> str:

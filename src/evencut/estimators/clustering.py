@@ -18,7 +18,7 @@ from ..selection import Selection
 from ..solvers import Solution, heaviest_first
 from ..tensors import is_tensor, to_array
 from .cluster_space import ClusterSpaceMixin
-from .constraints import check_links, keep_links, log_shares
+from .constraints import Links, check_links, keep_links, log_shares, place_that_keeps_most
 from .devices import fit_tensor
 from .fitted import FittedClustering
 from .fitting import step, warn_of_early_stop, whole_or_nothing
@@ -56,6 +56,18 @@ class Chosen:
     solution: Solution | None = None
     system: CoordinateSystem | None = None
 
+    def judged_by(self, links: Links, prepared: PreparedPoints) -> Chosen:
+        """The same, or with another of the partitions compared, where pairs of rows surely speak for it."""
+        if self.selection is None or self.solution is None or len(self.selection.candidates) < 2:
+            return self
+        place = place_that_keeps_most(links, self.selection, prepared.of_row, self.n_clusters)
+        if place == 0:
+            return self
+        selection = self.selection.with_first(place)
+        labels = selection.best.labels
+        energy = pose(self.affinity, prepared.weights, "normalized_cut", None).problem.energy(labels)
+        return replace(self, selection=selection, solution=replace(self.solution, labels=labels, energy=energy))
+
 
 class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimator):
     """What the estimators of one table in memory share; each says what it chooses and which problem it poses."""
@@ -89,7 +101,8 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
             How many points each point stands for.
         must_link, cannot_link : array of shape (n_pairs, 2), optional
             Pairs of rows, by their numbers, that must be in one cluster, or cannot be; `labels_` keeps all of them.
-            Pairs that contradict each other, or `y`, are named.
+            :class:`EvenCut` takes another of its candidates where that surely keeps more of them. Pairs that
+            contradict each other, or `y`, are named.
 
         Returns
         -------
@@ -151,7 +164,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         links = None if pairs is None else check_links(pairs[0], pairs[1], X.shape[0])
         partial = check_partial(self, y, X.shape[0])
         prepared = self._prepare(X, sample_weight, kernel)
-        solution = self._fit_prepared(prepared, kernel, partial)
+        solution = self._fit_prepared(prepared, kernel, partial, links)
         warn_of_early_stop(solution, self._problem()["max_iter"])
         self._label_rows(X[prepared.of_row < 0], solution, partial)
         if links is not None:
@@ -167,13 +180,19 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         return likely
 
     def _fit_prepared(
-        self, prepared: PreparedPoints, kernel: Kernel | None, partial: NDArray[np.int64] | None
+        self,
+        prepared: PreparedPoints,
+        kernel: Kernel | None,
+        partial: NDArray[np.int64] | None,
+        links: Links | None = None,
     ) -> Solution:
         """Choose, pose, solve and record, once the points are what is to be clustered."""
         seed = seed_from(self.random_state)
         step("neighbours and affinity", 1, 3)
         with memory_advice(len(prepared.weights)):
             chosen = self._choose(prepared, kernel, seed, 1 if partial is None else int(partial.max()) + 1)
+        if links is not None:
+            chosen = chosen.judged_by(links, prepared)
         step("clusters", 2, 3)
         if partial is None:
             asked = self._problem()

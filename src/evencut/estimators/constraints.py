@@ -1,9 +1,14 @@
 r"""Pairs of rows that must be in one cluster, or cannot be: the partition next to the one found that keeps them all.
 
+Where several partitions were compared, pairs judge them first: one that keeps more of them is taken where a sign test
+says that this is no chance. With b pairs that only it keeps and c that only the consensus keeps,
+
+.. math:: \frac{b - c}{\sqrt{b + c}} \ge 1.5
+
 Rows that must be together go to the cluster that is most probable for all of them,
 :math:`\arg\max_k \sum_p \log s_{pk}`, with :math:`s_{pk}` what the neighbours of p say
 (:mod:`evencut.estimators.probabilities`); those that cannot be go to the most probable clusters that keep them apart,
-the surest first. All other rows stay where they are.
+the surest first. All other rows, and those whose pairs are kept, stay where they are.
 """
 
 from __future__ import annotations
@@ -18,13 +23,19 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from ..affinity import Affinity
+from ..selection import Selection
 from .probabilities import shares
 
-__all__ = ["Links", "check_links", "keep_links", "log_shares"]
+__all__ = ["Links", "check_links", "keep_links", "log_shares", "place_that_keeps_most"]
 
 Pairs = NDArray[np.int64]
 
 _LITTLE = 1e-3
+# More than any evidence: the logarithm of a share is never below that of `_LITTLE`.
+_STAY = 1e6
+# Deviations by which a candidate must keep more pairs than the consensus: chosen on every second table of
+# `benchmarks/answers.py` among 1, 1.5, 2 and 2.5.
+_DEVIATIONS = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +79,31 @@ def check_links(must_link: Any, cannot_link: Any, n_rows: int) -> Links | None:
     return Links(must, cannot)
 
 
+def place_that_keeps_most(links: Links, selection: Selection, of_row: NDArray[np.intp], n_clusters: int) -> int:
+    """The candidate that keeps the most pairs, by a sign test against the first; 0, the first, where none does.
+
+    Parameters
+    ----------
+    links : Links
+    selection : Selection
+    of_row : ndarray of shape (n_rows,)
+        The point of each row; negative where a row has none, whose pairs say nothing here.
+    n_clusters : int
+        Candidates of fewer are not taken.
+    """
+    pairs = np.concatenate([links.must, links.cannot])
+    together = np.repeat([True, False], [len(links.must), len(links.cannot)])
+    known = (of_row[pairs] >= 0).all(axis=1)
+    points = of_row[pairs[known]]
+    labels = np.array([candidate.labels for candidate in selection.candidates])
+    kept = (labels[:, points[:, 0]] == labels[:, points[:, 1]]) == together[known]
+    more, fewer = (kept & ~kept[0]).sum(axis=1), (~kept & kept[0]).sum(axis=1)
+    surely = more - fewer >= _DEVIATIONS * np.sqrt(np.maximum(more + fewer, 1))
+    whole = np.array([len(np.unique(each)) == n_clusters for each in labels])
+    # Candidates come best first: of those that keep as many pairs, the one of highest consensus.
+    return int(np.argmax(np.where(surely & whole, more - fewer, 0)))
+
+
 def keep_links(
     links: Links,
     labels: NDArray[np.int64],
@@ -98,8 +134,12 @@ def keep_links(
     apart = np.unique(unit[links.cannot], axis=0) if len(links.cannot) else np.empty((0, 2), dtype=np.int64)
     costs = np.zeros((int(unit.max()) + 1, n_clusters))
     np.add.at(costs, unit, -likely)
-    # Where nothing else tells, a row stays.
-    np.add.at(costs, (unit, labels), -_LITTLE)
+    # Rows that are together already stay where they are, unless others cannot be with them.
+    of_unit = np.full(len(costs), -1, dtype=np.int64)
+    of_unit[unit] = labels
+    agree = np.ones(len(costs), dtype=bool)
+    agree[unit[labels != of_unit[unit]]] = False
+    costs[np.flatnonzero(agree), of_unit[agree]] -= _STAY
     bound = np.bincount(unit) > 1
     bound[apart.ravel()] = True
     kept = np.where(bound[unit], _assigned(costs, apart, known, n_clusters)[unit], labels)

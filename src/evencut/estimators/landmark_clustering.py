@@ -10,21 +10,23 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..affinity import SCALES, SparsePoints, as_affinity
 from ..criteria import CRITERIA, EQUALIZATIONS
 from ..kernels import SharedNeighbors
-from ..landmarks import LandmarkGraph, RowBlocks, landmark_graph, row_blocks, solve_landmarks
+from ..landmarks import LandmarkGraph, RowBlocks, landmark_graph, solve_landmarks
 from ..landmarks.blocks import is_lazy
 from ..selection import choose_number, select_number
 from ..selection.leaks import mixing_rates
 from ..solvers import SOLVERS, Solution
 from ..tensors import beside, is_tensor, to_array
+from .certainty import check_noise
 from .devices import fit_landmark_tensor, many_pairs, tensors_too
 from .fitting import warn_of_early_stop, whole_or_nothing
-from .inputs import check_choice, check_count, check_n_jobs, check_rows, scaling_of, seed_from
-from .landmark_inputs import check_enough, count_landmarks, whole_masses
+from .inputs import check_choice, check_count, check_n_jobs, scaling_of, seed_from
+from .landmark_certainty import LandmarkCertaintyMixin, measure_certainty
+from .landmark_inputs import check_enough, count_landmarks, rows_of, whole_masses
 from .partial_labels import check_partial, labels_of_landmarks, solve_steered
 from .prediction import mean_separation
 from .stream_fits import StreamMixin
@@ -32,7 +34,14 @@ from .stream_fits import StreamMixin
 __all__ = ["LandmarkClustering"]
 
 
-class LandmarkClustering(StreamMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class LandmarkClustering(
+    LandmarkCertaintyMixin,
+    StreamMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
+):
     r"""Kernel clustering without density bias for data that do not fit in memory, or on one machine.
 
     A point p is described by the weights :math:`B_{pj}` of its nearest landmarks j, and what is clustered is the
@@ -80,6 +89,11 @@ class LandmarkClustering(StreamMixin, ClassNamePrefixFeaturesOutMixin, Transform
     ----------
     labels_ : ndarray or Dask array of shape (n_samples,)
         Clusters of the rows; lazy where the data are, missing where they are files.
+    probabilities_ : ndarray of shape (n_samples,)
+        Probability of the cluster of each row, computed when first asked for, from `X` as it is then; only for rows in
+        memory.
+    outlier_scores_ : ndarray of shape (n_samples,)
+        How far each row lies outside of its cluster, from 0 to 1; a half at three deviations. As `probabilities_`.
     n_clusters_ : int
         Number of clusters.
     landmarks_ : ndarray of shape (n_landmarks, n_features)
@@ -201,28 +215,38 @@ class LandmarkClustering(StreamMixin, ClassNamePrefixFeaturesOutMixin, Transform
             self.labels_ = self._lazy_labels(rows)
         elif not isinstance(X, RowBlocks):
             self.labels_ = rows.filled(self.attachment_.predict)
+            self._fitted_rows = rows
             if partial is not None:
-                self.labels_[partial >= 0] = partial[partial >= 0]
+                self._is_given = partial >= 0
+                self.labels_[self._is_given] = partial[self._is_given]
         return self
 
     @tensors_too
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, noise: float | None = None) -> Any:
         """Clusters of rows; a lazy Dask array where `X` is lazy.
 
         Parameters
         ----------
         X : array, memory map, sparse matrix, Dask array or frame, or RowBlocks
+        noise : float, optional
+            Rows with an outlier score above it are labelled -1, as in :meth:`EvenCut.predict`; for rows that are not
+            lazy.
 
         Returns
         -------
         ndarray or Dask array of shape (n_rows,)
         """
         check_is_fitted(self)
+        check_noise(noise)
+        if noise is not None and (is_tensor(X) or is_lazy(X)):
+            raise TypeError("noise= is for rows in memory or in files; pass an array, on the CPU, or leave it out.")
         if is_tensor(X):
             return self.attachment_.predict(X)
         if is_lazy(X):
             return self._lazy_labels(self._rows(X, reset=False, count=False))
-        return self._rows(X, reset=False).filled(self.attachment_.predict)
+        rows = self._rows(X, reset=False)
+        labels = rows.filled(self.attachment_.predict)
+        return labels if noise is None else self._without_noise(rows, labels, noise)
 
     @tensors_too
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -285,20 +309,21 @@ class LandmarkClustering(StreamMixin, ClassNamePrefixFeaturesOutMixin, Transform
     def _choose_landmarks(
         self, rows: RowBlocks, seed: int, is_sparse: bool, mass: NDArray[np.int64] | None, mass_unit: float
     ) -> LandmarkGraph:
+        n_landmarks = self._count_landmarks(rows.n_rows, rows.n_features, is_sparse)
         return landmark_graph(
-            rows,
-            count_landmarks(self.n_landmarks, self.n_clusters, rows.n_rows, rows.n_features, is_sparse),
-            n_nearest=self.n_nearest,
-            density=self.landmark_density,
-            scale=scaling_of(self),
-            seed=seed,
-            n_jobs=self.n_jobs,
-            metric=self.metric,
-            mass=mass,
-            mass_unit=mass_unit,
+            rows, n_landmarks, seed=seed, mass=mass, mass_unit=mass_unit, **self._landmark_options()
         )
 
-    def _solve(self, graph: LandmarkGraph, seed: int, rows: RowBlocks, partial: NDArray[np.int64] | None) -> Solution:
+    def _landmark_options(self) -> dict[str, Any]:
+        return {
+            "n_nearest": self.n_nearest,
+            "density": self.landmark_density,
+            "scale": scaling_of(self),
+            "n_jobs": self.n_jobs,
+            "metric": self.metric,
+        }
+
+    def _solve(self, graph: LandmarkGraph, seed: int, rows: Any, partial: NDArray[np.int64] | None) -> Solution:
         """Cluster the landmarks, steered by partial labels of the rows, and keep what labels a row."""
         seed = seed_from(seed)
         weights, labelled = graph.weights, graph.labelled
@@ -327,6 +352,8 @@ class LandmarkClustering(StreamMixin, ClassNamePrefixFeaturesOutMixin, Transform
         attachment: Any,
     ) -> None:
         """Keep what the fit has found, and what labels a row."""
+        self._certainty = measure_certainty(graph, attachment)
+        self._fitted_rows = self._judged = self._is_given = None
         self.attachment_ = attachment
         self.feature_scale_ = attachment.feature_scale
         places = attachment.landmarks
@@ -343,7 +370,7 @@ class LandmarkClustering(StreamMixin, ClassNamePrefixFeaturesOutMixin, Transform
         """The kernel's graph where every distinct row is a landmark: rows that hang on one landmark link none."""
         counts = graph.weights
         affinity = SharedNeighbors().affinity(to_array(graph.attachment.landmarks), n_jobs=self.n_jobs)
-        return LandmarkGraph(graph.attachment, as_affinity(affinity).rescaled(counts).entries)
+        return LandmarkGraph(graph.attachment, as_affinity(affinity).rescaled(counts).entries, graph.pilot)
 
     def _lazy_labels(self, rows: Any) -> Any:
         from ..landmarks.dask import lazy_results
@@ -351,31 +378,10 @@ class LandmarkClustering(StreamMixin, ClassNamePrefixFeaturesOutMixin, Transform
         return lazy_results(rows, self.attachment_.predict, np.int64)
 
     def _rows(self, X: Any, *, reset: bool, count: bool = True) -> RowBlocks:
-        """The data as blocks, once their columns are those expected; the values are checked block by block."""
-        if is_tensor(X):
-            return row_blocks(X)
-        if isinstance(X, RowBlocks):
-            if reset:
-                self.n_features_in_ = X.n_features
-            elif X.n_features != self.n_features_in_:
-                raise ValueError(f"X has {X.n_features} features, but {self.n_features_in_} were fitted.")
-            return X
-        if is_lazy(X):
-            from ..landmarks.dask import dask_blocks
+        return rows_of(self, X, reset=reset, count=count)
 
-            rows: RowBlocks = dask_blocks(X, count=count)
-            validate_data(self, X._meta if hasattr(X, "columns") else X, reset=reset, skip_check_array=True)
-            return rows
-        X = check_rows(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype="numeric",
-            ensure_all_finite=False,
-            ensure_min_samples=2 if reset else 1,
-        )
-        return row_blocks(X, self.n_jobs)
+    def _count_landmarks(self, n_rows: int, n_features: int, is_sparse: bool) -> int:
+        return count_landmarks(self.n_landmarks, self.n_clusters, n_rows, n_features, is_sparse)
 
     def _check_parameters(self) -> None:
         check_count("n_clusters", self.n_clusters, auto=True)

@@ -1,4 +1,4 @@
-"""What a clustering by landmarks is asked for: how many landmarks, and weights of rows whose sums are exact."""
+"""What an estimator of landmarks is given: rows as blocks, how many landmarks, and weights as whole numbers."""
 
 from __future__ import annotations
 
@@ -6,16 +6,46 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from ..landmarks import RowBlocks, usual_landmarks
+from ..landmarks import RowBlocks, row_blocks, usual_landmarks
 from ..landmarks.blocks import is_lazy
+from ..tensors import is_tensor
+from .inputs import check_rows
 
-__all__ = ["check_enough", "count_landmarks", "whole_masses"]
+__all__ = ["check_enough", "count_landmarks", "rows_of", "whole_masses"]
 
 _MOST_LANDMARK_ENTRIES = 50_000_000
 # Weights of all rows, as whole numbers, must leave room for the products they are multiplied with in 64 bits.
 _MOST_MASS = 2.0**32
+
+
+def rows_of(estimator: Any, X: Any, *, reset: bool, count: bool = True) -> RowBlocks:
+    """The data as blocks, once their columns are those expected; the values are checked block by block."""
+    if is_tensor(X):
+        return row_blocks(X)
+    if isinstance(X, RowBlocks):
+        if reset:
+            estimator.n_features_in_ = X.n_features
+        elif X.n_features != estimator.n_features_in_:
+            raise ValueError(f"X has {X.n_features} features, but {estimator.n_features_in_} were fitted.")
+        return X
+    if is_lazy(X):
+        from ..landmarks.dask import dask_blocks
+
+        rows: RowBlocks = dask_blocks(X, count=count)
+        validate_data(estimator, X._meta if hasattr(X, "columns") else X, reset=reset, skip_check_array=True)
+        return rows
+    X = check_rows(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype="numeric",
+        ensure_all_finite=False,
+        ensure_min_samples=2 if reset else 1,
+    )
+    return row_blocks(X, estimator.n_jobs)
 
 
 def count_landmarks(asked: int | str, n_clusters: int | str, n_rows: int, n_features: int, is_sparse: bool) -> int:

@@ -55,6 +55,9 @@ def portable(model: Any) -> Any:
             vars(kept).pop(name, None)
     elif isinstance(model, LandmarkClustering):
         kept.attachment_ = model.attachment_.in_memory
+        if model._certainty is not None and model._fitted_rows is not None:
+            kept._judged = model._judged_rows()
+        kept._fitted_rows = None
     return kept
 
 

@@ -6,16 +6,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..landmarks import RowReservoir, row_blocks
+from ..landmarks import RowReservoir, row_blocks, sample_graph
 from ..landmarks.solving import pilot_rows
-from .inputs import check_rows, scaling_of, seed_from
-from .landmark_inputs import count_landmarks
+from .fitting import warn_of_early_stop
+from .inputs import check_rows, seed_from
+from .landmark_inputs import check_enough
 
 __all__ = ["StreamMixin"]
 
 # A stream has as many landmarks as a table of so many rows.
 _MANY_ROWS = 10**6
-_OF_THE_TABLE = ("n_features_in_", "feature_names_in_", "table_")
 
 
 class StreamMixin:
@@ -23,19 +23,24 @@ class StreamMixin:
 
     n_clusters: Any
     n_landmarks: Any
+    max_iter: int
     random_state: Any
     n_jobs: int | None
     attachment_: Any
     labels_: Any
-    get_params: Any
+    _fitted_rows: Any
     _check_parameters: Any
+    _count_landmarks: Any
+    _landmark_options: Any
+    _solve: Any
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Take one more batch of a stream; memory stays, however many there are.
 
         What is kept is a sample of all rows so far, those whose values have the smallest hashes, and the clusters are
-        those of the sample: the batches may come in any order and of any size. `stream_.n_seen` counts the rows;
-        `labels_` are those of the batch.
+        those of the sample: the batches may come in any order and of any size, and one batch of all rows gives the
+        same model. :meth:`fit` looks at all rows for the links between its landmarks, which no stream can. Equal rows
+        take one place of the sample. `stream_.n_seen` counts the rows; `labels_` are those of the batch.
 
         Parameters
         ----------
@@ -68,20 +73,23 @@ class StreamMixin:
             raise
 
     def _take_batch(self, X: Any) -> Self:
-        stream: RowReservoir | None = getattr(self, "stream_", None)
-        rows = check_rows(self, X, reset=stream is None, dtype=np.float64, ensure_min_samples=1)
-        if stream is None:
-            n_landmarks = count_landmarks(self.n_landmarks, self.n_clusters, _MANY_ROWS, rows.shape[1], False)
-            most = pilot_rows(n_landmarks, rows.shape[1])
-            stream = RowReservoir.empty(rows.shape[1], most, seed_from(self.random_state))
-        stream = stream.with_rows(rows)
-        options = {**self.get_params(deep=False), "random_state": stream.seed, "scale": scaling_of(self)}
-        if not isinstance(options["n_landmarks"], str):
-            options["n_landmarks"] = min(options["n_landmarks"], len(stream.rows))
-        kind: Any = type(self)
-        fitted = kind(**options).fit(stream.rows)
-        own = {name: value for name, value in vars(self).items() if name in _OF_THE_TABLE}
-        kept = {name: value for name, value in vars(fitted).items() if name not in options}
-        vars(self).update({**kept, **own, "stream_": stream})
-        self.labels_ = row_blocks(rows, self.n_jobs).filled(self.attachment_.predict)
+        before: RowReservoir | None = getattr(self, "stream_", None)
+        rows = check_rows(self, X, reset=before is None, dtype=np.float64, ensure_min_samples=1)
+        if before is None:
+            n_landmarks = self._count_landmarks(_MANY_ROWS, rows.shape[1], False)
+            stream = RowReservoir.of(rows, pilot_rows(n_landmarks, rows.shape[1]), seed_from(self.random_state))
+        else:
+            stream = before + RowReservoir.of(rows, before.most, before.seed)
+        is_set = not isinstance(self.n_landmarks, str)
+        n_landmarks = self.n_landmarks if is_set else self._count_landmarks(stream.n_seen, rows.shape[1], False)
+        self._cluster_sample(stream, min(n_landmarks, stream.n_seen))
+        self.stream_ = stream
+        batch = row_blocks(rows, self.n_jobs)
+        self.labels_, self._fitted_rows = batch.filled(self.attachment_.predict), batch
         return self
+
+    def _cluster_sample(self, stream: RowReservoir, n_landmarks: int) -> None:
+        """Cluster the sample of a stream and keep what labels a row."""
+        graph = sample_graph(stream, n_landmarks, **self._landmark_options())
+        check_enough(self.n_clusters, len(graph.attachment.landmarks))
+        warn_of_early_stop(self._solve(graph, stream.seed, None, None), self.max_iter)

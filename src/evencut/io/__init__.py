@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .reading import read_columns, read_labels, read_table
     from .sources import READABLE, Source, kind_and_compression
     from .vectors import as_rows, named_rows, prepared_rows
-    from .writing import WRITABLE, check_output_format, write_table, write_with_column
+    from .writing import WRITABLE, check_output_format, write_table, write_with_columns
 
 __all__ = [
     "MISSING",
@@ -39,7 +39,7 @@ __all__ = [
     "read_labels",
     "read_table",
     "write_table",
-    "write_with_column",
+    "write_with_columns",
 ]
 
 __getattr__, __dir__ = on_demand(
@@ -65,6 +65,6 @@ __getattr__, __dir__ = on_demand(
         "read_labels": "reading",
         "read_table": "reading",
         "write_table": "writing",
-        "write_with_column": "writing",
+        "write_with_columns": "writing",
     },
 )

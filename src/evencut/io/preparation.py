@@ -48,6 +48,8 @@ class Frame:
         Columns to which the header gives no name.
     separator, decimal : str or None
         What separates the cells of a CSV file (None stands for blanks), and its decimal mark.
+    parts : tuple of Frame
+        The frames it was joined from, where it comes from several files.
     """
 
     source: str
@@ -60,9 +62,19 @@ class Frame:
     unnamed: tuple[str, ...] = ()
     separator: str | None = None
     decimal: str = "."
+    parts: tuple[Frame, ...] = ()
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.columns[0].numbers)
 
     def place(self, row: int, name: str) -> str:
         """Where a value stands, for messages."""
+        for part in self.parts:
+            if row < part.n_rows:
+                return part.place(row, name)
+            row -= part.n_rows
         where = f", line {self.lines[row]}," if self.lines is not None else f": row {row + 1},"
         return f"{self.source}{where} column {name!r}"
 
@@ -137,6 +149,8 @@ class Table:
     preparation : Preparation
     notices : tuple of str
         What was done to the file on the way, to be told.
+    files : tuple of (str, int)
+        Name and number of rows of each file, where there are several.
     """
 
     values: NDArray[np.floating]
@@ -145,6 +159,7 @@ class Table:
     n_rows: int
     preparation: Preparation
     notices: tuple[str, ...] = ()
+    files: tuple[tuple[str, int], ...] = ()
 
     def for_all_rows(self, labels: NDArray[np.integer]) -> NDArray[np.integer]:
         """One label for each row of the file; -1 where the row was left out.
@@ -161,6 +176,22 @@ class Table:
         everywhere = np.full(self.n_rows, -1, dtype=labels.dtype)
         everywhere[self.rows] = labels
         return everywhere
+
+    def origins(self) -> dict[str, NDArray[Any]]:
+        """The file of each row and its number there, counted from 0; nothing where there is one file.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> files = (("a.csv", 1), ("b.csv", 2))
+        >>> Table(np.zeros((3, 1)), ["x"], np.arange(3), 3, Preparation(("x",)), files=files).origins()["row"]
+        array([0, 0, 1])
+        """
+        if not self.files:
+            return {}
+        names, sizes = zip(*self.files)
+        rows = np.concatenate([np.arange(size) for size in sizes])
+        return {"file": np.repeat(np.array(names, dtype=object), sizes), "row": rows}
 
 
 def prepare(frame: Frame, missing: str = "error", like: Preparation | None = None) -> Table:
@@ -203,7 +234,8 @@ def prepare(frame: Frame, missing: str = "error", like: Preparation | None = Non
         tuple(column.name for column in columns), categories, means, missing, dates, divisors, donors,
         tuple(dict.fromkeys(gaps)),
     )  # fmt: skip
-    return Table(values, names, rows, len(matrix), done, (*notices, *told))
+    files = tuple((part.source, part.n_rows) for part in frame.parts)
+    return Table(values, names, rows, len(matrix), done, (*notices, *told), files)
 
 
 def _matrix(

@@ -16,6 +16,7 @@ from .arrow import arrow_column, read_arrow, read_bounded, without_index
 from .cells import Column, ColumnBuilder, dated, is_missing, numbers_in_words
 from .columns import choose_columns, choose_one
 from .errors import TableError, some
+from .joining import joined
 from .preparation import Frame, Preparation, Table, prepare
 from .rows import TEXT, Rows, open_rows
 from .sources import Source
@@ -28,7 +29,7 @@ _ROWS_AT_ONCE = 128
 
 
 def read_table(
-    source: str | Path | Source,
+    source: str | Path | Source | Sequence[str | Path | Source],
     *,
     columns: Sequence[str] | None = None,
     without: str | None = None,
@@ -42,9 +43,9 @@ def read_table(
 
     Parameters
     ----------
-    source : str, Path or Source
+    source : str, Path or Source, or sequence of them
         CSV (with any separator), JSON lines and JSON, also compressed (`.gz`, `.zst`, `.bz2`, `.xz`, `.zip`), Excel,
-        Parquet, Feather, Arrow (as file or stream), NPY or NPZ.
+        Parquet, Feather, Arrow (as file or stream), NPY or NPZ. Several files are one table, and have the same columns.
     columns : sequence of str, optional
         Names of the columns to keep, their numbers counted from 1, or ranges of numbers; all of them otherwise.
     without : str, optional
@@ -72,7 +73,8 @@ def read_table(
     ([[1.5, 2.0], [1.5, 3.0]], ("1 missing values in 1 of 2 rows became the mean of 'x'",))
     """
     chosen: dict[str, Any] = {"columns": columns, "without": without, "header": header, "key": key, "decimal": decimal}
-    return prepare(read_frame(source, like=like, **chosen), missing, like)
+    sources = [source] if isinstance(source, str | Path | Source) else source
+    return prepare(joined([read_frame(one, like=like, **chosen) for one in sources]), missing, like)
 
 
 def read_columns(source: str | Path | Source, **chosen: Any) -> list[Column]:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,10 +17,11 @@ from numpy.typing import NDArray
 from .arrays import column_names, read_array
 from .arrow import read_arrow
 from .errors import TableError, require_pyarrow
+from .joining import places_of_columns
 from .rows import TEXT, open_rows
 from .sources import Source, compressed, kind_and_compression
 
-__all__ = ["WRITABLE", "check_output_format", "write_table", "write_with_column"]
+__all__ = ["WRITABLE", "check_output_format", "write_table", "write_with_columns"]
 
 #: What the name of a file to write may end in.
 WRITABLE = (
@@ -67,43 +69,55 @@ def write_table(file: IO[bytes], path: str, columns: Mapping[str, Sequence[Any] 
         _write_text(file, path, kind, compression, list(columns), rows)
 
 
-def write_with_column(
+def write_with_columns(
     file: IO[bytes],
     path: str,
-    source: Source,
-    name: str,
-    column: NDArray[Any],
+    sources: Sequence[Source],
+    columns: Mapping[str, NDArray[Any]],
     *,
     header: bool | None = None,
     key: str | None = None,
 ) -> None:
-    """Write the rows of a source with one more column, all cells as they stand there.
+    """Write the rows of one or more sources with more columns, all cells as they stand there.
 
     Parameters
     ----------
     file : binary file
     path : str
         Its name, which tells the format.
-    source : Source
-        Where the rows come from.
-    name : str
-        What to call the new column; a number is added where there is one of that name.
-    column : ndarray of shape (n_rows,)
+    sources : sequence of Source
+        Where the rows come from; with the columns of the first one.
+    columns : mapping of str to ndarray of shape (n_rows,)
+        The new columns; a number is added to a name that the rows have already.
     header, key
         As for `read_table`.
     """
     kind, compression = kind_and_compression(path)
-    if source.kind in ("parquet", "feather") and kind in ("parquet", "feather"):
-        table = read_arrow(source)
-        _write_arrow(file, kind, table.append_column(_free(name, table.column_names), [_plain(column)]))
+    if len(sources) == 1 and sources[0].kind in ("parquet", "feather") and kind in ("parquet", "feather"):
+        table = read_arrow(sources[0])
+        for name, column in columns.items():
+            table = table.append_column(_free(name, table.column_names), [_plain(column)])
+        _write_arrow(file, kind, table)
         return
-    with _cells(source, header, key) as (names, rows):
+    with _cells(sources[0], header, key) as (first, _):
+        cells_of = names = list(first)
+    rows = chain.from_iterable(_cells_in_order(source, cells_of, sources[0].name, header, key) for source in sources)
+    joined = ([*cells, *more] for cells, more in zip(rows, zip(*map(_listed, columns.values())), strict=True))
+    for name in columns:
         names = [*names, _free(name, names)]
-        joined = ([*cells, label] for cells, label in zip(rows, column.tolist(), strict=True))
-        if kind in ("parquet", "feather", "npy"):
-            write_table(file, path, dict(zip(names, map(_typed, zip(*joined)))))
-        else:
-            _write_text(file, path, kind, compression, names, joined)
+    if kind in ("parquet", "feather", "npy"):
+        write_table(file, path, dict(zip(names, map(_typed, zip(*joined)))))
+    else:
+        _write_text(file, path, kind, compression, names, joined)
+
+
+def _cells_in_order(
+    source: Source, names: Sequence[str], first: str, header: bool | None, key: str | None
+) -> Iterator[Sequence[Any]]:
+    """The rows of a source, its columns in the order of the first one's."""
+    with _cells(source, header, key) as (own, rows):
+        places = places_of_columns(own, names, source.name, first)
+        yield from rows if places == list(range(len(names))) else ([cells[place] for place in places] for cells in rows)
 
 
 @contextmanager

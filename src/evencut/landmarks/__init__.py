@@ -3,7 +3,7 @@
 from .attaching import Attachment
 from .blocks import Block, RowBlocks, row_blocks, sample
 from .files import open_files
-from .solving import LandmarkGraph, landmark_graph, solve_landmarks, usual_landmarks
+from .solving import LandmarkGraph, landmark_graph, sample_graph, solve_landmarks, usual_landmarks
 from .streams import RowReservoir
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "open_files",
     "row_blocks",
     "sample",
+    "sample_graph",
     "solve_landmarks",
     "usual_landmarks",
 ]

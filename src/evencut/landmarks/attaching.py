@@ -149,12 +149,26 @@ class Attachment:
     def shares(self, rows: Any, first: int = 0) -> NDArray[np.float64]:
         """The share of each cluster (column) in the weights of each row's landmarks."""
         assert self.labels is not None
-        members = one_hot(beside(rows, self.labels) if is_tensor(rows) else self.labels, int(self.labels.max()) + 1)
-        shares = []
+        known = beside(rows, self.labels) if is_tensor(rows) else self.labels
+        return self.averaged(rows, one_hot(known, int(self.labels.max()) + 1))
+
+    def averaged(self, rows: Any, field: Any) -> Any:
+        """The mean of a field of the landmarks (n_landmarks, n_columns) over those of each row, by their weights."""
+        means = []
         for _, indices, units in self.beside(rows)._weights(rows):
-            votes = sum(units[:, place, None] * members[indices[:, place]] for place in range(indices.shape[1]))
-            shares.append(votes / units.sum(axis=1)[:, None])
-        return array_namespace(members).concatenate(shares)
+            sums = sum(units[:, place, None] * field[indices[:, place]] for place in range(indices.shape[1]))
+            means.append(sums / units.sum(axis=1)[:, None])
+        return array_namespace(field).concatenate(means)
+
+    def mean_distances(self, rows: NDArray[Any], n_nearest: int) -> NDArray[np.float64]:
+        """Mean distance of each row to the landmarks that are nearest."""
+        step = max(1, _ENTRIES_PER_SLICE // max(rows.shape[1], 4 * n_nearest))
+        n_nearest = min(n_nearest, len(self.landmarks))
+        parts = [
+            self._search.query(self._points(rows[begin : begin + step]), n_nearest)[0].mean(axis=1)
+            for begin in range(0, rows.shape[0], step)
+        ]
+        return np.concatenate(parts).astype(np.float64)
 
     def _weights(self, rows: Any) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
         """Slice by slice, the nearest landmarks of the rows and their weights in units of 2^-15."""

@@ -19,7 +19,7 @@ from ..affinity.distinct import distinct_rows
 from ..kernels import AdaptiveGaussian
 from ..tensors import beside, double, is_tensor, stable_order
 
-__all__ = ["RowSample", "choose_landmarks"]
+__all__ = ["RowSample", "choose_landmarks", "mix"]
 
 _DENSITY_NEIGHBORS = 8
 _SWEEPS = 5

@@ -17,14 +17,16 @@ from ..criteria import pose
 from ..solvers import Solution, solve
 from ..tensors import beside, is_tensor, to_array
 from .attaching import Attachment, whole_graph
-from .blocks import RowBlocks
+from .blocks import RowBlocks, row_blocks
 from .choosing import RowSample, choose_landmarks
+from .streams import RowReservoir
 
 __all__ = [
     "LandmarkGraph",
     "landmark_graph",
     "landmarks_a_row",
     "pilot_rows",
+    "sample_graph",
     "solve_landmarks",
     "usual_landmarks",
 ]
@@ -47,11 +49,14 @@ class LandmarkGraph:
     ----------
     attachment : Attachment
     affinity : CSR array of shape (n_landmarks, n_landmarks)
-        :math:`B^T B` over all rows.
+        :math:`B^T B` over all rows; of a stream, over its sample.
+    pilot : array of shape (n_pilot, n_features)
+        The rows that the landmarks were chosen from.
     """
 
     attachment: Attachment
     affinity: sparse.csr_array
+    pilot: Any
 
     @property
     def weights(self) -> NDArray[np.float64]:
@@ -149,12 +154,48 @@ def landmark_graph(
     """
     n_pilot = pilot_rows(n_landmarks, rows.n_features)
     pilot = rows.gathered(_Counted(RowSample.of(n_pilot, rows.n_rows, seed), mass))
-    prepared = prepare(_floats(pilot), scale=scale, merge=False, metric=metric)
-    landmarks = choose_landmarks(prepared.points, n_landmarks, density, np.random.default_rng(seed), n_jobs)
-    n_nearest = landmarks_a_row(len(landmarks), n_landmarks, rows.n_rows, n_nearest)
-    attachment = Attachment.to(landmarks, n_nearest, prepared.feature_scale, metric)
+    how: dict[str, Any] = {"n_nearest": n_nearest, "density": density, "scale": scale, "n_jobs": n_jobs}
+    attachment = _attach(pilot, None, n_landmarks, rows.n_rows, seed=seed, metric=metric, **how)
     total = rows.total(attachment.graph if mass is None else partial(attachment.graph, mass=mass))
-    return LandmarkGraph(attachment, whole_graph(total, mass_unit))
+    return LandmarkGraph(attachment, whole_graph(total, mass_unit), pilot)
+
+
+def sample_graph(drawn: RowReservoir, n_landmarks: int, *, metric: str = "euclidean", **how: Any) -> LandmarkGraph:
+    """Landmarks of the sample of a stream, and the graph between them that these rows make.
+
+    Parameters
+    ----------
+    drawn : RowReservoir
+    n_landmarks : int
+    metric : str
+    **how
+        `n_nearest`, `density`, `scale` and `n_jobs` of :func:`landmark_graph`.
+    """
+    attachment = _attach(drawn.rows, drawn.counts, n_landmarks, drawn.n_seen, seed=drawn.seed, metric=metric, **how)
+    upper = row_blocks(drawn.rows, how["n_jobs"]).total(partial(attachment.graph, mass=drawn.counts))
+    # Each row of the sample stands for as many of the stream: exactly one where it is all of them.
+    return LandmarkGraph(attachment, whole_graph(upper, drawn.n_seen / float(drawn.counts.sum())), drawn.rows)
+
+
+def _attach(
+    pilot: Any,
+    counts: NDArray[np.int64] | None,
+    n_landmarks: int,
+    n_rows: int,
+    *,
+    n_nearest: int,
+    density: str | Callable[[NDArray[np.float64]], ArrayLike],
+    scale: str | None,
+    seed: int,
+    n_jobs: int | None,
+    metric: str,
+) -> Attachment:
+    """Landmarks chosen from a sample, and how rows hang on them."""
+    weights = None if counts is None else counts.astype(np.float64)
+    prepared = prepare(_floats(pilot), weights, scale=scale, merge=False, metric=metric)
+    landmarks = choose_landmarks(prepared.points, n_landmarks, density, np.random.default_rng(seed), n_jobs)
+    n_nearest = landmarks_a_row(len(landmarks), n_landmarks, n_rows, n_nearest)
+    return Attachment.to(landmarks, n_nearest, prepared.feature_scale, metric)
 
 
 def landmarks_a_row(n_found: int, n_asked: int, n_rows: int, n_nearest: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,18 @@ class Selection:
     def system(self) -> str:
         """The coordinate system in which the best candidate was found."""
         return self.best.system
+
+    def with_first(self, place: int) -> Selection:
+        """The same with another candidate first, and the confidence that the others have in it."""
+        order = [place, *(i for i in range(len(self.candidates)) if i != place)]
+        return replace(
+            self,
+            candidates=tuple(self.candidates[i] for i in order),
+            consensus=self.consensus[order],
+            votes=self.votes[order],
+            agreements=self.agreements[np.ix_(order, order)],
+            confidence=expected_index(float(self.consensus[place]), float(np.mean(list(self.centres.values())))),
+        )
 
     def __repr__(self) -> str:
         """What was compared and what came first, in a few words: the labels of all candidates fill pages."""

@@ -81,6 +81,12 @@ class Photo:
             found[self.labels_of(one) == 2] = place + 2
         return found
 
+    def packed_labels(self) -> bytes:
+        """The map, packed; that of a single object as it was kept."""
+        objects = self.objects()
+        step = self.last_step(objects[0]) if len(objects) == 1 else None
+        return zlib.compress(self.labels().tobytes(), 1) if step is None else step.packed
+
     def about(self) -> dict[str, Any]:
         """For the page."""
         last = self.steps[-1] if self.steps else None

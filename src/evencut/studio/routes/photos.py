@@ -96,7 +96,7 @@ async def image(tab: Tab) -> Response:
 @router.get("/labels")
 async def labels(tab: Tab) -> Response:
     """The label of each pixel, a byte each: 0 none, 1 background, 2 and up the objects."""
-    packed = zlib.compress(tab.need_photo().labels().tobytes(), 1)
+    packed = tab.need_photo().packed_labels()
     return Response(packed, media_type="application/octet-stream", headers={"content-encoding": "deflate"})
 
 

@@ -172,9 +172,15 @@ async def diagnosis(run: str, tab: Tab) -> dict[str, Any]:
 async def diagnosis_of(studio: Studio, tab: Session, run: Run, progress: Any = None) -> dict[str, Any]:
     """The report on a run, made once."""
     if run.report is None or "html" not in run.report:
-        arguments = {"table": tab.table_key, "columns": run.columns, "labels": run.labels}
+        arguments = {"table": tab.table_key, "columns": run.columns, "labels": run.labels, "scale": _scale_of(run)}
         run.report, _ = await studio.pool.run("diagnose", arguments, {tab.table_key: tab.need_table()}, progress)
     return run.report
+
+
+def _scale_of(run: Run) -> str | None:
+    """The scale that the clustering was found on: its borders are judged on the same."""
+    method = run.method or {}
+    return method.get("scale", "auto") if method.get("tool") in ("evencut", "kernel") else "auto"
 
 
 def _for_page(report: dict[str, Any]) -> dict[str, Any]:

@@ -1,19 +1,29 @@
-"""Tasks on clusters that are there: change them by hand, and say what tells each apart."""
+"""Tasks on clusters that are there: change them by hand, and say what sets each apart."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evencut.diagnosis import describe as describe_clusters
+
+from ...diagnosis.description import Description
+from ...io import cells
 from ..edits import edit_of, edited
 from ..refusals import Refused
+from ..tables import Column, Table
 from .points import rows_without_gaps
 
-__all__ = ["describe", "edit"]
+__all__ = ["describe", "description", "edit"]
 
-_TOLD = 3
+_TOLD = 4
+_TYPICAL = 3
+# A description of a sample is that of the table to a fraction of a deviation.
+_MOST_ROWS = 50_000
+_MOST_NAMES = 50
 
 
 def edit(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> NDArray[np.int32]:
@@ -28,17 +38,38 @@ def edit(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> NDArray[
     return found
 
 
-def describe(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, list[dict[str, Any]]]:
-    """For each cluster the columns whose means lie farthest from those of all points, in deviations."""
-    X, complete = rows_without_gaps(kept[arguments["table"]], arguments["columns"])
-    labels = np.asarray(arguments["labels"])[complete]
-    overall, spread = X.mean(axis=0), X.std(axis=0)
-    told = {}
-    for label in np.unique(labels[labels >= 0]).tolist():
-        means = X[labels == label].mean(axis=0)
-        far = np.abs(means - overall) / np.where(spread > 0, spread, np.inf)
-        order = np.argsort(-far, kind="stable")[:_TOLD]
-        told[str(label)] = [
-            {"column": arguments["columns"][i], "mean": float(means[i]), "overall": float(overall[i])} for i in order
-        ]
-    return told
+def describe(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, dict[str, Any]]:
+    """For each cluster what sets it apart, in words, and its most typical rows."""
+    told = description(kept[arguments["table"]], np.asarray(arguments["labels"]))
+    return {
+        str(cluster.label): {"told": [str(effect) for effect in cluster.effects], "typical": list(cluster.typical)}
+        for cluster in told.clusters
+    }
+
+
+def description(table: Table, labels: NDArray[np.integer]) -> Description:
+    """The clusters of a table in words: by all of its columns, in their own units, those of names too.
+
+    Row numbers are left out, and so are columns of so many names that each is a row's own.
+    """
+    rows = np.flatnonzero(labels >= 0)
+    if len(rows) > _MOST_ROWS:
+        rows = np.sort(np.random.default_rng(0).choice(rows, _MOST_ROWS, replace=False))
+    columns = [
+        _column_of(column, rows)
+        for column in table.columns
+        if column.name not in table.row_numbers and len(column.names or ()) <= _MOST_NAMES
+    ]
+    told = describe_clusters(columns, labels[rows], n_columns=_TOLD, n_rows=_TYPICAL)
+    # Places among the rows that were described are rows of the table.
+    found = [replace(cluster, typical=tuple(rows[list(cluster.typical)].tolist())) for cluster in told.clusters]
+    return Description(tuple(found))
+
+
+def _column_of(column: Column, rows: NDArray[np.intp]) -> cells.Column:
+    """Some rows of a column as the library knows it."""
+    values = column.values[rows]
+    if column.names is None:
+        return cells.Column(column.name, values.astype(np.float64))
+    words = {row: column.names[code] for row, code in enumerate(values.tolist()) if code >= 0}
+    return cells.Column(column.name, np.full(len(rows), np.nan), words)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evencut.affinity import scott_bandwidth, silverman_bandwidth
+from evencut.affinity import feature_scale, scott_bandwidth, silverman_bandwidth
 
 from ..examples import load_points
 from ..memory import memory_for_upload
@@ -43,8 +43,11 @@ def example(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> Sheet
 def rows_without_gaps(table: Sheet, columns: list[str]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """The numbers of the complete rows, and which rows these are."""
     X = table.numbers(columns)
-    complete = np.asarray(np.isfinite(X).all(axis=1))
-    return X[complete], complete
+    complete = np.ones(len(X), dtype=bool)
+    for column in X.T:
+        complete &= np.isfinite(column)
+    # A copy of a large table is made where rows are left out only.
+    return X if complete.all() else X[complete], complete
 
 
 def plane(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
@@ -65,7 +68,6 @@ def plane(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[st
         names = [f"{title} 1", f"{title} 2"]
     elif arguments["axes"] == "pca":
         X, complete = rows_without_gaps(table, arguments["columns"])
-        X = X.astype(np.float64)
         tell("principal components", None)
         n_axes = arguments["n_axes"]
         flat = np.full((table.n_rows, n_axes), np.nan)
@@ -85,9 +87,8 @@ def plane(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[st
 
 
 def _scaled(X: NDArray[Any]) -> NDArray[np.float64]:
-    """Columns brought to one deviation."""
-    spread = X.std(axis=0)
-    return ((X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)).astype(np.float64)
+    """Columns on the scale of a fit."""
+    return ((X - X.mean(axis=0)) / feature_scale(X, "auto")).astype(np.float64)
 
 
 def _tsne(X: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -119,17 +120,18 @@ def _leading_components(X: NDArray[np.float64], n_axes: int) -> NDArray[np.float
         thickness = 0.1 * np.ptp(X, axis=0).max() if X.shape[1] == 1 else 0.0
         jitter = np.random.default_rng(0).uniform(-1, 1, (len(X), n_axes - X.shape[1])) * thickness
         return np.column_stack([X, jitter])
-    spread = X.std(axis=0)
-    spread = np.where(spread > 0, spread, 1.0)
-    # Columns of very different units are brought to one, as a fit would.
-    scale = spread if spread.max() > 10 * spread.min() else np.ones(len(spread))
     sample = X if len(X) <= _PCA_SAMPLE else X[np.random.default_rng(0).choice(len(X), _PCA_SAMPLE, replace=False)]
+    sample = sample.astype(np.float64)
+    # The scale of a fit and of a diagnosis: what is drawn apart is what they see apart.
+    scale = feature_scale(sample, "auto")
     centre = sample.mean(axis=0)
     values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(((sample - centre) / scale).T)))
     leading = vectors[:, np.argsort(values)[::-1][:n_axes]]
     # The sign of an eigenvector is arbitrary; fix it, so that the same data lie the same way.
     leading = leading * np.where(np.take_along_axis(leading, np.abs(leading).argmax(axis=0)[None], 0) < 0, -1, 1)
-    return ((X - centre) / scale) @ leading
+    # Some rows at a time: copies of a whole table would take more memory than it.
+    parts = (X[begin : begin + _PCA_SAMPLE].astype(np.float64) for begin in range(0, len(X), _PCA_SAMPLE))
+    return np.concatenate([((part - centre) / scale) @ leading for part in parts])
 
 
 def density(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> NDArray[np.float32]:

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evencut.affinity import feature_scale
+
 from ..methods import Method, estimator
 from .points import rows_without_gaps
 
@@ -38,9 +40,8 @@ def _kept_sample(kept: dict[str, Any], arguments: dict[str, Any]) -> tuple[NDArr
 
 
 def _nearest(X: NDArray[Any], some: NDArray[Any]) -> NDArray[np.uint16]:
-    """The place in `some` of the point nearest to each row, columns brought to one deviation as a fit would."""
-    spread = some.std(axis=0)
-    spread = np.where(spread > 0, spread, 1.0)
+    """The place in `some` of the point nearest to each row, on the scale of a fit."""
+    spread = feature_scale(some, "auto")
     if X.shape[1] <= _TREE_DIMENSION:
         from scipy.spatial import cKDTree
 
@@ -68,8 +69,7 @@ def neighbors(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> lis
     if not complete[arguments["row"]]:
         return []
     rows = np.flatnonzero(complete)
-    spread = X.std(axis=0)
-    scaled = X / np.where(spread > 0, spread, 1.0)
+    scaled = X / feature_scale(X, "auto")
     far = ((scaled - scaled[np.searchsorted(rows, arguments["row"])]) ** 2).sum(axis=1)
     order = np.argsort(far, kind="stable")[: _NEIGHBORS + 1]
     return [int(row) for row in rows[order] if row != arguments["row"]][:_NEIGHBORS]

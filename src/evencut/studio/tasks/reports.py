@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from evencut import bandwidth_sweep, diagnose
 
+from ...diagnosis.html import fragment
 from ..cures import cure_of
 from ..refusals import Refused
+from .clusters import description
 from .points import rows_without_gaps
 
 __all__ = ["bandwidth_range", "diagnose_labels", "sweep"]
@@ -27,7 +29,7 @@ def diagnose_labels(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) 
     labels = np.asarray(arguments["labels"])[complete]
     if len(np.unique(labels[labels >= 0])) < 2:
         raise Refused("there is one cluster only; a bias shows in how clusters part, so ask for at least 2.")
-    report = diagnose(X, labels)
+    report = diagnose(X, labels, scale=arguments["scale"])
     cure = next((cure_of(cure.model) for cure in report.cures if cure.offered), None)
     return {
         "report": _plain(report.to_dict()),
@@ -35,7 +37,7 @@ def diagnose_labels(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) 
         "summary": report.summary(),
         "profiles": _profiles(report),
         "cure": None if cure is None else cure.model_dump(),
-        "html": report._repr_html_(),
+        "html": fragment(report, description(kept[arguments["table"]], np.asarray(arguments["labels"]))),
     }
 
 

@@ -1,6 +1,6 @@
-// All clusters of the active side as a table: sorted by any head, renamed in place, merged, split, and what tells each apart.
+// All clusters of the active side as a table: sorted by any head, renamed in place, merged, split, and what sets each apart.
 
-import { count, h, notice, percent, replace, short } from "./ui.js";
+import { count, h, notice, percent, replace } from "./ui.js";
 
 export class ClusterTable {
   constructor(points) {
@@ -46,8 +46,8 @@ export class ClusterTable {
         h(
           "table",
           { class: "cluster-table" },
-          h("thead", {}, h("tr", {}, h("th", {}, h("span", { class: "visually-hidden" }, "Chosen")), head("name", "name"), head("points", "points"), h("th", { scope: "col" }, "share"), h("th", { scope: "col" }, "what tells it apart"))),
-          h("tbody", {}, rows.map((row) => this.#row(row, total, told[row.label] ?? []))),
+          h("thead", {}, h("tr", {}, h("th", {}, h("span", { class: "visually-hidden" }, "Chosen")), head("name", "name"), head("points", "points"), h("th", { scope: "col" }, "share"), h("th", { scope: "col" }, "what sets it apart"), h("th", { scope: "col" }, "typical rows"))),
+          h("tbody", {}, rows.map((row) => this.#row(row, total, told[row.label] ?? { told: [], typical: [] }))),
         ),
       ),
     );
@@ -58,8 +58,14 @@ export class ClusterTable {
     const swatch = h("i", { class: "swatch" });
     swatch.style.background = this.pane.colourOf(label);
     const written = h("input", { type: "text", value: name, maxlength: "60", "aria-label": `Name of cluster ${name}`, "data-name": String(label), onchange: () => this.#rename(label, written.value) });
-    const words = told.map(({ column, mean, overall }) => `${column} ${short(mean)} (all: ${short(overall)})`).join(", ");
-    return h("tr", {}, h("td", {}, box), h("th", { scope: "row" }, swatch, written), h("td", {}, count(points)), h("td", {}, percent(points / total)), h("td", { class: "told" }, words || "–"));
+    const typical = told.typical.map((row) => h("button", { class: "plain", "data-typical": String(row), title: `Show row ${row}`, onclick: () => this.#select(row) }, String(row)));
+    return h("tr", {}, h("td", {}, box), h("th", { scope: "row" }, swatch, written), h("td", {}, count(points)), h("td", {}, percent(points / total)), h("td", { class: "told" }, told.told.join("; ") || "–"), h("td", { class: "typical" }, typical));
+  }
+
+  #select(row) {
+    const mask = new Uint8Array(this.pane.labels.length);
+    mask[row] = 1;
+    this.points.select(mask, 1);
   }
 
   #sort(key, told) {

@@ -104,7 +104,8 @@ export class Pane {
     this.previewed = { labels, palette };
     const shades = Uint32Array.from(labels, (label) => packed(clusterColour(label < 0 ? label : palette[label])));
     const none = packed(clusterColour(-1));
-    const colours = new Uint32Array(follows.length);
+    // One array for all pictures of a drag: a million colours are not made anew ten times a second.
+    const colours = (this.previewColours = this.previewColours?.length === follows.length ? this.previewColours : new Uint32Array(follows.length));
     for (let i = 0; i < follows.length; i++) colours[i] = follows[i] === NOBODY ? none : shades[follows[i]];
     this.plot.marks = [];
     this.plot.setColours(colours, true);

@@ -6,6 +6,9 @@ import { h } from "./ui.js";
 
 const REGION_ALPHA = 120;
 const OBJECT_ALPHA = 80;
+// An answer is painted in at most so many pixels at once, and in all of them after a rest.
+const QUICK_PIXELS = 1_500_000;
+const REFINE_MS = 400;
 
 export class PhotoStage {
   /** on: {prompt(prompt, adjusted), label(), hover(place), say(text)} */
@@ -90,21 +93,37 @@ export class PhotoStage {
     });
   }
 
-  /** The layer over the photo, at the photo's own size: a colour for each label, two for the squares of a cut-out. */
+  /** The layer over the photo; of a large one in fewer pixels at first, in all of them once the hand rests. */
   #compose() {
+    clearTimeout(this.refining);
     this.overlay = null;
     this.contour = null;
     if (!this.labels || !this.labels.some((label) => label)) return;
     const { width, height } = this.photo;
-    const layer = new ImageData(width, height);
+    const step = Math.ceil(Math.sqrt((width * height) / QUICK_PIXELS));
+    this.#layer(step);
+    if (step > 1)
+      this.refining = setTimeout(() => {
+        this.#layer(1);
+        this.request();
+      }, REFINE_MS);
+  }
+
+  /** A colour for each label, two for the squares of a cut-out, at one pixel in `step` of the photo each way. */
+  #layer(step) {
+    const { width, height } = this.photo;
+    const [columns, rows] = [Math.ceil(width / step), Math.ceil(height / step)];
+    const layer = new ImageData(columns, rows);
     const pixels = new Uint32Array(layer.data.buffer);
     const [even, odd] = this.several || (this.many && this.shown !== "cutout") ? this.#regionColours() : this.#objectColours();
-    for (let y = 0, at = 0; y < height; y++) {
-      for (let x = 0; x < width; x++, at++) pixels[at] = (((x >> 4) + (y >> 4)) & 1 ? odd : even)[this.labels[at]];
+    for (let y = 0, at = 0; y < height; y += step) {
+      for (let x = 0, from = y * width; x < width; x += step, at++) pixels[at] = (((x >> 4) + (y >> 4)) & 1 ? odd : even)[this.labels[from + x]];
     }
-    this.overlay = new OffscreenCanvas(width, height);
+    this.overlay = new OffscreenCanvas(columns, rows);
     this.overlay.getContext("2d").putImageData(layer, 0, 0);
-    if (this.shown === "contour") this.contour = this.#edges(this.labels);
+    this.overlayStep = step;
+    this.canvas.dataset.detail = step === 1 ? "full" : "quick";
+    if (this.shown === "contour") this.contour = this.#edges(this.labels, step);
   }
 
   #regionColours() {
@@ -122,19 +141,19 @@ export class PhotoStage {
     return [fill(0x78000000, 0), fill(0x78000000, 0)];
   }
 
-  /** The edges between pixels of different label, as a path in pixels of the photo. */
-  #edges(labels) {
+  /** The edges between pixels of different label, one in `step` looked at, as a path in pixels of the photo. */
+  #edges(labels, step = 1) {
     const { width, height } = this.photo;
     const path = new Path2D();
-    for (let y = 0, at = 0; y < height; y++) {
-      for (let x = 0; x < width; x++, at++) {
-        if (x + 1 < width && labels[at + 1] !== labels[at]) {
-          path.moveTo(x + 1, y);
-          path.lineTo(x + 1, y + 1);
+    for (let y = 0; y < height; y += step) {
+      for (let x = 0, at = y * width; x < width; x += step, at += step) {
+        if (x + step < width && labels[at + step] !== labels[at]) {
+          path.moveTo(x + step, y);
+          path.lineTo(x + step, y + step);
         }
-        if (y + 1 < height && labels[at + width] !== labels[at]) {
-          path.moveTo(x, y + 1);
-          path.lineTo(x + 1, y + 1);
+        if (y + step < height && labels[at + step * width] !== labels[at]) {
+          path.moveTo(x, y + step);
+          path.lineTo(x + step, y + step);
         }
       }
     }
@@ -155,7 +174,7 @@ export class PhotoStage {
     pen.setTransform(this.ratio * this.scale, 0, 0, this.ratio * this.scale, this.ratio * this.left, this.ratio * this.top);
     pen.imageSmoothingEnabled = this.scale < 3;
     pen.drawImage(this.bitmap, 0, 0, width, height);
-    if (this.overlay) pen.drawImage(this.overlay, 0, 0);
+    if (this.overlay) pen.drawImage(this.overlay, 0, 0, this.overlay.width * this.overlayStep, this.overlay.height * this.overlayStep);
     if (this.hover) pen.drawImage(this.hover, 0, 0, width, height);
     const line = (path, colour, wide, dash = []) => {
       pen.setLineDash(dash.map((part) => part / this.scale));

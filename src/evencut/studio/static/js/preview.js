@@ -26,12 +26,13 @@ export class Previewer {
     if (this.busy) return;
     this.busy = true;
     try {
-      while (this.next) {
-        const asked = this.next;
-        this.next = null;
-        await this.#load();
-        const { values } = await this.api.askArray("/preview", { method: asked.method }, Int32Array);
-        this.paint(asked.key, values, this.follows, this.weights);
+      let answer = this.#request();
+      while (answer) {
+        const found = await answer;
+        // The studio makes the next answer while this one is painted.
+        answer = this.#request();
+        answer?.catch(() => {});
+        this.paint(found.key, found.values, this.follows, this.weights);
         this.shown += 1;
       }
     } catch {
@@ -39,6 +40,19 @@ export class Previewer {
     } finally {
       this.busy = false;
     }
+  }
+
+  /** The answer to the last question, on its way; null where nothing was asked since. */
+  #request() {
+    const asked = this.next;
+    this.next = null;
+    return asked && this.#answer(asked);
+  }
+
+  async #answer({ key, method }) {
+    await this.#load();
+    const { values } = await this.api.askArray("/preview", { method }, Int32Array);
+    return { key, values };
   }
 
   /** Forget what was asked but not answered yet: the real thing is under way. */
