@@ -84,8 +84,8 @@ def test_pictures_say_what_they_show(pages):
 
 
 def test_every_public_name_is_in_the_api(site):
-    listed = html.unescape(re.sub(r"<[^>]+>", " ", (site / "api" / "index.html").read_text(encoding="utf-8")))
-    words = set(re.findall(r"\w+", listed))
+    listed = [(site / "api" / f"{page}.html").read_text(encoding="utf-8") for page in ("index", "internals")]
+    words = set(re.findall(r"\w+", html.unescape(re.sub(r"<[^>]+>", " ", " ".join(listed)))))
     rooms = [path for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()]
     checked = 0
     for name in ["evencut", *(f"evencut.{path.stem}" for path in rooms if not path.stem.startswith("_"))]:
@@ -96,6 +96,19 @@ def test_every_public_name_is_in_the_api(site):
     assert checked >= 15
     for one in ("dominant_set", "is_maximal_clique"):
         assert one in words
+
+
+@pytest.mark.parametrize("name", ["EvenCut", "KernelKMeans", "NormalizedCut", "LandmarkClustering", "DominantSets"])
+def test_the_page_of_an_estimator_lists_its_parameters_and_inherited_methods(site, name):
+    page = (site / "api" / f"evencut.{name}.html").read_text(encoding="utf-8")
+    shown = html.unescape(re.sub(r"<[^>]+>", "", page))
+    estimator = getattr(evencut, name)
+    parameters = shown.split("Parameters:", 1)[1].split("Attributes:", 1)[0]
+    for parameter in inspect.signature(estimator).parameters:
+        assert re.search(rf"\b{parameter}\b", parameters), parameter
+    for method in ("fit", "fit_predict", "predict", "get_params", "set_params"):
+        assert f"{method}" in shown.split("Methods", 1)[1], method
+    assert f'id="evencut.{name}.predict"' in page
 
 
 def test_every_option_is_on_the_page_of_the_command_line(site):

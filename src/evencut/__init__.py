@@ -1,4 +1,4 @@
-"""Kernel clustering without density bias."""
+"""Kernel clustering, and cures for its density biases."""
 
 from importlib import import_module
 from importlib.util import find_spec

@@ -37,7 +37,7 @@ def cluster(
     copy: bool = False,
     **options: Any,
 ) -> AnnData | None:
-    """Cluster cells without density bias.
+    """Cluster the cells of an AnnData object.
 
     Labels go to `adata.obs[key_added]`, a categorical of strings numbered by falling weight, and what was done to
     `adata.uns[key_added]`.

@@ -51,7 +51,7 @@ def build_app(commands: Sequence[str] = COMMANDS) -> Any:
 
     app = typer.Typer(
         name="evencut",
-        help="Kernel clustering without density bias.",
+        help="Kernel clustering, and cures for its density biases.",
         add_completion=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
@@ -71,7 +71,7 @@ def build_app(commands: Sequence[str] = COMMANDS) -> Any:
             False, "--version", help="Show the version and leave.", callback=show_version, is_eager=True
         ),
     ) -> None:
-        """Kernel clustering without density bias."""
+        """Kernel clustering, and cures for its density biases."""
 
     for name in commands:
         function = name.replace("-", "_")

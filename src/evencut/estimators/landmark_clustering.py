@@ -36,7 +36,7 @@ _MOST_MASS = 2.0**32
 
 
 class LandmarkClustering(StreamMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
-    r"""Kernel clustering without density bias for data that do not fit in memory, or on one machine.
+    r"""Kernel clustering of data that do not fit in memory, or on one machine, by landmarks.
 
     A point p is described by the weights :math:`B_{pj}` of its nearest landmarks j, and what is clustered is the
     landmark graph
