@@ -18,9 +18,23 @@ from typing import Any
 
 from evencut import __version__
 
-__all__ = ["HERE", "draw", "minor", "publish", "read_record", "record_names", "stamp"]
+__all__ = ["HERE", "UNRECORDED", "draw", "minor", "page_names", "publish", "read_record", "record_names", "stamp"]
 
 HERE = Path(__file__).parent
+#: Pages that have no record yet, with the version they were measured with: `python -m benchmarks NAME` makes one.
+UNRECORDED = {
+    "diagnosis": "0.2.0",
+    "embeddings": "0.2.0",
+    "energies": "0.2.0",
+    "landmarks": "0.1.0",
+    "leaderboard": "0.2.0",
+    "pairs": "0.2.0",
+    "repeated_rows": "0.2.0",
+    "results": "0.1.0",
+    "segmentation": "0.2.0",
+    "settings": "0.2.0",
+    "sizes": "0.2.0",
+}
 _FOLDER = HERE / "records"
 _TABLE = re.compile(r"^\|.*\n\|[-| :]+\|\n(?:\|.*(?:\n|\Z))*", re.M)
 
@@ -74,6 +88,11 @@ def publish(name: str, sections: dict[str, str], *, folder: Path | None = None) 
     page = draw(record)
     (folder / f"{name.upper()}.md").write_text(page, encoding="utf-8")
     return page
+
+
+def page_names() -> list[str]:
+    """The benchmarks that have a page."""
+    return sorted(path.stem.lower() for path in HERE.glob("*.md"))
 
 
 def record_names() -> list[str]:
