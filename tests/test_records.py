@@ -12,7 +12,6 @@ if not (ROOT / "benchmarks").is_dir():
 sys.path.insert(0, str(ROOT))
 from benchmarks import records  # noqa: E402
 from benchmarks.__main__ import BENCHMARKS, main  # noqa: E402
-
 from evencut import __version__  # noqa: E402
 
 TEXT = "# Title\n\nWords before.\n\n| a | b |\n|---|---|\n| 1 | two words |\n| | 3 |\n\nWords after.\n"

@@ -1,7 +1,7 @@
 """Writes the API reference by task: every name of an `__all__` is in it, once, where a reader would look for it.
 
-Two pages: what most readers need, and the parts that the library is made of. A task lists modules, or names of them; what
-a module has and no task has listed goes where the whole module stands.
+Two pages: what most readers need, and the parts that the library is made of. A task lists modules, or names of them;
+what a module has and no task has listed goes where the whole module stands.
 """
 
 import inspect
@@ -35,7 +35,7 @@ CORE = (
     ),
     (
         "Judge a clustering",
-        "Is a clustering, made by any tool, an artefact of density? Also: descriptions, saved models, the studio.",
+        "Is a clustering, made by any tool, an artefact of density? And descriptions, saved models, the studio.",
         (("evencut", None), ("evencut.diagnosis", None)),
     ),
     (
@@ -64,7 +64,7 @@ CORE = (
             ),
         ),
     ),
-    ("Cut out an object", "Photos and volumes: from a box, clicks or strokes to a mask.", (("evencut.segmentation", None),)),
+    ("Cut out an object", "From a box, clicks or strokes to a mask.", (("evencut.segmentation", None),)),
     (
         "Go beyond memory",
         "Landmarks of arrays, files and Dask collections, in blocks.",
@@ -122,8 +122,8 @@ PAGES = (
     (
         "internals",
         "API of the internals",
-        """The parts that the estimators are made of: for kernels, criteria and solvers of your own, for checking the theory,
-and for programs that embed evencut. They follow the same rules of versioning as :doc:`the rest <index>`.
+        """The parts that the estimators are made of: for kernels, criteria and solvers of your own, for checking the
+theory, and for programs that embed evencut. They follow the same rules of versioning as :doc:`the rest <index>`.
 """,
         INTERNALS,
     ),
@@ -138,7 +138,6 @@ def setup(app):
     # A summary does not end at the name of an equation, "(eq. 10)".
     autosummary.WELL_KNOWN_ABBREVIATIONS += ("eq.", "eqs.")
     app.connect("config-inited", write_reference)
-    app.config.autosummary_context = {"methods_of": methods_of}
     app.connect("autodoc-process-docstring", quote_trailing_underscores, priority=100)
     return {"parallel_read_safe": True}
 
@@ -157,11 +156,12 @@ def write_reference(app, config):
     for page in folder.glob("evencut*.rst"):
         if page.stem not in shown.pages:
             page.unlink()
+    classes = [thing for thing in shown.things if inspect.isclass(thing)]
+    config.autosummary_context = {"methods_of": {one.__qualname__: list(methods_of(one)) for one in classes}}
 
 
-def methods_of(module, name):
+def methods_of(thing):
     """The methods that a page of a class lists, own and inherited, each with whether evencut defines it."""
-    thing = getattr(import_module(module), name)
     for method in inspect.classify_class_attrs(thing):
         hidden = method.name.startswith("_") or any(word in method.name for word in _ROUTING)
         called = method.kind in ("method", "class method", "static method")
@@ -179,7 +179,8 @@ class Shown:
 
     def __init__(self):
         self.things, self.pages = [], set()
-        self.listed = {(module, name) for tasks in (CORE, INTERNALS) for *_, parts in tasks for module, names in parts for name in names or ()}
+        parts = [part for *_, tasks in PAGES for *_, listed in tasks for part in listed]
+        self.listed = {(module, name) for module, names in parts for name in names or ()}
 
     def take(self, module, name, thing):
         """Whether the thing is new; from now on it is not."""

@@ -14,7 +14,7 @@ __all__ = ["KernelKMeans", "NormalizedCut"]
 
 
 def _with_sections(own: str, general: str) -> str:
-    """A docstring with the parameters and attributes of the general estimator, without `criterion`, before its examples."""
+    """A docstring with the parameters and attributes of the general estimator, without `criterion`."""
     sections = general[general.index("Parameters\n---") : general.index("Notes\n---")]
     sections = re.sub(r"^criterion :.*\n(?: .*\n)+", "", sections, flags=re.MULTILINE)
     before, examples = own.split("Examples\n---")
