@@ -1,8 +1,8 @@
 """`python -m benchmarks embeddings`: high dimension, measured beside peers in one run; writes EMBEDDINGS.md.
 
 `--part` measures some parts and leaves the others as they are, each under the stamp of its own measurement. Every
-method runs in a process of its own, on one thread unless stated: CPU seconds and the peak of memory are its own. The part
-cells needs scanpy and leidenalg; searches include faiss where it is installed.
+method runs in a process of its own, on one thread unless stated: CPU seconds and the peak of memory are its own. The
+part cells needs scanpy and leidenalg; searches include faiss where it is installed.
 """
 
 from __future__ import annotations

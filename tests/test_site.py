@@ -7,10 +7,12 @@ Chromium.
 import ast
 import html
 import inspect
+import json
 import re
 import runpy
 import subprocess
 import sys
+import warnings
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -129,6 +131,32 @@ def test_the_gallery_shows_no_stray_values_and_no_warnings(site):
             assert " at 0x" not in output, page.name
             assert "Warning" not in output, page.name
         assert "sphx_glr_plot" in text, f"{page.name} shows no picture"
+
+
+def cells_of(notebook):
+    """The code of a notebook; what only a notebook understands is left out."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    return [re.sub(r"^%.*$", "", one, flags=re.M) for one in code]
+
+
+def test_tutorials_and_the_gallery_download_as_notebooks_that_run(site, monkeypatch, tmp_path):
+    import matplotlib
+
+    matplotlib.use("agg")
+    monkeypatch.chdir(tmp_path)
+    notebooks = sorted((site / "_downloads").rglob("*.ipynb"))
+    assert {"tutorial", "tutorial_table"} < {notebook.stem for notebook in notebooks}
+    assert len(notebooks) >= 2 + len(list(DOCS.glob("examples/plot_*.py")))
+    for notebook in notebooks:
+        if notebook.stem == "plot_01_comparison":  # runs all tools; built from the same code as its page
+            continue
+        names = {"__name__": "__main__"}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for code in cells_of(notebook):
+                exec(compile(code, notebook.name, "exec"), names)
+        matplotlib.pyplot.close("all")
 
 
 def test_code_is_not_clipped():
