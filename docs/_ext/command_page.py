@@ -11,9 +11,9 @@ HEAD = """# The command line
 `pip install "evencut[cli,plot]"` installs the command `evencut`. `evencut segment` needs the extra `vision`, `evencut
 studio` the extra `studio`. This page is generated from the command and matches `--help`.
 
-Data go to standard output, everything else to standard error. Exit codes: 0 for success; 2, with a one-line message, for
-invalid input; 130 after an interruption; 1 from `evencut diagnose` if it finds a bias, and from `evencut reproduce` if a
-claim fails for no known reason.
+Data go to standard output, everything else to standard error. Exit codes: 0 for success; 2, with a one-line message,
+for invalid input; 130 after an interruption; 1 from `evencut diagnose` if it finds a bias, and from `evencut
+reproduce` if a claim fails for no known reason.
 """
 
 

@@ -40,8 +40,8 @@ class KernelClustering(Clustering):
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        `"auto"` chooses the number from 2 to 64 whose worst conductance on the affinity is lowest relative to one cluster
-        more (:func:`evencut.selection.rank_numbers`).
+        `"auto"` chooses the number from 2 to 64 whose worst conductance on the affinity is lowest relative to one
+        cluster more (:func:`evencut.selection.rank_numbers`).
     kernel : str or kernel object, default=None
         `"shared_neighbors"`, `"knn"`, `"gaussian"`, `"disc"`, `"adaptive_gaussian"`, `"local_scaling"`, `"geodesic"`,
         `"precomputed"`, or an object of :mod:`evencut.kernels` with parameters of its own. None is
