@@ -29,10 +29,8 @@ UNRECORDED = {
     "landmarks": "0.1.0",
     "leaderboard": "0.2.0",
     "pairs": "0.2.0",
-    "repeated_rows": "0.2.0",
     "results": "0.1.0",
     "segmentation": "0.2.0",
-    "settings": "0.2.0",
     "sizes": "0.2.0",
 }
 _FOLDER = HERE / "records"
@@ -52,9 +50,14 @@ def stamp() -> dict[str, Any]:
 
 
 def _commit() -> str:
-    asked = ["git", "-C", str(HERE), "describe", "--always", "--dirty", "--exclude", "*"]
-    done = subprocess.run(asked, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
+    """The commit, with "-dirty" where code differs from it; pages that other benchmarks wrote do not count."""
+    code = [str(HERE.parent / "src"), str(HERE / "*.py")]
+    commit = _git("rev-parse", "--short", "HEAD")
+    return commit + "-dirty" * bool(commit and _git("status", "--porcelain", "--", *code)) or "unknown"
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(["git", "-C", str(HERE), *words], capture_output=True, text=True, check=False).stdout.strip()
 
 
 def _processor() -> str:

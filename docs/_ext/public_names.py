@@ -30,14 +30,14 @@ CORE = (
                     "ProbabilisticKMeans",
                 ),
             ),
-            ("evencut.estimators", None),
         ),
     ),
     (
         "Judge a clustering",
-        "Is a clustering, made by any tool, an artefact of density? And descriptions, saved models, the studio.",
-        (("evencut", None), ("evencut.diagnosis", None)),
+        "Is a clustering, made by any tool, an artefact of density? What distinguishes its clusters?",
+        (("evencut", ("diagnose", "describe", "bandwidth_sweep")), ("evencut.diagnosis", None)),
     ),
+    ("Save models, open the studio", "Models as checked data; the studio from a notebook.", (("evencut", None),)),
     (
         "Choose a kernel",
         "From points to affinities. Estimators take a name or one of these objects.",
@@ -77,6 +77,11 @@ CORE = (
     ("Read and write tables", "The formats of the command line, from Python.", (("evencut.io", None),)),
 )
 INTERNALS = (
+    (
+        "Find one dominant set",
+        "What `DominantSets` repeats, as functions.",
+        (("evencut.estimators", None),),
+    ),
     (
         "See what was chosen",
         'How `"auto"` decides: candidates, their consensus, and the number of clusters.',
