@@ -168,6 +168,23 @@ def test_code_is_not_clipped():
             assert max(map(len, code.splitlines())) <= WIDEST_CODE, (page.name, kind)
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_page_is_wider_than_the_screen_and_figures_stay_readable(site, pages, browser, width, scheme):
+    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    tab = context.new_page()
+    chosen = [path for path in sorted(pages) if path.parent in (site, site / "reproduced", site / "how_to")]
+    assert len(chosen) >= 30
+    for path in chosen:
+        tab.goto(path.as_uri())
+        assert tab.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0, path.name
+        if width == 390:
+            # Letters of the paper's figures stay readable: the picture scrolls rather than shrinks.
+            shown = "[...document.querySelectorAll('section[id^=made-] > p > img')].map(one => one.clientWidth)"
+            assert all(drawn > 600 for drawn in tab.evaluate(shown)), path.name
+    context.close()
+
+
 # ---- formulas
 
 
