@@ -25,7 +25,6 @@ HERE = Path(__file__).parent
 UNRECORDED = {
     "diagnosis": "0.2.0",
     "embeddings": "0.2.0",
-    "energies": "0.2.0",
     "landmarks": "0.1.0",
     "leaderboard": "0.2.0",
     "pairs": "0.2.0",
