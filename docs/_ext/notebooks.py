@@ -1,6 +1,5 @@
 """Makes a notebook of every tutorial, to download from its page: text as Markdown, code and pictures as cells."""
 
-import hashlib
 import json
 import re
 from pathlib import Path
@@ -48,6 +47,7 @@ def notebook_of(page):
             cells.append(cell("code", block["code"].strip("\n")))
         printed = is_code
     add_text(cells, page[end:])
+    cells = [{"id": f"cell-{number}", **one} for number, one in enumerate(cells)]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
 
@@ -61,6 +61,6 @@ def add_text(cells, text):
 
 
 def cell(kind, text):
-    """A cell, numbered by what it says so that the same page is the same file."""
-    made = {"cell_type": kind, "id": hashlib.sha256(text.encode()).hexdigest()[:8], "metadata": {}, "source": text}
+    """A cell without outputs; its identifier is given when all cells are there."""
+    made = {"cell_type": kind, "metadata": {}, "source": text}
     return made | ({"execution_count": None, "outputs": []} if kind == "code" else {})
