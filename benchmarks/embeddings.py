@@ -68,12 +68,12 @@ def clusterings(n_rows):
 
 def sparse_rows(n_rows=20_000, n_dense=1000):
     return [
-        measure("documents", "evencut KernelClustering", n_rows),
+        measure("documents", "evencut EvenCut", n_rows),
         measure("documents", "evencut LandmarkClustering", n_rows),
         measure("documents", "scikit-learn KMeans", n_rows),
         measure("documents", "scikit-learn MiniBatchKMeans", n_rows),
-        measure("documents", "evencut KernelClustering", n_dense),
-        measure("documents", "evencut KernelClustering", n_dense, dense=True),
+        measure("documents", "evencut EvenCut", n_dense),
+        measure("documents", "evencut EvenCut", n_dense, dense=True),
     ]
 
 

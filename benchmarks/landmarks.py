@@ -60,7 +60,8 @@ def measure_table(folder, share):
             continue
         rows.append(_measure(method=method, data=folder / "X.npy", n_clusters=12, truth=y))
     (folder / "X.npy").unlink()
-    versions = {"evencut": __version__, **{name: version(name) for name in ("scikit-learn", "dask-ml") if _installed(name)}}
+    peers = [name for name in ("scikit-learn", "dask-ml") if _installed(name)]
+    versions = {"evencut": __version__, **{name: version(name) for name in peers}}
     return {"n_rows": len(X), "rows": rows, "versions": versions}
 
 
@@ -177,7 +178,8 @@ def _table_page(table):
         ratio = row["cpu_s"] / ours["cpu_s"]
         text.append(f"| {row['method']} | {row['ari']:.3f} | {row['cpu_s']:.1f} | {ratio:.1f} | {row['peak_mb']:.0f} |")
     note = "The exact graph has 15 neighbours for each point and is held in memory; dask-ml runs with its own defaults."
-    return [*text, "", note if "dask-ml" in table["versions"] else note.split(";")[0] + ". dask-ml is not installed.", ""]
+    absent = note.split(";")[0] + ". dask-ml was not installed."
+    return [*text, "", note if "dask-ml" in table["versions"] else absent, ""]
 
 
 def _memory_page(memory):
