@@ -1,6 +1,6 @@
 """Which cure works when: bias x cure x kernel x bandwidth, on several draws of the points, failures included.
 
-`python -m benchmarks.cures` measures, keeps every score in `cures.json` and writes `CURES.md`; the documentation draws
+`python -m benchmarks cures` measures, keeps every score in `cures.json` and writes `CURES.md`; the documentation draws
 the same file. A cure works on a draw where the two moons are found (adjusted Rand index above 0.95).
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .records import publish
+from .records import publish, read_record
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "cures.json"
@@ -22,7 +22,7 @@ RESULTS = HERE / "cures.json"
 #: The biases: a data set, and the criterion that falls for it.
 BIASES = {
     "a dense clump, average association": ("make_clumped_moons", {"clump": 0.5}, "average_association"),
-    "stragglers, normalised cut": ("make_sparse_subset", {}, "normalized_cut"),
+    "outliers, normalised cut": ("make_sparse_subset", {}, "normalized_cut"),
 }
 CURES = (None, "weights", "exact")
 BANDWIDTHS = tuple(float(value) for value in np.geomspace(0.03, 3, 16).round(3))
@@ -131,6 +131,8 @@ def draw(result: dict[str, Any]) -> Any:
         ax.tick_params(length=0)
         for side in ax.spines.values():
             side.set_visible(False)
+    (measured,) = read_record("cures")["sections"].values()
+    figure.supxlabel(f"measured with evencut {measured['version']}, {measured['date']}", fontsize=8)
     return figure
 
 

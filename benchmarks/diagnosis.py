@@ -1,6 +1,6 @@
 """Does `diagnose` tell right from wrong? Confusion tables on clusterings of known truth, and on real ones.
 
-Run `python -m benchmarks.diagnosis`; it writes `benchmarks/DIAGNOSIS.md`. Real data (labelled sets, LabelMe scenes)
+Run `python -m benchmarks diagnosis`; it writes `benchmarks/DIAGNOSIS.md`. Real data (labelled sets, LabelMe scenes)
 join where `EVENCUT_DATA` names their folder; `--cache DIR` keeps the clusterings of the labelled sets between runs.
 """
 
@@ -128,7 +128,7 @@ def main(arguments: list[str] | None = None) -> None:
     lines = [
         "# How often `diagnose` is right",
         "",
-        f"Written by `python -m benchmarks.diagnosis --each {options.each}`; evencut {__version__}, "
+        f"Written by `python -m benchmarks diagnosis --each {options.each}`; evencut {__version__}, "
         f"scikit-learn {sklearn.__version__}. 2 to 6 clusters, 2 to 20 dimensions, 200 to 5000 points. The constants "
         "of `diagnosis/verdicts.py` were chosen on the tuning part alone; the held-out part has other shapes and "
         "seeds. Truth is what the generator knows (components and their density), and only clear cases count: "

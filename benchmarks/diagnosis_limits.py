@@ -1,6 +1,6 @@
 """Is `diagnose` sure only where it can be? One body cut in two, labels without a meaning, classes that overlap.
 
-Run `python -m benchmarks.diagnosis_limits`; `python -m benchmarks.diagnosis` has the same tables on its page.
+Run `python -m benchmarks.diagnosis_limits`; `python -m benchmarks diagnosis` has the same tables on its page.
 """
 
 from __future__ import annotations

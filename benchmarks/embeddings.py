@@ -1,14 +1,13 @@
-"""`python -m benchmarks.embeddings`: high dimension, measured beside peers in one run; writes EMBEDDINGS.md.
+"""`python -m benchmarks embeddings`: high dimension, measured beside peers in one run; writes EMBEDDINGS.md.
 
-`--part` measures one part anew and leaves the others as they are kept in embeddings.json; without a name after it the
-page is only written again. Every method runs in a process of its own, on one thread unless told: CPU seconds and the
-peak of memory are its own. The part cells needs scanpy and leidenalg, searches take faiss along where it is installed.
+`--part` measures some parts and leaves the others as they are, each under the stamp of its own measurement. Every
+method runs in a process of its own, on one thread unless stated: CPU seconds and the peak of memory are its own. The
+part cells needs scanpy and leidenalg; searches include faiss where it is installed.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import os
 import shutil
@@ -22,10 +21,9 @@ from pathlib import Path
 
 from .embedding_data import write_vectors
 from .embedding_tasks import METHODS, SEARCHES
-from .embeddings_page import page
+from .embeddings_page import about_page, section
 from .records import publish
 
-_KEPT = Path(__file__).parent / "embeddings.json"
 # CPU seconds after which a method is given up; said in the table.
 _CPU_LIMIT = 60
 _PACKAGES = ("numpy", "scikit-learn", "faiss-cpu", "scanpy", "leidenalg")
@@ -70,12 +68,12 @@ def clusterings(n_rows):
 
 def sparse_rows(n_rows=20_000, n_dense=1000):
     return [
-        measure("documents", "evencut KernelClustering", n_rows),
+        measure("documents", "evencut EvenCut", n_rows),
         measure("documents", "evencut LandmarkClustering", n_rows),
         measure("documents", "scikit-learn KMeans", n_rows),
         measure("documents", "scikit-learn MiniBatchKMeans", n_rows),
-        measure("documents", "evencut KernelClustering", n_dense),
-        measure("documents", "evencut KernelClustering", n_dense, dense=True),
+        measure("documents", "evencut EvenCut", n_dense),
+        measure("documents", "evencut EvenCut", n_dense, dense=True),
     ]
 
 
@@ -110,19 +108,16 @@ PARTS = {
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--part", choices=PARTS, nargs="*", help="measure these, and keep what is kept of the others")
+    parser.add_argument("--part", choices=PARTS, nargs="+", help="measure these parts only")
     asked = parser.parse_args(arguments)
-    kept = json.loads(_KEPT.read_text(encoding="utf-8")) if _KEPT.exists() and asked.part is not None else {}
-    for part in PARTS if asked.part is None else asked.part:
+    for part in asked.part or PARTS:
         if part == "cells" and not (find_spec("scanpy") and find_spec("leidenalg")):
             print("cells: scanpy and leidenalg are not installed", file=sys.stderr)
             continue
         load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
-        found = PARTS[part]()
-        kept[part] = {"when": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d %H:%M} UTC", "load": load, "found": found}
-        kept["versions"] = {name: _version(name) for name in _PACKAGES}
-        _KEPT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-    publish("embeddings", {"all": page(kept)})
+        about = about_page({name: _version(name) for name in _PACKAGES})
+        # What was measured is kept if a later part is interrupted.
+        publish("embeddings", {"about": about, part: section(part, PARTS[part](), load)})
 
 
 def _version(name):

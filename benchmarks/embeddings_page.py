@@ -1,39 +1,32 @@
-"""What embeddings.json keeps as the page EMBEDDINGS.md: nothing is on it that was not measured."""
+"""The measurements of high dimension as the sections of EMBEDDINGS.md."""
 
 from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["page"]
+__all__ = ["about_page", "section"]
 
-_ABOUT_SEARCHES = [
-    "Recall is the share of true neighbours found, on 200 points. The OpenBLAS in the wheel of faiss knows no",
-    "processor newer than itself and takes such a one for one of 2004, four times slower; `OPENBLAS_CORETYPE` is set",
-    "to tell it better, for all methods.",
-    "",
-]
-
-
-def page(kept):
-    """The page as text."""
+def about_page(versions):
+    """What stands before the sections."""
     lines = [
         "# High dimension",
         "",
-        "Written by `python -m benchmarks.embeddings`, which measures all parts; `--part` measures one anew. CPU",
-        "seconds; what is compiled and loaded is not counted. Every method has a process of its own. One draw of the",
-        "data and one seed, unless told. The load is that of the machine before the part: above the number of its",
-        "cores other work went on, and CPU seconds are too many for all methods alike.",
+        "CPU seconds, without loading. Every method has a process of its own; one draw of the data and one seed,",
+        "unless stated. The load is that of the machine before the part: above its number of cores other work went on,",
+        "and CPU seconds are too high for all methods alike. `python -m benchmarks embeddings` measures again.",
         "",
-        "Versions: " + ", ".join(f"{name} {number}" for name, number in kept["versions"].items()) + ".",
+        "Versions: " + ", ".join(f"{name} {number}" for name, number in versions.items()) + ".",
         "",
+        "Recall is the share of true neighbours found, on 200 points. The OpenBLAS in the wheel of faiss does not",
+        "recognise recent processors and falls back to code for old ones, four times slower; `OPENBLAS_CORETYPE` is",
+        "set to prevent it, for all methods.",
     ]
-    if "searches" in kept or "searches of 20 000" in kept:
-        lines += _ABOUT_SEARCHES
-    for part, make in _SECTIONS.items():
-        if part in kept:
-            measured = kept[part]
-            lines += [*make(measured["found"]), "", f"Measured {measured['when']}, load {measured['load']:.0f}.", ""]
     return "\n".join(lines)
+
+
+def section(part, found, load):
+    """One part as text."""
+    return "\n".join([*_SECTIONS[part](found), "", f"Load {load:.0f}."])
 
 
 def _searches(rows):
@@ -51,8 +44,8 @@ def _clusterings(rows):
     yield ""
     yield from _rows(rows)
     yield ""
-    yield "Birch needs a threshold, which was set for these data. HDBSCAN finds the number of clusters by itself; all"
-    yield "others are told."
+    yield "Birch needs a threshold, which was set for these data. HDBSCAN chooses the number of clusters itself; the"
+    yield "others get it."
 
 
 def _rows(rows):

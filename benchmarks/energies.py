@@ -1,4 +1,4 @@
-"""How low the energies are that the default solver finds: `python -m benchmarks.energies` writes ENERGIES.md.
+"""How low the energies are that the default solver finds: `python -m benchmarks energies` writes ENERGIES.md.
 
 The best known energy of each problem is kept in energies.json and only ever falls: `--search 300` looks for lower ones
 for so many seconds of CPU and can be repeated, for it goes on where it ended.

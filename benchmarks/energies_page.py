@@ -30,7 +30,7 @@ def _summary(rows, notes):
     lines = [
         "# Energies",
         "",
-        "Made by `python -m benchmarks.energies`. The best known energy is the lowest that any solver, any peer or a",
+        "Made by `python -m benchmarks energies`. The best known energy is the lowest that any solver, any peer or a",
         "long search (`--search SECONDS`) has found; it is kept in `energies.json`. The gap is relative to the cut",
         "value for cuts (the energy plus the number of clusters; at least 0.001), to the association otherwise.",
         "Entries of the file by `a longer search` were found by trial versions of the solver, not by the command. The",

@@ -1,7 +1,8 @@
 """Landmarks against the exact graph and what people would try first, and their cost for files bigger than memory.
 
-`python -m benchmarks.landmarks` measures everything and writes LANDMARKS.md beside this file; `--part` measures one
-part and leaves the rest of that page as it is. Every fit has a process of its own, so that its memory is its own.
+`python -m benchmarks landmarks` measures everything and writes LANDMARKS.md beside this file; `--part` measures one
+part and leaves the others as they are, each under the stamp of its own measurement.
+Every fit has a process of its own, so that its memory is its own.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 import tempfile
 import time
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +26,6 @@ from evencut import __version__
 
 from .records import publish
 
-HERE = Path(__file__).parent
 PARTS = ("table", "memory", "fifty", "sparse")
 _METHODS = (
     *("landmarks, auto", "landmarks, 3000", "landmarks, 1000"),
@@ -41,16 +42,11 @@ def main(arguments: list[str] | None = None) -> None:
     if asked.fit:
         print(json.dumps(_fit(json.loads(asked.fit))))
         return
-    kept = HERE / "landmarks.json"
-    results = json.loads(kept.read_text()) if kept.exists() else {}
     with tempfile.TemporaryDirectory() as folder:
         for part in asked.part or PARTS:
-            results[part] = globals()[f"measure_{part}"](Path(folder), asked.rows)
-            if asked.rows == 1:
-                kept.write_text(json.dumps(results, indent=1) + "\n")
-                publish("landmarks", {"all": report(results)})
-    if asked.rows != 1:
-        print(report(results))
+            text = "\n".join(_PAGES[part](globals()[f"measure_{part}"](Path(folder), asked.rows)))
+            # What was measured is kept if a later part is interrupted.
+            print(publish("landmarks", {"about": _ABOUT, part: text}) if asked.rows == 1 else text, flush=True)
 
 
 def measure_table(folder, share):
@@ -59,10 +55,18 @@ def measure_table(folder, share):
     np.save(folder / "X.npy", X)
     rows = []
     for method in _METHODS:
+        if method.startswith("dask-ml") and not _installed("dask-ml"):
+            print(f"{method}: not installed", file=sys.stderr)
+            continue
         rows.append(_measure(method=method, data=folder / "X.npy", n_clusters=12, truth=y))
     (folder / "X.npy").unlink()
-    versions = {"evencut": __version__, **{name: version(name) for name in ("scikit-learn", "dask-ml")}}
+    peers = [name for name in ("scikit-learn", "dask-ml") if _installed(name)]
+    versions = {"evencut": __version__, **{name: version(name) for name in peers}}
     return {"n_rows": len(X), "rows": rows, "versions": versions}
+
+
+def _installed(package):
+    return find_spec({"scikit-learn": "sklearn"}.get(package, package.replace("-", "_"))) is not None
 
 
 def measure_memory(folder, share):
@@ -155,29 +159,10 @@ def _run(task, X):
         return np.asarray(model.labels_)
 
 
-def report(results):
-    """The page, from what was measured."""
-    text = ["# Landmarks: measured", "", "Written by `python -m benchmarks.landmarks`; CPU seconds of all threads.", ""]
-    if "table" in results:
-        text += _table_page(results["table"])
-    if "memory" in results:
-        one, ten = results["memory"]["rows"]
-        text += [
-            "## A file bigger than what is held: 8 columns of float32, 20 clusters",
-            "",
-            *_lines((one, ten)),
-            "",
-            f"Ten times the rows take {ten['cpu_s'] / one['cpu_s']:.1f} times the CPU time "
-            f"({ten['wall_s'] / one['wall_s']:.1f} times the wall time, which other work stretches). Peak "
-            "memory counts the pages of the file that the system keeps mapped.",
-            "",
-        ]
-    if "fifty" in results:
-        title = "## Fifty million rows of 4 float32, 20 clusters, two threads"
-        text += [title, "", *_lines(results["fifty"]["rows"]), ""]
-    if "sparse" in results:
-        text += _sparse_page(results["sparse"])
-    return "\n".join(text)
+_ABOUT = """# Landmarks: measured
+
+CPU seconds of all threads. `python -m benchmarks landmarks` measures again.
+"""
 
 
 def _table_page(table):
@@ -192,8 +177,27 @@ def _table_page(table):
     for row in table["rows"]:
         ratio = row["cpu_s"] / ours["cpu_s"]
         text.append(f"| {row['method']} | {row['ari']:.3f} | {row['cpu_s']:.1f} | {ratio:.1f} | {row['peak_mb']:.0f} |")
-    note = "The exact graph has 15 neighbours a point and is held in memory; dask-ml runs with its own defaults."
-    return [*text, "", note, ""]
+    note = "The exact graph has 15 neighbours for each point and is held in memory; dask-ml runs with its own defaults."
+    absent = note.split(";")[0] + ". dask-ml was not installed."
+    return [*text, "", note if "dask-ml" in table["versions"] else absent, ""]
+
+
+def _memory_page(memory):
+    one, ten = memory["rows"]
+    return [
+        "## A file larger than the memory used: 8 columns of float32, 20 clusters",
+        "",
+        *_lines((one, ten)),
+        "",
+        f"Ten times the rows take {ten['cpu_s'] / one['cpu_s']:.1f} times the CPU time "
+        f"({ten['wall_s'] / one['wall_s']:.1f} times the wall time, which other work on the machine increases). Peak "
+        "memory counts the pages of the file that the system keeps mapped.",
+        "",
+    ]
+
+
+def _fifty_page(fifty):
+    return ["## Fifty million rows of 4 float32, 20 clusters, two threads", "", *_lines(fifty["rows"]), ""]
 
 
 def _sparse_page(sparse):
@@ -216,6 +220,9 @@ def _lines(rows):
         f"| {row['n_rows']:,} | {row['ari']:.3f} | {row['cpu_s']:.1f} | {row['wall_s']:.1f} | {row['peak_mb']:.0f} |"
         for row in rows
     ]
+
+
+_PAGES = {"table": _table_page, "memory": _memory_page, "fifty": _fifty_page, "sparse": _sparse_page}
 
 
 if __name__ == "__main__":

@@ -18,9 +18,20 @@ from typing import Any
 
 from evencut import __version__
 
-__all__ = ["HERE", "draw", "minor", "publish", "read_record", "record_names", "stamp"]
+__all__ = ["HERE", "UNRECORDED", "draw", "minor", "page_names", "publish", "read_record", "record_names", "stamp"]
 
 HERE = Path(__file__).parent
+#: Pages that have no record yet, with the version they were measured with: `python -m benchmarks NAME` makes one.
+UNRECORDED = {
+    "diagnosis": "0.2.0",
+    "embeddings": "0.2.0",
+    "landmarks": "0.1.0",
+    "leaderboard": "0.2.0",
+    "pairs": "0.2.0",
+    "results": "0.1.0",
+    "segmentation": "0.2.0",
+    "sizes": "0.2.0",
+}
 _FOLDER = HERE / "records"
 _TABLE = re.compile(r"^\|.*\n\|[-| :]+\|\n(?:\|.*(?:\n|\Z))*", re.M)
 
@@ -38,9 +49,14 @@ def stamp() -> dict[str, Any]:
 
 
 def _commit() -> str:
-    asked = ["git", "-C", str(HERE), "describe", "--always", "--dirty", "--exclude", "*"]
-    done = subprocess.run(asked, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
+    """The commit, with "-dirty" where code differs from it; pages that other benchmarks wrote do not count."""
+    code = [str(HERE.parent / "src"), str(HERE / "*.py")]
+    commit = _git("rev-parse", "--short", "HEAD")
+    return commit + "-dirty" * bool(commit and _git("status", "--porcelain", "--", *code)) or "unknown"
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(["git", "-C", str(HERE), *words], capture_output=True, text=True, check=False).stdout.strip()
 
 
 def _processor() -> str:
@@ -77,6 +93,11 @@ def publish(
     page = draw(record)
     (folder / f"{name.upper()}.md").write_text(page, encoding="utf-8")
     return page
+
+
+def page_names() -> list[str]:
+    """The benchmarks that have a page."""
+    return sorted(path.stem.lower() for path in HERE.glob("*.md"))
 
 
 def record_names() -> list[str]:

@@ -1,6 +1,6 @@
 """Tables whose rows repeat: are they clustered as well as by the best of k-means, a mixture and spectral clustering?
 
-Run `python -m benchmarks.repeated_rows`; it writes `benchmarks/REPEATED_ROWS.md`, all methods in one run.
+Run `python -m benchmarks repeated_rows`; it writes `benchmarks/REPEATED_ROWS.md`, all methods in one run.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def page(n_draws: int) -> str:
     lines = [
         "# Tables whose rows repeat",
         "",
-        f"`python -m benchmarks.repeated_rows --draws {n_draws}`: mean ARI over {n_draws} draws, all in one run,",
+        f"`python -m benchmarks repeated_rows --draws {n_draws}`: mean ARI over {n_draws} draws, all in one run,",
         "and how far ours is behind the best of the three peers on its worst draw (negative where it is ahead).",
         "",
         "| | " + " | ".join(methods) + " | " + " | ".join(f"{method}, worst draw" for method in OURS) + " |",

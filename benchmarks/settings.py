@@ -1,6 +1,6 @@
 """Every setting answers or says no: up to 100 000 points through kernels, criteria, solvers and numbers of clusters.
 
-Run `python -m benchmarks.settings`; it writes `benchmarks/SETTINGS.md`. Each fit has a process of its own, one thread
+Run `python -m benchmarks settings`; it writes `benchmarks/SETTINGS.md`. Each fit has a process of its own, one thread
 and 60 CPU seconds, after which it counts as hung.
 """
 
@@ -125,7 +125,7 @@ def main(arguments: list[str] | None = None) -> None:
     head = [
         "# Every setting answers or says no",
         "",
-        f"`python -m benchmarks.settings`, evencut {__version__}: {MANY:,} points where none are named, one thread,",
+        f"`python -m benchmarks settings`, evencut {__version__}: {MANY:,} points where none are named, one thread,",
         f"at most {MOST_SECONDS} CPU seconds. Of {len(lines)} settings {n_answered} answered, {n_refused} were refused",
         f"with a reason, {n_hung} hung.",
         "",

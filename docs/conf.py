@@ -31,6 +31,7 @@ extensions = [
     "sphinx-mathjax-offline",
     "gallery_thumbnails",
     "drawn_pages",
+    "notebooks",
     "command_page",
     "public_names",
     "measured_pages",

@@ -513,7 +513,7 @@ def test_a_folder_that_cannot_be_written_is_named(run, tmp_path, monkeypatch):
     )
     answer = run("cluster", "p.csv", "-k", 2, "-o", "locked/l.csv")
     assert answer.code == 2
-    assert f"nothing can be made in the folder {tmp_path / 'locked'} (Read-only file system)" in answer.err
+    assert f"no file can be created in the folder {tmp_path / 'locked'} (Read-only file system)" in answer.err
     assert ".part" not in answer.err
 
 

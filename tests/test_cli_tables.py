@@ -467,7 +467,7 @@ def test_no_output_takes_the_place_of_an_input(run, tmp_path):
     [
         (np.where(Y, 1e308, 0.1), 0, "120 points, clusters of "),
         (np.full(120, 1e308), 2, "column 2 reaches 1e+308, while no column spans more than"),
-        (np.r_[np.zeros(119), 1e308], 2, "beside so large a value all others are one point"),
+        (np.r_[np.zeros(119), 1e308], 2, "compared with so large a value all others are one point"),
     ],
     ids=["two immense groups", "an immense constant", "one sentinel"],
 )

@@ -77,7 +77,7 @@ def test_squared_distances_are_symmetric_and_survive_an_offset(rng):
 @pytest.mark.parametrize(
     ("bandwidth", "message"),
     [
-        ("scot", "'scot' is no rule.*scott"),
+        ("scot", "'scot' is not a rule.*scott"),
         (-1.0, "must be positive"),
         ([1.0, 2.0, 3.0], r"shape \(3,\); with 2 features"),
         ([[1.0, 2.0], [2.0, 1.0]], "positive definite"),

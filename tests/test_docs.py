@@ -4,6 +4,7 @@ The examples of the gallery run when the site is built, in test_site.py.
 """
 
 import ast
+import re
 import runpy
 import warnings
 from pathlib import Path
@@ -86,6 +87,24 @@ def test_a_picture_of_a_guide_is_drawn_and_shown(name):
     assert len(pictures[name]().axes) >= 2
     assert f"(../images/{name}.png)" in (DOCS / "how_to" / f"cluster_{name}.md").read_text(encoding="utf-8")
     assert (DOCS / "images" / f"{name}.png").stat().st_size > 5000
+
+
+# What the list of words in CONTRIBUTING.md replaces, as far as a phrase has no other meaning.
+REPLACED = (
+    *("straggler", "dearer", "not to be had", "leaves with 1", "is told the number", "steal", "even the density out"),
+    *("block by block", "thin place", "hang together", "tell apart", "whole or not at all", "one label a row"),
+)
+
+
+@pytest.mark.parametrize("phrase", REPLACED)
+def test_pages_use_the_words_of_the_list(phrase):
+    root = DOCS.parent
+    words = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert phrase.removesuffix(" 1") in words.split("## Words")[1].split("\n## ")[0]
+    changes = (root / "CHANGELOG.md").read_text(encoding="utf-8").split("## 0.2.0")[0]
+    for text in (changes, *(page.read_text(encoding="utf-8") for page in (root / "README.md", *PAGES, *EXAMPLES))):
+        found = re.search(rf".*\b{phrase}.*", text, re.I)
+        assert not found, found[0]
 
 
 def test_pages_are_written_for_a_reader_in_a_hurry():

@@ -84,7 +84,7 @@ def test_json_is_read(tmp_path, held):
     ("text", "message"),
     [
         ("[1, 2", "is not JSON"),
-        ("3", "is no table"),
+        ("3", "is not a table"),
         ('{"x": [1], "y": [1, 2]}', "columns of different lengths"),
         ('[{"x": [1]}]', "holds list; give one value"),
     ],

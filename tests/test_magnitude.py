@@ -27,7 +27,7 @@ def test_the_unit_does_not_matter_however_large_or_small(blobs, unit, model):
 def test_a_single_immense_value_is_refused_by_place(blobs, value):
     blobs[3, 1] = value
     for model in (EvenCut(2), KernelClustering(2, kernel="knn"), KernelClustering(2, kernel="gaussian")):
-        with pytest.raises(ValueError, match=r"row 3, column 1 is .*beside so large a value"):
+        with pytest.raises(ValueError, match=r"row 3, column 1 is .*compared with so large a value"):
             model.fit(blobs)
 
 

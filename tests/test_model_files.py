@@ -80,13 +80,13 @@ class Mine(KNN):
 
 def test_code_is_neither_saved_nor_loaded(tmp_path, monkeypatch):
     path = tmp_path / "m.skops"
-    with pytest.raises(TypeError, match=r"Mine, code of yours that a file of data cannot hold"):
+    with pytest.raises(TypeError, match=r"Mine, your own code, which a data file cannot hold"):
         evencut.save(KernelClustering(2, kernel=Mine(), random_state=0).fit(X), path)
     assert not path.exists()
     monkeypatch.setitem(KERNELS, "mine", Mine)
     evencut.save(KernelClustering(2, kernel=Mine(), random_state=0).fit(X), path)
     monkeypatch.delitem(KERNELS, "mine")
-    with pytest.raises(ValueError, match=r"Mine, which no model of evencut has; it is not loaded"):
+    with pytest.raises(ValueError, match=r"Mine, which no evencut model contains; it was not loaded"):
         evencut.load(path)
 
 

@@ -12,6 +12,7 @@ if not (ROOT / "benchmarks").is_dir():
 sys.path.insert(0, str(ROOT))
 from benchmarks import records  # noqa: E402
 from benchmarks.__main__ import BENCHMARKS, main  # noqa: E402
+from evencut import __version__  # noqa: E402
 
 TEXT = "# Title\n\nWords before.\n\n| a | b |\n|---|---|\n| 1 | two words |\n| | 3 |\n\nWords after.\n"
 
@@ -55,3 +56,39 @@ def test_unknown_benchmarks_are_named():
         main(["no-such"])
     for name in BENCHMARKS:
         assert (ROOT / "benchmarks" / f"{name}.py").exists()
+
+
+# ---- no page is older than the version
+
+
+def stale_sections(record, version):
+    """The sections of a record that another minor version measured."""
+    return [name for name, one in record["sections"].items() if records.minor(one["version"]) != records.minor(version)]
+
+
+def test_a_record_of_an_older_minor_version_is_stale_and_a_development_version_counts_as_its_minor():
+    record = {"sections": {"old": {"version": "0.2.9"}, "dev": {"version": "0.3.0.dev0"}, "new": {"version": "0.3.1"}}}
+    assert stale_sections(record, "0.3.0") == ["old"]
+    assert stale_sections(record, "0.4.0.dev0") == ["old", "dev", "new"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", records.page_names())
+def test_a_page_is_drawn_from_a_record_of_this_version_and_shows_it(name):
+    page = (records.HERE / f"{name.upper()}.md").read_text(encoding="utf-8")
+    if name in records.UNRECORDED:
+        # The list and the page must not outlive the next measurement, nor say another version than is true.
+        assert name not in records.record_names(), f"{name} has a record: take it off UNRECORDED"
+        assert f"Measured with evencut {records.UNRECORDED[name]}" in page.split("\n#")[0]
+        pytest.xfail(f"{name} was measured with {records.UNRECORDED[name]}: python -m benchmarks {name}")
+    record = records.read_record(name)
+    assert page == records.draw(record), f"the page of {name} is not its record's: python -m benchmarks {name}"
+    assert f"Measured with evencut {__version__.split('.dev')[0].rsplit('.', 1)[0]}." in page
+    assert not stale_sections(record, __version__), f"measured with an older version: python -m benchmarks {name}"
+
+
+@pytest.mark.long
+def test_the_paper_was_reproduced_with_this_version():
+    results = ROOT / "docs" / "reproduced" / "results.json"
+    version = json.loads(results.read_text(encoding="utf-8"))["version"]
+    assert records.minor(version) == records.minor(__version__)

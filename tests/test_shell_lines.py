@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_wine
 
 from evencut.cli import COMMANDS, main
 from evencut.datasets import make_clumped_moons
@@ -61,6 +62,9 @@ def folder(tmp_path, monkeypatch):
     np.savetxt("points.csv", X, delimiter=",", header="x,y", comments="")
     np.savetxt("new.csv", X[:20] + 0.01, delimiter=",", header="x,y", comments="")
     np.savetxt("labels.csv", y, fmt="%d", header="label", comments="")
+    wine = load_wine(as_frame=True).data
+    wine.to_csv("wine.csv", index=False)
+    wine.head().to_csv("new_wine.csv", index=False)
     from PIL import Image
 
     photo = np.zeros((40, 60, 3), dtype=np.uint8)

@@ -7,10 +7,12 @@ Chromium.
 import ast
 import html
 import inspect
+import json
 import re
 import runpy
 import subprocess
 import sys
+import warnings
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -86,8 +88,8 @@ def test_pictures_say_what_they_show(pages):
 
 
 def test_every_public_name_is_in_the_api(site):
-    listed = html.unescape(re.sub(r"<[^>]+>", " ", (site / "api" / "index.html").read_text(encoding="utf-8")))
-    words = set(re.findall(r"\w+", listed))
+    listed = [(site / "api" / f"{page}.html").read_text(encoding="utf-8") for page in ("index", "internals")]
+    words = set(re.findall(r"\w+", html.unescape(re.sub(r"<[^>]+>", " ", " ".join(listed)))))
     rooms = [path for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()]
     checked = 0
     for name in ["evencut", *(f"evencut.{path.stem}" for path in rooms if not path.stem.startswith("_"))]:
@@ -98,6 +100,19 @@ def test_every_public_name_is_in_the_api(site):
     assert checked >= 15
     for one in ("dominant_set", "is_maximal_clique"):
         assert one in words
+
+
+@pytest.mark.parametrize("name", ["EvenCut", "KernelKMeans", "NormalizedCut", "LandmarkClustering", "DominantSets"])
+def test_the_page_of_an_estimator_lists_its_parameters_and_inherited_methods(site, name):
+    page = (site / "api" / f"evencut.{name}.html").read_text(encoding="utf-8")
+    shown = html.unescape(re.sub(r"<[^>]+>", " ", page))
+    estimator = getattr(evencut, name)
+    parameters = re.split(r"Attributes\s*:", re.split(r"Parameters\s*:", shown, maxsplit=1)[1], maxsplit=1)[0]
+    for parameter in inspect.signature(estimator).parameters:
+        assert re.search(rf"\b{parameter}\b", parameters), parameter
+    for method in ("fit", "fit_predict", "predict", "get_params", "set_params"):
+        assert re.search(rf"\b{method}\b", shown.split("Methods", 1)[1]), method
+    assert f'id="evencut.{name}.predict"' in page
 
 
 def test_every_option_is_on_the_page_of_the_command_line(site):
@@ -120,6 +135,32 @@ def test_the_gallery_shows_no_stray_values_and_no_warnings(site):
         assert "sphx_glr_plot" in text, f"{page.name} shows no picture"
 
 
+def cells_of(notebook):
+    """The code of a notebook; what only a notebook understands is left out."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    return [re.sub(r"^%.*$", "", one, flags=re.M) for one in code]
+
+
+def test_tutorials_and_the_gallery_download_as_notebooks_that_run(site, monkeypatch, tmp_path):
+    import matplotlib
+
+    matplotlib.use("agg")
+    monkeypatch.chdir(tmp_path)
+    notebooks = sorted((site / "_downloads").rglob("*.ipynb"))
+    assert {"tutorial", "tutorial_table"} < {notebook.stem for notebook in notebooks}
+    assert len(notebooks) >= 2 + len(list(DOCS.glob("examples/plot_*.py")))
+    for notebook in notebooks:
+        if notebook.stem == "plot_01_comparison":  # runs all tools; built from the same code as its page
+            continue
+        names = {"__name__": "__main__"}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for code in cells_of(notebook):
+                exec(compile(code, notebook.name, "exec"), names)
+        matplotlib.pyplot.close("all")
+
+
 def test_code_is_not_clipped():
     for example in DOCS.glob("examples/plot_*.py"):
         text = example.read_text(encoding="utf-8")
@@ -127,6 +168,23 @@ def test_code_is_not_clipped():
     for page in [*DOCS.glob("*.md"), *DOCS.glob("how_to/*.md")]:
         for kind, code in re.findall(r"^```(python|py)\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S):
             assert max(map(len, code.splitlines())) <= WIDEST_CODE, (page.name, kind)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_page_is_wider_than_the_screen_and_figures_stay_readable(site, pages, browser, width, scheme):
+    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    tab = context.new_page()
+    chosen = [path for path in sorted(pages) if path.parent in (site, site / "reproduced", site / "how_to")]
+    assert len(chosen) >= 30
+    for path in chosen:
+        tab.goto(path.as_uri())
+        assert tab.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0, path.name
+        if width == 390:
+            # Letters of the paper's figures stay readable: the picture scrolls rather than shrinks.
+            shown = "[...document.querySelectorAll('section[id^=made-] > p > img')].map(one => one.clientWidth)"
+            assert all(drawn > 600 for drawn in tab.evaluate(shown)), path.name
+    context.close()
 
 
 # ---- formulas

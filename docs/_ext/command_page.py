@@ -8,12 +8,12 @@ from evencut.cli import COMMANDS, build_app
 
 HEAD = """# The command line
 
-`pip install ".[cli,plot]"` in a copy of the project brings the command `evencut`; `evencut segment` wants the extra
-`vision`, `evencut studio` the extra `studio`. This page is made from the command, so it cannot differ from `--help`.
+`pip install "evencut[cli,plot]"` installs the command `evencut`. `evencut segment` needs the extra `vision`, `evencut
+studio` the extra `studio`. This page is generated from the command and matches `--help`.
 
-Data go to standard output and everything else to standard error. A command leaves with 0 where it did what was asked,
-with 2 and one line where something given has to change, with 130 where it was stopped. `evencut diagnose` leaves with
-1 where it finds a bias, and `evencut reproduce` where a claim fails for no reason known.
+Data go to standard output, everything else to standard error. Exit codes: 0 for success; 2, with a one-line message,
+for invalid input; 130 after an interruption; 1 from `evencut diagnose` if it finds a bias, and from `evencut
+reproduce` if a claim fails for no known reason.
 """
 
 

@@ -8,8 +8,8 @@ from measured_charts import draw_table
 
 _HEAD = """# Leaderboard and benchmarks
 
-Measured by the programs in `benchmarks/`; `make leaderboard` and `make bench` measure again. Ratios compare with a peer
-timed in the same run. Charts are drawn from the tables below them.
+Every page is drawn from a record, which holds version, commit, date and processor; `python -m benchmarks NAME` measures
+it again. Ratios compare with another tool timed in the same run. Charts are drawn from the tables below them.
 
 """
 # A longer table is folded: its chart, or the text around it, tells the essence.

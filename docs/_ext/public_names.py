@@ -1,6 +1,7 @@
 """Writes the API reference by task: every name of an `__all__` is in it, once, where a reader would look for it.
 
-A task lists modules, or names of them; what a module has and no task has listed goes where the whole module stands.
+Two pages: what most readers need, and the parts that the library is made of. A task lists modules, or names of them;
+what a module has and no task has listed goes where the whole module stands.
 """
 
 import inspect
@@ -11,11 +12,11 @@ from pathlib import Path
 from sphinx.ext import autosummary
 from sphinx.pycode import ModuleAnalyzer
 
-#: The tasks in the order of the page: title, what it is about, modules with the names taken (None: all that is left).
-TASKS = (
+#: The tasks of a page in order: title, what it is about, modules with the names taken (None: all that is left).
+CORE = (
     (
         "Cluster points",
-        "Estimators in the manner of scikit-learn; `EvenCut` is the one to begin with.",
+        "scikit-learn estimators. Start with `EvenCut`.",
         (
             (
                 "evencut",
@@ -29,27 +30,22 @@ TASKS = (
                     "ProbabilisticKMeans",
                 ),
             ),
-            ("evencut.estimators", None),
         ),
     ),
     (
         "Judge a clustering",
-        "Is a clustering, made by any tool, an artefact of density? What cures it?",
-        (("evencut", None), ("evencut.diagnosis", None)),
+        "Is a clustering, made by any tool, an artefact of density? What distinguishes its clusters?",
+        (("evencut", ("diagnose", "describe", "bandwidth_sweep")), ("evencut.diagnosis", None)),
     ),
+    ("Save models, open the studio", "Models as checked data; the studio from a notebook.", (("evencut", None),)),
     (
         "Choose a kernel",
         "From points to affinities. Estimators take a name or one of these objects.",
         (("evencut.kernels", None),),
     ),
     (
-        "See what was chosen",
-        'What `"auto"` stands for: candidates, their consensus, and the number of clusters.',
-        (("evencut.selection", None),),
-    ),
-    (
-        "Even the density out",
-        "Weights, scaling to equal degrees, the density law, and the densities they start from.",
+        "Equalise the density",
+        "Weights, scaling to equal degrees, the density law, and density estimates.",
         (
             (
                 "evencut.affinity",
@@ -68,25 +64,37 @@ TASKS = (
             ),
         ),
     ),
-    ("Cut out an object", "Photos: a box, clicks or strokes to a mask.", (("evencut.segmentation", None),)),
+    ("Cut out an object", "From a box, clicks or strokes to a mask.", (("evencut.segmentation", None),)),
     (
         "Go beyond memory",
-        "Landmarks of arrays, files and Dask collections, block by block.",
+        "Landmarks of arrays, files and Dask collections, in blocks.",
         (("evencut.landmarks", None),),
     ),
-    ("Draw", "Displays that draw on axes you give them, or make a figure.", (("evencut.plotting", None),)),
+    ("Draw", "Displays that draw on your axes or make a figure.", (("evencut.plotting", None),)),
     ("Find data", "Data sets that show the biases.", (("evencut.datasets", None),)),
-    ("Describe documents", "What tells a cluster of texts from the others.", (("evencut.text", None),)),
+    ("Describe documents", "The terms that distinguish a cluster of texts.", (("evencut.text", None),)),
     ("Cluster single cells", "For AnnData objects.", (("evencut.anndata", None),)),
-    ("Read and write tables", "Every format of the command line, from Python.", (("evencut.io", None),)),
+    ("Read and write tables", "The formats of the command line, from Python.", (("evencut.io", None),)),
+)
+INTERNALS = (
+    (
+        "Find one dominant set",
+        "What `DominantSets` repeats, as functions.",
+        (("evencut.estimators", None),),
+    ),
+    (
+        "See what was chosen",
+        'How `"auto"` decides: candidates, their consensus, and the number of clusters.',
+        (("evencut.selection", None),),
+    ),
     (
         "Search neighbours, build affinities",
-        "The parts that kernels are made of, for kernels of your own.",
+        "What kernels are made of, for kernels of your own.",
         (("evencut.affinity", None),),
     ),
     (
         "Pose and solve a problem",
-        "Criteria pose it, solvers know nothing else.",
+        "Criteria pose a problem, solvers solve it.",
         (("evencut.criteria", None), ("evencut.solvers", None)),
     ),
     (
@@ -100,17 +108,33 @@ TASKS = (
         (("evencut.cli", None), ("evencut.studio", None), ("evencut.napari", None), ("evencut.paper", None)),
     ),
 )
-HEAD = """API reference
-=============
-
-By task. Whatever is not here is private. :doc:`The command line <command_line>` has a page of its own.
+#: Pages: file, title, introduction, tasks.
+PAGES = (
+    (
+        "index",
+        "API reference",
+        """By task. Names that are not listed here or under :doc:`internals <internals>` are private.
+:doc:`The command line <command_line>` has its own page.
 
 .. toctree::
    :hidden:
 
    command_line
-
-"""
+   internals
+""",
+        CORE,
+    ),
+    (
+        "internals",
+        "API of the internals",
+        """The parts that the estimators are made of: for kernels, criteria and solvers of your own, for checking the
+theory, and for programs that embed evencut. They follow the same rules of versioning as :doc:`the rest <index>`.
+""",
+        INTERNALS,
+    ),
+)
+#: Methods of scikit-learn that a reader never calls.
+_ROUTING = ("get_metadata_routing", "_request")
 _LONGEST_VALUE = 110
 
 
@@ -124,17 +148,30 @@ def setup(app):
 
 
 def write_reference(app, config):
-    """Write api/index.rst, and forget pages of names that are gone: they would be built again and lead nowhere."""
+    """Write the pages, and forget those of names that are gone: they would be built again and lead nowhere."""
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
     shown = Shown()
-    text = HEAD + "\n".join(task(*one, shown) for one in TASKS)
+    for name, title, about, tasks in PAGES:
+        heading = f"{title}\n{'=' * len(title)}\n\n{about}\n"
+        text = heading + "\n".join(task(*one, shown) for one in tasks)
+        target = folder / f"{name}.rst"
+        if not target.exists() or target.read_text(encoding="utf-8") != text:
+            target.write_text(text, encoding="utf-8")
     for page in folder.glob("evencut*.rst"):
         if page.stem not in shown.pages:
             page.unlink()
-    target = folder / "index.rst"
-    if not target.exists() or target.read_text(encoding="utf-8") != text:
-        target.write_text(text, encoding="utf-8")
+    classes = [thing for thing in shown.things if inspect.isclass(thing)]
+    config.autosummary_context = {"methods_of": {one.__qualname__: list(methods_of(one)) for one in classes}}
+
+
+def methods_of(thing):
+    """The methods that a page of a class lists, own and inherited, each with whether evencut defines it."""
+    for method in inspect.classify_class_attrs(thing):
+        hidden = method.name.startswith("_") or any(word in method.name for word in _ROUTING)
+        called = method.kind in ("method", "class method", "static method")
+        if called and not hidden and method.defining_class.__module__.startswith(("evencut", "sklearn")):
+            yield method.name, method.defining_class.__module__.startswith("evencut")
 
 
 def quote_trailing_underscores(app, what, name, obj, options, lines):
@@ -147,7 +184,8 @@ class Shown:
 
     def __init__(self):
         self.things, self.pages = [], set()
-        self.listed = {(module, name) for *_, parts in TASKS for module, names in parts for name in names or ()}
+        parts = [part for *_, tasks in PAGES for *_, listed in tasks for part in listed]
+        self.listed = {(module, name) for module, names in parts for name in names or ()}
 
     def take(self, module, name, thing):
         """Whether the thing is new; from now on it is not."""
@@ -191,9 +229,10 @@ def constant(module, name):
 def comment(module, name):
     """The lines of the `#:` comment of a constant, wherever in the module's folder it is defined."""
     inside = getattr(module, "__path__", None)
-    # Private modules are compiled loops: Sphinx cannot read them, and no public name is at home there.
-    parts = [one.name for one in pkgutil.iter_modules(inside or []) if not one.name.startswith("_")]
-    for one in (module.__name__, *(f"{module.__name__}.{part}" for part in parts)):
+    # Private modules are compiled: there is no comment to read in them.
+    open_ones = [one.name for one in pkgutil.iter_modules(inside or []) if not one.name.startswith("_")]
+    names = [module.__name__, *(f"{module.__name__}.{one}" for one in open_ones)]
+    for one in names:
         found = ModuleAnalyzer.for_module(one).find_attr_docs().get(("", name))
         if found:
             return found

@@ -2,11 +2,11 @@
 Data sets and tools, with times
 ===============================
 
-Eight tools on six data sets of 600 points, all told the number of clusters except
-HDBSCAN, which takes none. The number in a corner is the adjusted Rand index with the
-true clusters (1 is perfect), the other one the CPU seconds of one run on one thread,
-taken while this page was built. No tool was tuned to a data set: Gaussian kernels have
-Scott's bandwidth, the others their defaults. Grey points are HDBSCAN's noise.
+Eight tools on six data sets of 600 points. All get the number of clusters except
+HDBSCAN, which takes none. Left corner: adjusted Rand index with the true clusters (1 is
+perfect). Right corner: CPU seconds on one thread, measured while this page was built. No
+tool was tuned: Gaussian kernels have Scott's bandwidth, the others their defaults. Grey
+points are HDBSCAN's noise.
 """
 
 import time
@@ -35,7 +35,7 @@ sheared, kinds = make_blobs(600, centers=3, random_state=170)
 data = {
     "moons with\na clump": make_clumped_moons(600, clump=0.5, random_state=0),
     "rings with\na clump": make_rings(600, clump=0.5, random_state=0),
-    "moons with\nstragglers": make_sparse_subset(600, random_state=0),
+    "moons with\noutliers": make_sparse_subset(600, random_state=0),
     "one large,\ntwo small": uneven,
     "stretched": (sheared @ [[0.6, -0.64], [-0.41, 0.85]], kinds),
     "round": plain,

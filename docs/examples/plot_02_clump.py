@@ -1,9 +1,9 @@
 """
-A clump stolen, and two moons found
-===================================
+An isolated clump, and its cures
+================================
 
 Kernel k-means with a Gaussian kernel isolates the dense clump. A kernel that adapts to
-the density, weights, or exact equalisation find the moons.
+the density, weights, and exact equalisation each find the moons.
 """
 
 import matplotlib.pyplot as plt

@@ -1,6 +1,6 @@
 """
-Stragglers stolen by normalised cut
-===================================
+Outliers split off by normalised cut
+====================================
 
 The opposite bias: with a Gaussian kernel of one bandwidth, normalised cut splits off the
 end of a thin tail. A KNN kernel keeps the tail with the moon it belongs to.

@@ -2,8 +2,8 @@
 Density, borders, energy: three displays
 ========================================
 
-Is a cluster merely the densest spot? Where would a new point go? Did the solver settle?
-Each display makes its own figure in a notebook, or draws on axes you give it.
+Is a cluster only the densest region? Where would a new point go? Did the solver converge?
+Each display makes its own figure, or draws on your axes.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,8 @@
 How many clusters?
 ==================
 
-``n_clusters="auto"`` compares numbers of clusters: how much leaks between clusters
-compared with one cluster more, and how well different principles agree. The lowest score
-is taken.
+``n_clusters="auto"`` compares numbers of clusters by their conductance, relative to one
+more cluster, and by the agreement of different methods. The lowest score wins.
 """
 
 import matplotlib.pyplot as plt

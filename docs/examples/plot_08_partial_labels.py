@@ -1,10 +1,10 @@
 """
-A few labels steer the rest
-===========================
+A few labels change the clustering
+==================================
 
-Four groups of points, two clusters: rows or columns? The points cannot tell. ``fit(X, y)``
-takes labels where you know some (the stars), and -1 elsewhere; labelled rows keep their
-label and the others follow them.
+Four groups of points, two clusters: rows or columns? The points alone do not decide.
+``fit(X, y)`` takes known labels (the stars) and -1 elsewhere. Labelled rows keep their
+labels, and the other rows are clustered to match.
 """
 
 import matplotlib.pyplot as plt

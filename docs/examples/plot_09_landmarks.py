@@ -2,10 +2,10 @@
 Landmarks for rare clusters
 ===========================
 
-``LandmarkClustering`` looks at large data block by block and clusters a few hundred
-landmarks. Drawn like the data, landmarks crowd where the data are dense and rare clusters
-get too few; evened out by the density law, they cover all clusters alike. Each title tells
-the adjusted Rand index of the rare cluster that is found worst.
+``LandmarkClustering`` reads large data in blocks and clusters a few hundred landmarks.
+Drawn like the data, landmarks concentrate in dense regions, and rare clusters get too
+few. Chosen by the density law, they cover all clusters. Titles show the adjusted Rand
+index of the rare cluster that is found worst.
 """
 
 import matplotlib.pyplot as plt
@@ -35,5 +35,5 @@ for ax, drawn in zip(axes, ("identity", "constant")):
     )
     ClusterDisplay.from_labels(X[few], model.labels_[few], ax=ax, legend=False, s=3)
     ax.scatter(*model.landmarks_.T, s=12, color="#e8e8e8", edgecolor="#333333", lw=0.6)
-    title = "drawn like the data" if drawn == "identity" else "evened out"
+    title = "drawn like the data" if drawn == "identity" else "by the density law"
     ax.set(title=f"{title}: worst rare cluster {rare:.2f}", xticks=[], yticks=[])

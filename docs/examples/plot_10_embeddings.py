@@ -3,8 +3,8 @@ Embeddings: pictures of digits by angle
 =======================================
 
 Rows of many dimensions are compared by their angle with ``metric="cosine"``. Each picture
-is the mean of one cluster of the 1797 digits of scikit-learn, 64 numbers each, and tells
-its size and how much of it is one digit.
+is the mean of one cluster of the 1797 digits of scikit-learn, 64 numbers each. Titles
+show its size and the share of its most frequent digit.
 """
 
 import matplotlib.pyplot as plt

@@ -1,4 +1,4 @@
-"""Kernel clustering without density bias."""
+"""Kernel clustering, and cures for its density biases."""
 
 from typing import TYPE_CHECKING, Any
 

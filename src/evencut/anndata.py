@@ -37,7 +37,7 @@ def cluster(
     copy: bool = False,
     **options: Any,
 ) -> AnnData | None:
-    """Cluster cells without density bias.
+    """Cluster the cells of an AnnData object.
 
     Labels go to `adata.obs[key_added]`, a categorical of strings numbered by falling weight, and what was done to
     `adata.uns[key_added]`.
@@ -56,7 +56,7 @@ def cluster(
     denoise : bool, default=True
         Take the noise off principal components: noise adds the same variance to each of them, about that of the last,
         so that much is taken off the variance of every one. Does nothing to other spaces than `"X_pca"`, nor where
-        there are fewer than 20 components. Small types, which few components tell apart, gain most.
+        there are fewer than 20 components. Small types, which few components separate, gain most.
     key_added : str, default="evencut"
     random_state : int, default=0
     n_jobs : int or None, default=None

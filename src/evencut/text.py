@@ -29,7 +29,7 @@ class Topic:
     size : int
         Number of documents.
     terms : tuple of str
-        The terms that tell it from the others, most telling first.
+        The terms that distinguish it from the others, strongest first.
     weights : tuple of float
         Mean weight of each term inside less its mean weight outside.
     """
@@ -44,7 +44,7 @@ class Topic:
 
 
 def describe(labels: ArrayLike, matrix: Any, terms: Sequence[str], *, n_terms: int = 8) -> list[Topic]:
-    r"""The terms that tell each cluster from the rest.
+    r"""The terms that distinguish each cluster from the rest.
 
     .. math:: m_{kt} = \frac{1}{|S_k|} \sum_{p \in S_k} x_{pt} - \frac{1}{n - |S_k|} \sum_{p \notin S_k} x_{pt}
 
@@ -77,7 +77,7 @@ def describe(labels: ArrayLike, matrix: Any, terms: Sequence[str], *, n_terms: i
     rows = sparse.csr_array(matrix)
     found = np.asarray(labels)
     if found.shape != (rows.shape[0],):
-        raise ValueError(f"labels have shape {found.shape}, but there are {rows.shape[0]} documents; give one a row.")
+        raise ValueError(f"labels have shape {found.shape}, but there are {rows.shape[0]} documents; give one each.")
     if len(terms) != rows.shape[1]:
         raise ValueError(f"{len(terms)} terms are given for {rows.shape[1]} columns; give one name a column.")
     if n_terms < 1:

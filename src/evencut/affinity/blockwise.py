@@ -41,7 +41,7 @@ class BlockwiseAffinity(Affinity):
     dtype : float type
         Of the blocks.
     n_jobs : int, optional
-        Threads; -1 takes all cores. Results do not depend on it.
+        Threads; -1 uses all cores. Results do not depend on it.
     scale : ndarray of shape (n_points,), optional
         The scale s, ones without it.
 
@@ -223,7 +223,7 @@ def keeps_in_memory(n_points: int, dtype: Any, memory: float | None = None) -> b
         raise ValueError(
             f"a kernel of all pairs of {n_points} points does not fit in memory, and computing its {n_points**2:.1g} "
             "entries for every step takes minutes; use kernel='knn', or LandmarkClustering, or put the points on a "
-            "GPU. To compute them all the same, give the kernel a memory in bytes."
+            "GPU. To compute them anyway, give the kernel a memory in bytes."
         )
     return False
 

@@ -297,7 +297,7 @@ def bandwidth_of(
     if isinstance(bandwidth, str):
         rules = {"scott": scott_bandwidth, "silverman": silverman_bandwidth, "median": _median_distance}
         if bandwidth not in rules:
-            raise ValueError(f"bandwidth={bandwidth!r} is no rule; give a number, an array or one of {sorted(rules)}.")
+            raise ValueError(f"bandwidth={bandwidth!r} is not a rule; give a number, array or one of {sorted(rules)}.")
         sigma = np.asarray(rules[bandwidth](X, weights), dtype=np.float64)
         return np.where(sigma > 0, sigma, 1.0)
     sigma = double(to_array(bandwidth))

@@ -170,8 +170,8 @@ def _refuse(X: NDArray[np.floating], names: Sequence[Any] | None, typical: float
     row, column = np.unravel_index(int(np.abs(X).argmax()), X.shape)
     raise ValueError(
         f"row {row}, column {_name(int(column), names)} is {X[row, column]:.3g}, while values usually differ by "
-        f"{typical:.3g}: beside so large a value all others are one point. If it stands for a missing value, leave "
-        "the row out or put the value in; otherwise clip it."
+        f"{typical:.3g}: compared with so large a value all others are one point. If it stands for a missing value, "
+        "leave the row out or put the value in; otherwise clip it."
     )
 
 

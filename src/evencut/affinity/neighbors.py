@@ -49,7 +49,7 @@ class NeighborSearch:
         The points searched, tensors exactly and on their device, which answers with tensors;
         :func:`evencut.affinity.points_in` makes points of another metric.
     n_jobs : int, optional
-        Threads; -1 takes all cores. The result does not depend on it.
+        Threads; -1 uses all cores. The result does not depend on it.
     method : {"auto", "exact", "approximate"} or neighbours transformer, default="auto"
         `"exact"`: a KD-tree up to 15 features, matrix products of all pairs above. `"approximate"`: only the cells of
         a short k-means that are near, as many as hold 99 % of the neighbours of a sample. `"auto"`: exact, save above

@@ -51,7 +51,7 @@ def build_app(commands: Sequence[str] = COMMANDS) -> Any:
 
     app = typer.Typer(
         name="evencut",
-        help="Kernel clustering without density bias.",
+        help="Kernel clustering, and cures for its density biases.",
         add_completion=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
@@ -68,10 +68,10 @@ def build_app(commands: Sequence[str] = COMMANDS) -> Any:
     @app.callback()
     def evencut(
         version: bool = typer.Option(
-            False, "--version", help="Show the version and leave.", callback=show_version, is_eager=True
+            False, "--version", help="Show the version and exit.", callback=show_version, is_eager=True
         ),
     ) -> None:
-        """Kernel clustering without density bias."""
+        """Kernel clustering, and cures for its density biases."""
 
     for name in commands:
         function = name.replace("-", "_")
@@ -132,7 +132,7 @@ def _report(error: Exception) -> int:
     if os.environ.get("EVENCUT_TRACEBACK"):
         raise error
     say(
-        f"error: this is a fault of evencut, not yours: {type(error).__name__}: {one_line(error)} "
+        f"error: this is a bug in evencut: {type(error).__name__}: {one_line(error)} "
         "(set EVENCUT_TRACEBACK=1 to see where, and please report it)"
     )
     return 1

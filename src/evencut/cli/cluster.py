@@ -57,7 +57,7 @@ def cluster(
             "-k",
             parser=whole_number_or_auto("-k", 1),
             metavar="K|auto",
-            help="Number of clusters; auto finds it.",
+            help="Number of clusters; auto chooses it.",
         ),
     ],
     output: Annotated[
@@ -114,7 +114,7 @@ def cluster(
     equalize: Annotated[
         str | None,
         typer.Option(
-            help=f"With --kernel or --landmarks, even the density out: {names(_EQUALIZE)} [none]",
+            help=f"With --kernel or --landmarks, equalise the density: {names(_EQUALIZE)} [none]",
             autocompletion=completed(_EQUALIZE),
         ),
     ] = None,
@@ -126,18 +126,18 @@ def cluster(
     ] = None,
     landmarks: Annotated[
         str | None,
-        typer.Option(metavar="P|auto", help="Cluster P landmarks (or auto), block by block: for data beyond memory."),
+        typer.Option(metavar="P|auto", help="Cluster P landmarks (or auto), in blocks: for data larger than memory."),
     ] = None,
     scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="With --landmarks: Dask scheduler whose workers do it.")
+        str | None, typer.Option(metavar="ADDRESS", help="With --landmarks: Dask scheduler whose workers do the work.")
     ] = None,
     device: Annotated[
-        str, typer.Option(metavar="cpu|cuda", help="Where to cluster; a GPU is cuda, or cuda:1 for the second.")
+        str, typer.Option(metavar="cpu|cuda", help="Device to cluster on: cpu, cuda, or cuda:1 for the second GPU.")
     ] = CPU,
     seed: Seed = 0,
     n_jobs: Annotated[
         int | None,
-        typer.Option(parser=whole_number("--n-jobs", -1), metavar="N", help="Threads to use; -1 takes all cores."),
+        typer.Option(parser=whole_number("--n-jobs", -1), metavar="N", help="Threads to use; -1 uses all cores."),
     ] = None,
 ) -> None:
     """Cluster the points in a file, or in several."""
@@ -236,7 +236,7 @@ def _model(
     for text in assigned:
         name, equals, value = text.partition("=")
         if not equals:
-            raise UserError(f"--parameter {text} is no assignment; write --parameter NAME=VALUE.")
+            raise UserError(f"--parameter {text} is not an assignment; write --parameter NAME=VALUE.")
         settings[name] = value
     known = {setting.name: setting for setting in KERNELS[kernel].settings}
     values = {}

@@ -18,7 +18,7 @@ __all__ = ["demo"]
 
 
 def demo(
-    out: Annotated[str, typer.Option(help="Folder for demo.png and labels.csv; made if need be.")] = "out",
+    out: Annotated[str, typer.Option(help="Folder for demo.png and labels.csv; created if missing.")] = "out",
     seed: Seed = 0,
 ) -> None:
     """Cluster two moons, one with a dense clump, with plain kernel k-means and with evencut."""

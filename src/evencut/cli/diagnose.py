@@ -1,4 +1,4 @@
-"""`evencut diagnose points.csv labels.csv`: is this clustering an artefact of density? The exit code tells, too."""
+"""`evencut diagnose points.csv labels.csv`: is this clustering an artefact of density? The exit code says so too."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def diagnose(
 ) -> int:
     """Say whether a clustering is biased by density, how, and what cures it.
 
-    Exit codes: 0, no bias was found (ok, overlap, one body, or too few points to tell); 1, the clustering is biased, or
+    Exit codes: 0, no bias was found (ok, overlap, one body, or too few points); 1, the clustering is biased, or
     its labels are unrelated to the points; 2, a mistake in what was given.
     """
     check_name("--missing", missing, MISSING)

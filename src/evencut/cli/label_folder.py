@@ -106,6 +106,6 @@ class LabelFolder:
         if changed:
             raise UserError(
                 f"{self.path} holds labels of a run with other {' and '.join(changed)}; choose another folder, or "
-                "remove this one to start anew."
+                "remove this one to start again."
             )
         return True

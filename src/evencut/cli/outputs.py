@@ -31,8 +31,8 @@ def check_writable(path: str | Path) -> None:
         trial.open("xb").close()
     except OSError as error:
         raise UserError(
-            f"cannot write {path}: nothing can be made in the folder {target.parent} ({error.strerror or error}); "
-            "choose another place, or ask for the right to write there."
+            f"cannot write {path}: no file can be created in the folder {target.parent} ({error.strerror or error}); "
+            "choose another place, or get permission to write there."
         ) from error
     finally:
         # In a read-only folder nothing can be removed either, not even what is not there.

@@ -60,8 +60,8 @@ class PhotoPool:
                 yield self._running[done], done.result()
         except BrokenProcessPool as error:
             raise UserError(
-                f"a process of --jobs {self._jobs} was ended from outside, perhaps for want of memory; what is "
-                "finished is kept: run again, with fewer jobs."
+                f"a process of --jobs {self._jobs} was killed, perhaps for lack of memory; finished "
+                "photos are kept: run again with fewer jobs."
             ) from error
         finally:
             # On an interruption what has not begun is not begun.

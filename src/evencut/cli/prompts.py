@@ -75,7 +75,7 @@ def _from_coco(path: str, text: str) -> Prompts:
             prompts.setdefault(photos[mark["image_id"]], []).append({"box": box, "clicks": clicks or None})
     except (json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
         raise UserError(
-            f"{path} is no COCO file of prompts ({type(error).__name__}: {error}); it needs images with id and "
+            f"{path} is not a COCO file of prompts ({type(error).__name__}: {error}); it needs images with id and "
             "file_name, and annotations with image_id and bbox or clicks."
         ) from error
     return prompts

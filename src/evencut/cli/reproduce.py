@@ -27,7 +27,7 @@ def reproduce(
     data: Annotated[
         str | None, typer.Option(help="Folder with the real data; EVENCUT_DATA by default.", show_default=False)
     ] = None,
-    out: Annotated[str, typer.Option(help="Folder for the pictures and numbers; made if need be.")] = "out/paper",
+    out: Annotated[str, typer.Option(help="Folder for the pictures and numbers; created if missing.")] = "out/paper",
     jobs: Annotated[
         int | None,
         typer.Option(

@@ -66,7 +66,7 @@ def segment(
         typer.Option("--out", "-o", help="Where to write the mask; by default mask.png, of a volume mask.nii.gz."),
     ] = None,
     cutout: Annotated[
-        str | None, typer.Option(help="Write the object on a transparent ground.", show_default=False)
+        str | None, typer.Option(help="Write the object on a transparent background.", show_default=False)
     ] = None,
     overlay: Annotated[
         str | None, typer.Option(help="Write the photo with the result drawn over it.", show_default=False)
@@ -81,7 +81,7 @@ def segment(
     equalize: Annotated[str, typer.Option(help=names(_EQUALIZERS))] = "none",
     regularizer: Annotated[str, typer.Option(help=f"Boundary term: {names(_REGULARIZERS)}")] = "contrast",
     smoothness: Annotated[str, typer.Option(help="Weight of the boundary term: auto or a number.")] = "auto",
-    soft: Annotated[bool, typer.Option("--soft", help="Let the object reach out of the box.")] = False,
+    soft: Annotated[bool, typer.Option("--soft", help="Let the object extend beyond the box.")] = False,
     seed: Seed = 0,
 ) -> None:
     """Cut an object out of a photo or a volume from a box, clicks or strokes; or divide a photo into regions.

@@ -67,7 +67,7 @@ def segment_folder(
     finished = _collect(target, wanted, targets)
     say(f"wrote {finished} masks to {target}, {len(left) - len(failed)} of them now")
     if failed:
-        raise UserError(f"{len(failed)} of {len(wanted)} photos failed; mend their prompts and run again.")
+        raise UserError(f"{len(failed)} of {len(wanted)} photos failed; correct their prompts and run again.")
 
 
 def _targets(wanted: Prompts) -> dict[str, str]:

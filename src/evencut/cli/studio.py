@@ -31,7 +31,7 @@ def studio(
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on; this machine only by default.")] = "127.0.0.1",
     allow_remote: Annotated[
-        bool, typer.Option("--allow-remote", help="Let others connect: whoever has the address can use it.")
+        bool, typer.Option("--allow-remote", help="Let other machines connect: anyone with the address can use it.")
     ] = False,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
     workers: Annotated[
@@ -43,7 +43,7 @@ def studio(
     files = tuple(_readable(name) for name in file or ())
     if host not in _LOCAL and not allow_remote:
         raise UserError(
-            f"--host {host} lets other machines connect: whoever has the address with its token can read the data you "
+            f"--host {host} lets other machines connect: anyone with the address and its token can read the data you "
             "load and use this machine's processors, and nothing is encrypted. Add --allow-remote if you want that."
         )
     try:

@@ -34,7 +34,7 @@ Columns = Annotated[
     str | None, typer.Option(help="Columns to use: names, numbers from 1, or ranges, like x,3,5-8 [all].")
 ]
 Header = Annotated[
-    bool | None, typer.Option("--header/--no-header", help="Line 1 of a CSV names the columns [found out].")
+    bool | None, typer.Option("--header/--no-header", help="Line 1 of a CSV names the columns [detected].")
 ]
 Key = Annotated[str | None, typer.Option(help="Array of an NPZ file to use.")]
 Missing = Annotated[
@@ -46,11 +46,11 @@ Missing = Annotated[
         "rows or of the ten nearest.",
     ),
 ]
-Decimal = Annotated[str | None, typer.Option(metavar=".|,", help="Decimal mark of a CSV [found out].")]
+Decimal = Annotated[str | None, typer.Option(metavar=".|,", help="Decimal mark of a CSV [detected].")]
 Encoding = Annotated[
-    str | None, typer.Option(help="How the text is written: latin-1, cp1252 and so on [utf-8, or as marked].")
+    str | None, typer.Option(help="Encoding of the text: latin-1, cp1252 and so on [utf-8, or as marked].")
 ]
-Standardize = Annotated[bool, typer.Option("--standardize", help="Give columns mean 0 and deviation 1.")]
+Standardize = Annotated[bool, typer.Option("--standardize", help="Scale columns to mean 0 and standard deviation 1.")]
 
 
 def column_list(columns: str | None) -> Sequence[str] | None:

@@ -187,7 +187,7 @@ def describe(
     measured = _measured(X, names)
     found = np.asarray(labels)
     if found.shape != (measured.n_rows,):
-        raise ValueError(f"labels have shape {found.shape}, but there are {measured.n_rows} rows; give one a row.")
+        raise ValueError(f"labels have shape {found.shape}, but there are {measured.n_rows} rows; give one for each.")
     clusters, codes = np.unique(found, return_inverse=True)
     effects = measured.effects(codes, len(clusters))
     descriptions = []
@@ -317,7 +317,7 @@ def _from_columns(columns: list[Column], names: Sequence[str] | None) -> _Measur
 
 def _names(given: Sequence[str] | None, n_columns: int, own: Any) -> list[str]:
     if given is not None and len(given) != n_columns:
-        raise ValueError(f"names has {len(given)} names for {n_columns} columns; give one a column.")
+        raise ValueError(f"names has {len(given)} names for {n_columns} columns; give one for each column.")
     chosen = given if given is not None else own
     return [f"column {i + 1}" for i in range(n_columns)] if chosen is None else [str(name) for name in chosen]
 

@@ -36,7 +36,7 @@ _UNEQUAL = 3.0
 
 
 class DensityBiasWarning(UserWarning):
-    """A clustering shows a density bias; `evencut.diagnose` tells more."""
+    """A clustering shows a density bias; `evencut.diagnose` reports more."""
 
 
 def diagnose_labels(
@@ -175,7 +175,7 @@ def _arrays_of(X: Any, by_row: tuple[Any, Any], affinity: Any, max_points: int, 
         every = (X, *by_row, affinity)
         return tuple(to_array(value) if is_tensor(value) else value for value in every)
     if len(by_row[0]) != len(X):
-        raise ValueError(f"labels has {len(by_row[0])} entries, but X has {len(X)} rows; give one label a row.")
+        raise ValueError(f"labels has {len(by_row[0])} entries, but X has {len(X)} rows; give one label for each row.")
     if affinity is not None:
         raise ValueError(f"an affinity of {len(X)} points does not go with a sample of them; leave it out.")
     drawn = RowSample.of(max_points, len(X), random_state).places(len(X), 0)

@@ -170,7 +170,7 @@ def _checked_labels(labels: ArrayLike, n_rows: int) -> NDArray[Any]:
     names: NDArray[Any] = np.asarray(labels)
     if names.shape != (n_rows,):
         raise ValueError(
-            f"labels have shape {names.shape}, but X has {n_rows} points; give one label a point, in order."
+            f"labels have shape {names.shape}, but X has {n_rows} points; give one label for each point, in order."
         )
     if names.dtype.kind == "O":
         names = np.array([str(name) if isinstance(name, str) else name for name in names])
@@ -190,7 +190,7 @@ def _checked_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (n_rows,):
         raise ValueError(
-            f"sample_weight has shape {weights.shape}, but X has {n_rows} points; give one weight a point."
+            f"sample_weight has shape {weights.shape}, but X has {n_rows} points; give one weight for each point."
         )
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError("sample_weight has negative, NaN or infinite values; weights count how often a row occurs.")

@@ -37,7 +37,7 @@ class ClusterReport:
         Median density of the cluster as a quantile of the data's: 0.9 is denser than 90 % of the points.
     border_density : float
         Density on the highest pass of its border over the median density inside: 1 and more where the border
-        runs through a dense region, near 0 where a valley parts the cluster from its neighbour; 0 without one.
+        runs through a dense region, near 0 where a valley separates the cluster from its neighbour; 0 without one.
     conductance : float
         Share of the edges of its points, in the neighbour graph, that leave it.
     neighbor : object
@@ -78,11 +78,11 @@ class TriedCure:
         Names of the given clusters that it draws otherwise, of those that are not ok.
     better : bool
         Whether much less of it lies in clusters without a valley, some of those clusters are drawn otherwise, and it
-        parts two bodies or more.
+        separates two bodies or more.
     n_bodies : int
         Bodies that its borders part; clusters are one body where the border between them has no valley.
     offered : bool
-        Whether it is advised: better, with little left, and no crumbs split off.
+        Whether it is advised: better, with little left, and no small fragments split off.
     reason : str
         Why, or why not.
     n_tried : int
@@ -153,7 +153,7 @@ class BiasReport:
         sizes": a body is cut through, and a clustering that was tried cuts along a valley instead. "overlap": a border
         runs through a dense region, but nothing that was tried finds a valley; the classes overlap, and density cannot
         tell. "one body": there is no valley at all, neither at the given borders nor at any that was tried.
-        "unrelated": neither the neighbours of a point nor its density tell anything about its label. "too few points":
+        "unrelated": neither the neighbours of a point nor its density say anything about its label. "too few points":
         not ok, but of so few points that chance makes such borders, too.
     confidence : float
         Of that verdict: of those given with 0.9, nine of ten are right (:mod:`evencut.diagnosis.confidence` says how

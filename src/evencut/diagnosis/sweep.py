@@ -183,7 +183,7 @@ def bandwidth_sweep(
     if not len(sigmas) or not (np.isfinite(sigmas).all() and (sigmas > 0).all()):
         raise ValueError(f"bandwidths={bandwidths!r} must be positive, finite numbers, at least one.")
     if n_clusters < 2:
-        raise ValueError(f"n_clusters={n_clusters!r} must be at least 2: a bias shows in how clusters part.")
+        raise ValueError(f"n_clusters={n_clusters!r} must be at least 2: a bias shows in the borders between clusters.")
     seed = int(rng.randint(2**31 - 1))
     size = max(n_clusters, int(0.8 * len(points)))
     parts = [np.sort(rng.choice(len(points), size, replace=False)) for _ in range(max(2, n_resamples))]

@@ -52,9 +52,9 @@ class EvenCut(Clustering):
     random_state : int, RandomState or None, default=None
         The same seed gives the same labels, whatever `n_jobs`.
     n_jobs : int or None, default=None
-        Threads of the neighbour search; -1 takes all cores.
+        Threads of the neighbour search; -1 uses all cores.
     verbose : int, default=0
-        1 tells the progress of the fit on stderr, as a bar on a terminal.
+        1 reports the progress of the fit on stderr, as a bar on a terminal.
 
     Attributes
     ----------
@@ -69,8 +69,8 @@ class EvenCut(Clustering):
     selection_ : Selection
         The candidates that were compared, best first, and the numbers of clusters; :meth:`plot_selection` draws them.
     probabilities_ : ndarray of shape (n_samples,)
-        Probability of the row's own cluster, as :meth:`predict_proba` gives it to new points, but without the say of
-        the row itself; 1 where the label was given.
+        Probability of the row's own cluster, as :meth:`predict_proba` gives it to new points, but computed
+        without the row itself; 1 where the label was given.
     outlier_scores_ : ndarray of shape (n_samples,)
         From 0, as near to others as is typical of the cluster, to 1 far outside; 0.5 at three deviations.
     feature_scale_ : ndarray of shape (n_features_in_,)

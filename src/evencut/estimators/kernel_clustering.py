@@ -40,8 +40,8 @@ class KernelClustering(Clustering):
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        `"auto"` takes the number from 2 to 64 whose worst cluster leaks least against one cluster more on the affinity
-        (:func:`evencut.selection.rank_numbers`).
+        `"auto"` chooses the number from 2 to 64 whose worst conductance on the affinity is lowest relative to one
+        cluster more (:func:`evencut.selection.rank_numbers`).
     kernel : str or kernel object, default=None
         `"shared_neighbors"`, `"knn"`, `"gaussian"`, `"disc"`, `"adaptive_gaussian"`, `"local_scaling"`, `"geodesic"`,
         `"precomputed"`, or an object of :mod:`evencut.kernels` with parameters of its own. None is
@@ -69,17 +69,17 @@ class KernelClustering(Clustering):
     random_state : int, RandomState or None, default=None
         The same seed gives the same labels, whatever `n_jobs`.
     n_jobs : int or None, default=None
-        Threads of the neighbour search and of affinities computed by blocks; -1 takes all cores.
+        Threads of the neighbour search and of affinities computed by blocks; -1 uses all cores.
     verbose : int, default=0
-        1 tells the progress of the fit on stderr, as a bar on a terminal.
+        1 reports the progress of the fit on stderr, as a bar on a terminal.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
         Clusters, numbered by falling weight.
     probabilities_ : ndarray of shape (n_samples,)
-        Probability of the row's own cluster, as :meth:`predict_proba` gives it to new points, but without the say of
-        the row itself; 1 where the label was given.
+        Probability of the row's own cluster, as :meth:`predict_proba` gives it to new points, but computed
+        without the row itself; 1 where the label was given.
     outlier_scores_ : ndarray of shape (n_samples,)
         From 0, as near to others as is typical of the cluster, to 1 far outside; 0.5 at three deviations.
     n_clusters_ : int

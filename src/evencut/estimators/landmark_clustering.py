@@ -42,7 +42,7 @@ class LandmarkClustering(
     ClusterMixin,
     BaseEstimator,
 ):
-    r"""Kernel clustering without density bias for data that do not fit in memory, or on one machine.
+    r"""Kernel clustering of data that do not fit in memory, or on one machine, by landmarks.
 
     A point p is described by the weights :math:`B_{pj}` of its nearest landmarks j, and what is clustered is the
     landmark graph
@@ -63,7 +63,7 @@ class LandmarkClustering(
         Number of landmarks. `"auto"`: 30 times the square root of the number of rows, but between 1000 and 10000
         (3000 for more than 15 features), and 20 a cluster.
     n_nearest : int, default=5
-        Landmarks that each point hangs on.
+        Landmarks that each point is linked to.
     landmark_density : {"constant", "log", "identity"} or callable, default="constant"
         The density wanted of the landmarks, as in :func:`evencut.affinity.density_law`: even, or
         (`"identity"`) that of the data, by which sparse clusters are lost.
@@ -72,7 +72,7 @@ class LandmarkClustering(
         Equalisation of the landmark graph, as in :class:`KernelClustering`.
     scale : {"auto", "standard", None}, default="auto"
         Scaling of the columns by their deviations in a sample, as in :func:`evencut.affinity.feature_scale`:
-        `"auto"` where they are plainly in different units, and never for cosine or sparse rows.
+        `"auto"` where they are clearly in different units, and never for cosine or sparse rows.
     metric : {"euclidean", "cosine"}, default="euclidean"
         `"cosine"` is Euclidean distance between rows of unit length.
     solver : str, default="auto"
@@ -80,9 +80,9 @@ class LandmarkClustering(
     max_iter : int, default=100
         Of the solver on the landmark graph, as in :class:`KernelClustering`.
     random_state : int, RandomState or None, default=None
-        The same data and seed give the same labels, however the rows are cut into blocks and whoever reads them.
+        The same data and seed give the same labels, for any division of the rows into blocks.
     n_jobs : int or None, default=None
-        Blocks handled at a time on this machine, one a thread, and threads that choose the landmarks; -1 takes all
+        Blocks handled at a time on this machine, one a thread, and threads that choose the landmarks; -1 uses all
         cores. Dask uses its own workers for the blocks.
 
     Attributes

@@ -82,7 +82,7 @@ def record_bytes(model: Any, **more: Any) -> bytes:
     strange = _strange(require_skops().get_untrusted_types(data=content))
     if strange:
         raise TypeError(
-            f"the model holds {strange[0]}, code of yours that a file of data cannot hold; fit with kernels and "
+            f"the model holds {strange[0]}, your own code, which a data file cannot hold; fit with kernels and "
             "parameters of evencut, or keep the model as a pickle that you trust."
         )
     return content
@@ -101,7 +101,8 @@ def read_record(path: str | Path) -> dict[str, Any]:
         raise ValueError(f"{path} is not a model that can be read ({one_line(error)}); save it again.") from error
     if strange := _strange(held):
         raise ValueError(
-            f"{path} holds {strange[0]}, which no model of evencut has; it is not loaded: ask where the file is from."
+            f"{path} holds {strange[0]}, which no evencut model contains; it was not loaded. "
+            "Check where the file comes from."
         )
     try:
         record: dict[str, Any] = skops.loads(content, trusted=held)

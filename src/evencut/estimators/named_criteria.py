@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+
 import numpy as np
 
 from ..kernels import Kernel
@@ -10,8 +13,21 @@ from .kernel_clustering import KernelClustering
 __all__ = ["KernelKMeans", "NormalizedCut"]
 
 
+def _with_sections(own: str, general: str) -> str:
+    """A docstring with the parameters and attributes of the general estimator, without `criterion`."""
+    sections = general[general.index("Parameters\n---") : general.index("Notes\n---")]
+    sections = re.sub(r"^criterion :.*\n(?: .*\n)+", "", sections, flags=re.MULTILINE)
+    before, examples = own.split("Examples\n---")
+    return f"{before}{sections}Examples\n---{examples}"
+
+
 class _NamedCriterion(KernelClustering):
     _criterion: str
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        if cls.__doc__ and KernelClustering.__doc__:  # neither is there under python -OO
+            cls.__doc__ = _with_sections(inspect.cleandoc(cls.__doc__), inspect.cleandoc(KernelClustering.__doc__))
 
     def __init__(
         self,
@@ -49,8 +65,6 @@ class NormalizedCut(_NamedCriterion):
 
     .. math:: -\sum_k \frac{\sum_{pq \in S_k} A_{pq}}{\sum_{p \in S_k} d_p}
 
-    Parameters and attributes are those of :class:`KernelClustering`, without `criterion`.
-
     Examples
     --------
     >>> from evencut import NormalizedCut
@@ -68,7 +82,6 @@ class KernelKMeans(_NamedCriterion):
 
     Prone to isolating dense clumps (Breiman's bias) unless `equalize` or an adaptive kernel evens the density; with a
     Gaussian kernel of large bandwidth it is k-means (eq. 44).
-    Parameters and attributes are those of :class:`KernelClustering`, without `criterion`.
 
     Examples
     --------

@@ -74,8 +74,8 @@ def refuse_partial(estimator: Any, y: Any) -> None:
     unknown = _unknown(_listed(y)[0])
     if unknown.any() and not unknown.all():
         raise ValueError(
-            f"y has no label for {unknown.sum()} of {len(unknown)} rows, but {type(estimator).__name__} cannot be "
-            "steered by partial labels; use KernelClustering or LandmarkClustering, or leave y out."
+            f"y has no label for {unknown.sum()} of {len(unknown)} rows, but {type(estimator).__name__} cannot use "
+            "partial labels; use KernelClustering or LandmarkClustering, or leave y out."
         )
 
 

@@ -103,5 +103,5 @@ def _checked_points(values: NDArray[Any], path: str) -> NDArray[np.floating]:
 
 def _checked_labels(values: NDArray[Any], path: str) -> NDArray[Any]:
     if values.ndim != 1:
-        raise TableError(f"{path} has shape {values.shape}; labels must be one row of values, one a point.")
+        raise TableError(f"{path} has shape {values.shape}; labels must be one row of values, one for each point.")
     return values

@@ -107,7 +107,7 @@ def without_index(schema: Any) -> list[str]:
     try:
         index = list(json.loads(kept).get("index_columns", [])) if kept else []
     except (ValueError, TypeError, AttributeError) as error:
-        raise TableError(f"what pandas noted in the file is damaged ({one_line(error)}); save it again.") from error
+        raise TableError(f"the pandas metadata in the file is damaged ({one_line(error)}); save it again.") from error
     # A range of numbers is described there and not stored.
     stored = {name for name in index if isinstance(name, str)}
     return [name for name in schema.names if name not in stored]

@@ -130,7 +130,7 @@ def _by_values(name: str, cells: Sequence[Any]) -> Column:
         row = min(words)
         raise TableError(
             f"column {name!r} holds words ({words[row][:40]!r}, row {row}) beside numbers; make all of them words with "
-            "astype(str), or mend those cells."
+            "astype(str), or correct those cells."
         )
     return Column.of_words(name, words, numbers)
 

@@ -307,7 +307,7 @@ def _about_words(column: Column, words: tuple[str, ...]) -> str:
     """What to tell about a column of words."""
     strange = sorted(set(column.names) - set(words))
     told = f"column {column.name!r} holds words and became {len(words)} columns of 0 and 1: {some(list(words))}"
-    return told + (f"; {some(strange)} were not met before and are none of them" if strange else "")
+    return told + (f"; {some(strange)} are new and belong to none of them" if strange else "")
 
 
 def _indicators(column: Column, words: tuple[str, ...]) -> NDArray[np.float64]:

@@ -168,7 +168,10 @@ def read_labels(source: str | Path | Source, column: str | None = None, n_points
     else:
         labels = _text_labels(given, column, n_points)
     if n_points is not None and len(labels) != n_points:
-        raise TableError(f"{given.name} holds {len(labels)} labels, but there are {n_points} points; give one a point.")
+        raise TableError(
+            f"{given.name} holds {len(labels)} labels, but there are {n_points} points; "
+            "give one for each point."
+        )
     return _numbers_where_they_are(labels)
 
 

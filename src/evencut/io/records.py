@@ -73,7 +73,7 @@ def json_rows(file: IO[str], name: str) -> Rows:
         return _rows(name, names, [[row.get(key) for key in names] for row in held])
     if isinstance(held, list) and held and all(isinstance(row, list) and len(row) == len(held[0]) for row in held):
         return _rows(name, [f"column {i + 1}" for i in range(len(held[0]))], held, has_header=False)
-    raise TableError(f"{name} is no table: give a list of objects, an object of columns, or a list of equal lists.")
+    raise TableError(f"{name} is not a table: give a list of objects, an object of columns, or a list of equal lists.")
 
 
 def excel_rows(file: IO[bytes], name: str, header: bool | None, limits: TableLimits) -> Rows:

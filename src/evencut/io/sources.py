@@ -149,7 +149,7 @@ class Source:
                 'with encoding=, such as "latin-1".'
             ) from error
         except EOFError as error:
-            raise TableError(f"{self.name} ends too early ({one_line(error)}); it was not saved whole.") from error
+            raise TableError(f"{self.name} ends too early ({one_line(error)}); it was not saved completely.") from error
         except (zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
             raise TableError(f"{self.name} is damaged ({one_line(error)}); compress it again.") from error
         except OSError as error:

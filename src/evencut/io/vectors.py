@@ -211,7 +211,7 @@ def _holds_lists(column: Any) -> bool:
 
 def _check_even(name: str, lengths: NDArray[np.integer]) -> None:
     if not len(lengths):
-        raise TableError(f"column {name!r} has no rows; give one vector a point.")
+        raise TableError(f"column {name!r} has no rows; give one vector for each point.")
     odd = np.flatnonzero(lengths != lengths[0])
     if odd.size:
         raise TableError(

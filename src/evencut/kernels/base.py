@@ -101,7 +101,7 @@ NEIGHBORS = KernelParameter(
 BANDWIDTH = KernelParameter(
     "bandwidth",
     "Bandwidth",
-    "Over which distance points count as alike.",
+    "Distance up to which points count as similar.",
     1e-100,
     1e100,
     rules=("scott", "silverman", "median"),
@@ -210,7 +210,7 @@ def affinity_of(
     if not type(kernel).affinity.__module__.startswith(f"{__package__}."):
         affinity = check_affinity(affinity, what)
         if affinity.shape[0] != X.shape[0]:
-            raise ValueError(f"{what} has {affinity.shape[0]} rows for {X.shape[0]} points; give one row a point.")
+            raise ValueError(f"{what} has {affinity.shape[0]} rows for {X.shape[0]} points; give one for each point.")
     else:
         check_entries(as_affinity(affinity), what)
     return affinity, extension

@@ -36,8 +36,8 @@ class Geodesic(Kernel):
     n_neighbors : int, default=10
         Of the graph the paths run along.
     metric : {"density", "euclidean"}, callable or array of shape (n_samples,) or (n_samples, n_features, n_features)
-        The tensor :math:`g_p` at the points: :math:`I/(R_p^K)^2`, which evens the density out; I; a function that
-        tells the multiple of I at any points; a multiple of I for each point; or any matrix for each point.
+        The tensor :math:`g_p` at the points: :math:`I/(R_p^K)^2`, which equalises the density; I; a function that
+        returns the multiple of I at any points; a multiple of I for each point; or any matrix for each point.
     bandwidth : float, default=1.0
         Sigma, in the unit of the metric.
     paths : {"graph", "fast_marching"}, default="graph"

@@ -57,7 +57,7 @@ class RowBlocks:
     blocks : sequence of Block
     n_features : int
     n_jobs : int or None
-        Blocks read at a time; -1 takes all cores.
+        Blocks read at a time; -1 uses all cores.
     """
 
     def __init__(self, blocks: Sequence[Block], n_features: int, n_jobs: int | None = None):
@@ -201,7 +201,7 @@ def sample(X: Any, labels: Any = None, *, n_samples: int = 5000, random_state: i
         labels = row_blocks(labels[:, None])
     n_labels = labels.n_rows if isinstance(labels, RowBlocks) else len(labels)
     if n_labels != rows.n_rows:
-        raise ValueError(f"labels has {n_labels} entries, but X has {rows.n_rows} rows; give one label a row.")
+        raise ValueError(f"labels has {n_labels} entries, but X has {rows.n_rows} rows; give one label for each row.")
     if isinstance(labels, RowBlocks):
         return points, labels.gathered(draw)[:, 0]
     return points, np.asarray(labels)[draw.places(n_labels, 0)]

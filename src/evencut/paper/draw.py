@@ -41,6 +41,20 @@ def heading(ax: Any, title: str, **axes: Any) -> None:
     """The title of a panel, and what `Axes.set` takes."""
     ax.set(**axes)
     ax.set_title(title, fontsize=10)
+    for name in "xy":
+        if axes.get(f"{name}scale") == "log":
+            _label_few(getattr(ax, f"{name}axis"), getattr(ax, f"get_{name}lim")())
+
+
+def _label_few(axis: Any, limits: tuple[float, float]) -> None:
+    """Plain numbers at 1, 2 and 5 on a logarithmic axis of less than two decades, whose own labels would overlap."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    low, high = limits
+    if 0 < low < high < 100 * low:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axis.set_minor_formatter(NullFormatter())
 
 
 def photo(ax: Any, image: Any, title: str) -> None:

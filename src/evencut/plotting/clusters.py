@@ -250,8 +250,9 @@ def plot_selection(selection: Any, ax: Any = None) -> Any:
         tried = sorted(selection.numbers, key=lambda number: number.n_clusters)
         ax.plot([t.n_clusters for t in tried], [t.score for t in tried], "o-", color=PALETTE[0])
         best = selection.numbers[0]
-        ax.set(xlabel="number of clusters", ylabel="leak against one cluster more, and agreement (lower is better)")
-        ink = ax.xaxis.label.get_color()  # seen on a dark ground, too
+        ax.set(xlabel="number of clusters", ylabel="conductance and agreement, against one cluster more")
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ink = ax.xaxis.label.get_color()  # visible on a dark background too
         ax.plot([best.n_clusters], [best.score], "o", markersize=14, fillstyle="none", color=ink)
         ax.set_title(f"{best.n_clusters}, by {best.evidence}" if best.is_clear else "1: nothing is clear", fontsize=10)
         return ax

@@ -154,7 +154,7 @@ def build_engine(
     # A few pixels nearly always suffice to see it.
     one = part[(0,) * (part.ndim - 1)]
     if not (part[(slice(None, None, 16),) * (part.ndim - 1)] != one).any() and not (part != one).any():
-        raise ValueError("image has the same colour everywhere; there is nothing to tell an object by.")
+        raise ValueError("image has the same colour everywhere; nothing distinguishes an object.")
     if isinstance(features, str) and features == "auto":
         # The ratio criteria and the Gaussian are there for the paper's sake, which compares colours.
         by_neighbors = settings.kernel == "knn" or isinstance(settings.kernel, (CellKNN, SampledKNN))

@@ -37,7 +37,7 @@ def partition(
     max_iter: int = 15,
     random_state: int | np.random.Generator | None = None,
 ) -> Segmentation:
-    """Divide an image into regions of like colours with short boundaries.
+    """Divide an image into regions of similar colours with short boundaries.
 
     A random sample of the pixels is clustered by normalised cut from its spectral embedding, the other pixels follow
     their nearest neighbours in the sample, and rounds of kernel cut with expansion moves improve the whole. The

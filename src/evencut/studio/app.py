@@ -102,4 +102,4 @@ def _no_such_thing(request: Request, error: Exception) -> JSONResponse:
 
 
 def _our_fault(request: Request, error: Exception) -> JSONResponse:
-    return JSONResponse({"detail": f"this is a fault of evencut, not yours: {type(error).__name__}."}, 500)
+    return JSONResponse({"detail": f"this is a bug in evencut: {type(error).__name__}."}, 500)

@@ -85,7 +85,7 @@ def _digits() -> tuple[NDArray, NDArray]:
 POINTS: dict[str, PointsExample] = {
     "moons": PointsExample(
         "Moons with a clump",
-        "Two moons, one with a dense clump: kernel k-means steals the clump, whatever its bandwidth.",
+        "Two moons, one with a dense clump: kernel k-means isolates the clump at every bandwidth.",
         (
             "from evencut.datasets import make_clumped_moons",
             "X, y = make_clumped_moons(600, clump=0.5, random_state=0)",
@@ -102,7 +102,7 @@ POINTS: dict[str, PointsExample] = {
     ),
     "rings": PointsExample(
         "Rings",
-        "Two rings, the outer one with a clump: no straight border parts them.",
+        "Two rings, the outer one with a clump: no straight border separates them.",
         ("from evencut.datasets import make_rings", "X, y = make_rings(600, clump=0.4, random_state=0)"),
         _rings,
         2,

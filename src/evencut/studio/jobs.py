@@ -77,7 +77,7 @@ class Job:
         except Refused as refused:
             self._tell("failed", detail=refused.message, status=refused.status)
         except Exception as error:
-            detail = f"this is a fault of evencut, not yours: {type(error).__name__}: {error}"
+            detail = f"this is a bug in evencut: {type(error).__name__}: {error}"
             self._tell("failed", detail=detail, status=500)
 
     def _progress(self, name: str, share: float | None) -> None:

@@ -199,7 +199,7 @@ class WorkerPool:
             except (EOFError, OSError) as error:  # nothing could be sent to it
                 result = ("was dead", error)
             except Exception as error:  # an argument that cannot be sent; the process itself is well
-                result = ("failed", Refused(f"this is a fault of evencut, not yours: {error}", 500))
+                result = ("failed", Refused(f"this is a bug in evencut: {error}", 500))
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(settle, result)
 

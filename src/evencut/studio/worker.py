@@ -88,6 +88,6 @@ def _answer(task: Callable[..., Any], kept: dict[str, Any], arguments: dict[str,
     except (ValueError, TypeError) as error:
         return "failed", Refused(" ".join(str(error).split()))
     except Exception as error:
-        return "failed", Refused(f"this is a fault of evencut, not yours: {type(error).__name__}: {error}", 500)
+        return "failed", Refused(f"this is a bug in evencut: {type(error).__name__}: {error}", 500)
     finally:
         sys.stderr = real

@@ -202,7 +202,7 @@ def parzen_energy(X: ArrayLike, labels: ArrayLike, bandwidth: float | str | Arra
     if isinstance(bandwidth, str):
         rules = {"scott": scott_bandwidth, "silverman": silverman_bandwidth}
         if bandwidth not in rules:
-            raise ValueError(f"bandwidth={bandwidth!r} is no rule; give a number, an array or one of {sorted(rules)}.")
+            raise ValueError(f"bandwidth={bandwidth!r} is not a rule; give a number, array or one of {sorted(rules)}.")
         bandwidth = rules[bandwidth](X)
     return float(-sum(parzen_density(X[codes == k], bandwidth).sum() for k in np.unique(codes)))
 

@@ -28,7 +28,7 @@ def diagnose_labels(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) 
     tell("looking at every border", None)
     labels = np.asarray(arguments["labels"])[complete]
     if len(np.unique(labels[labels >= 0])) < 2:
-        raise Refused("there is one cluster only; a bias shows in how clusters part, so ask for at least 2.")
+        raise Refused("there is one cluster only; a bias shows in the borders between clusters, so ask for at least 2.")
     report = diagnose(X, labels, scale=arguments["scale"])
     cure = next((cure_of(cure.model) for cure in report.cures if cure.offered), None)
     return {
