@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
 
 import numpy as np
@@ -80,4 +81,5 @@ def _stacked(parts: Sequence[Column], starts: Sequence[int]) -> Column:
     )  # fmt: skip
     units = {part.unit for part in parts}
     numbers = np.concatenate([part.numbers for part in parts])
-    return Column(parts[0].name, numbers, words, refused, mixed, units.pop() if len(units) == 1 else None)
+    whole = Column.of_words(parts[0].name, words, numbers)
+    return replace(whole, refused=refused, mixed_marks=mixed, unit=units.pop() if len(units) == 1 else None)

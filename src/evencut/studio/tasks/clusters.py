@@ -14,7 +14,7 @@ from ...diagnosis.description import Description
 from ...io import cells
 from ..edits import edit_of, edited
 from ..refusals import Refused
-from ..tables import Column, Table
+from ..sheets import Sheet, SheetColumn
 from .points import rows_without_gaps
 
 __all__ = ["describe", "description", "edit"]
@@ -47,7 +47,7 @@ def describe(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict
     }
 
 
-def description(table: Table, labels: NDArray[np.integer]) -> Description:
+def description(table: Sheet, labels: NDArray[np.integer]) -> Description:
     """The clusters of a table in words: by all of its columns, in their own units, those of names too.
 
     Row numbers are left out, and so are columns of so many names that each is a row's own.
@@ -66,10 +66,10 @@ def description(table: Table, labels: NDArray[np.integer]) -> Description:
     return Description(tuple(found))
 
 
-def _column_of(column: Column, rows: NDArray[np.intp]) -> cells.Column:
+def _column_of(column: SheetColumn, rows: NDArray[np.intp]) -> cells.Column:
     """Some rows of a column as the library knows it."""
     values = column.values[rows]
     if column.names is None:
         return cells.Column(column.name, values.astype(np.float64))
     words = {row: column.names[code] for row, code in enumerate(values.tolist()) if code >= 0}
-    return cells.Column(column.name, np.full(len(rows), np.nan), words)
+    return cells.Column.of_words(column.name, words, np.full(len(rows), np.nan))
