@@ -8,6 +8,9 @@ import sys
 #: Every benchmark that has a page, quickest first.
 BENCHMARKS = (
     "pairs",
+    "tables",
+    "confidence",
+    "ablation",
     "answers",
     "repeated_rows",
     "structureless",

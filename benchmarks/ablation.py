@@ -1,6 +1,6 @@
 """What each constant of the default is worth: the mean adjusted Rand index with it at half and at double its value.
 
-    python -m benchmarks.ablation --data DIR [--most 600]
+    python -m benchmarks ablation --data DIR [--most 600]
 
 The sets are every second of the reference sets and of the tables with at most so many rows, tables raw and at one
 deviation, the true number of clusters given, seed 0. A constant that changes nothing here either bounds the cost or
@@ -22,11 +22,10 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
-from evencut import EvenCut, __version__
+from evencut import EvenCut
 
 from .leaderboard import collections, reference_sets
-
-PAGE = Path(__file__).with_name("ABLATION.md")
+from .records import publish
 
 #: The constants that the partition hangs on, by module.
 CONSTANTS = {
@@ -106,7 +105,6 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=os.environ.get("EVENCUT_DATA"), help="reference data sets")
     parser.add_argument("--most", type=int, default=600, help="rows of a set at most")
-    parser.add_argument("--out", type=Path, default=PAGE)
     options = parser.parse_args(arguments)
     if options.data is None:
         sys.exit("no data: give the folder that holds clustering*/ and tables/ with --data.")
@@ -121,15 +119,13 @@ def main(arguments: list[str] | None = None) -> None:
             "Mean adjusted Rand index with each constant at half and at double its value: every second reference set "
             f"of at most {options.most} rows ({len(sets['drawn sets'])} of them), and every second such table raw and "
             f"at one deviation ({len(sets['tables'])}), seed 0. As it is: {now}.",
-            f"Made by `python -m benchmarks.ablation --most {options.most}`, evencut {__version__}.",
             "",
             "| constant | value | " + " | ".join(header) + " |",
             "|---" * (2 + len(header)) + "|",
         ]
         print(lines[2], flush=True)
         lines += list(ablations(sets))
-    options.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(f"written: {options.out}")
+    publish("ablation", {"all": "\n".join(lines)})
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Whether `confidence_` means what it says: the adjusted Rand index with the truth, beside the confidence.
 
-    python -m benchmarks.confidence --data DIR
+    python -m benchmarks confidence --data DIR
 
 On the half of the reference sets and tables (raw and at one deviation) that the curve was not fitted to: every second
 one from the second on, seed 0, the true number of clusters given.
@@ -18,11 +18,11 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
-from evencut import EvenCut, __version__
+from evencut import EvenCut
 
 from .leaderboard import collections, reference_sets
+from .records import publish
 
-PAGE = Path(__file__).with_name("CONFIDENCE.md")
 _BINS = 6
 
 
@@ -65,7 +65,6 @@ def main(arguments: list[str] | None = None) -> None:
     """Measure and write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=os.environ.get("EVENCUT_DATA"), help="reference data sets")
-    parser.add_argument("--out", type=Path, default=PAGE)
     options = parser.parse_args(arguments)
     if options.data is None:
         sys.exit("no data: give the folder that holds clustering*/ and tables/ with --data.")
@@ -77,12 +76,10 @@ def main(arguments: list[str] | None = None) -> None:
         "",
         "`confidence_` of `EvenCut` beside the adjusted Rand index with the truth, on the half of the reference sets "
         "and tables that its curve was not fitted to; the true number of clusters given, seed 0.",
-        f"Made by `python -m benchmarks.confidence`, evencut {__version__}.",
         "",
         *lines,
     ]
-    options.out.write_text("\n".join(text) + "\n", encoding="utf-8")
-    print("\n".join(text))
+    print(publish("confidence", {"all": "\n".join(text)}))
 
 
 if __name__ == "__main__":

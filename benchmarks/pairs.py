@@ -18,7 +18,6 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
-from evencut import __version__
 from evencut.affinity.preparation import prepare
 from evencut.selection import (
     Neighborhoods,
@@ -123,7 +122,6 @@ def page(solved: dict[str, dict[tuple[int, float, float, int], bool]], n_draws: 
         "deviations) and shape (round, or four times as long across): the number solved, that is with an adjusted Rand "
         "index of nine tenths of what the true densities reach or more. The rows below the first are what one could do "
         "instead: another judge over the same candidates, or always the same candidate.",
-        f"Made by `python -m benchmarks.pairs`, evencut {__version__}.",
         "",
     ]
     for what, position, values in (("1:{:d}", 0, RATIOS), ("{:g} sd", 1, DISTANCES)):

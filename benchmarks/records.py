@@ -27,7 +27,6 @@ UNRECORDED = {
     "embeddings": "0.2.0",
     "landmarks": "0.1.0",
     "leaderboard": "0.2.0",
-    "pairs": "0.2.0",
     "results": "0.1.0",
     "segmentation": "0.2.0",
     "sizes": "0.2.0",
