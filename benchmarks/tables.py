@@ -107,7 +107,8 @@ def main(arguments: list[str] | None = None) -> None:
             found = {path.stem: np.load(path) for path in sorted((Path(options.data) / "tables").glob("*.npz"))}
             tables = {name: (content["X"].astype(float), content["y"]) for name, content in found.items()}
             parts["tables"] = f"{intro}{options.seeds} seeds.\n\n" + section(tables, options.seeds)
-        parts["shipped"] = f"## Tables of scikit-learn\n\n{options.seeds} seeds.\n\n" + section(shipped(), options.seeds)
+        own = section(shipped(), options.seeds)
+        parts["shipped"] = f"## Tables of scikit-learn\n\n{options.seeds} seeds.\n\n" + own
         drawn = f"`make_blobs(300, centers=3, cluster_std=2)`, {_BLOBS} draws."
         parts["blobs"] = f"## Blobs that overlap\n\n{drawn}\n\n" + overlapping()
     print(publish("tables", parts))
