@@ -8,12 +8,15 @@ Gaussians knows centres only; the density that neighbours show,
 
 with :math:`R_q` the distance of q to its tenth neighbour and c what predicts best, knows any shape, but needs many
 points for it, and more as dimensions grow. With :math:`g = \operatorname{mean}_p \log m(p) - \log\hat\rho(p)` the gain
-of the best mixture m (:mod:`evencut.selection.mixtures`) in nats a point, centres are worth :math:`\exp(g / 0.025)`, and
-no more than one. A quarter of the votes around centres is that of k-means and Ward's; the kinds of mixtures share the
+of the best mixture m (:mod:`evencut.selection.mixtures`) in nats a point, centres are worth :math:`\exp(g / 0.025)`,
+and no more than one. A quarter of the votes around centres is that of k-means and Ward's; the kinds of mixtures share the
 others in proportion to :math:`\exp(g / 0.025)` with their own gains.
 
 Trees, which vote where centres do not, see valleys between clusters only where points are dense enough to show them. In
 an intrinsic dimension :math:`d > 2` centres take over the part :math:`1 - (2/d)^2` of their votes whatever the gain.
+
+A row far away (:func:`evencut.affinity.far_rows`) is no part of the fit. It is a cluster of its own where mixtures of
+one centre fewer have the better Bayesian information criterion on the others; otherwise it joins the likeliest centre.
 """
 
 from __future__ import annotations
@@ -93,13 +96,10 @@ def centres(
     kmeans = seen.kmeans(n_clusters, seed)
     if seen.is_worth_nothing(kmeans, n_clusters):
         return Centres([], [], 0.0)
-    found = seen.around_centres([kmeans, *starts], n_clusters)
     if seen.far.size and n_clusters > 1:
-        fewer = seen.around_centres([seen.kmeans(n_clusters - 1, seed), *starts], n_clusters - 1)
-        if fewer.criterion >= found.criterion:
-            # The others need no more centres than that: the last cluster is what is far away.
-            fewer.labels[:, seen.far] = n_clusters - 1
-            found = fewer
+        found = seen.beside_far_rows([kmeans, *starts], n_clusters, seed)
+    else:
+        found = seen.around_centres([kmeans, *starts], n_clusters)
     kinds = ["k-means", "Ward", *(f"Gaussians, {mixture.kind}" for mixture in found.mixtures)]
     partitions = [Partition("centre", kind, 0, labels, around.system.name) for kind, labels in zip(kinds, found.labels)]
     gains = np.array([mixture.predictive for mixture in found.mixtures]) - seen.by_neighbors
@@ -152,7 +152,7 @@ class _Seen(NamedTuple):
         return self.for_all(_kmeans(self.X[self.rows], self.mass, n_clusters, seed))
 
     def ward(self, n_clusters: int) -> NDArray[np.int64]:
-        """The labels of all points by Ward's clusters of the sample: they cost its square, and half of it shows them."""
+        """The same by Ward's clusters of the sample: they cost its square, and half of it shows them."""
         sample = self.X[self.rows]
         half = slice(None, None, 1 if len(sample) <= _SAMPLE // 2 else 2)
         return self.for_all(_nearest(sample, sample[half], _ward(sample[half], n_clusters)))
@@ -180,6 +180,15 @@ class _Seen(NamedTuple):
         mixtures = [_likeliest(self.smooth, self.mass, of_sample, n_clusters, kind) for kind in kinds]
         labels += [np.argmax(mixture.log_joint(self.X), axis=1) for mixture in mixtures]
         return _Found(np.array(labels), mixtures)
+
+    def beside_far_rows(self, starts: Sequence[NDArray[np.integer]], n_clusters: int, seed: int) -> _Found:
+        """The same, but rows far away are the last cluster where the others need no more centres than are left."""
+        fewer = self.around_centres([self.kmeans(n_clusters - 1, seed), *starts[1:]], n_clusters - 1)
+        found = self.around_centres(starts, n_clusters)
+        if fewer.criterion < found.criterion or not found.mixtures:
+            return found
+        fewer.labels[:, self.far] = n_clusters - 1
+        return fewer
 
 
 def _softmax(values: NDArray[np.float64]) -> NDArray[np.float64]:
