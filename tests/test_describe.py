@@ -60,10 +60,10 @@ def test_arrays_sparse_rows_and_noise(rng):
 
 
 def test_a_model_names_the_medoids_of_its_affinity(rng):
-    X = np.concatenate([rng.normal(size=(80, 2)), rng.normal(size=(40, 2)) + [9, 0]])
+    X = np.concatenate([rng.normal(size=(400, 2)), rng.normal(size=(300, 2)) + [9, 0]])
     model = EvenCut(2, random_state=0).fit(X)
     large, small = model.describe(X, n_rows=2).clusters
-    assert (large.size, small.size) == (80, 40)
+    assert (large.size, small.size) == (400, 300)
     for cluster, centre in ((large, [0, 0]), (small, [9, 0])):
         assert len(cluster.typical) == 2
         assert (model.labels_[list(cluster.typical)] == cluster.label).all()

@@ -127,7 +127,7 @@ def test_one_body_cut_in_two_is_no_bias():
     assert report.verdict == "one body"
     assert not report.biased
     assert report.code == ""
-    assert report.cures[0].after > 0.5
+    assert report.cures[0].after > 0.4
     assert report.cures[0].n_bodies == 1
     alone = diagnose(X, X[:, 0] > 0, cures=False)
     assert alone.verdict == "equal sizes"
@@ -217,7 +217,7 @@ def test_a_fitted_model_is_diagnosed_on_its_own_points():
     assert "standard deviations" in str(report)
     given = diagnose(rows, model.labels_)
     assert [row.verdict for row in given.clusters] == [row.verdict for row in report.clusters]
-    raw = KernelKMeans(3, kernel="gaussian", random_state=0).fit(X)
+    raw = KernelKMeans(3, kernel="gaussian", scale=None, random_state=0).fit(X)
     (cure,) = raw.diagnose().cures
     assert "scale=None" in cure.code
     found: dict = {}

@@ -194,7 +194,7 @@ def test_measurements_are_no_labels():
 def unequal_columns(seed):
     rng = np.random.default_rng(seed)
     truth = np.repeat([0, 1], 150)
-    return np.c_[rng.normal(size=300) + 6 * truth, 1000 * rng.normal(size=300)], truth
+    return np.c_[rng.normal(size=300) + 6 * truth, 25 * rng.normal(size=300)], truth
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -213,7 +213,7 @@ def test_scaling_columns_is_the_first_cure(seed):
 def test_scaling_that_does_not_help_is_told_first():
     verdicts = []
     for draw in range(5):
-        X = np.random.default_rng(draw).normal(size=(300, 2)) * [1, 1000]
+        X = np.random.default_rng(draw).normal(size=(300, 2)) * [1, 4]
         report = diagnose(X, X[:, 1] > 0)
         assert ["scale='standard'" in cure.code for cure in report.cures][:1] == [True]
         assert "Tried EvenCut(n_clusters=2, random_state=0, scale='standard'" in report.advice

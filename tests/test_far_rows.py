@@ -37,6 +37,15 @@ def test_a_row_far_away_changes_nothing_for_the_others(n_features, exponent, in_
     assert adjusted_rand_score(without, beside[:-1]) == 1
 
 
+@pytest.mark.parametrize("seed", [204, 211])
+def test_a_far_row_merges_no_clusters_in_many_columns(seed):
+    rng = np.random.default_rng(seed)
+    X, direction = blobs(rng, 20), rng.normal(size=20)
+    far = X.std() * 1e5 * direction / np.linalg.norm(direction)
+    labels = EvenCut(4, random_state=0).fit_predict(np.vstack([X, far]))
+    assert adjusted_rand_score(np.repeat(range(4), 150), labels[:-1]) == 1
+
+
 @pytest.mark.parametrize("far", [1e3, 1e5, 1e12])
 def test_one_cluster_more_takes_the_far_row_alone(rng, far):
     X = blobs(rng)
@@ -76,6 +85,11 @@ def test_a_stray_value_decides_no_unit(rng):
     units = X * [1, 100, 1, 1, 1]
     expected, scale = feature_scale(units, "auto"), feature_scale(np.vstack([units, [1e9, 0, 0, 0, 0]]), "auto")
     np.testing.assert_allclose(scale, expected, rtol=0.01)
+
+
+def test_an_immense_constant_has_no_deviation(rng):
+    X = np.column_stack([rng.normal(size=(120, 2)), np.full(120, 1e308)])
+    assert feature_scale(X, "standard")[2] == 1
 
 
 def test_neighbors_in_high_dimension_are_exact_beside_a_far_row(rng):

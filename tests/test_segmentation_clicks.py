@@ -353,7 +353,7 @@ def test_a_worker_ended_from_outside_costs_one_line(run, photos, monkeypatch):
     monkeypatch.setattr(pool, "ProcessPoolExecutor", Broken)
     done = run("segment-folder", "prompts.csv", "--photos", "photos", "-o", "out", "--jobs", "2")
     assert done.code == 2
-    assert "run again, with fewer jobs" in done.err
+    assert "run again with fewer jobs" in done.err
 
 
 def test_a_folder_from_coco_on_two_processes(run, photos, tmp_path):

@@ -201,7 +201,7 @@ def test_isotropic_density_law_is_the_bandwidth_to_the_dimension():
         (lambda: theory.continuous_gini_criterion([1.0], [0, 1]), "shape"),
         (lambda: theory.continuous_gini_criterion([0.0, 0.0], [0, 1]), "zero"),
         (lambda: theory.mode_split([1.0], -1), "epsilon"),
-        (lambda: theory.parzen_energy([[0.0]], [0], "best"), "no rule"),
+        (lambda: theory.parzen_energy([[0.0]], [0], "best"), "not a rule"),
         (lambda: theory.transformed_density([1.0], [[1.0]]), "square matrix"),
         (lambda: theory.transformed_density([1.0], [[[-1.0]]]), "positive definite"),
         (lambda: theory.modified_distances([[0.0]], 0), "sigma"),

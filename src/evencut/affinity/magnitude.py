@@ -11,12 +11,12 @@ from scipy import sparse
 
 from ..tensors import array_namespace, double, to_array
 
-__all__ = ["check_magnitude", "exact_scale", "moderate_rows", "shrink_far", "sum_scale"]
+__all__ = ["SMALLEST", "check_magnitude", "exact_scale", "moderate_rows", "shrink_far", "sum_scale"]
 
-# Squared distances stay well inside the range of floats while spans are below the first, and lengths that matter
-# above the second; single precision has less of a range.
+# Squared distances stay well inside the range of floats while spans are below; single precision has less of a range.
 _LARGEST = {8: 1e140, 4: 1e15}
-_SMALLEST = {8: 1e-130, 4: 1e-15}
+#: Lengths below are lost in squares, by the bytes of a float.
+SMALLEST = {8: 1e-130, 4: 1e-15}
 # Radii of the fitted points that new ones are drawn to: so far the order of distances shows, and squares are finite.
 _FAR = {8: 1e12, 4: 1e3}
 #: What a rescaled table spans.
@@ -46,7 +46,7 @@ def exact_scale(X: NDArray[np.floating], names: Sequence[Any] | None = None) -> 
         return 1.0
     X = to_array(X)
     typical = _typical_length(X)
-    if typical / wide < _SMALLEST[size] / 1e-10:
+    if typical / wide < SMALLEST[size] / 1e-10:
         _refuse(X, names, typical)
     scale = float(2.0 ** np.clip(np.round(np.log2(wide) - np.log2(_SPAN[size])), -1000, 1000))
     if largest > _LARGEST[size] * scale:
@@ -87,7 +87,7 @@ def moderate_rows(X: Any) -> Any:
     is_sparse = sparse.issparse(X)
     largest = abs(X).max(axis=1).toarray().ravel() if is_sparse else np.maximum(X.max(axis=1), -X.min(axis=1))
     size = X.dtype.itemsize
-    beyond = (largest > 0) & ~((largest >= _SMALLEST[size]) & (largest <= _LARGEST[size]))
+    beyond = (largest > 0) & ~((largest >= SMALLEST[size]) & (largest <= _LARGEST[size]))
     if not beyond.any():
         return X
     exponent = np.where(beyond, -np.frexp(largest)[1], 0)
@@ -147,7 +147,7 @@ def _extent(low: NDArray[np.float64], high: NDArray[np.float64]) -> tuple[float,
 
 def _is_usual(wide: float, largest: float, size: int) -> bool:
     """Whether squared distances can be computed in floats of `size` bytes as the values are."""
-    return wide == 0 or (_SMALLEST[size] <= wide and max(wide, largest) <= _LARGEST[size])
+    return wide == 0 or (SMALLEST[size] <= wide and max(wide, largest) <= _LARGEST[size])
 
 
 def _typical_length(X: NDArray[np.floating]) -> float:

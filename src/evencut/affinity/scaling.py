@@ -123,10 +123,8 @@ def _all_deviations(X: Any, weights: NDArray[np.float64] | None) -> NDArray[np.f
 def _exact_deviations(
     X: Any, weights: NDArray[np.float64] | None, constant: NDArray[np.bool_], unit: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    if not is_tensor(X):
-        return np.sqrt(column_moments(X / unit, weights)[1]) * unit
-    # Squares of usual values are held by double precision, and the table need not be copied.
-    unusual = bool(((unit < 1e-100) | (unit > 1e100)).any())
-    variance = column_moments(X / beside(X, unit) if unusual else X, weights)[1]
+    # Squares of usual values are held by double precision, and a tensor need not be copied.
+    copied = not is_tensor(X) or bool(((unit < 1e-100) | (unit > 1e100)).any())
+    variance = column_moments(X / beside(X, unit) if copied else X, weights)[1]
     # A column is constant also where its mean is rounded.
-    return np.where(constant, 0.0, np.sqrt(variance) * (unit if unusual else 1.0))
+    return np.where(constant, 0.0, np.sqrt(variance) * (unit if copied else 1.0))

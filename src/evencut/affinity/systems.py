@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ..tensors import array_namespace, beside, double, is_tensor, to_array
+from .magnitude import SMALLEST
 
 __all__ = ["GIVEN", "ONE_DEVIATION", "RANKS", "CoordinateSystem", "coordinate_systems"]
 
@@ -40,7 +41,7 @@ class CoordinateSystem:
     name : str
         `"as given"`, `"one deviation"` or `"ranks"`.
     votes : int
-        How many systems it stands for; two where the columns come in one unit.
+        How many systems it stands for; two where the columns come in one unit, or cannot be compared as given.
     factor : ndarray of shape (n_features,), optional
         What columns are multiplied by.
     values, scores : tuples of ndarrays, optional
@@ -90,6 +91,9 @@ def coordinate_systems(
     varying = given[np.ptp(X, axis=0) > 0]
     if not varying.size or varying.max() <= _ONE_UNIT * varying.min():
         systems = [CoordinateSystem(GIVEN, votes=2, factor=given)]
+    elif varying.min() < SMALLEST[X.dtype.itemsize]:
+        # Beside so large a value as given all others are one point.
+        systems = [CoordinateSystem(ONE_DEVIATION, votes=2)]
     else:
         systems = [CoordinateSystem(GIVEN, factor=given), CoordinateSystem(ONE_DEVIATION)]
     if X.shape[1] > _MOST_COORDINATES:

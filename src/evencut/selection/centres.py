@@ -14,6 +14,9 @@ the others in proportion to :math:`\exp(g / 0.025)` with their own gains.
 
 Trees, which vote where centres do not, see valleys between clusters only where points are dense enough to show them. In
 an intrinsic dimension :math:`d > 2` centres take over the part :math:`1 - (2/d)^2` of their votes whatever the gain.
+
+A row far away (:func:`evencut.affinity.far_rows`) is no part of the fit. It is a cluster of its own where mixtures of
+one centre fewer have the better Bayesian information criterion on the others; otherwise it joins the likeliest centre.
 """
 
 from __future__ import annotations
@@ -88,33 +91,104 @@ def centres(
     """
     if not around.has_coordinates or n_clusters > _MOST_COMPONENTS or around.X.shape[1] > _MOST_FEATURES:
         return Centres([], [], 0.0)
-    # A row far away is no part of any centre.
-    near = np.delete(np.arange(around.n_points), far_rows(around.X))
-    # About the mean, where variances are not small differences of large squares.
-    X = around.X - around.X[near].mean(axis=0, dtype=np.float64)
-    rows = near[sample_of(len(near), n_clusters, rng)]
-    mass = around.weights[rows] / around.weights[rows].sum()
-    sample, smooth = X[rows], dequantized(X[rows], rng)
-    by_neighbors = float(mass @ neighbor_log_density(around, rows))
-    kmeans = _kmeans(sample, mass, n_clusters, int(rng.integers(2**31)))
-    kinds = [kind for kind in KINDS if _POINTS_PER_PARAMETER * n_parameters(kind, n_clusters, X.shape[1]) < len(rows)]
-    if kinds and kinds[0] == "full":
-        # All others are special cases of it, and no likelier.
-        likely = fit_mixture(smooth, mass, kmeans, n_clusters).log_likelihood
-        if _worth(likely - by_neighbors, around.dimension) < _LITTLE_WORTH:
-            return Centres([], [], 0.0)
-    # Ward's costs the square of the points, and half of them show its clusters.
-    half = slice(None, None, 1 if len(rows) <= _SAMPLE // 2 else 2)
-    ward = _nearest(sample, sample[half], _ward(sample[half], n_clusters))
-    of_sample = [kmeans, ward, *(start[rows] for start in starts)]
-    fitted = [_likeliest(smooth, mass, of_sample, n_clusters, kind) for kind in kinds]
-    labels = {"k-means": _nearest(X, sample, kmeans), "Ward": _nearest(X, sample, ward)}
-    labels |= {f"Gaussians, {mixture.kind}": np.argmax(mixture.log_joint(X), axis=1) for mixture in fitted}
-    partitions = [Partition("centre", kind, 0, found, around.system.name) for kind, found in labels.items()]
-    gains = np.array([mixture.predictive for mixture in fitted]) - by_neighbors
-    best = gains.max(initial=-np.inf) if fitted else 0.0
+    seen = _Seen.of(around, n_clusters, rng)
+    seed = int(rng.integers(2**31))
+    kmeans = seen.kmeans(n_clusters, seed)
+    if seen.is_worth_nothing(kmeans, n_clusters):
+        return Centres([], [], 0.0)
+    if seen.far.size and n_clusters > 1:
+        found = seen.beside_far_rows([kmeans, *starts], n_clusters, seed)
+    else:
+        found = seen.around_centres([kmeans, *starts], n_clusters)
+    kinds = ["k-means", "Ward", *(f"Gaussians, {mixture.kind}" for mixture in found.mixtures)]
+    partitions = [Partition("centre", kind, 0, labels, around.system.name) for kind, labels in zip(kinds, found.labels)]
+    gains = np.array([mixture.predictive for mixture in found.mixtures]) - seen.by_neighbors
+    best = gains.max(initial=-np.inf) if gains.size else 0.0
     shares = np.concatenate([np.full(2, 0.5 * (1 - _SHARE_OF_MIXTURES)), _SHARE_OF_MIXTURES * _softmax(gains / _NATS)])
     return Centres(partitions, shares.tolist(), _worth(best, around.dimension))
+
+
+class _Found(NamedTuple):
+    """Labels by k-means, Ward's and each mixture, and the mixtures."""
+
+    labels: NDArray[np.int64]
+    mixtures: list[Mixture]
+
+    @property
+    def criterion(self) -> float:
+        """The best Bayesian information criterion of the mixtures, in nats a point."""
+        return max((mixture.criterion for mixture in self.mixtures), default=-np.inf)
+
+
+class _Seen(NamedTuple):
+    """The points about their mean, and the sample that centres are fitted on: a row far away is no part of it."""
+
+    X: NDArray[np.floating]
+    far: NDArray[np.intp]
+    rows: NDArray[np.intp]
+    mass: NDArray[np.float64]
+    smooth: NDArray[np.float64]
+    by_neighbors: float
+    dimension: float
+
+    @classmethod
+    def of(cls, around: Neighborhoods, n_clusters: int, rng: np.random.Generator) -> _Seen:
+        far = far_rows(around.X)
+        near = np.delete(np.arange(around.n_points), far)
+        # About the mean, where variances are not small differences of large squares.
+        X = around.X - around.X[near].mean(axis=0, dtype=np.float64)
+        rows = near[sample_of(len(near), n_clusters, rng)]
+        mass = around.weights[rows] / around.weights[rows].sum()
+        by_neighbors = float(mass @ neighbor_log_density(around, rows))
+        return cls(X, far, rows, mass, dequantized(X[rows], rng), by_neighbors, around.dimension)
+
+    def kinds(self, n_clusters: int) -> list[str]:
+        """The mixtures that there are points enough for."""
+        most = len(self.rows) / _POINTS_PER_PARAMETER
+        return [kind for kind in KINDS if n_parameters(kind, n_clusters, self.X.shape[1]) < most]
+
+    def kmeans(self, n_clusters: int, seed: int) -> NDArray[np.int64]:
+        """The labels of all points by k-means of the sample."""
+        return self.for_all(_kmeans(self.X[self.rows], self.mass, n_clusters, seed))
+
+    def ward(self, n_clusters: int) -> NDArray[np.int64]:
+        """The same by Ward's clusters of the sample: they cost its square, and half of it shows them."""
+        sample = self.X[self.rows]
+        half = slice(None, None, 1 if len(sample) <= _SAMPLE // 2 else 2)
+        return self.for_all(_nearest(sample, sample[half], _ward(sample[half], n_clusters)))
+
+    def for_all(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The labels of the sample for all points: those of the nearest means, but theirs where only far rows miss."""
+        of_all = _nearest(self.X, self.X[self.rows], labels)
+        if len(self.rows) + len(self.far) == len(self.X):
+            of_all[self.rows] = labels
+        return of_all
+
+    def is_worth_nothing(self, kmeans: NDArray[np.int64], n_clusters: int) -> bool:
+        """Whether the likeliest kind of mixture, of which all others are special cases, is far from likely enough."""
+        if "full" not in self.kinds(n_clusters):
+            return False
+        likely = fit_mixture(self.smooth, self.mass, kmeans[self.rows], n_clusters).log_likelihood
+        return _worth(likely - self.by_neighbors, self.dimension) < _LITTLE_WORTH
+
+    def around_centres(self, starts: Sequence[NDArray[np.integer]], n_clusters: int) -> _Found:
+        """The first start, Ward's clusters, and mixtures, each from the best start with no more clusters."""
+        labels = [starts[0], self.ward(n_clusters)]
+        of_sample = [np.unique(start[self.rows], return_inverse=True)[1] for start in [*labels, *starts[1:]]]
+        of_sample = [start for start in of_sample if start.max() < n_clusters]
+        kinds = self.kinds(n_clusters)
+        mixtures = [_likeliest(self.smooth, self.mass, of_sample, n_clusters, kind) for kind in kinds]
+        labels += [np.argmax(mixture.log_joint(self.X), axis=1) for mixture in mixtures]
+        return _Found(np.array(labels), mixtures)
+
+    def beside_far_rows(self, starts: Sequence[NDArray[np.integer]], n_clusters: int, seed: int) -> _Found:
+        """The same, but rows far away are the last cluster where the others need no more centres than are left."""
+        fewer = self.around_centres([self.kmeans(n_clusters - 1, seed), *starts[1:]], n_clusters - 1)
+        found = self.around_centres(starts, n_clusters)
+        if fewer.criterion < found.criterion or not found.mixtures:
+            return found
+        fewer.labels[:, self.far] = n_clusters - 1
+        return fewer
 
 
 def _softmax(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..affinity import AffinityLike, CoordinateSystem, coordinate_systems
+from ..affinity import AffinityLike, CoordinateSystem, coordinate_systems, far_rows
 from ..criteria import normalized_cut
 from ..io.errors import some
 from ..kernels import Extension, Points, SharedNeighbors
@@ -228,7 +228,7 @@ def agree(
     votes: dict[Hashable, float] = {}
     worths = {}
     for around in systems:
-        partitions, shares, worth = _candidates(around, n_clusters, random_state)
+        partitions, shares, worth = _candidates(around, n_clusters, random_state, found)
         found += partitions
         votes |= {(around.system.name, group): around.system.votes * share for group, share in shares.items()}
         worths[around.system.name] = worth
@@ -246,12 +246,18 @@ def agree(
 
 
 def _candidates(
-    around: Neighborhoods, n_clusters: int, random_state: int | None
+    around: Neighborhoods, n_clusters: int, random_state: int | None, before: Sequence[Partition]
 ) -> tuple[list[Partition], dict[str, float], float]:
-    """The candidates of one coordinate system, the vote of each group of them, and what centres are worth there."""
+    """The candidates of one coordinate system, the vote of each group of them, and what centres are worth there.
+
+    `before` has those of other systems.
+    """
     of_cuts = list(cuts(around, n_clusters, random_state=random_state))
     # A cluster of few points is met by no k-means: a mixture must start from a tree to see it.
     starts = [of_cuts[len(of_cuts) // 2].labels, rare_groups(around, n_clusters)]
+    if around.has_coordinates and far_rows(around.X).size:
+        # Cuts that part a row far away leave the others one cluster fewer, and mixtures no start for all clusters.
+        starts += [other.labels for other in before if other.family == "centre"]
     of_centres, shares, worth = centres(around, n_clusters, starts, np.random.default_rng(random_state))
     # Those without a vote are not elected, and need not be found.
     trees = list(tree_cuts(around, n_clusters)) if worth < 1 else []

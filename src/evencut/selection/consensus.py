@@ -10,7 +10,7 @@ no size is preferred.
 
 The confidence is the adjusted Rand index with the truth that a consensus a lets expect,
 
-.. math:: \left(1 - (1 - a)^3\right) (1 - \tfrac15 c)
+.. math:: \left(1 - (1 - a)^3\right) \left(1 - \tfrac12 c (1 - a)\right)
 
 with c what centres are worth (:mod:`evencut.selection.centres`): clusters that overlap are told apart less well than
 the agreement says. It was fitted to one half of public sets and tables; `benchmarks/CONFIDENCE.md` shows the other.
@@ -28,8 +28,8 @@ __all__ = ["agreement", "consensus", "expected_index", "shared_votes"]
 
 # Agreement counts by its cube: three half agreements are no whole one.
 _POWER = 3
-# Share of the confidence that overlap takes.
-_OVERLAP = 0.2
+# Share of the confidence that overlap takes where nobody agrees.
+_OVERLAP = 0.5
 
 
 def agreement(labels: NDArray[np.integer], weights: NDArray[np.floating] | None = None) -> NDArray[np.float64]:
@@ -105,7 +105,8 @@ def expected_index(standing: float, worth_of_centres: float) -> float:
 
     Examples
     --------
-    >>> expected_index(1.0, 0.0), expected_index(0.5, 0.0), expected_index(1.0, 1.0)
-    (1.0, 0.875, 0.8)
+    >>> expected_index(1.0, 0.0), expected_index(0.5, 0.0), expected_index(1.0, 1.0), expected_index(0.5, 1.0)
+    (1.0, 0.875, 1.0, 0.65625)
     """
-    return (1 - (1 - standing) ** 3) * (1 - _OVERLAP * worth_of_centres)
+    disagreed = 1 - standing
+    return (1 - disagreed**3) * (1 - _OVERLAP * worth_of_centres * disagreed)

@@ -126,7 +126,7 @@ def _best_mixtures(
         if k not in starts or 2 * n_parameters(kind, k, X.shape[1]) > len(X):
             break
         mixture = fit_mixture(X, mass, starts[k], k, kind)
-        value = mixture.log_likelihood - mixture.n_parameters * np.log(len(X)) / (2 * len(X))
+        value = mixture.criterion
         joint = mixture.log_joint(X)
         doubt = float(mass @ (np.logaddexp.reduce(joint, axis=1) - joint.max(axis=1)))
         here = _Best((value, mixture), (value - doubt, mixture))

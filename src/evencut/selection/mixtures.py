@@ -57,6 +57,11 @@ class Mixture(NamedTuple):
         n_free = self.n_parameters
         return self.log_likelihood - n_free / max(self.n_fitted - n_free - 1, 1)
 
+    @property
+    def criterion(self) -> float:
+        """The Bayesian information criterion in nats a point, higher is better."""
+        return self.log_likelihood - self.n_parameters * float(np.log(self.n_fitted)) / (2 * self.n_fitted)
+
     def log_joint(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
         """Logarithm of the weight of each component times its density at each point."""
         constant = np.log(self.size) - X.shape[1] / 2 * np.log(2 * np.pi)
