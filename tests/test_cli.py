@@ -547,7 +547,9 @@ def test_shells_complete_commands_options_and_names(line, expected):
 
 def test_the_script_of_a_shell_asks_for_what_is_offered(tmp_path):
     command = [sys.executable, "-m", "evencut", "--show-completion", "bash"]
-    script = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    # The shell is named, not looked for among the processes that started this one.
+    env = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    script = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True, env=env).stdout
     assert "_EVENCUT_COMPLETE=complete_bash" in script and "complete -o default -F" in script
     bash = shutil.which("bash")
     if bash is None:

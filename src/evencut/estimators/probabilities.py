@@ -35,10 +35,9 @@ N_NEAREST = 10
 # Weight of the candidates' opinion against the neighbours': chosen on all public sets of `benchmarks/answers.py`; from
 # .1 to .4 they are calibrated as well, and wrong rows are found best here.
 _OPINION = 0.3
-# How much doubt about the whole clustering counts in a table, and up to how many columns points are coordinates, whose
-# clusters show (as for `scale="auto"`): chosen on every second table, from .5 to 1. At .7 the expected error is .03 on
-# those, .06 on the others, against .13 and .19 without.
-_DOUBT = 0.7
+# How much doubt about the whole clustering counts in a table: an adjusted Rand index of c leaves about (1 - c) / 2 of
+# the rows wrong. And up to how many columns points are coordinates, whose clusters show.
+_DOUBT = 0.5
 _COORDINATES = 3
 # A point counts as so many witnesses, beside one more who does not know: no share is exactly zero.
 _WITNESSES = 100
@@ -201,7 +200,7 @@ def trust_in(selection: Any, n_columns: int) -> float:
     --------
     >>> from types import SimpleNamespace
     >>> round(trust_in(SimpleNamespace(confidence=0.5), 4), 2), trust_in(SimpleNamespace(confidence=0.5), 2)
-    (0.65, 1.0)
+    (0.75, 1.0)
     """
     confidence = float("nan") if selection is None else float(selection.confidence)
     return 1.0 if n_columns <= _COORDINATES or np.isnan(confidence) else 1 - _DOUBT * (1 - confidence)
