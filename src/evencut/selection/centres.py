@@ -9,8 +9,8 @@ Gaussians knows centres only; the density that neighbours show,
 with :math:`R_q` the distance of q to its tenth neighbour and c what predicts best, knows any shape, but needs many
 points for it, and more as dimensions grow. With :math:`g = \operatorname{mean}_p \log m(p) - \log\hat\rho(p)` the gain
 of the best mixture m (:mod:`evencut.selection.mixtures`) in nats a point, centres are worth :math:`\exp(g / 0.025)`,
-and no more than one. A quarter of the votes around centres is that of k-means and Ward's; the kinds of mixtures share the
-others in proportion to :math:`\exp(g / 0.025)` with their own gains.
+and no more than one. A quarter of the votes around centres is that of k-means and Ward's; the kinds of mixtures share
+the others in proportion to :math:`\exp(g / 0.025)` with their own gains.
 
 Trees, which vote where centres do not, see valleys between clusters only where points are dense enough to show them. In
 an intrinsic dimension :math:`d > 2` centres take over the part :math:`1 - (2/d)^2` of their votes whatever the gain.
