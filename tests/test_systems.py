@@ -156,3 +156,11 @@ def test_mixtures_of_every_kind_are_those_of_scikit_learn(kind, rng):
     assert n_parameters(kind, 2, 3) == peer._n_parameters()
     order = np.argsort(found.means[:, 0]), np.argsort(peer.means_[:, 0])
     np.testing.assert_allclose(found.means[order[0]], peer.means_[order[1]], atol=0.1)
+
+
+def test_columns_that_would_be_lost_beside_another_are_not_compared_as_given(rng):
+    X = rng.normal(size=(30, 3))
+    lost = coordinate_systems(X, np.ones(30), np.array([1.0, 1.0, 1e300]))
+    assert [(system.name, system.votes) for system in lost] == [("one deviation", 2)]
+    kept = coordinate_systems(X, np.ones(30), np.array([1.0, 1.0, 1e9]))
+    assert [(system.name, system.votes) for system in kept] == [("as given", 1), ("one deviation", 1)]

@@ -97,9 +97,9 @@ def centres(
     if seen.is_worth_nothing(kmeans, n_clusters):
         return Centres([], [], 0.0)
     if seen.far.size and n_clusters > 1:
-        found = seen.beside_far_rows([kmeans, *starts], n_clusters, seed)
+        found = seen.beside_far_rows(kmeans, starts, n_clusters, seed)
     else:
-        found = seen.around_centres([kmeans, *starts], n_clusters)
+        found = seen.around_centres(kmeans, starts, n_clusters)
     kinds = ["k-means", "Ward", *(f"Gaussians, {mixture.kind}" for mixture in found.mixtures)]
     partitions = [Partition("centre", kind, 0, labels, around.system.name) for kind, labels in zip(kinds, found.labels)]
     gains = np.array([mixture.predictive for mixture in found.mixtures]) - seen.by_neighbors
@@ -148,14 +148,14 @@ class _Seen(NamedTuple):
         return [kind for kind in KINDS if n_parameters(kind, n_clusters, self.X.shape[1]) < most]
 
     def kmeans(self, n_clusters: int, seed: int) -> NDArray[np.int64]:
-        """The labels of all points by k-means of the sample."""
-        return self.for_all(_kmeans(self.X[self.rows], self.mass, n_clusters, seed))
+        """The labels of the sample by k-means."""
+        return _kmeans(self.X[self.rows], self.mass, n_clusters, seed)
 
     def ward(self, n_clusters: int) -> NDArray[np.int64]:
-        """The same by Ward's clusters of the sample: they cost its square, and half of it shows them."""
+        """The labels of the sample by Ward's, which costs its square: half of it shows the clusters."""
         sample = self.X[self.rows]
         half = slice(None, None, 1 if len(sample) <= _SAMPLE // 2 else 2)
-        return self.for_all(_nearest(sample, sample[half], _ward(sample[half], n_clusters)))
+        return _nearest(sample, sample[half], _ward(sample[half], n_clusters))
 
     def for_all(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """The labels of the sample for all points: those of the nearest means, but theirs where only far rows miss."""
@@ -168,23 +168,28 @@ class _Seen(NamedTuple):
         """Whether the likeliest kind of mixture, of which all others are special cases, is far from likely enough."""
         if "full" not in self.kinds(n_clusters):
             return False
-        likely = fit_mixture(self.smooth, self.mass, kmeans[self.rows], n_clusters).log_likelihood
+        likely = fit_mixture(self.smooth, self.mass, kmeans, n_clusters).log_likelihood
         return _worth(likely - self.by_neighbors, self.dimension) < _LITTLE_WORTH
 
-    def around_centres(self, starts: Sequence[NDArray[np.integer]], n_clusters: int) -> _Found:
-        """The first start, Ward's clusters, and mixtures, each from the best start with no more clusters."""
-        labels = [starts[0], self.ward(n_clusters)]
-        of_sample = [np.unique(start[self.rows], return_inverse=True)[1] for start in [*labels, *starts[1:]]]
-        of_sample = [start for start in of_sample if start.max() < n_clusters]
+    def around_centres(
+        self, kmeans: NDArray[np.int64], starts: Sequence[NDArray[np.integer]], n_clusters: int
+    ) -> _Found:
+        """The partitions of all points; mixtures from the best of the starts that have no more clusters."""
+        ward = self.ward(n_clusters)
+        others = [np.unique(start[self.rows], return_inverse=True)[1] for start in starts]
+        of_sample = [kmeans, ward, *(start for start in others if start.max() < n_clusters)]
         kinds = self.kinds(n_clusters)
         mixtures = [_likeliest(self.smooth, self.mass, of_sample, n_clusters, kind) for kind in kinds]
+        labels = [self.for_all(kmeans), self.for_all(ward)]
         labels += [np.argmax(mixture.log_joint(self.X), axis=1) for mixture in mixtures]
         return _Found(np.array(labels), mixtures)
 
-    def beside_far_rows(self, starts: Sequence[NDArray[np.integer]], n_clusters: int, seed: int) -> _Found:
+    def beside_far_rows(
+        self, kmeans: NDArray[np.int64], starts: Sequence[NDArray[np.integer]], n_clusters: int, seed: int
+    ) -> _Found:
         """The same, but rows far away are the last cluster where the others need no more centres than are left."""
-        fewer = self.around_centres([self.kmeans(n_clusters - 1, seed), *starts[1:]], n_clusters - 1)
-        found = self.around_centres(starts, n_clusters)
+        fewer = self.around_centres(self.kmeans(n_clusters - 1, seed), starts, n_clusters - 1)
+        found = self.around_centres(kmeans, starts, n_clusters)
         if fewer.criterion < found.criterion or not found.mixtures:
             return found
         fewer.labels[:, self.far] = n_clusters - 1
