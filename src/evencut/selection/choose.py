@@ -237,7 +237,8 @@ def agree(
     alike = agreement(labels, systems[0].weights)
     # Those without a vote, or with an empty cluster, are not elected.
     whole = np.array([len(np.unique(partition.labels)) == n_clusters for partition in found])
-    standing = np.where(whole & (shared > 0), consensus(alike, shared), 0.0)
+    # Ties are ties whatever the last digits say: the first of them, as the columns come, is taken.
+    standing = np.where(whole & (shared > 0), consensus(alike, shared), 0.0).round(9)
     order = np.argsort(-standing, kind="stable")
     overlap = np.average(list(worths.values()), weights=[around.system.votes for around in systems])
     confidence = expected_index(float(standing[order[0]]), float(overlap))
