@@ -18,10 +18,14 @@ class Page:
         self.page.set_default_timeout(READY_MS)
         self.wrong = []
         self.replies = []
-        self.page.on("console", lambda message: message.type == "error" and self.wrong.append(message.text))
+        self.page.on("console", self._note)
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
         self.page.on("request", lambda request: self._check(request, studio.base))
         self.page.on("response", self._weigh)
+
+    def _note(self, message):
+        if message.type == "error":
+            self.wrong.append(f"{message.text} {message.location['url']}")
 
     def _check(self, request, base):
         if not request.url.startswith((base, "data:", f"blob:{base}")):

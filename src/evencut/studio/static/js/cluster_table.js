@@ -19,22 +19,42 @@ export class ClusterTable {
     if (!pane.run) return replace(this.element, h("p", { class: "hint" }, "The clusters of the active side appear here."));
     if (this.run !== pane.run.id) this.chosen.clear();
     this.run = pane.run.id;
-    this.#draw({});
+    this.told = {};
+    this.#draw();
     try {
       const told = (await this.points.api.get(`/runs/${pane.run.id}/described`)).clusters;
-      if (this.run === pane.run.id) this.#draw(told);
+      if (this.run === pane.run.id) this.#tell(told);
     } catch (error) {
       notice(error.message, "error");
     }
   }
 
-  #draw(told) {
+  /** Write what sets each cluster apart into the table as it stands: a name may just be written there. */
+  #tell(told) {
+    this.told = told;
+    for (const written of this.element.querySelectorAll("[data-name]")) {
+      const row = written.closest("tr");
+      row.querySelector(".told").replaceWith(this.#toldCell(written.dataset.name));
+      row.querySelector(".typical").replaceWith(this.#typicalCell(written.dataset.name));
+    }
+  }
+
+  #toldCell(label) {
+    return h("td", { class: "told" }, this.told[label]?.told.join("; ") || "–");
+  }
+
+  #typicalCell(label) {
+    const button = (row) => h("button", { class: "plain", "data-typical": String(row), title: `Show row ${row}`, onclick: () => this.#select(row) }, String(row));
+    return h("td", { class: "typical" }, (this.told[label]?.typical ?? []).map(button));
+  }
+
+  #draw() {
     const { pane } = this;
     const total = pane.labels.length;
     const rows = pane.run.facts.sizes.map((size, label) => ({ label, name: pane.nameOf(label), points: size }));
     const [by, direction] = this.order;
     rows.sort((a, b) => direction * (by === "name" ? a.name.localeCompare(b.name, undefined, { numeric: true }) : a[by] - b[by]));
-    const head = (key, text) => h("th", { scope: "col", "aria-sort": by === key ? (direction > 0 ? "ascending" : "descending") : null }, h("button", { class: "plain", "data-sort": key, onclick: () => this.#sort(key, told) }, text));
+    const head = (key, text) => h("th", { scope: "col", "aria-sort": by === key ? (direction > 0 ? "ascending" : "descending") : null }, h("button", { class: "plain", "data-sort": key, onclick: () => this.#sort(key) }, text));
     const merge = h("button", { class: "small", "data-action": "merge", disabled: this.chosen.size < 2, onclick: () => this.#edit("merge") }, "Merge");
     const split = h("button", { class: "small", "data-action": "split", disabled: this.chosen.size !== 1, onclick: () => this.#edit("split") }, "Split in two");
     replace(
@@ -47,19 +67,18 @@ export class ClusterTable {
           "table",
           { class: "cluster-table" },
           h("thead", {}, h("tr", {}, h("th", {}, h("span", { class: "visually-hidden" }, "Chosen")), head("name", "name"), head("points", "points"), h("th", { scope: "col" }, "share"), h("th", { scope: "col" }, "what sets it apart"), h("th", { scope: "col" }, "typical rows"))),
-          h("tbody", {}, rows.map((row) => this.#row(row, total, told[row.label] ?? { told: [], typical: [] }))),
+          h("tbody", {}, rows.map((row) => this.#row(row, total))),
         ),
       ),
     );
   }
 
-  #row({ label, name, points }, total, told) {
+  #row({ label, name, points }, total) {
     const box = h("input", { type: "checkbox", checked: this.chosen.has(label), "aria-label": `Choose cluster ${name}`, onchange: () => this.#choose(label, box.checked) });
     const swatch = h("i", { class: "swatch" });
     swatch.style.background = this.pane.colourOf(label);
     const written = h("input", { type: "text", value: name, maxlength: "60", "aria-label": `Name of cluster ${name}`, "data-name": String(label), onchange: () => this.#rename(label, written.value) });
-    const typical = told.typical.map((row) => h("button", { class: "plain", "data-typical": String(row), title: `Show row ${row}`, onclick: () => this.#select(row) }, String(row)));
-    return h("tr", {}, h("td", {}, box), h("th", { scope: "row" }, swatch, written), h("td", {}, count(points)), h("td", {}, percent(points / total)), h("td", { class: "told" }, told.told.join("; ") || "–"), h("td", { class: "typical" }, typical));
+    return h("tr", {}, h("td", {}, box), h("th", { scope: "row" }, swatch, written), h("td", {}, count(points)), h("td", {}, percent(points / total)), this.#toldCell(label), this.#typicalCell(label));
   }
 
   #select(row) {
@@ -68,9 +87,9 @@ export class ClusterTable {
     this.points.select(mask, 1);
   }
 
-  #sort(key, told) {
+  #sort(key) {
     this.order = [key, this.order[0] === key ? -this.order[1] : key === "name" ? 1 : -1];
-    this.#draw(told);
+    this.#draw();
     this.element.querySelector(`[data-sort=${key}]`).focus();
   }
 

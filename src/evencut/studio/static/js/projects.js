@@ -32,6 +32,7 @@ export class Projects {
     const show = (share) => work.show({ name: `Loading ${file.name}`, step: "", share });
     show(0);
     try {
+      await timeline.settled();
       const state = await api.upload("/project/upload", file, show);
       await timeline.restore(state);
       timeline.remember(`open ${file.name}`);

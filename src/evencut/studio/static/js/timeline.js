@@ -10,6 +10,7 @@ export class Timeline {
     Object.assign(this, { api, page, apply });
     this.line = Promise.resolve();
     this.what = null;
+    this.#tell();
     $("undo").addEventListener("click", () => this.move(-1));
     $("redo").addEventListener("click", () => this.move(1));
     document.addEventListener("keydown", (event) => this.#key(event));
@@ -20,6 +21,7 @@ export class Timeline {
   remember(what = null) {
     if (this.applying) return;
     this.what = what ?? this.what;
+    this.#tell();
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.flush(), WAIT_MS);
   }
@@ -36,8 +38,14 @@ export class Timeline {
       } catch (error) {
         notice(error.message, "error");
       }
+      this.#tell();
     });
     return this.line;
+  }
+
+  /** Whether all that was done is told, for whoever looks at the page from outside. */
+  #tell() {
+    document.documentElement.dataset.told = this.what ? "no" : "yes";
   }
 
   /** Wait until all that was done is told: what is done next is then a moment of its own. */
