@@ -30,7 +30,8 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(READY)run ## cluster an embedded data set; writes out/demo.png and out/labels.csv
-	$(BIN)/evencut demo
+	@# Byte code of what is imported is kept, whatever the environment says: the next command starts at once.
+	PYTHONDONTWRITEBYTECODE= $(BIN)/evencut demo
 	@echo 'Your own table: $(BIN)/evencut cluster points.csv -k 3     (in the browser: pip install "evencut[studio]")'
 
 test: $(READY)test ## the tests, and the examples in the docstrings
