@@ -61,7 +61,7 @@ class CertaintyMixin:
         with :math:`s_{pk}` the share of the affinity of p that goes to cluster k, each neighbour answering by its own
         share, and :math:`e_{pk}` the share of the candidates that put the neighbours there (:math:`g = 0.3`; 0 where
         nothing was compared). In a table of more than three columns doubt about the whole clustering counts as well:
-        where the candidates' confidence is c, :math:`0.7 (1 - c)` of the probability is shared out evenly. The
+        where the candidates' confidence is c, :math:`0.5 (1 - c)` of the probability is shared out evenly. The
         temperature :math:`1/\beta` is that under which labels which had no part in s are
         most likely. A point that lies more than three deviations outside belongs to each cluster alike the more, the
         farther out it is.

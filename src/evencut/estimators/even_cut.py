@@ -28,8 +28,9 @@ class EvenCut(Clustering):
 
     .. math:: \arg\max_i \sum_j v_j \max(\mathrm{ARI}(P_i, P_j), 0)^3
 
-    Half of the votes are those of the cuts. The others go to centres as far as a mixture predicts
-    points better than their neighbours do, and to trees otherwise (:mod:`evencut.selection` has the full formula).
+    Half of the votes are those of the cuts, two fifths beside centres. The others go to centres as far as a mixture
+    predicts points better than their neighbours do, and more in many dimensions, and to trees otherwise
+    (:mod:`evencut.selection.centres` has the formula).
     There is no kernel, criterion or bandwidth to set; to minimise one criterion on one kernel use
     :class:`KernelClustering`.
 

@@ -9,7 +9,7 @@ compared, each by its votes and its agreement with the one chosen),
 Candidates may also agree on what is not there to be found. With c their confidence in the whole clustering, a table of
 more than three columns has
 
-.. math:: P'_{pk} = q P_{pk} + (1 - q) / K, \qquad q = 1 - 0.7 (1 - c)
+.. math:: P'_{pk} = q P_{pk} + (1 - q) / K, \qquad q = 1 - 0.5 (1 - c)
 
 The sharpness :math:`\beta`, one over the temperature, is that of the highest likelihood of labels that had no part in
 :math:`s`: those that the other candidates give, or, where there are none, those of the direct neighbours.
