@@ -18,7 +18,7 @@ from ..kernels import SharedNeighbors
 from ..landmarks import LandmarkGraph, RowBlocks, landmark_graph, solve_landmarks
 from ..landmarks.blocks import is_lazy
 from ..selection import choose_number, select_number
-from ..selection.leaks import mixing_rates
+from .leaks import mixing_rates
 from ..solvers import SOLVERS, Solution
 from ..tensors import beside, is_tensor, to_array
 from .certainty import check_noise
