@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.utils import Tags
 
 from ..affinity import SCALES, PreparedPoints, SparsePoints, limits
+from ..affinity.products import ONE_THREAD
 from ..criteria import PosedProblem
 from ..kernels import Kernel
 from ..selection import select
@@ -23,7 +24,7 @@ class EvenCut(Clustering):
     r"""Clusters that candidates of different principles agree on, without a preference for a size or a density.
 
     Normalised cuts of shared-neighbour graphs at several scales, cuts of spanning trees, and clusters around centres
-    (k-means, Ward's, mixtures of Gaussians) propose partitions :math:`P_i`, each in several coordinate systems: the
+    (mixtures of Gaussians, k-means) propose partitions :math:`P_i`, each in several coordinate systems: the
     columns as given, at one deviation each, and in ranks. The one that all agree with most is taken:
 
     .. math:: \arg\max_i \sum_j v_j \max(\mathrm{ARI}(P_i, P_j), 0)^3
@@ -162,15 +163,17 @@ class EvenCut(Clustering):
         return max(limits.MOST_COMPARED, limits.POINTS_PER_CLUSTER * n_clusters)
 
     def _choose(self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int) -> Chosen:
-        picked = select(
-            prepared.points,
-            self.n_clusters,
-            units=prepared.feature_scale if self._compares_systems(prepared.points) else None,
-            least=least,
-            weights=prepared.weights,
-            random_state=seed,
-            n_jobs=self.n_jobs,
-        )
+        # Sums of products hang on the number of threads, and labels may hang on their last digits.
+        with ONE_THREAD:
+            picked = select(
+                prepared.points,
+                self.n_clusters,
+                units=prepared.feature_scale if self._compares_systems(prepared.points) else None,
+                least=least,
+                weights=prepared.weights,
+                random_state=seed,
+                n_jobs=self.n_jobs,
+            )
         return Chosen(
             picked.kernel,
             picked.affinity,
