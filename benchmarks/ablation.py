@@ -34,8 +34,8 @@ CONSTANTS = {
         "_LOCAL_DIMENSION",
     ),
     "centres": (
-        "_NEIGHBOR", "_WIDTHS", "_NATS", "_PLANE", "_POINTS_PER_PARAMETER", "_LITTLE_WORTH", "_SAMPLE",
-        "_SAMPLE_PER_CLUSTER", "_FIRST_STEPS",
+        "_NEIGHBOR", "_WIDTHS", "_NATS", "_PLANE", "_POINTS_PER_PARAMETER", "_SHARE_OF_MIXTURES", "_LITTLE_WORTH",
+        "_SAMPLE", "_SAMPLE_PER_CLUSTER", "_FIRST_STEPS",
     ),
     "choose": ("_BESIDE_TREES", "_BESIDE_CENTRES"),
     "consensus": ("_POWER",),

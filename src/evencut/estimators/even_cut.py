@@ -24,7 +24,7 @@ class EvenCut(Clustering):
     r"""Clusters that candidates of different principles agree on, without a preference for a size or a density.
 
     Normalised cuts of shared-neighbour graphs at several scales, cuts of spanning trees, and clusters around centres
-    (mixtures of Gaussians, k-means) propose partitions :math:`P_i`, each in several coordinate systems: the
+    (k-means, Ward's, mixtures of Gaussians) propose partitions :math:`P_i`, each in several coordinate systems: the
     columns as given, at one deviation each, and in ranks. The one that all agree with most is taken:
 
     .. math:: \arg\max_i \sum_j v_j \max(\mathrm{ARI}(P_i, P_j), 0)^3

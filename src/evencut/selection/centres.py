@@ -1,4 +1,4 @@
-r"""Clusters around centres, for points that overlap: mixtures of Gaussians of several kinds, and k-means.
+r"""Clusters around centres, for points that overlap: k-means, Ward's, and mixtures of Gaussians of several kinds.
 
 They suit points that a few centres describe, and mislead where clusters are curved or lie inside each other. Which it
 is can be told without knowing the clusters: from how well points are predicted that a model has not seen. A mixture of
@@ -9,8 +9,8 @@ Gaussians knows centres only; the density that neighbours show,
 with :math:`R_q` the distance of q to its tenth neighbour and c what predicts best, knows any shape, but needs many
 points for it, and more as dimensions grow. With :math:`g = \operatorname{mean}_p \log m(p) - \log\hat\rho(p)` the gain
 of the best mixture m (:mod:`evencut.selection.mixtures`) in nats a point, centres are worth :math:`\exp(g / 0.025)`,
-but no more than one. The kinds of mixtures share their votes in proportion to :math:`\exp(g / 0.025)` with their own
-gains; k-means has them where points are too few for the parameters of any mixture.
+but no more than one. A quarter of the votes around centres is that of k-means and Ward's; the kinds of mixtures share
+the others in proportion to :math:`\exp(g / 0.025)` with their own gains.
 
 Trees, which vote where centres do not, see valleys between clusters only where points are dense enough to show them. In
 an intrinsic dimension :math:`d > 2` centres take over the part :math:`1 - (2/d)^2` of their votes whatever the gain.
@@ -43,6 +43,8 @@ _NATS = 0.025
 _PLANE = 2.0
 # Points that a mixture needs for each of its parameters.
 _POINTS_PER_PARAMETER = 2
+# Share of the mixtures beside k-means and Ward's.
+_SHARE_OF_MIXTURES = 0.75
 # So little worth is none.
 _LITTLE_WORTH = 0.01
 # Points that centres are fitted on, and so many a cluster where that is more: a few parameters need no more.
@@ -73,7 +75,7 @@ def centres(
     around : Neighborhoods
     n_clusters : int
     starts : sequence of ndarrays of shape (n_points,)
-        Partitions that mixtures may start from, besides k-means.
+        Partitions that mixtures may start from, besides k-means and Ward's.
     rng : Generator
 
     Examples
@@ -98,16 +100,16 @@ def centres(
         found = seen.beside_far_rows(kmeans, starts, n_clusters, seed)
     else:
         found = seen.around_centres(kmeans, starts, n_clusters)
-    kinds = [f"Gaussians, {mixture.kind}" for mixture in found.mixtures] or ["k-means"]
+    kinds = ["k-means", "Ward", *(f"Gaussians, {mixture.kind}" for mixture in found.mixtures)]
     partitions = [Partition("centre", kind, 0, labels, around.system.name) for kind, labels in zip(kinds, found.labels)]
     gains = np.array([mixture.predictive for mixture in found.mixtures]) - seen.by_neighbors
-    if not gains.size:
-        return Centres(partitions, [1.0], 1.0)
-    return Centres(partitions, _softmax(gains / _NATS).tolist(), _worth(gains.max(), around.dimension))
+    best = gains.max(initial=-np.inf) if gains.size else 0.0
+    shares = np.concatenate([np.full(2, 0.5 * (1 - _SHARE_OF_MIXTURES)), _SHARE_OF_MIXTURES * _softmax(gains / _NATS)])
+    return Centres(partitions, shares.tolist(), _worth(best, around.dimension))
 
 
 class _Found(NamedTuple):
-    """Labels by each mixture, or by k-means where there is none, and the mixtures."""
+    """Labels by k-means, Ward's and each mixture, and the mixtures."""
 
     labels: NDArray[np.int64]
     mixtures: list[Mixture]
@@ -149,11 +151,15 @@ class _Seen(NamedTuple):
         """The labels of the sample by k-means."""
         return _kmeans(self.X[self.rows], self.mass, n_clusters, seed)
 
+    def ward(self, n_clusters: int) -> NDArray[np.int64]:
+        """The labels of the sample by Ward's, which costs its square: half of it shows the clusters."""
+        sample = self.X[self.rows]
+        half = slice(None, None, 1 if len(sample) <= _SAMPLE // 2 else 2)
+        return _nearest(sample, sample[half], _ward(sample[half], n_clusters))
+
     def for_all(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """The labels of the sample for all points: those of the nearest means, but theirs where only far rows miss."""
-        members = np.eye(int(labels.max()) + 1)[labels].T
-        means = members @ self.X[self.rows] / np.maximum(members.sum(axis=1, keepdims=True), 1)
-        of_all = np.argmin(np.sum(means**2, axis=1) - 2 * self.X @ means.T, axis=1)
+        of_all = _nearest(self.X, self.X[self.rows], labels)
         if len(self.rows) + len(self.far) == len(self.X):
             of_all[self.rows] = labels
         return of_all
@@ -169,11 +175,13 @@ class _Seen(NamedTuple):
         self, kmeans: NDArray[np.int64], starts: Sequence[NDArray[np.integer]], n_clusters: int
     ) -> _Found:
         """The partitions of all points; mixtures from the best of the starts that have no more clusters."""
+        ward = self.ward(n_clusters)
         others = [np.unique(start[self.rows], return_inverse=True)[1] for start in starts]
-        of_sample = [kmeans, *(start for start in others if start.max() < n_clusters)]
+        of_sample = [kmeans, ward, *(start for start in others if start.max() < n_clusters)]
         kinds = self.kinds(n_clusters)
         mixtures = [_likeliest(self.smooth, self.mass, of_sample, n_clusters, kind) for kind in kinds]
-        labels = [np.argmax(mixture.log_joint(self.X), axis=1) for mixture in mixtures] or [self.for_all(kmeans)]
+        labels = [self.for_all(kmeans), self.for_all(ward)]
+        labels += [np.argmax(mixture.log_joint(self.X), axis=1) for mixture in mixtures]
         return _Found(np.array(labels), mixtures)
 
     def beside_far_rows(
@@ -272,3 +280,18 @@ def _kmeans(X: NDArray[np.floating], mass: NDArray[np.float64], n_clusters: int,
         warnings.simplefilter("ignore")  # fewer distinct points than clusters leave some without any
         labels = KMeans(n_clusters, n_init=1, random_state=seed).fit(X, sample_weight=mass).labels_
     return labels.astype(np.int64)
+
+
+def _ward(X: NDArray[np.floating], n_clusters: int) -> NDArray[np.int64]:
+    from scipy.cluster.hierarchy import fcluster, linkage
+
+    return fcluster(linkage(X, "ward"), n_clusters, "maxclust").astype(np.int64) - 1
+
+
+def _nearest(X: NDArray[np.floating], sample: NDArray[np.floating], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The labels of a sample for all points: theirs where it is all, else those of the nearest mean."""
+    if len(sample) == len(X):
+        return labels
+    members = np.eye(int(labels.max()) + 1)[labels].T
+    means = members @ sample / np.maximum(members.sum(axis=1, keepdims=True), 1)
+    return np.argmin(np.sum(means**2, axis=1) - 2 * X @ means.T, axis=1)

@@ -11,7 +11,8 @@ which component each belongs to. What it misses is
 
 with :math:`\hat\rho` the density that neighbours show (:mod:`evencut.selection.centres`), which knows any shape but is
 blurred, and :math:`g_m` the same mean over as many points drawn from the mixture itself: what it is where nothing is
-missed but the blur. Where the points look as if drawn from it, the number of Gaussians is an answer.
+missed but the blur. Where the points look as if drawn from it, the number of Gaussians is an answer. One even area is
+no Gaussian, but no mixture splits it without doubt: there one is best, and misses little.
 """
 
 from __future__ import annotations
@@ -32,20 +33,27 @@ __all__ = ["Explanation", "explain_by_gaussians"]
 _PATIENCE = 4
 # With fewer points a parameter, enough Gaussians look like anything.
 _POINTS_PER_PARAMETER = 30
-# Nats a point that may be missed.
+# Nats a point that may be missed, and of one even area: of a line or a box one Gaussian misses less.
 _MISSED = 0.07
+_MISSED_OF_AN_AREA = 0.3
 
 
 class Explanation(NamedTuple):
-    """The number of Gaussians, and what they miss, in nats a point."""
+    """The number of Gaussians, what they miss, in nats a point, and the points there are for each parameter."""
 
     n_clusters: int
     missed: float
+    points_per_parameter: float
 
     @property
     def holds(self) -> bool:
-        """Whether the points look as if drawn from so many Gaussians."""
-        return abs(self.missed) <= _MISSED
+        """Whether the points look as if drawn from so many Gaussians, and are enough to tell."""
+        return abs(self.missed) <= _MISSED and self.points_per_parameter >= _POINTS_PER_PARAMETER
+
+    @property
+    def is_one(self) -> bool:
+        """Whether the points are one Gaussian, or one even area."""
+        return self.n_clusters == 1 and self.missed <= _MISSED_OF_AN_AREA
 
 
 def explain_by_gaussians(
@@ -53,7 +61,7 @@ def explain_by_gaussians(
 ) -> Explanation | None:
     """The best mixture of Gaussians, fitted from the partition that `starts` has for each number.
 
-    There is none where there are no coordinates, or too few points for its parameters.
+    There is none where there are no coordinates, or too few points for the parameters of one Gaussian.
 
     Examples
     --------
@@ -76,12 +84,10 @@ def explain_by_gaussians(
     if not explained:
         return None
     mixture = max(explained, key=lambda valued: valued[0])[1]
-    if len(X) < _POINTS_PER_PARAMETER * mixture.n_parameters:
-        return None
     drawn = look_around(mixture.draw(len(X), rng), n_jobs=around.search.n_jobs)
     gain = mixture.predictive - float(mass @ neighbor_log_density(around, rows))
     of_drawn = np.logaddexp.reduce(mixture.log_joint(drawn.X[rows]), axis=1) - neighbor_log_density(drawn, rows)
-    return Explanation(len(mixture.size), float(of_drawn.mean()) - gain)
+    return Explanation(len(mixture.size), float(of_drawn.mean()) - gain, len(X) / mixture.n_parameters)
 
 
 def _surest(

@@ -4,7 +4,8 @@ At every scale the graph is cut into many parts, which are merged one by one: on
 :math:`\ell_k` the leak :math:`\max_i cut(S_i)/d(S_i)` of the worst cluster and :math:`a_k` the consensus of these cuts
 and of spanning trees (:mod:`evencut.selection.consensus`), the number k is judged by
 
-.. math:: s_k = \operatorname{mean}_{\text{scales}} \log\frac{\ell_k + \delta}{\ell_{k+1} + \delta} - \log a_k
+.. math:: s_k = \operatorname{mean}_{\text{scales}} \log\frac{\ell_k + \delta}{\ell_{k+1} + \delta}
+          - \tfrac34 \log(a_k + \varepsilon)
 
 and worth :math:`\exp(s_0 - s_k)` beside the best score :math:`s_0`. Too few clusters leave a gap to cut, which costs
 little more; too many must cut where there is no gap. Of the columns as given and at one deviation the system is taken
@@ -43,6 +44,8 @@ MAX_CLUSTERS = 64
 _POINTS_PER_CLUSTER = 8
 _PARTS = 100
 _SMALL_LEAK = 3e-3
+_LITTLE_AGREEMENT = 0.05
+_AGREEMENT = 0.75
 # So clear a gap is structure, and so are borders that are less dense than the inside by this much, in logarithms and
 # times the share that agrees on them.
 _CLEAR_GAP = -1.1
@@ -155,11 +158,13 @@ class _Judged:
         best, by_number = self.ranked[0], {candidate.n_clusters: candidate for candidate in self.ranked}
         starts = {k: cuts[len(cuts) // 2] for k, cuts in self.cuts.items()}
         explained = explain_by_gaussians(self.around, starts, np.random.default_rng(random_state))
-        if explained is not None and explained.holds:
-            unknown = NumberCandidate(explained.n_clusters, np.nan, np.nan, np.nan, np.nan)
-            return replace(by_number.get(explained.n_clusters, unknown), evidence="Gaussians", worth=1.0)
-        steps = 1 if best.is_clear else count_steps(self.around, random_state)
-        return best if steps == 1 else replace(by_number[steps], evidence="steps", worth=1.0)
+        if explained is not None and explained.holds and explained.n_clusters > 1:
+            return replace(by_number[explained.n_clusters], evidence="Gaussians", worth=1.0)
+        is_one = explained is not None and explained.is_one
+        steps = count_steps(self.around, random_state) if is_one or not best.is_clear else 1
+        if steps > 1:
+            return replace(by_number[steps], evidence="steps", worth=1.0)
+        return NumberCandidate(1, np.nan, np.nan, np.nan, np.nan, "Gaussians") if is_one else best
 
 
 def rank_numbers(problems: Iterable[RatioProblem], random_state: int | None = None) -> tuple[NumberCandidate, ...]:
@@ -195,7 +200,7 @@ class _Merged:
 
     def judged(self, k: int, agreed: float) -> NumberCandidate:
         gap = float(np.mean(self.gaps))
-        score = gap - float(np.log(max(agreed, np.finfo(float).tiny)))
+        score = gap - _AGREEMENT * float(np.log(agreed + _LITTLE_AGREEMENT))
         return NumberCandidate(k, gap, float(np.mean(self.valleys)) if self.valleys else float("nan"), agreed, score)
 
 
