@@ -33,9 +33,9 @@ __all__ = ["Explanation", "explain_by_gaussians"]
 _PATIENCE = 4
 # With fewer points a parameter, enough Gaussians look like anything.
 _POINTS_PER_PARAMETER = 30
-# Nats a point that may be missed, and of one even area: of a line or a box one Gaussian misses less.
+# Nats a point that may be missed, and of one even area: of a line one Gaussian misses less.
 _MISSED = 0.07
-_MISSED_OF_AN_AREA = 0.3
+_MISSED_OF_AN_AREA = 0.2
 
 
 class Explanation(NamedTuple):
