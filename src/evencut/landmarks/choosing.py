@@ -80,7 +80,7 @@ def _hash(first: int, n_rows: int, seed: int) -> NDArray[np.uint64]:
 
 
 def mix(numbers: Any, seed: int) -> Any:
-    """Signed numbers whose every bit hangs on every bit of those given and of the seed (the finaliser of splitmix64)."""
+    """Signed numbers whose every bit depends on every bit of those given and of the seed (as splitmix64 ends)."""
     numbers = (numbers + _signed(seed * 0xD1342543DE82EF95 + 1)) * _signed(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         # A shift of signed numbers brings their sign along, which the mask takes away.

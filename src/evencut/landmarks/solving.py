@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -40,6 +40,7 @@ _LEAST_PILOT_ROWS = 20_000
 # MB); with all of a million, labels are no better.
 _LINKING_ROWS = 200_000
 _MOST_ENTRIES = 2**25
+_ROWS_AT_ONCE = 1 << 12
 _MOST_LANDMARKS = 10_000
 # Without a tree to find the nearest one by, each landmark costs.
 _MOST_WITHOUT_TREE = 3000
@@ -83,12 +84,28 @@ class LandmarkGraph:
         return self.affinity[self.used][:, self.used]
 
     def labelled(self, labels: NDArray[np.int64]) -> Attachment:
-        """The attachment once the landmarks in use have clusters; the others go with the nearest of those."""
+        """The attachment once the landmarks in use have clusters; the others go with the nearest of those.
+
+        A cluster of a few landmarks may be outvoted on every row by those around it. Rows then take the cluster of
+        their nearest landmark.
+        """
         landmarks = self.attachment.landmarks
         used = beside(landmarks, self.used) if is_tensor(landmarks) else self.used
         everyone = labels[to_array(kneighbors(landmarks[used], 1, at=landmarks)[1][:, 0])]
         everyone[self.used] = labels
-        return self.attachment.labelled(everyone)
+        voting = self.attachment.labelled(everyone)
+        return voting if _has_every_cluster(voting, self.pilot) else replace(voting, n_nearest=1)
+
+
+def _has_every_cluster(attachment: Attachment, rows: Any) -> bool:
+    """Whether each cluster is that of some row."""
+    assert attachment.labels is not None
+    missing = set(range(int(attachment.labels.max()) + 1))
+    for begin in range(0, rows.shape[0], _ROWS_AT_ONCE):
+        missing -= set(to_array(attachment.predict(rows[begin : begin + _ROWS_AT_ONCE])).tolist())
+        if not missing:
+            return True
+    return False
 
 
 def usual_landmarks(n_rows: int, n_features: int, n_clusters: int) -> int:
