@@ -264,8 +264,8 @@ def streams(n_rows: int) -> str:
     X, _ = worms(n_rows, random_state=0)
     options = {"n_clusters": 35, "n_landmarks": 1000, "random_state": 0}
     n_batches = 20
-    lines = ["## Streams", "", f"{n_rows} rows in {n_batches} batches, in two orders: rows with the label of one fit to"]
-    lines += ["all rows, and what the model keeps between batches.", ""]
+    lines = ["## Streams", "", f"{n_rows} rows in {n_batches} batches, in two orders: rows with the label of one"]
+    lines += ["fit to all rows, and what the model keeps between batches.", ""]
     lines += ["| order | same labels as one fit | kept |", "|---|---|---|"]
     at_once = LandmarkClustering(**options).fit(X).labels_
     for name, order in (("as given", np.arange(n_rows)), ("shuffled", np.random.default_rng(1).permutation(n_rows))):
