@@ -59,10 +59,10 @@ class CertaintyMixin:
         .. math:: P_{pk} \propto \bigl(s_{pk}^{1-g} e_{pk}^{g}\bigr)^{\beta}
 
         with :math:`s_{pk}` the share of the affinity of p that goes to cluster k, each neighbour answering by its own
-        share, and :math:`e_{pk}` how far the candidates' clusters of the neighbours are cluster k (:math:`g = 0.3`; 0
-        where nothing was compared). The temperature :math:`1/\beta` is that under which labels which had no part in s are
-        most likely. A point that lies more than three deviations outside belongs to each cluster alike the more, the
-        farther out it is.
+        share, and :math:`e_{pk}` how far the other candidates' clusters of the neighbours are cluster k
+        (:math:`g = 0.3`; 0 where nothing was compared). The temperature :math:`1/\beta` is that under which labels
+        which had no part in s are most likely. A point that lies more than three deviations outside belongs to each
+        cluster alike the more, the farther out it is.
 
         Parameters
         ----------

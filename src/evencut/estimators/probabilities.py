@@ -32,8 +32,8 @@ Floats = NDArray[np.float64]
 
 #: Neighbours whose mean distance tells how far out a point lies.
 N_NEAREST = 10
-# Weight of the candidates' opinion against the neighbours': chosen on every second table of `benchmarks/answers.py`; from
-# .1 to .5 wrong rows are found as well within .005.
+# Weight of the candidates' opinion against the neighbours': chosen on every second table of `benchmarks/answers.py`,
+# where wrong rows are found as well, within .005, from .1 to .5.
 _OPINION = 0.3
 # A point counts as so many witnesses, beside one more who does not know: no share is exactly zero.
 _WITNESSES = 100
@@ -187,7 +187,8 @@ def opinions_of(selection: Any, labels: NDArray[np.int64], weights: Floats) -> F
     for candidate, shared, agreed in zip(candidates[1:], selection.votes[1:], selection.agreements[0, 1:]):
         common = np.zeros((int(candidate.labels.max()) + 1, n_clusters))
         np.add.at(common, (candidate.labels, labels), weights)
-        alike = common / (common.sum(axis=1, keepdims=True) + common.sum(axis=0) - common)
+        either = common.sum(axis=1, keepdims=True) + common.sum(axis=0) - common
+        alike = common / np.maximum(either, np.finfo(float).tiny)
         alike += (1 - alike.sum(axis=1, keepdims=True)) / n_clusters
         vote = shared * max(float(agreed), 0.0)
         opinions += vote * alike[candidate.labels]
