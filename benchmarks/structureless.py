@@ -3,7 +3,7 @@
     python -m benchmarks.structureless [--draws 20]
 
 Single Gaussians, round and long, even squares, boxes and balls, and single curved strands of even density, in 2 to 16
-dimensions and with 200 to 5000 points.
+dimensions and with 200 to 5000 points; and single columns.
 """
 
 from __future__ import annotations
@@ -71,13 +71,24 @@ def strand(rng: Rng, n: int, dimension: int) -> np.ndarray:
     return (points + rng.uniform(0.03, 0.15) * rng.normal(size=points.shape)) @ _turned(rng, dimension)
 
 
+def line(rng: Rng, n: int, dimension: int) -> np.ndarray:
+    """One even column."""
+    return rng.uniform(size=(n, 1))
+
+
+def column(rng: Rng, n: int, dimension: int) -> np.ndarray:
+    """One column of one Gaussian, or of its exponential, which is skewed."""
+    values = rng.normal(size=(n, 1))
+    return values if rng.integers(2) else np.exp(0.7 * values)
+
+
 def _turned(rng: Rng, dimension: int) -> np.ndarray:
     return np.linalg.qr(rng.normal(size=(dimension, dimension)))[0]
 
 
 #: The shapes by name.
 SHAPES: dict[str, Callable[[Rng, int, int], np.ndarray]] = {
-    maker.__name__: maker for maker in (gaussian, long_gaussian, cube, box, ball, strand)
+    maker.__name__: maker for maker in (gaussian, long_gaussian, cube, box, ball, strand, line, column)
 }
 
 

@@ -12,6 +12,7 @@ import evencut.affinity.limits
 from evencut import EvenCut, KernelClustering, KernelKMeans
 from evencut.affinity import feature_scale, kneighbors
 from evencut.datasets import make_rings
+from evencut.estimators.leaks import mixing_rates
 from evencut.kernels import KNN, Gaussian, SharedNeighbors, shared_neighbor_affinity
 from evencut.selection import (
     NumberCandidate,
@@ -27,7 +28,6 @@ from evencut.selection import (
 )
 from evencut.selection.candidates import affinity_at, log_density, tree_at
 from evencut.selection.gaussians import explain_by_gaussians
-from evencut.selection.leaks import mixing_rates
 from evencut.selection.steps import count_steps
 from evencut.selection.trees import join_pieces
 from evencut.selection.valleys import densities_of_parts, valley

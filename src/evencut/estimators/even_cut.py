@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.utils import Tags
 
 from ..affinity import SCALES, PreparedPoints, SparsePoints, limits
+from ..affinity.products import ONE_THREAD
 from ..criteria import PosedProblem
 from ..kernels import Kernel
 from ..selection import select
@@ -166,16 +167,18 @@ class EvenCut(Clustering):
     def _choose(
         self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int, links: Links | None
     ) -> Chosen:
-        picked = select(
-            prepared.points,
-            self.n_clusters,
-            units=prepared.feature_scale if self._compares_systems(prepared.points) else None,
-            least=least,
-            judge=None if links is None else partial(links.judged, of_row=prepared.of_row),
-            weights=prepared.weights,
-            random_state=seed,
-            n_jobs=self.n_jobs,
-        )
+        # Sums of products hang on the number of threads, and labels may hang on their last digits.
+        with ONE_THREAD:
+            picked = select(
+                prepared.points,
+                self.n_clusters,
+                units=prepared.feature_scale if self._compares_systems(prepared.points) else None,
+                least=least,
+                judge=None if links is None else partial(links.judged, of_row=prepared.of_row),
+                weights=prepared.weights,
+                random_state=seed,
+                n_jobs=self.n_jobs,
+            )
         return Chosen(
             picked.kernel,
             picked.affinity,

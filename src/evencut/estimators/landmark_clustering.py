@@ -18,7 +18,6 @@ from ..kernels import SharedNeighbors
 from ..landmarks import LandmarkGraph, RowBlocks, solve_landmarks
 from ..landmarks.blocks import is_lazy
 from ..selection import choose_number, select_number
-from ..selection.leaks import mixing_rates
 from ..solvers import SOLVERS, Solution
 from ..tensors import beside, is_tensor, to_array
 from .certainty import check_noise
@@ -27,6 +26,7 @@ from .fitting import whole_or_nothing
 from .inputs import check_choice, check_count, check_n_jobs, seed_from
 from .landmark_certainty import LandmarkCertaintyMixin, measure_certainty
 from .landmark_inputs import count_landmarks, rows_of, whole_masses
+from .leaks import mixing_rates
 from .partial_labels import check_partial, labels_of_landmarks, solve_steered
 from .prediction import mean_separation
 from .stream_fits import StreamMixin

@@ -18,9 +18,9 @@ from ..affinity import Affinity, AffinityLike, NeighborSearch, as_affinity, is_d
 from ..affinity.notices import warn_user
 from ..criteria import Criterion, PosedProblem, RatioProblem
 from ..kernels import Extension, Kernel
-from ..selection.leaks import mixing_rates, separation
 from ..solvers.lloyd import bound_costs, cluster_links
 from ..tensors import array_namespace, beside, group_sums, is_tensor, numbered, to_array
+from .leaks import mixing_rates, separation
 
 __all__ = ["Prediction", "margins", "mean_separation", "summary"]
 

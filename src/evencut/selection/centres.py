@@ -269,8 +269,8 @@ def _likeliest(
     kind: str,
 ) -> Mixture:
     """A mixture from the start that is likeliest after some steps: after one it says little of the end."""
-    first = [fit_mixture(X, mass, start, n_clusters, kind, n_steps=_FIRST_STEPS).log_likelihood for start in starts]
-    return fit_mixture(X, mass, starts[int(np.argmax(first))], n_clusters, kind)
+    first = [fit_mixture(X, mass, start, n_clusters, kind, n_steps=_FIRST_STEPS) for start in starts]
+    return fit_mixture(X, mass, max(first, key=lambda mixture: mixture.log_likelihood), n_clusters, kind)
 
 
 def _kmeans(X: NDArray[np.floating], mass: NDArray[np.float64], n_clusters: int, seed: int) -> NDArray[np.int64]:
@@ -278,7 +278,7 @@ def _kmeans(X: NDArray[np.floating], mass: NDArray[np.float64], n_clusters: int,
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fewer distinct points than clusters leave some without any
-        labels = KMeans(n_clusters, n_init=3, random_state=seed).fit(X, sample_weight=mass).labels_
+        labels = KMeans(n_clusters, n_init=1, random_state=seed).fit(X, sample_weight=mass).labels_
     return labels.astype(np.int64)
 
 

@@ -68,10 +68,14 @@ class Mixture(NamedTuple):
         return constant + _LOG_DENSITY[self.kind](X, self.means, self.factors)
 
     def draw(self, n_points: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Points drawn from a mixture of full covariances."""
+        """Points drawn from it."""
         component = rng.choice(len(self.size), n_points, p=self.size / self.size.sum())
         noise = rng.normal(size=(n_points, self.means.shape[1]))
-        return self.means[component] + np.einsum("pij,pj->pi", self.factors[component], noise)
+        if self.kind == "full":
+            return self.means[component] + np.einsum("pij,pj->pi", self.factors[component], noise)
+        return self.means[component] + (
+            noise @ self.factors.T if self.kind == "tied" else noise * self.factors[component]
+        )
 
 
 def n_parameters(kind: str, n_clusters: int, n_features: int) -> int:
@@ -90,12 +94,12 @@ def n_parameters(kind: str, n_clusters: int, n_features: int) -> int:
 def fit_mixture(
     X: NDArray[np.floating],
     mass: NDArray[np.float64],
-    start: NDArray[np.integer],
+    start: NDArray[np.integer] | Mixture,
     n_clusters: int,
     kind: str = "full",
     n_steps: int | None = None,
 ) -> Mixture:
-    """A mixture fitted by expectation and maximisation from a partition; `mass` sums to one.
+    """A mixture fitted by expectation and maximisation from a partition or another mixture; `mass` sums to one.
 
     Examples
     --------
@@ -104,15 +108,19 @@ def fit_mixture(
     >>> fit_mixture(X, np.full(4, 0.25), np.array([0, 0, 0, 1]), 2).size.round(2)
     array([0.75, 0.25])
     """
-    share = np.zeros((len(X), n_clusters))
-    share[np.arange(len(X)), start] = 1.0
+    if isinstance(start, Mixture):
+        joint = start.log_joint(X)
+        share = np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
+    else:
+        share = np.eye(n_clusters)[start]
     floor = _FLOOR * max(float(np.mean(np.var(X, axis=0))), np.finfo(float).tiny)
     before = -np.inf
     for _ in range(_STEPS if n_steps is None else n_steps):
         weighted = mass[:, None] * share
         size = weighted.sum(axis=0) + 1e-12
         means = weighted.T @ X / size[:, None]
-        mixture = Mixture(kind, size, means, _FACTORS[kind](X, weighted, size, means, floor), before, len(X))
+        moments = _Moments(X, weighted, size, means, floor)
+        mixture = Mixture(kind, size, means, _FACTORS[kind](moments), before, len(X))
         joint = mixture.log_joint(X)
         highest = joint.max(axis=1, keepdims=True)
         share = np.exp(joint - highest)
@@ -125,39 +133,31 @@ def fit_mixture(
     return mixture._replace(log_likelihood=likelihood)
 
 
-def _full_factors(
-    X: NDArray[np.floating],
-    share: NDArray[np.float64],
-    size: NDArray[np.float64],
-    means: NDArray[np.float64],
-    floor: float,
-) -> NDArray[np.float64]:
+class _Moments(NamedTuple):
+    """What covariances are fitted to: the points, their shares of each component, its size and mean, and the floor."""
+
+    X: NDArray[np.floating]
+    share: NDArray[np.float64]
+    size: NDArray[np.float64]
+    means: NDArray[np.float64]
+    floor: float
+
+
+def _full_factors(of: _Moments) -> NDArray[np.float64]:
     from ._mixture_loops import covariance_factors
 
-    return covariance_factors(X, share, size, means, floor)
+    return covariance_factors(*of)
 
 
-def _tied_factor(
-    X: NDArray[np.floating],
-    share: NDArray[np.float64],
-    size: NDArray[np.float64],
-    means: NDArray[np.float64],
-    floor: float,
-) -> NDArray[np.float64]:
-    inside = (X * share.sum(axis=1)[:, None]).T @ X - (means * size[:, None]).T @ means
+def _tied_factor(of: _Moments) -> NDArray[np.float64]:
+    inside = (of.X * of.share.sum(axis=1)[:, None]).T @ of.X - (of.means * of.size[:, None]).T @ of.means
     # What rounding takes from a direction without any spread is given back.
-    inside[np.diag_indices(len(inside))] += floor + 1e-12 * np.trace(inside)
+    inside[np.diag_indices(len(inside))] += of.floor + 1e-12 * np.trace(inside)
     return np.linalg.cholesky(inside)
 
 
-def _deviations(
-    X: NDArray[np.floating],
-    share: NDArray[np.float64],
-    size: NDArray[np.float64],
-    means: NDArray[np.float64],
-    floor: float,
-) -> NDArray[np.float64]:
-    return np.sqrt(np.maximum(share.T @ X**2 / size[:, None] - means**2, 0) + floor)
+def _deviations(of: _Moments) -> NDArray[np.float64]:
+    return np.sqrt(np.maximum(of.share.T @ of.X**2 / of.size[:, None] - of.means**2, 0) + of.floor)
 
 
 def _full_density(

@@ -1,18 +1,19 @@
 r"""How many clusters: the number whose clusters leak least against one cluster more, and that trees agree with.
 
 At every scale the graph is cut into many parts, which are merged one by one: one partition for every k. With
-:math:`\ell_k` the leak :math:`\max_i cut(S_i)/d(S_i)` of the worst cluster, meant over the scales, and :math:`a_k` the
-consensus of these cuts and of spanning trees (:mod:`evencut.selection.consensus`), the number k is judged by
+:math:`\ell_k` the leak :math:`\max_i cut(S_i)/d(S_i)` of the worst cluster and :math:`a_k` the consensus of these cuts
+and of spanning trees (:mod:`evencut.selection.consensus`), the number k is judged by
 
-.. math:: \operatorname{mean}_s \log\frac{\ell_k + \delta}{\ell_{k+1} + \delta} - \tfrac34 \log(a_k + \varepsilon)
+.. math:: s_k = \operatorname{mean}_{\text{scales}} \log\frac{\ell_k + \delta}{\ell_{k+1} + \delta}
+          - \tfrac34 \log(a_k + \varepsilon)
 
-Too few clusters leave a gap to cut, which costs little more; too many must cut where there is no gap. Of the columns as
-given and at one deviation the system is taken whose best number has the better score. Where cuts and trees do not agree
-on deep valleys (:mod:`evencut.selection.valleys`), others are asked: whether so many Gaussians explain the points
-(:mod:`evencut.selection.gaussians`), and where the best k is not clear, whether there are steps in density
-(:mod:`evencut.selection.steps`). The answer is 1 where nothing shows structure: no clear gap and no valleys
-that many agree on, or no mixture better than one Gaussian. A strand of even density has borders that many agree on,
-where chance made it thin, but they are hardly less dense than the rest.
+and worth :math:`\exp(s_0 - s_k)` beside the best score :math:`s_0`. Too few clusters leave a gap to cut, which costs
+little more; too many must cut where there is no gap. Of the columns as given and at one deviation the system is taken
+whose best number has the better score. Where the gap is not clear, others are asked: the number of Gaussians that
+explain the points (:mod:`evencut.selection.gaussians`) is taken, and where nothing else shows structure, the number of
+areas with steps in density between them (:mod:`evencut.selection.steps`). The answer is 1 where one Gaussian explains
+the points, or where there is no clear gap and no valley (:mod:`evencut.selection.valleys`) that many agree on: a strand
+of even density has borders that many agree on, where chance made it thin, but they are hardly less dense than the rest.
 """
 
 from __future__ import annotations
@@ -45,14 +46,10 @@ _PARTS = 100
 _SMALL_LEAK = 3e-3
 _LITTLE_AGREEMENT = 0.05
 _AGREEMENT = 0.75
-# So clear a gap is structure, and so are borders that are less dense than the inside by this much, in logarithms, where
-# so many agree on them.
+# So clear a gap is structure, and so are borders that are less dense than the inside by this much, in logarithms and
+# times the share that agrees on them.
 _CLEAR_GAP = -1.1
-_VALLEY = 0.2
-_AGREED = 0.4
-# Where cuts and trees agree so much on so deep valleys, nobody else is asked.
-_UNDISPUTED = 0.75
-_DEEP_VALLEY = 0.5
+_VALLEY = 0.125
 
 
 @dataclass(frozen=True)
@@ -89,13 +86,12 @@ class NumberCandidate:
     @property
     def is_clear(self) -> bool:
         """Whether it is an answer: by a gap, by valleys where there are points to show them, or by other evidence."""
-        by_valleys = self.agreement >= _AGREED and not self.valley < _VALLEY
-        return self.evidence != "gap" or self.gap <= _CLEAR_GAP or by_valleys
+        return self.evidence != "gap" or self.has_clear_gap or not self.valley * self.agreement < _VALLEY
 
     @property
-    def is_undisputed(self) -> bool:
-        """Whether cuts and trees agree so much that nobody else is asked."""
-        return self.agreement >= _UNDISPUTED and self.valley >= _DEEP_VALLEY
+    def has_clear_gap(self) -> bool:
+        """Whether one cluster more would leak so much more that nobody else is asked."""
+        return self.gap <= _CLEAR_GAP
 
 
 def choose_number(ranked: Sequence[NumberCandidate]) -> int:
@@ -129,7 +125,7 @@ def rank_numbers_of_points(
     """
     judged = [_Judged.of(around, random_state) for around in systems if around.system.name != RANKS]
     best = min(judged, key=lambda one: one.ranked[0].score if one.ranked else np.inf)
-    if not best.ranked or best.ranked[0].is_undisputed:
+    if not best.ranked or best.ranked[0].has_clear_gap:
         return best.ranked
     first = best.other_evidence(random_state)
     return (first, *(other for other in best.ranked if other.n_clusters != first.n_clusters))
@@ -162,16 +158,13 @@ class _Judged:
         best, by_number = self.ranked[0], {candidate.n_clusters: candidate for candidate in self.ranked}
         starts = {k: cuts[len(cuts) // 2] for k, cuts in self.cuts.items()}
         explained = explain_by_gaussians(self.around, starts, np.random.default_rng(random_state))
-        one = NumberCandidate(1, np.nan, np.nan, np.nan, np.nan, "Gaussians")
-        if explained is not None and explained.holds:
-            known = by_number.get(explained.n_clusters, replace(one, n_clusters=explained.n_clusters))
-            return replace(known, evidence="Gaussians", worth=1.0)
-        is_one = explained is not None and explained.is_one and best.gap > _CLEAR_GAP
-        if is_one or not best.is_clear:
-            steps = count_steps(self.around, random_state)
-            if steps > 1:
-                return replace(by_number[steps], evidence="steps", worth=1.0)
-        return one if is_one else best
+        if explained is not None and explained.holds and explained.n_clusters > 1:
+            return replace(by_number[explained.n_clusters], evidence="Gaussians", worth=1.0)
+        is_one = explained is not None and explained.is_one
+        steps = count_steps(self.around, random_state) if is_one or not best.is_clear else 1
+        if steps > 1:
+            return replace(by_number[steps], evidence="steps", worth=1.0)
+        return NumberCandidate(1, np.nan, np.nan, np.nan, np.nan, "Gaussians") if is_one else best
 
 
 def rank_numbers(problems: Iterable[RatioProblem], random_state: int | None = None) -> tuple[NumberCandidate, ...]:

@@ -28,7 +28,6 @@ _MOST_AREAS = 4
 _NEIGHBORHOODS = 10
 # Of 120 single Gaussians, boxes, balls and strands of such sizes the sharpest border had 16.
 _SHARPNESS = 20.0
-_EVENNESS = 1.0
 _STEP = 0.3
 
 
@@ -71,4 +70,4 @@ def _areas_are_even(density: NDArray[np.float64], labels: NDArray[np.integer]) -
     low, middle, high = np.array([np.percentile(area, [25, 50, 75]) for area in areas]).T
     # A quarter on either side of the middle is 0.674 standard deviations of a Gaussian.
     spread = np.sqrt(np.average(((high - low) / 1.349) ** 2, weights=[len(area) for area in areas]))
-    return bool(spread * np.sqrt(_NEIGHBORS) <= _EVENNESS and np.diff(np.sort(middle)).min() >= _STEP)
+    return bool(spread * np.sqrt(_NEIGHBORS) <= 1 and np.diff(np.sort(middle)).min() >= _STEP)
