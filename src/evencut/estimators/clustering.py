@@ -18,7 +18,7 @@ from ..selection import Selection
 from ..solvers import Solution, heaviest_first
 from ..tensors import is_tensor, to_array
 from .cluster_space import ClusterSpaceMixin
-from .constraints import Links, check_links, keep_links, log_shares, place_that_keeps_most
+from .constraints import Links, check_links, keep_links, log_shares
 from .devices import fit_tensor
 from .fitted import FittedClustering
 from .fitting import step, warn_of_early_stop, whole_or_nothing
@@ -55,18 +55,6 @@ class Chosen:
     selection: Selection | None = None
     solution: Solution | None = None
     system: CoordinateSystem | None = None
-
-    def judged_by(self, links: Links, prepared: PreparedPoints) -> Chosen:
-        """The same, or with another of the partitions compared, where pairs of rows surely speak for it."""
-        if self.selection is None or self.solution is None or len(self.selection.candidates) < 2:
-            return self
-        place = place_that_keeps_most(links, self.selection, prepared.of_row, self.n_clusters)
-        if place == 0:
-            return self
-        selection = self.selection.with_first(place)
-        labels = selection.best.labels
-        energy = pose(self.affinity, prepared.weights, "normalized_cut", None).problem.energy(labels)
-        return replace(self, selection=selection, solution=replace(self.solution, labels=labels, energy=energy))
 
 
 class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimator):
@@ -142,8 +130,10 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         """Raise for parameters out of range; the kernel as an object, None where there is none to name."""
 
     @abstractmethod
-    def _choose(self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int) -> Chosen:
-        """The affinity and the number of clusters, at least `least` of them."""
+    def _choose(
+        self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int, links: Links | None
+    ) -> Chosen:
+        """The affinity and the number of clusters, at least `least` of them; pairs judge the partitions compared."""
 
     @abstractmethod
     def _problem(self) -> dict[str, Any]:
@@ -190,9 +180,8 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         seed = seed_from(self.random_state)
         step("neighbours and affinity", 1, 3)
         with memory_advice(len(prepared.weights)):
-            chosen = self._choose(prepared, kernel, seed, 1 if partial is None else int(partial.max()) + 1)
-        if links is not None:
-            chosen = chosen.judged_by(links, prepared)
+            least = 1 if partial is None else int(partial.max()) + 1
+            chosen = self._choose(prepared, kernel, seed, least, links)
         step("clusters", 2, 3)
         if partial is None:
             asked = self._problem()

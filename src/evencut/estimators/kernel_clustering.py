@@ -15,6 +15,7 @@ from ..selection import choose_number, select_number
 from ..solvers import SOLVERS, Solution, solve
 from ..tensors import is_tensor, to_array
 from .clustering import Chosen, Clustering
+from .constraints import Links
 from .devices import number_on_device
 from .inputs import (
     check_choice,
@@ -197,7 +198,9 @@ class KernelClustering(Clustering):
         measured = self.kernel is not None and kernel_from(self.kernel).has_units
         return None if self.scale == "auto" and measured else self.scale
 
-    def _choose(self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int) -> Chosen:
+    def _choose(
+        self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int, links: Links | None
+    ) -> Chosen:
         """The kernel's affinity and, with `n_clusters="auto"`, the number of clusters that suits it."""
         assert kernel is not None
         points, weights = prepared.points, prepared.weights
