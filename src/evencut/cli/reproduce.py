@@ -14,37 +14,22 @@ from typing import Annotated, Any
 import typer
 
 from evencut.cli.console import counted, progress, say
-from evencut.cli.errors import UserError, check_name
-from evencut.cli.options import whole_number
+from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
+from evencut.cli.options import number_of
 from evencut.cli.outputs import make_folder, whole_file
-from evencut.cli.photo_table import make_table1
 
 __all__ = ["reproduce"]
 
 
 def reproduce(
     name: Annotated[str, typer.Argument(help="A figure or table, or all; a wrong name lists the right ones.")],
-    data: Annotated[
-        str | None, typer.Option(help="Folder with the real data; EVENCUT_DATA by default.", show_default=False)
-    ] = None,
+    data: Annotated[str | None, typer.Option(help="Folder with the real data; EVENCUT_DATA by default.")] = None,
     out: Annotated[str, typer.Option(help="Folder for the pictures and numbers; created if missing.")] = "out/paper",
     jobs: Annotated[
-        int | None,
-        typer.Option(
-            parser=whole_number("--jobs", 1),
-            metavar="N",
-            help="Figures and photos at a time; as many as there are cores by default.",
-            show_default=False,
-        ),
+        int | None, number_of("--jobs", 1, "Figures and photos at a time; as many as there are cores by default.")
     ] = None,
     subset: Annotated[
-        int | None,
-        typer.Option(
-            parser=whole_number("--subset", 1),
-            metavar="N",
-            help="Only so many photos of table1 and what explains it.",
-            show_default=False,
-        ),
+        int | None, number_of("--subset", 1, "Only so many photos of table1 and what explains it.")
     ] = None,
 ) -> None:
     """Make figures and tables of the paper again and judge its claims; 1 if one fails and we cannot say why."""
@@ -90,8 +75,22 @@ def _photo_options(
     of_photos = [one for one in names if one in ("table1", "photo_bandwidth", "photo_weight")]
     rows = folder / "table1"
     if of_photos and data is not None and (data / "grabcut" / "boxes.csv").exists():
-        make_table1(data, rows, jobs=jobs, subset=subset)
+        _fill_table(data, rows, jobs, subset)
     return {one: {"folder": rows, "subset": subset} for one in of_photos}
+
+
+def _fill_table(data: Path, out: Path, jobs: int, subset: int | None) -> None:
+    """Fill table 1, print it, and say where the rows and the contact sheet are."""
+    from evencut.paper import table1
+
+    try:
+        with library_errors_are_the_users(), counted("photos", total=None) as advance:
+            errors = table1.run(data, out, jobs=jobs, subset=subset, advance=advance)
+    except KeyboardInterrupt:
+        say(f"stopped; the finished photos are in {out / 'table1.csv'}, and the same command goes on from there")
+        raise
+    print(table1.format_table(errors), end="")
+    say(f"wrote {out / 'table1.csv'}, {out / 'table1.md'} and {out / 'table1.png'}")
 
 
 def _make_all(

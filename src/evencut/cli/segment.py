@@ -10,7 +10,7 @@ import typer
 from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
 from evencut.cli.masks import check_picture_file, read_strokes, write_cutout, write_mask, write_overlay
-from evencut.cli.options import Seed, names, number_or_name, whole_number
+from evencut.cli.options import Seed, names, number_of, number_or_name
 from evencut.cli.outputs import check_distinct
 
 __all__ = ["segment"]
@@ -23,25 +23,24 @@ _EQUALIZERS = ("none", "weights", "exact")
 
 def segment(
     photo: Annotated[
-        str, typer.Argument(help="The image file, or a volume: NIfTI, NRRD or a stack of TIFF.", show_default=False)
+        str, typer.Argument(help="The image file, or a volume: NIfTI, NRRD or a stack of TIFF.")
     ],
     box: Annotated[
         str | None,
         typer.Option(
             metavar="X0,Y0,X1,Y1",
             help="Box around the object, in pixels; of a volume X0,Y0,Z0,X1,Y1,Z1.",
-            show_default=False,
         ),
     ] = None,
     click: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="X,Y", help="A point on the object; may be repeated. Of a volume X,Y,Z.", show_default=False
+            metavar="X,Y", help="A point on the object; may be repeated. Of a volume X,Y,Z."
         ),
     ] = None,
     not_: Annotated[
         list[str] | None,
-        typer.Option("--not", metavar="X,Y", help="A point on the background; may be repeated.", show_default=False),
+        typer.Option("--not", metavar="X,Y", help="A point on the background; may be repeated."),
     ] = None,
     scribbles: Annotated[
         str | None,
@@ -49,32 +48,25 @@ def segment(
             metavar="FILE",
             help="Image of the same size with strokes: black or transparent where none; grey levels or colours are "
             "labels. With a box or clicks, red (or 2) is object and blue (or 1) background.",
-            show_default=False,
         ),
     ] = None,
     regions: Annotated[
-        int | None,
-        typer.Option(
-            parser=whole_number("--regions", 2),
-            metavar="K",
-            help="Divide the whole photo into K regions instead.",
-            show_default=False,
-        ),
+        int | None, number_of("--regions", 2, "Divide the whole photo into K regions instead.", metavar="K")
     ] = None,
     out: Annotated[
         str | None,
         typer.Option("--out", "-o", help="Where to write the mask; by default mask.png, of a volume mask.nii.gz."),
     ] = None,
     cutout: Annotated[
-        str | None, typer.Option(help="Write the object on a transparent background.", show_default=False)
+        str | None, typer.Option(help="Write the object on a transparent background.")
     ] = None,
     overlay: Annotated[
-        str | None, typer.Option(help="Write the photo with the result drawn over it.", show_default=False)
+        str | None, typer.Option(help="Write the photo with the result drawn over it.")
     ] = None,
     criterion: Annotated[
         str | None,
         typer.Option(
-            help=f"{names(_CRITERIA)} By default entropy, and normalized_cut with --regions.", show_default=False
+            help=f"{names(_CRITERIA)} By default entropy, and normalized_cut with --regions."
         ),
     ] = None,
     kernel: Annotated[str, typer.Option(help=names(_KERNELS))] = "knn",
