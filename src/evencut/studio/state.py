@@ -9,29 +9,28 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.requests import ClientDisconnect
 
 from .jobs import Job
 from .options import Options
 from .pool import WorkerPool
 from .refusals import Refused, TooLarge
+from .sent import Sent
 from .sessions import Session, SessionStore
 
 __all__ = ["ExampleName", "FileName", "GivenFile", "Here", "Studio", "Tab"]
 
 
-class ExampleName(BaseModel):
+class ExampleName(Sent):
     """The name of an embedded example."""
 
-    model_config = ConfigDict(extra="forbid")
     name: Annotated[str, Field(max_length=40)]
 
 
-class GivenFile(BaseModel):
+class GivenFile(Sent):
     """A file of the command line, counted from 0."""
 
-    model_config = ConfigDict(extra="forbid")
     index: Annotated[int, Field(ge=0, le=1000)]
 
 

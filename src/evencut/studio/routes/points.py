@@ -14,10 +14,11 @@ import numpy as np
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ..examples import POINTS
 from ..refusals import Refused
+from ..sent import Sent
 from ..sessions import Correction, Session
 from ..sheets import Sheet
 from ..state import ExampleName, FileName, GivenFile, Here, Studio, Tab
@@ -37,8 +38,7 @@ _NOT_FEATURES = {
 }
 
 
-class _Columns(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Columns(Sent):
     columns: Annotated[list[Annotated[str, Field(max_length=200)]], Field(min_length=1, max_length=1000)]
 
 
@@ -237,7 +237,7 @@ async def correct(
     studio.sessions.check_room(tab, rows.nbytes)
     chosen = _free_label(tab, shown.labels[rows], shown.facts["n_clusters"]) if label == "one" else label
     tab.corrections.append(Correction(chosen, rows))
-    return {"label": chosen, "corrections": [{"label": c.label, "n_rows": len(c.rows)} for c in tab.corrections]}
+    return {"label": chosen, "corrections": tab.held()}
 
 
 def _free_label(tab: Session, labels: NDArray[np.int32], n_clusters: int) -> int:
@@ -256,4 +256,4 @@ async def release(tab: Tab, last: Annotated[bool, Query()] = False) -> dict[str,
         tab.corrections.pop()
     elif not last:
         tab.corrections.clear()
-    return {"corrections": [{"label": c.label, "n_rows": len(c.rows)} for c in tab.corrections]}
+    return {"corrections": tab.held()}

@@ -9,11 +9,12 @@ import numpy as np
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ..methods import Method
 from ..refusals import Refused
-from ..sessions import RowValues, Run, Session
+from ..sent import Sent
+from ..sessions import RowValues, Run, Session, sizes_of
 from ..state import Here, Studio, Tab
 from .points import array_reply
 
@@ -25,23 +26,20 @@ _MOST_ROWS = 200
 Pane = Literal["a", "b"]
 
 
-class _Fit(BaseModel):
+class _Fit(Sent):
     """Cluster the chosen columns by a method, for one of the two panes."""
 
-    model_config = ConfigDict(extra="forbid")
     pane: Pane = "a"
     method: Method
     hold: bool = False
 
 
-class _Column(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Column(Sent):
     pane: Pane = "a"
     name: Annotated[str, Field(max_length=200)]
 
 
-class _Sweep(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Sweep(Sent):
     n_clusters: Annotated[int, Field(ge=2, le=50)] = 2
     criterion: Literal["normalized_cut", "average_association", "average_cut"] = "average_association"
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
@@ -60,17 +58,8 @@ async def fit(body: _Fit, tab: Tab, studio: Here) -> dict[str, Any]:
     async def work(progress: Any) -> dict[str, Any]:
         found, warnings = await studio.pool.run("fit", arguments, {key: table}, progress)
         facts = {**found["facts"], "warnings": warnings[:10], "true_agreement": _true_agreement(tab, found["labels"])}
-        run = Run(
-            secrets.token_urlsafe(9),
-            "fit",
-            method,
-            columns,
-            found["labels"],
-            found["values"],
-            facts,
-            corrections,
-        )
-        return show_run(studio, tab, run, body.pane)
+        made = (method, columns, found["labels"], found["values"], facts, corrections)
+        return show_run(studio, tab, Run(secrets.token_urlsafe(9), "fit", *made), body.pane)
 
     return studio.start_job(tab, "clustering", work).about()
 
@@ -96,9 +85,7 @@ async def from_column(body: _Column, tab: Tab, studio: Here) -> dict[str, Any]:
     facts = {
         "column": body.name,
         "names": [name[:60] for name in names[:100]],
-        "n_clusters": int(labels.max(initial=-1)) + 1,
-        "sizes": np.bincount(labels[labels >= 0]).tolist() if (labels >= 0).any() else [],
-        "n_noise": int((labels < 0).sum()),
+        **sizes_of(labels),
         "n_missing": 0,
         "n_fitted": 0,
         "seconds": 0.0,
