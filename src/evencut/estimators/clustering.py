@@ -72,8 +72,22 @@ class Chosen:
 class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimator):
     """What the estimators of one table in memory share; each says what it chooses and which problem it poses."""
 
-    n_jobs: int | None
-    random_state: Any
+    def __init__(
+        self,
+        n_clusters: int | str = "auto",
+        *,
+        scale: str | None = "auto",
+        metric: str = "euclidean",
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        self.n_clusters = n_clusters
+        self.scale = scale
+        self.metric = metric
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @whole_or_nothing
     def fit(
