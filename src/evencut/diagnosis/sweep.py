@@ -104,12 +104,9 @@ class BandwidthSweep:
 
     def plot(self, ax: Any = None) -> Any:
         """Shares of the clusters and stability over sigma, on the colour of the verdict; returns the axes."""
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError('plot needs matplotlib: pip install "evencut[plot]".') from error
-        if ax is None:
-            ax = plt.subplots(figsize=(7, 3.8), layout="constrained")[1]
+        from ..plotting.clusters import axes_for
+
+        ax = axes_for(ax, (7, 3.8))
         place = np.arange(len(self.rows))
         seen = []
         for at, row in zip(place, self.rows):

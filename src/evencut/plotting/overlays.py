@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from .clusters import PALETTE, ClusterDisplay, _pyplot
+from .clusters import PALETTE, ClusterDisplay, axes_for
 
 __all__ = ["BorderDisplay", "DensityDisplay", "EnergyDisplay"]
 
@@ -179,8 +179,7 @@ class EnergyDisplay:
 
     def plot(self, *, ax: Any = None, **style: Any) -> EnergyDisplay:
         """Draw on `ax`, or on a new figure; `style` goes to `Axes.plot`."""
-        if ax is None:
-            _, ax = _pyplot().subplots(layout="constrained")
+        ax = axes_for(ax)
         look = {"color": PALETTE[0], "marker": "o"} | style
         (self.line_,) = ax.plot(np.arange(len(self.trace)), self.trace, **look)
         ax.set(xlabel="sweep", ylabel="energy")
