@@ -6,14 +6,12 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from evencut.cli.console import counted, progress, say
+from evencut.cli.console import counted, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
 from evencut.cli.options import number_of
 from evencut.cli.outputs import make_folder, whole_file
@@ -97,26 +95,14 @@ def _make_all(
     names: list[str], data: Path | None, folder: Path, options: dict[str, dict[str, Any]], jobs: int
 ) -> Iterator[tuple[str, Any]]:
     """Each name with its figure and whether it surprises, or with what data it lacks; the slow ones begin first."""
-    from evencut.paper.frame import TEXTS
+    from evencut.paper.frame import TEXTS, in_processes
 
-    tasks = {one: (one, data, folder, options.get(one, {})) for one in names}
-    if len(names) == 1 or jobs == 1:
-        with progress() as step:
-            for one, task in tasks.items():
-                step(f"making {one}")
-                yield one, _make_and_save(*task)
-        return
-    order = sorted(names, key=lambda one: not TEXTS[one].get("slow", False))
-    limit = ProcessPoolExecutor(min(jobs, len(names)), get_context("spawn"), _one_thread)
-    with limit as pool, counted("figures", total=len(names)) as advance:
-        running = {pool.submit(_make_and_save, *tasks[one]): one for one in order}
-        try:
-            for done in as_completed(running):
-                advance()
-                yield running[done], done.result()
-        finally:
-            # On an interruption what has not begun is not begun.
-            pool.shutdown(wait=False, cancel_futures=True)
+    order = names if jobs == 1 else sorted(names, key=lambda one: not TEXTS[one].get("slow", False))
+    tasks = {one: (one, data, folder, options.get(one, {})) for one in order}
+    with counted(f"making {names[0]}" if len(names) == 1 else "figures", total=len(names)) as advance:
+        for made in in_processes(_make_and_save, tasks, jobs, _one_thread):
+            advance()
+            yield made
 
 
 def _one_thread() -> None:
