@@ -20,8 +20,6 @@ from threadpoolctl import threadpool_limits
 from .matrix import Affinity
 from .threads import n_threads
 
-__all__ = ["BlockwiseAffinity", "GaussianBlocks", "fits_in_memory", "free_memory", "keeps_in_memory"]
-
 # One block of rows is to stay near the cache: larger ones are slower, smaller ones pay for their calls.
 _BLOCK_BYTES = 1 << 23
 _FREE_SHARE = 0.25

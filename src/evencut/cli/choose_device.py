@@ -8,8 +8,6 @@ from typing import Any
 
 from evencut.cli.errors import UserError
 
-__all__ = ["CPU", "check_device", "on_device"]
-
 CPU = "cpu"
 _CUDA = re.compile(r"cuda(:\d+)?")
 

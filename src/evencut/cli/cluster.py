@@ -23,8 +23,6 @@ from evencut.kernels import KERNELS
 from evencut.solvers import SOLVERS
 from evencut.tensors import to_array
 
-__all__ = ["cluster"]
-
 _EQUALIZE = ("none", "weights", "exact")
 
 

@@ -22,8 +22,6 @@ from evencut.estimators import LandmarkClustering
 from evencut.io import Preparation, check_output_format, open_file, read_table
 from evencut.landmarks import RowBlocks, open_files, row_blocks
 
-__all__ = ["cluster_blocks", "is_one_table"]
-
 _BLOCK_SUFFIXES = (".parquet", ".pq", ".npy")
 _CONNECT_SECONDS = 10
 

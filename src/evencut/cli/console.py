@@ -17,8 +17,6 @@ from typing import Any
 
 from evencut.io.errors import one_line
 
-__all__ = ["counted", "progress", "say", "warnings_in_one_line"]
-
 # A step that takes no longer is not worth a line.
 _SLOW_SECONDS = 2.0
 # Then another line whenever the time has grown by so much.

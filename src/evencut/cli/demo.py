@@ -14,8 +14,6 @@ from evencut.cli.outputs import make_folder, whole_file
 from evencut.cli.pictures import check_picture, save_figure
 from evencut.io import write_table
 
-__all__ = ["demo"]
-
 
 def demo(
     out: Annotated[str, typer.Option(help="Folder for demo.png and labels.csv; created if missing.")] = "out",

@@ -13,8 +13,6 @@ from evencut.cli.outputs import check_distinct, check_writable, whole_file
 from evencut.diagnosis import describe as describe_clusters
 from evencut.io import Source, check_output_format, read_columns, read_labels, write_table
 
-__all__ = ["describe"]
-
 
 def describe(
     data: Annotated[str, typer.Argument(help="The table, in any format of evencut cluster, in its own units.")],

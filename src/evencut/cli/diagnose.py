@@ -21,8 +21,6 @@ from evencut.estimators import diagnose as diagnose_labels
 from evencut.io import MISSING, Source, read_columns, read_labels, read_table
 from evencut.landmarks import open_files, sample
 
-__all__ = ["diagnose"]
-
 _FAILED = 1
 _SAMPLED = 20_000
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from evencut.cli.errors import UserError
 from evencut.cli.outputs import check_writable, whole_file
 
-__all__ = ["check_picture_file", "read_strokes", "write_cutout", "write_mask", "write_overlay"]
-
 _FORMATS = {".png": "PNG", ".tif": "TIFF", ".tiff": "TIFF", ".webp": "WEBP", ".bmp": "BMP"}
 _MOST_COLORS = 32
 _MOST_LABELS = 255

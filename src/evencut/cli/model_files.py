@@ -12,8 +12,6 @@ from evencut.cli.outputs import check_distinct, check_writable, whole_file
 from evencut.estimators.model_files import read_record, record_bytes, require_skops
 from evencut.io import Preparation
 
-__all__ = ["SavedModel", "check_model_file", "check_places", "load_model", "save_model"]
-
 _SUFFIX = ".skops"
 
 

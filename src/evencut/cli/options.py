@@ -9,8 +9,6 @@ import typer
 
 from evencut.cli.errors import UserError
 
-__all__ = ["Seed", "completed", "names", "number_of", "number_or_name", "one_of", "whole_number_or_auto"]
-
 
 def completed(known: Iterable[str]) -> Callable[[str], list[str]]:
     """What a shell offers for an option that takes one of these names.

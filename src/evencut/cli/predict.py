@@ -14,8 +14,6 @@ from evencut.cli.model_files import load_model
 from evencut.cli.outputs import check_distinct, check_writable
 from evencut.io import MISSING, check_output_format, read_table
 
-__all__ = ["predict"]
-
 
 def predict(
     model: Annotated[str, typer.Argument(metavar="MODEL.skops", help="What evencut cluster --save wrote.")],

@@ -16,8 +16,6 @@ from evencut.cli.errors import UserError, check_name, library_errors_are_the_use
 from evencut.cli.options import number_of
 from evencut.cli.outputs import make_folder, whole_file
 
-__all__ = ["reproduce"]
-
 
 def reproduce(
     name: Annotated[str, typer.Argument(help="A figure or table, or all; a wrong name lists the right ones.")],

@@ -13,8 +13,6 @@ from evencut.cli.masks import check_picture_file, read_strokes, write_cutout, wr
 from evencut.cli.options import Seed, names, number_of, number_or_name
 from evencut.cli.outputs import check_distinct
 
-__all__ = ["segment"]
-
 _CRITERIA = ("entropy", "average_association", "normalized_cut", "average_cut")
 _KERNELS = ("knn", "gaussian")
 _REGULARIZERS = ("contrast", "length", "none")
@@ -90,7 +88,8 @@ def segment(
         check_name(option, value, known)
     with library_errors_are_the_users():
         from evencut import segmentation
-        from evencut.cli.volumes import check_volume_outputs, is_volume_file, read_volume_strokes, write_volume_mask
+        from evencut.cli.volumes import check_volume_outputs, read_volume_strokes, write_volume_mask
+        from evencut.segmentation.volumes import is_volume_file
 
         is_volume = is_volume_file(photo)
     out = out or ("mask.nii.gz" if is_volume else "mask.png")

@@ -19,8 +19,6 @@ from evencut.cli.outputs import make_folder, whole_file
 from evencut.cli.photo_pool import PhotoPool, Task, only_run
 from evencut.cli.prompts import Prompts, read_prompts
 
-__all__ = ["segment_folder"]
-
 _RECORD = "_evencut.json"
 _ALL = "coco.json"
 

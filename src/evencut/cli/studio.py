@@ -12,8 +12,6 @@ from evencut.cli.console import say
 from evencut.cli.errors import UserError
 from evencut.cli.options import number_of
 
-__all__ = ["studio"]
-
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 _PORT = 8765
 

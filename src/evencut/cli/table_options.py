@@ -15,11 +15,6 @@ from evencut.cli.errors import UserError
 from evencut.cli.options import completed
 from evencut.io import MISSING, Source, Table
 
-__all__ = [
-    "Append", "Columns", "Decimal", "Encoding", "Header", "Key", "LabelColumn", "Missing", "Standardize", "column_list",
-    "file_names", "names_of", "open_sources", "tell",
-]  # fmt: skip
-
 Append = Annotated[
     bool, typer.Option("--append", help="Write the rows of the input with their labels, not labels alone.")
 ]

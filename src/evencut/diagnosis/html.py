@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from .description import Description
     from .report import BiasReport
 
-__all__ = ["fragment", "page"]
-
 # Colours told apart by most colour-blind readers; more clusters than colours begin again.
 _CLUSTERS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#7f3b8c", "#e69f00")
 _INK, _QUIET, _RULE = "#1f2933", "#616e7c", "#d5dbe1"

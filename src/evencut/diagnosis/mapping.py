@@ -12,8 +12,6 @@ from sklearn.utils import check_array
 from ..affinity import degrees, knn_density
 from ..kernels import KERNELS, Kernel
 
-__all__ = ["DensityMapping", "density_mapping"]
-
 
 @dataclass(frozen=True, eq=False)
 class DensityMapping:

@@ -17,8 +17,6 @@ from ..solvers import Solution, solve
 from .diagnose import diagnose_labels
 from .verdicts import EQUAL_SIZES, MODE_ISOLATION, OK, SPARSE_SUBSET
 
-__all__ = ["BandwidthSweep", "SweepRow", "bandwidth_sweep"]
-
 _COLOURS = {OK: "#009e73", MODE_ISOLATION: "#d55e00", SPARSE_SUBSET: "#cc79a7", EQUAL_SIZES: "#56b4e9"}
 _UNSURE = "#8c8c8c"
 # Behind coloured bands the bars themselves are greys, darkest for the largest cluster.

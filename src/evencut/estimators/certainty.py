@@ -15,8 +15,6 @@ from .devices import tensors_too
 from .prediction import Prediction
 from .probabilities import N_NEAREST, Certainty, certainty_of, opinions_of, trust_in
 
-__all__ = ["CertaintyMixin", "check_noise"]
-
 Floats = NDArray[np.float64]
 
 

@@ -26,8 +26,6 @@ from .inputs import check_n_clusters, check_points, check_space, memory_advice, 
 from .partial_labels import check_partial, labels_of_points, solve_steered
 from .prediction import Prediction
 
-__all__ = ["Chosen", "Clustering"]
-
 
 @dataclass(frozen=True, eq=False)
 class Chosen:

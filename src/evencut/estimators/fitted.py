@@ -18,8 +18,6 @@ from .tree import TreeMixin
 if TYPE_CHECKING:
     from ..diagnosis import BiasReport, Description
 
-__all__ = ["FittedClustering"]
-
 # Steps of the walks that tell which points are the medoids of a cluster, and random projections of where they end.
 _WALK = 20
 _PROJECTIONS = 16

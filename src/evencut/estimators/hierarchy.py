@@ -21,8 +21,6 @@ from ..criteria import normalized_cut
 from ..selection.number import fine_parts
 from ..solvers.merging import merges, part_links
 
-__all__ = ["Hierarchy", "hierarchy_of"]
-
 Floats = NDArray[np.float64]
 
 # Fine parts: enough for four times the clusters, and at least so many.

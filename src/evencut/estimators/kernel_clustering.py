@@ -18,8 +18,6 @@ from .clustering import Chosen, Clustering
 from .devices import number_on_device
 from .inputs import check_choice, check_count, check_metric, check_n_jobs, kernel_from, tags_of_inputs
 
-__all__ = ["KernelClustering"]
-
 
 class KernelClustering(Clustering):
     r"""Kernel clustering: the partition of lowest energy of one criterion on the affinity of one kernel.

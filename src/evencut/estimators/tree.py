@@ -14,8 +14,6 @@ from .devices import answer_like
 from .hierarchy import Hierarchy, hierarchy_of
 from .inputs import check_count
 
-__all__ = ["TreeMixin"]
-
 
 class TreeMixin:
     """`tree_`, `leaf_of_row_`, `cut` and `plot_tree` of an estimator that clusters points in memory."""

@@ -16,21 +16,6 @@ from sklearn.base import BaseEstimator
 from ..affinity import AffinityLike, as_affinity, check_affinity, check_entries
 from ..affinity.notices import warn_user
 
-__all__ = [
-    "BANDWIDTH",
-    "NEIGHBORS",
-    "Extension",
-    "FixedBandwidth",
-    "Kernel",
-    "KernelParameter",
-    "Points",
-    "affinity_of",
-    "check_neighbors",
-    "exp_half",
-    "for_tensors",
-    "matrix_per_point",
-]
-
 Points = NDArray[np.floating]
 Extension = Callable[[Points], AffinityLike]
 _Method = TypeVar("_Method", bound=Callable[..., Any])

@@ -14,8 +14,6 @@ from ..affinity import AffinityLike, free_memory, is_dense, squared_distances, w
 from ..affinity.threads import n_threads
 from .base import Extension, FixedBandwidth, Points
 
-__all__ = ["Disc"]
-
 # A column number and a value; lists of neighbours take as much again while they are turned into rows.
 _BYTES_PER_PAIR = 24
 

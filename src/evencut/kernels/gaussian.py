@@ -35,8 +35,6 @@ from .base import (
     matrix_per_point,
 )
 
-__all__ = ["AdaptiveGaussian", "Gaussian", "LocalScaling"]
-
 
 class Gaussian(FixedBandwidth):
     r"""Gaussian kernel of one bandwidth for all points (eqs 1, 13), radial (eq. 45).

@@ -14,8 +14,6 @@ from ..affinity.on_device import NeighborRows
 from ..tensors import is_tensor
 from .base import NEIGHBORS, Extension, Kernel, Points, check_neighbors, for_tensors
 
-__all__ = ["KNN"]
-
 
 class KNN(Kernel):
     r"""Nearest-neighbour kernel (example KNN kernel), a sparse affinity of ones.

@@ -20,8 +20,6 @@ from ..affinity.threads import n_threads
 from ..tensors import array_namespace, beside, double, is_tensor, numbered, to_array
 from .base import NEIGHBORS, Extension, Kernel, Points, check_neighbors, for_tensors
 
-__all__ = ["SharedNeighbors", "shared_neighbor_affinity"]
-
 # Affinity of a point with itself where it has none with others: too little to matter beside any neighbour.
 _ALONE = 1e-10
 

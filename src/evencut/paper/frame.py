@@ -21,11 +21,6 @@ import numpy as np
 
 from .solver import LOWEST, STEPS, Solver
 
-__all__ = [
-    "TEXTS", "UNTESTED", "Both", "Claim", "DataMissing", "Figure", "Named", "Run", "Verdict", "find_data",
-    "in_processes", "worst",
-]  # fmt: skip
-
 T = TypeVar("T")
 
 

@@ -26,11 +26,6 @@ from .contact_sheet import save_sheet, save_strip
 from .frame import in_processes
 from .grabcut import Photo, error_rate, find_photos, opencv_mask, read_photo
 
-__all__ = [
-    "BANDWIDTH", "CELLS", "OTHER_BANDWIDTHS", "OTHER_WEIGHTS", "OURS", "PEER", "Method", "OneGraph", "choose_photos",
-    "format_table", "other_bandwidth", "other_weight", "run",
-]  # fmt: skip
-
 _COLUMNS_OF_PAPER = [(k, c) for k in ("gaussian", "knn") for c in ("average_association", "normalized_cut")]
 _PAPER = {"none": (20.4, 17.6, 12.2, 12.4), "length": (15.1, 16.0, 10.2, 11.0), "contrast": (9.7, 13.8, 7.1, 7.8)}
 #: Mean error in percent that the paper reports, by kernel, criterion and boundary term.
@@ -50,7 +45,6 @@ OTHER_WEIGHTS = (0.04, 0.16)
 _WEIGHTS = {"length": (0.02, 0.02, 0.04, 0.04), "contrast": (0.11, 0.08, 0.16, 0.16)}
 _SMOOTHNESS = {(*pair, term): w for term, row in _WEIGHTS.items() for pair, w in zip(_COLUMNS_OF_PAPER, row)}
 _COLUMNS = ("name", "kernel", "criterion", "regularizer", "error", "cpu_seconds", "rounds", "converged", "smoothness")
-
 
 
 

@@ -29,9 +29,6 @@ from .settings import Settings
 from .sizes import Sizes
 from .terms import EvidenceTerm, Term
 
-__all__ = ["Answer", "Engine"]
-
-
 _ATTEMPTS = 4
 
 

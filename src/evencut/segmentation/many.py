@@ -19,8 +19,6 @@ from .result import Segmentation
 from .session import first_answer
 from .settings import Settings
 
-__all__ = ["ObjectMasks", "segment_many"]
-
 _PROMPTS = ("box", "clicks", "scribbles", "mask")
 
 

@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 if TYPE_CHECKING:
     from .session import State
 
-__all__ = ["Segmentation"]
-
 
 @dataclass(frozen=True, eq=False)
 class Segmentation:

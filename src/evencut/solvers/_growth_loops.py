@@ -12,8 +12,6 @@ import numpy as np
 from cython.cimports.evencut.solvers._graph_loops import random_below
 from cython.cimports.evencut.solvers._move_loops import Clusters, sweep_table
 
-__all__ = ["contract_dense", "exchange_grown", "merge_nodes", "strongest_links"]
-
 Real = cython.fused_type(cython.float, cython.double)
 # An exchange must gain more than rounding, relative to the energy.
 _LEAST_GAIN = cython.declare(cython.double, 1e-11)

@@ -17,8 +17,6 @@ from .merging import part_links
 from .moves import improve_by_moves
 from .multilevel import group_points
 
-__all__ = ["exchange_cycles"]
-
 # Nodes of the small matrix: so many, or so many a cluster where these are more.
 _NODES = 100
 _NODES_PER_CLUSTER = 12

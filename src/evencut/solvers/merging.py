@@ -15,8 +15,6 @@ from scipy import sparse
 
 from ..criteria import RatioProblem
 
-__all__ = ["Level", "merge_levels", "merges", "part_links"]
-
 
 @dataclass(frozen=True, eq=False)
 class Level:

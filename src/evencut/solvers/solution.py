@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from ..criteria import RatioProblem
 from ..tensors import to_array
 
-__all__ = ["Solution", "heaviest_first"]
-
 
 @dataclass(frozen=True, eq=False)
 class Solution:

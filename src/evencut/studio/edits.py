@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from .sent import Sent
 
-__all__ = ["Edit", "Merge", "Split", "edit_of", "edited"]
-
 
 class Merge(Sent):
     """Several clusters become one."""

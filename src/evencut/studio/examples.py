@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from .sheets import Sheet, SheetColumn
 
-__all__ = ["PHOTOS", "POINTS", "PhotoExample", "PointsExample", "load_photo", "load_points"]
-
 
 @dataclass(frozen=True)
 class PointsExample:

@@ -31,8 +31,6 @@ from .sent import Sent
 from .sessions import Correction, RowValues, Run, Session, sizes_of
 from .sheets import Sheet, SheetColumn
 
-__all__ = ["Project", "pack", "unpack"]
-
 _MANIFEST_BYTES = 16 << 20
 _ENTRIES = 20_000
 _BROKEN = "this is not a project that can be opened"

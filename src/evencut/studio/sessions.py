@@ -23,8 +23,6 @@ from .photo_state import Photo
 from .refusals import Refused, TooLarge
 from .sheets import Sheet
 
-__all__ = ["Correction", "RowValues", "Run", "Session", "SessionStore", "sizes_of"]
-
 # What a fit can say of every row, beside its cluster.
 RowValues = Literal["degrees", "probability"]
 

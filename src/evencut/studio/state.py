@@ -19,8 +19,6 @@ from .refusals import Refused, TooLarge
 from .sent import Sent
 from .sessions import Session, SessionStore
 
-__all__ = ["ExampleName", "FileName", "GivenFile", "Here", "Studio", "Tab"]
-
 
 class ExampleName(Sent):
     """The name of an embedded example."""

@@ -16,8 +16,6 @@ from ..sessions import Run, sizes_of
 from ..state import Here, Studio, Tab
 from .runs import Pane, show_run
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/api/sessions/{session}/runs/{run}")
 
 

@@ -19,8 +19,6 @@ from .points import choose_columns
 from .runs import Pane
 from .sessions import check_page, state_of
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/api/sessions/{session}")
 
 

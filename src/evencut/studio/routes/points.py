@@ -24,8 +24,6 @@ from ..sheets import Sheet
 from ..state import ExampleName, FileName, GivenFile, Here, Studio, Tab
 from ..tasks.reports import bandwidth_range
 
-__all__ = ["array_reply", "choose_columns", "describe", "router", "take_table"]
-
 router = APIRouter(prefix="/api/sessions/{session}")
 
 _MOST_CELLS = 40

@@ -18,8 +18,6 @@ from ..sessions import RowValues, Run, Session, sizes_of
 from ..state import Here, Studio, Tab
 from .points import array_reply
 
-__all__ = ["Pane", "diagnosis_of", "router", "show_run"]
-
 router = APIRouter(prefix="/api/sessions/{session}")
 
 _MOST_ROWS = 200

@@ -14,8 +14,6 @@ from ..sessions import Session
 from ..state import Here, Tab
 from .points import describe
 
-__all__ = ["check_page", "router", "state_of"]
-
 router = APIRouter(prefix="/api/sessions")
 
 _PAGE_BYTES = 60_000
