@@ -46,6 +46,11 @@ class Studio:
         """The limits as a task takes them."""
         return asdict(self.limits)
 
+    async def ask(self, tab: Session, task: str, progress: Any = None, quick: bool = False, **arguments: Any) -> Any:
+        """The result of a task on the table of a tab, and the warnings it gave."""
+        told = {"table": tab.table_key, **arguments}
+        return await self.pool.run(task, told, {tab.table_key: tab.need_table()}, progress, quick)
+
     def start_job(self, session: Session, name: str, body: Callable[..., Awaitable[dict[str, Any]]]) -> Job:
         """Begin work for a session that has none under way."""
         if session.job is not None and session.job.is_running:

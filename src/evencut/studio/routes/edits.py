@@ -43,10 +43,10 @@ async def split(run: str, body: _Chosen, tab: Tab, studio: Here) -> dict[str, An
 def _begin(studio: Studio, tab: Any, before: Run, pane: Pane, edit: Edit) -> dict[str, Any]:
     if max(edit.touched()) >= before.facts["n_clusters"]:
         raise Refused(f"there is no cluster {max(edit.touched())}; there are {before.facts['n_clusters']}.", 404)
-    arguments = {"table": tab.table_key, "columns": before.columns, "labels": before.labels, "edit": edit.model_dump()}
 
     async def work(progress: Any) -> dict[str, Any]:
-        labels, _ = await studio.pool.run("edit", arguments, {tab.table_key: tab.need_table()}, progress)
+        told = edit.model_dump()
+        labels, _ = await studio.ask(tab, "edit", progress, columns=before.columns, labels=before.labels, edit=told)
         facts = before.facts | sizes_of(labels) | {"n_noise": before.facts["n_noise"]}
         facts |= {"energy": None, "confidence": None, "warnings": []}
         facts.pop("names", None)
@@ -61,6 +61,5 @@ def _begin(studio: Studio, tab: Any, before: Run, pane: Pane, edit: Edit) -> dic
 async def described(run: str, tab: Tab, studio: Here) -> dict[str, Any]:
     """For each cluster the columns that tell it apart most."""
     found = tab.need_run(run)
-    arguments = {"table": tab.table_key, "columns": found.columns, "labels": found.labels}
-    clusters, _ = await studio.pool.run("describe", arguments, {tab.table_key: tab.need_table()}, quick=True)
+    clusters, _ = await studio.ask(tab, "describe", quick=True, columns=found.columns, labels=found.labels)
     return {"clusters": clusters}

@@ -175,10 +175,9 @@ async def plane(
     embedding: Literal["pca", "tsne", "umap"] = "pca",
 ) -> Response:
     """Where the points lie: two columns, two or three leading components of those chosen, or an embedding of them."""
-    table = tab.need_table()
     axes: Any = embedding if x is None or y is None else [x, y]
-    arguments = {"table": tab.table_key, "axes": axes, "columns": tab.columns, "n_axes": n_axes}
-    found, _ = await studio.pool.run("plane", arguments, {tab.table_key: table}, quick=axes not in ("tsne", "umap"))
+    quick = axes not in ("tsne", "umap")
+    found, _ = await studio.ask(tab, "plane", None, quick, axes=axes, columns=tab.columns, n_axes=n_axes)
     places = found.pop("places")
     return array_reply(places, found)
 
@@ -211,9 +210,7 @@ async def row(row: int, tab: Tab) -> dict[str, Any]:
 @router.get("/points/density")
 async def density(tab: Tab, studio: Here) -> Response:
     """Log density of the points, for colours."""
-    arguments = {"table": tab.table_key, "columns": tab.columns}
-    values, _ = await studio.pool.run("density", arguments, {tab.table_key: tab.need_table()}, quick=True)
-    return array_reply(values)
+    return array_reply((await studio.ask(tab, "density", quick=True, columns=tab.columns))[0])
 
 
 @router.post("/selection")

@@ -157,8 +157,9 @@ async def diagnosis(run: str, tab: Tab) -> dict[str, Any]:
 async def diagnosis_of(studio: Studio, tab: Session, run: Run, progress: Any = None) -> dict[str, Any]:
     """The report on a run, made once."""
     if run.report is None or "html" not in run.report:
-        arguments = {"table": tab.table_key, "columns": run.columns, "labels": run.labels, "scale": _scale_of(run)}
-        run.report, _ = await studio.pool.run("diagnose", arguments, {tab.table_key: tab.need_table()}, progress)
+        run.report, _ = await studio.ask(
+            tab, "diagnose", progress, columns=run.columns, labels=run.labels, scale=_scale_of(run)
+        )
     return run.report
 
 
