@@ -207,9 +207,9 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}" if name in ("n_neighbors", "bandwidth") else f"--parameter {name}"
 
 
-def _check_unused(beside: str, **given: Any) -> None:
+def _check_unused(beside: str, **options: Any) -> None:
     """Raise for options that mean nothing beside others."""
-    for name, value in given.items():
+    for name, value in options.items():
         if value:
             raise UserError(f"--{name.replace('_', '-')} does not go with {beside}; leave one of them out.")
 

@@ -49,10 +49,10 @@ def describe(
             source, columns=tables.column_list(columns), without=inside, header=header, key=key, decimal=decimal
         )
         n_rows = len(table[0].numbers)
-        found = read_labels(source if labels is None else labels, inside or label_column, n_rows)
+        codes = read_labels(source if labels is None else labels, inside or label_column, n_rows)
         step("describing")
         with library_errors_are_the_users():
-            told = describe_clusters(table, found, n_columns=n_columns)
+            told = describe_clusters(table, codes, n_columns=n_columns)
         if output is not None:
             with whole_file(output) as file:
                 write_table(file, output, told.to_columns())

@@ -66,14 +66,14 @@ def diagnose(
         asked = tables.column_list(columns)
         described: Description | None = None
         if in_blocks and labels is not None:
-            points, found = _sampled(data, labels, asked)
+            points, codes = _sampled(data, labels, asked)
         else:
             options: dict[str, Any] = {"columns": asked, "header": header, "key": key, "decimal": decimal}
             where = (data, labels, label_column, encoding)
-            points, found, described = _read_both(*where, missing, options, html is not None)
-        step(f"diagnosing {len(found)} points in {points.shape[1]} dimensions")
+            points, codes, described = _read_both(*where, missing, options, html is not None)
+        step(f"diagnosing {len(codes)} points in {points.shape[1]} dimensions")
         with library_errors_are_the_users():
-            report = diagnose_labels(points, found, scale="standard" if standardize else "auto", metric=metric)
+            report = diagnose_labels(points, codes, scale="standard" if standardize else "auto", metric=metric)
         if html is not None:
             from evencut.diagnosis.html import page
 
@@ -107,7 +107,7 @@ def _read_both(
     label_source = source if labels is None else Source(labels, encoding=encoding)
     table = read_table(source, missing=missing, **options)
     tables.tell(table)
-    found = read_labels(label_source, inside or label_column, table.n_rows)
+    codes = read_labels(label_source, inside or label_column, table.n_rows)
     if not described:
-        return table.values, found[table.rows], None
-    return table.values, found[table.rows], describe(read_columns(source, **options), found)
+        return table.values, codes[table.rows], None
+    return table.values, codes[table.rows], describe(read_columns(source, **options), codes)

@@ -113,11 +113,11 @@ def _cut_out(photo: str, prompts: list[dict[str, Any]], target: str, seed: int) 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = segment_many(read_image(photo), prompts, random_state=seed)
+            cut = segment_many(read_image(photo), prompts, random_state=seed)
     except ValueError as error:
         return one_line(error)
-    write_mask(f"{target}.png", found.labels, np.arange(len(prompts) + 1))
-    objects = [{"segmentation": encode_mask(mask), "area": int(mask.sum())} for mask in found.masks]
+    write_mask(f"{target}.png", cut.labels, np.arange(len(prompts) + 1))
+    objects = [{"segmentation": encode_mask(mask), "area": int(mask.sum())} for mask in cut.masks]
     with whole_file(f"{target}.json") as file:
         file.write(json.dumps(objects).encode())
     return None
