@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated, Any
 
 import numpy as np
@@ -105,7 +106,7 @@ def segment(
     if is_volume:
         check_volume_outputs(out, cutout, overlay, regions)
     with library_errors_are_the_users(), progress() as step:
-        corners = None if box is None else _corners(box, axes)
+        corners = None if box is None else _numbers("--box", box, "box", axes)
         step(f"reading {photo}")
         if is_volume:
             volume = segmentation.read_volume(photo)
@@ -164,30 +165,21 @@ def _check_outputs(out: str, cutout: str | None, overlay: str | None, n_labels: 
 
 
 def _points(option: str, texts: list[str] | None, kind: str, axes: str) -> list[tuple[Any, ...]]:
-    points: list[tuple[Any, ...]] = []
-    for text in texts or []:
-        numbers = _numbers(text)
-        if len(numbers) != len(axes):
-            needs = "two numbers X,Y, such as 120,80" if axes == "XY" else "three numbers X,Y,Z, such as 120,80,40"
-            raise UserError(f"{option} {text} is not a point; give {needs}.")
-        points.append((*numbers, kind))
-    return points
+    return [(*_numbers(option, text, "point", axes), kind) for text in texts or []]
 
 
-def _corners(box: str, axes: str) -> list[float]:
-    corners = _numbers(box)
-    if len(corners) != 2 * len(axes):
-        needs = (
-            "four numbers X0,Y0,X1,Y1, such as 10,20,300,280"
-            if axes == "XY"
-            else "six numbers X0,Y0,Z0,X1,Y1,Z1, such as 10,20,5,300,280,60"
-        )
-        raise UserError(f"--box {box} is not a box; give {needs}.")
-    return corners
+#: What a point and a box are, by the axes they have.
+_NEEDS = {
+    ("point", "XY"): "two numbers X,Y, such as 120,80",
+    ("point", "XYZ"): "three numbers X,Y,Z, such as 120,80,40",
+    ("box", "XY"): "four numbers X0,Y0,X1,Y1, such as 10,20,300,280",
+    ("box", "XYZ"): "six numbers X0,Y0,Z0,X1,Y1,Z1, such as 10,20,5,300,280,60",
+}
 
 
-def _numbers(text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        return []
+def _numbers(option: str, text: str, what: str, axes: str) -> list[float]:
+    with suppress(ValueError):
+        numbers = [float(part) for part in text.split(",")]
+        if len(numbers) == len(axes) * (2 if what == "box" else 1):
+            return numbers
+    raise UserError(f"{option} {text} is not a {what}; give {_NEEDS[what, axes]}.")

@@ -26,15 +26,9 @@ _PROJECTIONS = 16
 class FittedClustering(CertaintyMixin, TreeMixin):
     """The methods of an estimator that need a fit first."""
 
-    _prediction: Any
-    _prepared: Any
-    _affinity: Any
-    labels_: Any
-    selection_: Any
     n_clusters: Any
     metric: str
     scale: str | None
-    _ready: Any
 
     @abstractmethod
     def _scaling(self, X: Any = None) -> str | None:

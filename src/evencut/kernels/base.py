@@ -151,8 +151,11 @@ class Kernel(BaseEstimator):
 class FixedBandwidth(Kernel):
     """A kernel of one bandwidth for all points: a length, one a feature, a matrix, or a rule that follows the data."""
 
-    bandwidth: float | str | ArrayLike
     settings = (BANDWIDTH,)
+
+    def __init__(self, bandwidth: float | str | ArrayLike = "scott", memory: float | None = None):
+        self.bandwidth = bandwidth
+        self.memory = memory
 
     @property
     def has_units(self) -> bool:  # type: ignore[override]

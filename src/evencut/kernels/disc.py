@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.spatial import cKDTree
 
@@ -45,10 +44,6 @@ class Disc(FixedBandwidth):
 
     title = "Disc of one radius"
     is_graph = True
-
-    def __init__(self, bandwidth: float | str | ArrayLike = "scott", memory: float | None = None):
-        self.bandwidth = bandwidth
-        self.memory = memory
 
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
         """The sparse affinity of the disc graph; every point is joined to itself."""

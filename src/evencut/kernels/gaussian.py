@@ -60,10 +60,6 @@ class Gaussian(FixedBandwidth):
 
     title = "Gaussian, one bandwidth"
 
-    def __init__(self, bandwidth: float | str | ArrayLike = "scott", memory: float | None = None):
-        self.bandwidth = bandwidth
-        self.memory = memory
-
     @for_tensors
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
         """The affinity of all pairs."""
