@@ -148,6 +148,30 @@ class Kernel(BaseEstimator):
         return self.affinity(X, n_jobs=n_jobs), None
 
 
+class NeighborKernel(Kernel):
+    """A sparse kernel of neighbours: one search gives the affinity and the extension."""
+
+    settings = (NEIGHBORS,)
+    is_graph = True
+
+    @abstractmethod
+    def _both(self, X: Points, n_jobs: int | None) -> tuple[AffinityLike, Extension]:
+        """The affinity and the extension."""
+
+    @for_tensors
+    def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
+        """The sparse affinity of the graph of neighbours."""
+        return self._both(X, n_jobs)[0]
+
+    def affinity_and_extension(
+        self, X: Points, *, weights: NDArray[np.float64] | None = None, n_jobs: int | None = None
+    ) -> tuple[AffinityLike, Extension | None]:
+        """Both from one search; a subclass with an affinity of its own keeps to it."""
+        if type(self).affinity is not NeighborKernel.affinity:
+            return super().affinity_and_extension(X, n_jobs=n_jobs)
+        return self._both(X, n_jobs)
+
+
 class FixedBandwidth(Kernel):
     """A kernel of one bandwidth for all points: a length, one a feature, a matrix, or a rule that follows the data."""
 
