@@ -32,6 +32,8 @@ from ..tensors import (
 from .neighbors import NeighborSearch
 from .spaces import GivenDistances, MetricPoints, SparsePoints, is_dense
 
+__all__ = ["DistinctPoints", "distinct_points", "distinct_rows"]
+
 # Distances between copies and between points must differ so many times; copies differ by rounding or small noise.
 _GAP = 1000.0
 # So many places must be left without copies, as many as a neighbourhood of the default has points: with fewer there

@@ -12,7 +12,10 @@ from ..affinity import as_affinity
 from ..affinity.notices import warn_user
 from ..tensors import answer_like, is_tensor, to_array
 from .devices import tensors_too
+from .prediction import Prediction
 from .probabilities import N_NEAREST, Certainty, certainty_of, opinions_of, trust_in
+
+__all__ = ["CertaintyMixin", "check_noise"]
 
 Floats = NDArray[np.float64]
 
@@ -23,7 +26,7 @@ class FitState:
     #: What is computed when it is first asked for: the tree, and what tells how sure a label is.
     _derived: dict[str, Any]
     _fitted_points: Any
-    _prediction: Any
+    _prediction: Prediction
     _prepared: Any
     _affinity: Any
     _margin: Any

@@ -26,6 +26,8 @@ from ..affinity import Affinity
 from ..selection import Selection
 from .probabilities import shares
 
+__all__ = ["Links", "check_links", "keep_links", "log_shares", "place_that_keeps_most"]
+
 Pairs = NDArray[np.int64]
 
 _LITTLE = 1e-3

@@ -26,6 +26,8 @@ from scipy.optimize import minimize_scalar
 
 from ..affinity import Affinity
 
+__all__ = ["Certainty", "certainty_of", "certainty_of_landmarks", "opinions_of", "outlier_scores", "shares", "trust_in"]
+
 Floats = NDArray[np.float64]
 
 #: Neighbours whose mean distance tells how far out a point lies.

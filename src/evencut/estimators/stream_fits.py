@@ -12,6 +12,8 @@ from .fitting import warn_of_early_stop
 from .inputs import check_rows, seed_from
 from .landmark_inputs import check_enough
 
+__all__ = ["StreamMixin"]
+
 # A stream has as many landmarks as a table of so many rows.
 _MANY_ROWS = 10**6
 

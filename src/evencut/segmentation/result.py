@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 if TYPE_CHECKING:
     from .session import State
 
+__all__ = ["Segmentation"]
+
 
 @dataclass(frozen=True, eq=False)
 class Segmentation:

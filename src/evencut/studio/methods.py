@@ -16,6 +16,8 @@ from evencut.kernels import KERNELS, Kernel
 from .refusals import Refused
 from .sent import Sent
 
+__all__ = ["Method", "estimator", "fit_labels", "known_kernels"]
+
 Name = Annotated[str, Field(max_length=1000)]
 
 

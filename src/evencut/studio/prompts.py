@@ -14,6 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from .refusals import Refused
 
+__all__ = ["Prompt", "code_lines", "drawn_strokes", "extend"]
+
 Coordinate = Annotated[float, Field(ge=-10, le=100_000)]
 _RADIUS = 5
 _BACKGROUND, _OBJECT = 1, 2

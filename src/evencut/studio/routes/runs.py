@@ -18,6 +18,8 @@ from ..sessions import RowValues, Run, Session, sizes_of
 from ..state import Here, Studio, Tab
 from .points import array_reply
 
+__all__ = ["Pane", "diagnosis_of", "router", "show_run"]
+
 router = APIRouter(prefix="/api/sessions/{session}")
 
 _MOST_ROWS = 200
@@ -56,8 +58,17 @@ async def fit(body: _Fit, tab: Tab, studio: Here) -> dict[str, Any]:
     async def work(progress: Any) -> dict[str, Any]:
         found, warnings = await studio.pool.run("fit", arguments, {key: table}, progress)
         facts = {**found["facts"], "warnings": warnings[:10], "true_agreement": _true_agreement(tab, found["labels"])}
-        made = (method, columns, found["labels"], found["values"], facts, corrections)
-        return show_run(studio, tab, Run(secrets.token_urlsafe(9), "fit", *made), body.pane)
+        run = Run(
+            secrets.token_urlsafe(9),
+            "fit",
+            method,
+            columns,
+            found["labels"],
+            found["values"],
+            facts,
+            corrections,
+        )
+        return show_run(studio, tab, run, body.pane)
 
     return studio.start_job(tab, "clustering", work).about()
 

@@ -20,6 +20,8 @@ from ..pictures import as_rgb, read_photo, shown
 from ..prompts import Prompt, drawn_strokes, extend
 from ..refusals import Refused
 
+__all__ = ["cut", "example", "grabcut", "hover", "read"]
+
 _CHAINS = 3
 _SMALL = 200
 

@@ -19,6 +19,8 @@ from ..refusals import Refused
 from ..sessions import sizes_of
 from ..sheets import Reading, Sheet, read_sheet
 
+__all__ = ["EMBEDDINGS", "density", "example", "fit", "plane", "read", "rows_without_gaps"]
+
 _NEIGHBORS = 10
 _REFERENCE = 20_000
 _TREE_DIMENSION = 12

@@ -15,6 +15,8 @@ from ..refusals import Refused
 from .clusters import description
 from .points import plain, rows_without_gaps
 
+__all__ = ["bandwidth_range", "diagnose_labels", "sweep"]
+
 _RANGE_SAMPLE = 2000
 _STEPS = 12
 _SWEPT = 800
