@@ -43,6 +43,22 @@ def test_files_must_be_there(capsys, tmp_path):
     assert "--port 99999 is out of range" in refused(capsys, "--port", "99999")
 
 
+def test_the_page_is_served_before_the_libraries_of_clustering_are_loaded():
+    script = """
+import asyncio, sys
+import httpx
+import evencut.cli.studio, evencut.studio.serve
+from evencut.studio import Options, create_app
+async def page():
+    app = create_app(Options(port=8765, token="secret"))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:8765") as client:
+        return [(await client.get(path)).status_code for path in ("/?token=secret", "/static/js/main.js")]
+print(asyncio.run(page()), sorted({"sklearn", "scipy", "pandas", "pyarrow"} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[200, 200] []"
+
+
 def test_a_port_that_is_taken_is_named(capsys, studio):
     assert f"port {studio.port} of 127.0.0.1 is taken" in refused(capsys, "--port", str(studio.port))
 

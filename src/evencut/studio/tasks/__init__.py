@@ -25,6 +25,8 @@ TASKS: dict[str, Task] = {
     "preview": previews.preview,
     "neighbors": previews.neighbors,
     "read_project": projects.read,
+    "agreement": points.agreement,
+    "bandwidths": reports.bandwidths,
     "diagnose": reports.diagnose_labels,
     "sweep": reports.sweep,
     "read_photo": photos.read,

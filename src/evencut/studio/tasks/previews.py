@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from evencut.affinity import feature_scale
 
-from ..methods import Method, estimator
+from ..methods import Method, estimator, scaled
 from .points import rows_without_gaps
 
 __all__ = ["NOBODY", "neighbors", "preview", "sample"]
@@ -59,8 +59,8 @@ def sample(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> NDArra
 def preview(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> NDArray[np.int32]:
     """Labels of the sample by a method."""
     some, _ = _kept_sample(kept, arguments)
-    model = estimator(Method(**arguments["method"]))
-    return np.asarray(model.fit(some).labels_, dtype=np.int32)
+    method = Method(**arguments["method"])
+    return np.asarray(estimator(method).fit(scaled(method, some)).labels_, dtype=np.int32)
 
 
 def neighbors(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> list[int]:

@@ -15,9 +15,10 @@ from ..refusals import Refused
 from .clusters import description
 from .points import rows_without_gaps
 
-__all__ = ["bandwidth_range", "diagnose_labels", "sweep"]
+__all__ = ["bandwidths", "diagnose_labels", "sweep"]
 
 _RANGE_SAMPLE = 2000
+_FEWEST_ROWS = 3
 _STEPS = 12
 _SWEPT = 800
 
@@ -66,12 +67,20 @@ def _plain(value: Any) -> Any:
     return value if value is None else str(value)
 
 
-def bandwidth_range(X: NDArray[np.float64]) -> tuple[float, float]:
+def bandwidths(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> tuple[float, float]:
+    """The range of bandwidths of some columns, which must have enough rows without gaps."""
+    X, _ = rows_without_gaps(kept[arguments["table"]], arguments["columns"])
+    if len(X) < _FEWEST_ROWS:
+        raise Refused(f"only {len(X)} rows have a value in every column chosen; choose others.")
+    return _bandwidth_range(X)
+
+
+def _bandwidth_range(X: NDArray[np.float64]) -> tuple[float, float]:
     """The bandwidths worth trying: from half the distance to near neighbours to the diameter.
 
     Examples
     --------
-    >>> low, high = bandwidth_range(np.arange(20.0)[:, None])
+    >>> low, high = _bandwidth_range(np.arange(20.0)[:, None])
     >>> low < 3 < high
     True
     """
@@ -89,7 +98,7 @@ def bandwidth_range(X: NDArray[np.float64]) -> tuple[float, float]:
 def sweep(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
     """Clusterings with a fixed Gaussian kernel over a range of bandwidths, each diagnosed."""
     X, _ = rows_without_gaps(kept[arguments["table"]], arguments["columns"])
-    low, high = bandwidth_range(X)
+    low, high = _bandwidth_range(X)
     sigmas = np.geomspace(low, high, _STEPS)
     rows: list[Any] = []
     how = {"criterion": arguments["criterion"], "random_state": arguments["seed"], "max_points": _SWEPT}
