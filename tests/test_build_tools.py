@@ -1,4 +1,4 @@
-"""What `make` runs before anything of evencut is there: the installation, a C compiler, and the translation of loops."""
+"""What `make` runs before anything of evencut is there: the installation, a compiler, and the translation of loops."""
 
 import runpy
 import subprocess

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,22 @@ from numpy.typing import ArrayLike, NDArray
 if TYPE_CHECKING:
     from .session import State
 
-__all__ = ["Segmentation"]
+__all__ = ["Segmentation", "named"]
+
+
+def named(codes: NDArray[np.integer], names: NDArray[np.integer]) -> NDArray[np.integer]:
+    """The names that codes stand for, in the type of the names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> named(np.array([[0, 1]]), np.array([1, 2])), named(np.array([1]), np.array([1, 5], dtype=np.uint8))
+    (array([[1, 2]]), array([5], dtype=uint8))
+    """
+    if names[-1] - names[0] == len(names) - 1:
+        # Names in a row are added to, which is faster than looking each one up.
+        return np.add(codes, names[0], dtype=names.dtype, casting="unsafe")
+    return np.take(names, codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +37,8 @@ class Segmentation:
 
     Parameters
     ----------
-    labels : ndarray of int of shape (M, N), or (D, M, N) of a volume
-        Label of each pixel: 1 background and 2 object from a box, the labels of the scribbles otherwise.
+    codes : ndarray of int of shape (M, N), or (D, M, N) of a volume
+        Place in `label_names` of the label of each pixel, in as few bytes as it takes.
     energy : float
         Criterion plus boundary term at the working size, in the paper's sign: lower is better.
     trace : tuple of float
@@ -37,12 +53,12 @@ class Segmentation:
     timings : dict of str to float
         Seconds of CPU time of each step.
     label_names : ndarray of int
-        The labels that `labels` can hold, sorted.
+        The labels that pixels can have, sorted.
     previous : Segmentation or None
         The result that this one refines: to undo, go on from there.
     """
 
-    labels: NDArray[np.int64]
+    codes: NDArray[np.integer]
     energy: float
     trace: tuple[float, ...]
     n_iter: int
@@ -53,12 +69,20 @@ class Segmentation:
     previous: Segmentation | None = field(default=None, repr=False)
     _state: State | None = field(default=None, repr=False)
 
+    @cached_property
+    def labels(self) -> NDArray[np.int64]:
+        """Label of each pixel: 1 background and 2 object from a box or clicks, the labels of the scribbles otherwise.
+
+        Made when it is first asked for: of a large photo it takes eight times the memory of `codes`.
+        """
+        return named(self.codes, self.label_names)
+
     @property
     def mask(self) -> NDArray[np.bool_]:
         """The object: where the larger of two labels is."""
         if len(self.label_names) != 2:
             raise ValueError(f"there are {len(self.label_names)} labels, not two; use labels instead of mask.")
-        return self.labels == self.label_names[1]
+        return self.codes == 1
 
     def refine(self, scribbles: ArrayLike | None = None, *, clicks: Iterable[Any] | None = None) -> Segmentation:
         """The segmentation with more strokes or clicks, in a fraction of the time of the first.

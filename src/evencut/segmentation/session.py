@@ -176,12 +176,12 @@ def _result(
     state: State, trace: tuple[float, ...], converged: bool, smoothness: float, clock: Clock
 ) -> Segmentation:
     knowledge = state.knowledge
-    labels = _named(state.levels[0], knowledge.names)
-    if labels.shape != knowledge.shape:
-        part, labels = labels, np.full(knowledge.shape, knowledge.names[0])
-        labels[knowledge.frame] = part
+    codes = state.levels[0]
+    if codes.shape != knowledge.shape:
+        part, codes = codes, np.zeros(knowledge.shape, dtype=codes.dtype)
+        codes[knowledge.frame] = part
     return Segmentation(
-        labels=labels,
+        codes=codes,
         energy=min(trace),
         trace=trace,
         n_iter=len(trace) - 1,
@@ -191,13 +191,6 @@ def _result(
         label_names=knowledge.names,
         _state=state,
     )
-
-
-def _named(codes: Labels, names: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The user's labels; names in a row are added to, which is faster than looking each one up."""
-    if names[-1] - names[0] == len(names) - 1:
-        return np.add(codes, names[0], dtype=np.int64)
-    return np.take(names, codes)
 
 
 def _shrunk(region: Mask, steps: Iterable[Steps]) -> Mask:

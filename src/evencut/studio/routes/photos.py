@@ -7,7 +7,6 @@ import zlib
 from pathlib import PurePath
 from typing import Annotated, Any
 
-import numpy as np
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -113,7 +112,7 @@ async def prompt(body: Prompt, tab: Tab, studio: Here) -> dict[str, Any]:
 
     async def work(progress: Any) -> dict[str, Any]:
         found, warnings = await studio.pool.run("cut", arguments, {photo.key: photo.pixels}, progress)
-        packed = zlib.compress(np.ascontiguousarray(found["labels"]).tobytes(), 1)
+        packed = found["packed"]
         studio.sessions.check_room(tab, len(packed))
         step = Step(prompts[-1], packed, {**found["facts"], "warnings": warnings[:5]})
         if moved:
