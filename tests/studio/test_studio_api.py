@@ -393,6 +393,8 @@ def test_a_photo_is_cut_out_from_one_click_and_divided_into_regions(flower):
     three = prompt(flower, "stroke", [[360, 400], [380, 410]], label=3)
     assert set(np.unique(three)) == {1, 2, 3}
     assert (three[200, 300], three[40, 40], three[400, 365]) == (1, 2, 3)
+    shares = flower.get("/photo").json()["facts"]["shares"]
+    assert shares == {str(label): float((three == label).mean()) for label in (1, 2, 3)}
 
 
 def test_several_objects_and_their_code_make_one_map(flower, tmp_path):

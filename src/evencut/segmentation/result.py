@@ -38,7 +38,7 @@ class Segmentation:
     Parameters
     ----------
     codes : ndarray of int of shape (M, N), or (D, M, N) of a volume
-        Place in `label_names` of the label of each pixel, in as few bytes as it takes.
+        Place in `label_names` of the label of each pixel.
     energy : float
         Criterion plus boundary term at the working size, in the paper's sign: lower is better.
     trace : tuple of float
@@ -73,7 +73,7 @@ class Segmentation:
     def labels(self) -> NDArray[np.int64]:
         """Label of each pixel: 1 background and 2 object from a box or clicks, the labels of the scribbles otherwise.
 
-        Made when it is first asked for: of a large photo it takes eight times the memory of `codes`.
+        Made when it is first asked for: of a large photo it takes more time than a click.
         """
         return named(self.codes, self.label_names)
 
