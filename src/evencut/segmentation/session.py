@@ -20,7 +20,7 @@ from .engine import Engine
 from .first_guess import follow_strokes, parts_with, start_from_strokes, starts_from_box
 from .grid import Labels, Mask, Steps, window_of
 from .images import halve
-from .knowledge import Knowledge
+from .knowledge import Knowledge, gather
 from .result import Segmentation
 from .tightness import largest_gap
 
@@ -64,6 +64,14 @@ class State:
         if not more:
             raise ValueError("every click lies on what is known to be background: far outside the box.")
         return self.after(more, Clock())
+
+    def begun_anew(self, clicks: Iterable[Any]) -> Segmentation:
+        """The answer to first clicks on the same image."""
+        if not self.knowledge.is_begun_by_clicks:
+            raise ValueError("this segmentation was not begun by clicks; use segment() with clicks.")
+        hard, spacing = self.engine.settings.hard, self.knowledge.levels.spacing
+        knowledge = gather(self.knowledge.shape, clicks=clicks, hard=hard, spacing=spacing)
+        return first_answer(self.engine, knowledge, Clock())
 
     def after(self, clicks: Iterable[Click], clock: Clock) -> Segmentation:
         """The answer after clicks in pixels of the frame, at least one."""

@@ -32,6 +32,7 @@ TASKS: dict[str, Task] = {
     "read_photo": photos.read,
     "photo_example": photos.example,
     "cut": photos.cut,
+    "prepare_photo": photos.prepare,
     "hover": photos.hover,
     "grabcut": photos.grabcut,
 }

@@ -18,10 +18,10 @@ from ..examples import PHOTOS
 from ..memory import memory_for_upload
 from ..options import Limits
 from ..pictures import as_rgb, read_photo, shown
-from ..prompts import Prompt, drawn_strokes, extend
+from ..prompts import Prompt, drawn_strokes, extend, starts_with_a_click
 from ..refusals import Refused
 
-__all__ = ["cut", "example", "grabcut", "hover", "read"]
+__all__ = ["cut", "example", "grabcut", "hover", "prepare", "read"]
 
 _CHAINS = 3
 _SMALL = 200
@@ -84,6 +84,13 @@ def _shares(result: Any) -> dict[str, float]:
     return {str(label): count / result.codes.size for label, count in zip(result.label_names, counts) if count}
 
 
+def prepare(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> None:
+    """What any first click on a photo needs, before it is made."""
+    height, width = kept[arguments["photo"]].shape[:2]
+    middle = Prompt(kind="click", points=[(width // 2, height // 2)])
+    _chain(kept, arguments["photo"], kept[arguments["photo"]], [middle], tell)
+
+
 def hover(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> NDArray[np.uint8]:
     """What a first click would take, on a copy of at most 200 pixels a side: 1 where it would."""
     from evencut.segmentation import segment
@@ -109,7 +116,12 @@ def _chain(kept: dict[str, Any], key: str, image: NDArray[Any], prompts: list[Pr
     while len(chain) < len(prompts):
         tell("cutting out", len(chain) / len(prompts))
         before = [result for _, result in chain]
-        chain.append((prompts[len(chain)], extend(image, before, prompts[: len(chain) + 1])))
+        begun = kept.get("begun", (None, None))
+        part = prompts[: len(chain) + 1]
+        result = extend(image, before, part, begun[1] if begun[0] == key else None)
+        if result is not None and len(part) == 1 and starts_with_a_click(part):
+            kept["begun"] = (key, result)
+        chain.append((part[-1], result))
     chains[name] = chain
     for old in list(chains)[:-_CHAINS]:
         del chains[old]
