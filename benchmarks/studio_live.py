@@ -210,7 +210,7 @@ too few, and the processor time of one, in the studio and in the browser, tells 
 
 | | goal | measured |
 |---|---|---|
-| a click on a photo of 4000 x 3000 opened {LOOK_S:g} s before, median of {CLICKS} | 0.3 s | {statistics.median(taken):.2f} s |
+| a click on 4000 x 3000 pixels opened {LOOK_S:g} s before, median of {CLICKS} | 0.3 s | {statistics.median(taken):.2f} s |
 | the slowest of those clicks | 0.8 s | {max(taken):.2f} s |
 | most memory of a process, {WORST[0] * WORST[1] / 1e6:.0f} million values in a small file | 1000 MB | {memory:.0f} MB |
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Segmentation", "named"]
 
+_Name = TypeVar("_Name", bound=np.integer)
 
-def named(codes: NDArray[np.integer], names: NDArray[np.integer]) -> NDArray[np.integer]:
+
+def named(codes: NDArray[np.integer], names: NDArray[_Name]) -> NDArray[_Name]:
     """The names that codes stand for, in the type of the names.
 
     Examples

@@ -74,7 +74,7 @@ def cut(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str,
 
 def _packed(labels: NDArray[np.uint8]) -> bytes:
     """Labels of pixels as they are kept and sent: of a large photo some 100 kB instead of megabytes."""
-    return zlib.compress(np.ascontiguousarray(labels), 1)
+    return zlib.compress(np.ascontiguousarray(labels).data, 1)
 
 
 def _shares(result: Any) -> dict[str, float]:
