@@ -111,7 +111,8 @@ def slider(page, server: int, file: Path, n: int) -> dict[str, float]:
     before = cpu_s(ours), cpu_s(others)
     shown = max(1, page.evaluate(DRAG, DRAG_S))
     studio, browser = cpu_s(ours) - before[0], cpu_s(others) - before[1]
-    page.click("#work-stop", timeout=2000) if page.locator("#work-stop").is_visible() else None
+    # In the page itself: the work may end between a look from outside and a click.
+    page.evaluate('() => document.getElementById("work").hidden || document.getElementById("work-stop").click()')
     idle(page)
     return {
         "per second": shown / DRAG_S,
@@ -210,7 +211,7 @@ too few, and the processor time of one, in the studio and in the browser, tells 
 
 | | goal | measured |
 |---|---|---|
-| a click on 4000 x 3000 pixels opened {LOOK_S:g} s before, median of {CLICKS} | 0.3 s | {statistics.median(taken):.2f} s |
+| click on 4000 x 3000 pixels, opened {LOOK_S:g} s before, median of {CLICKS} | 0.3 s | {statistics.median(taken):.2f} s |
 | the slowest of those clicks | 0.8 s | {max(taken):.2f} s |
 | most memory of a process, {WORST[0] * WORST[1] / 1e6:.0f} million values in a small file | 1000 MB | {memory:.0f} MB |
 """
