@@ -192,6 +192,7 @@ def live_section(page, server: int, folder: Path) -> str:
     memory = worst_upload(page, server, folder)
     rows = [(n, slider(page, server, points(folder, n), n)) for n in ROWS]
     taken = large_photo(page, folder)
+    click = statistics.median(taken)
     table = "\n".join(
         f"| {n:,} | {found['per second']:.1f} | {found['studio']:.0f} ms | {found['browser']:.0f} ms | "
         + ("–" if np.isnan(found["dropped"]) else f"{found['dropped']:.1f} s")
@@ -211,7 +212,7 @@ too few, and the processor time of one, in the studio and in the browser, tells 
 
 | | goal | measured |
 |---|---|---|
-| click on 4000 x 3000 pixels, opened {LOOK_S:g} s before, median of {CLICKS} | 0.3 s | {statistics.median(taken):.2f} s |
+| click on 4000 x 3000 pixels {LOOK_S:g} s after opening, median of {CLICKS} | 0.3 s | {click:.2f} s |
 | the slowest of those clicks | 0.8 s | {max(taken):.2f} s |
 | most memory of a process, {WORST[0] * WORST[1] / 1e6:.0f} million values in a small file | 1000 MB | {memory:.0f} MB |
 """

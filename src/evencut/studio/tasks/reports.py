@@ -69,10 +69,15 @@ def _plain(value: Any) -> Any:
 
 def bandwidths(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> tuple[float, float]:
     """The range of bandwidths of some columns, which must have enough rows without gaps."""
-    X, _ = rows_without_gaps(kept[arguments["table"]], arguments["columns"])
-    if len(X) < _FEWEST_ROWS:
-        raise Refused(f"only {len(X)} rows have a value in every column chosen; choose others.")
-    return _bandwidth_range(X)
+    table = kept[arguments["table"]]
+    complete = np.ones(table.n_rows, dtype=bool)
+    for name in arguments["columns"]:
+        complete &= np.isfinite(table.column(name).values)
+    rows = np.flatnonzero(complete)
+    if len(rows) < _FEWEST_ROWS:
+        raise Refused(f"only {len(rows)} rows have a value in every column chosen; choose others.")
+    # Of a large table some rows are put together, never all.
+    return _bandwidth_range(table.numbers(arguments["columns"], rows[_some(len(rows))]))
 
 
 def _bandwidth_range(X: NDArray[np.float64]) -> tuple[float, float]:
@@ -86,13 +91,19 @@ def _bandwidth_range(X: NDArray[np.float64]) -> tuple[float, float]:
     """
     from scipy.spatial import cKDTree
 
-    rng = np.random.default_rng(0)
-    sample = X if len(X) <= _RANGE_SAMPLE else X[rng.choice(len(X), _RANGE_SAMPLE, replace=False)]
+    sample = X[_some(len(X))]
     near = cKDTree(sample).query(sample, k=[min(6, len(sample))])[0][:, 0]
     diameter = float(np.linalg.norm(sample.max(axis=0) - sample.min(axis=0))) or 1.0
     low = 0.5 * float(np.median(near))
     low = max(low, 1e-4 * diameter)
     return low, max(diameter, 2 * low)
+
+
+def _some(n_rows: int) -> NDArray[np.intp] | slice:
+    """Rows that show the range of bandwidths."""
+    if n_rows <= _RANGE_SAMPLE:
+        return slice(None)
+    return np.random.default_rng(0).choice(n_rows, _RANGE_SAMPLE, replace=False)
 
 
 def sweep(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
