@@ -1,9 +1,11 @@
 """`evencut studio` as a command: what it says no to, the files it is given, and what the package carries for it."""
 
+import asyncio
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from evencut.kernels import KNN, Gaussian
 from evencut.studio.cures import cure_of
 from evencut.studio.guard import Guard
 from evencut.studio.options import Limits, Options
+from evencut.studio.pool import WorkerPool
 from evencut.studio.refusals import Refused
 from evencut.studio.sessions import SessionStore
 
@@ -163,3 +166,12 @@ def test_remote_studios_still_refuse_foreign_names():
     assert guard._is_own("[fe80::1]:80")
     assert not guard._is_own("rebind.example:80")
     assert not guard._is_own("192.168.1.5:81")
+
+
+def test_a_task_goes_to_the_process_that_worked_on_its_data_last():
+    pool = WorkerPool(4)
+    first, second, third, bare = (SimpleNamespace(kept=kept) for kept in ({"a": None}, {"a": None}, {"b": None}, {}))
+    pool._idle = [bare, first, second, third]
+    lent = [asyncio.run(pool._lend(keep)) for keep in ({"a": 1}, {"c": 1}, {"a": 1, "b": 1})]
+    assert lent == [second, bare, third]
+    assert pool._idle == [first]
