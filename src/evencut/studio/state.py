@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -41,6 +41,7 @@ class Studio:
         self.sessions = SessionStore(options.limits)
         self.pool = WorkerPool(options.workers)
         self._uploads = asyncio.Semaphore(options.limits.uploads)
+        self._behind: dict[str, asyncio.Task[None]] = {}
 
     def plain_limits(self) -> dict[str, Any]:
         """The limits as a task takes them."""
@@ -57,6 +58,21 @@ class Studio:
             raise Refused(f"{session.job.name} is still under way in this tab; wait for it or stop it first.", 409)
         session.job = Job(name, body)
         return session.job
+
+    def begin_behind(self, name: str, task: str, arguments: dict[str, Any], keep: Mapping[str, Any]) -> None:
+        """Begin a task that nobody waits for yet; where it fails, whoever needs its result makes it again."""
+
+        async def quietly() -> None:
+            with suppress(Refused):
+                await self.pool.run(task, arguments, keep)
+
+        self._behind[name] = asyncio.create_task(quietly())
+        self._behind[name].add_done_callback(lambda _: self._behind.pop(name, None))
+
+    async def wait_behind(self, name: str) -> None:
+        """Until what was begun under a name has ended; it goes on where whoever waits is stopped."""
+        if name in self._behind:
+            await asyncio.wait([self._behind[name]])
 
     async def read_given(self, index: int, largest: int) -> tuple[bytes, str]:
         """Bytes and name of a file of the command line, by its number: no path is ever taken from the page."""

@@ -84,7 +84,7 @@ async def open_project(name: FileName, request: Request, tab: Tab, studio: Here)
     studio.sessions.check_room(tab, sum(part.n_bytes for part in parts if part is not None))
     if found.table is not None:
         tab.set_table(found.table, secrets.token_urlsafe(9))
-        await choose_columns(tab, found.columns)
+        await choose_columns(studio, tab, found.columns)
     tab.runs, tab.panes, tab.corrections = found.runs, found.panes, found.corrections
     tab.photo, tab.page = found.photo, found.page
     return state_of(tab)

@@ -5,7 +5,6 @@ Points and labels travel as typed arrays in the byte order of the page's machine
 
 from __future__ import annotations
 
-import asyncio
 import json
 import secrets
 from typing import Annotated, Any, Literal
@@ -22,7 +21,6 @@ from ..sent import Sent
 from ..sessions import Correction, Session
 from ..sheets import Sheet
 from ..state import ExampleName, FileName, GivenFile, Here, Studio, Tab
-from ..tasks.reports import bandwidth_range
 
 router = APIRouter(prefix="/api/sessions/{session}")
 
@@ -114,7 +112,7 @@ async def take_table(studio: Studio, tab: Session, table: Sheet, warnings: list[
     studio.sessions.check_room(tab, table.n_bytes)
     tab.set_table(table, secrets.token_urlsafe(9))
     columns, told = _default_columns(table)
-    await choose_columns(tab, columns)
+    await choose_columns(studio, tab, columns)
     return {**describe(tab), "warnings": [*warnings, *table.notices, *told]}
 
 
@@ -146,22 +144,19 @@ def _default_columns(table: Sheet) -> tuple[list[str], list[str]]:
     return [column.name for column in named if column.name in taken][:_MOST_DEFAULT_COLUMNS], told
 
 
-async def choose_columns(tab: Session, columns: list[str]) -> None:
+async def choose_columns(studio: Studio, tab: Session, columns: list[str]) -> None:
     """Cluster by these columns from now on."""
-    X = tab.need_table().numbers(columns)
-    complete = X[np.isfinite(X).all(axis=1)]
-    if len(complete) < 3:
-        raise Refused(f"only {len(complete)} rows have a value in every column chosen; choose others.")
-    tab.bandwidths = await asyncio.to_thread(bandwidth_range, complete)
+    arguments = {"table": tab.table_key, "columns": columns}
+    tab.bandwidths, _ = await studio.pool.run("bandwidths", arguments, {tab.table_key: tab.need_table()}, quick=True)
     tab.columns = columns
 
 
 @router.put("/points/columns")
-async def choose(body: _Columns, tab: Tab) -> dict[str, Any]:
+async def choose(body: _Columns, tab: Tab, studio: Here) -> dict[str, Any]:
     """The columns to cluster by."""
     if len(set(body.columns)) < len(body.columns):
         raise Refused("a column is named twice; name each once.")
-    await choose_columns(tab, body.columns)
+    await choose_columns(studio, tab, body.columns)
     return describe(tab)
 
 

@@ -57,7 +57,7 @@ async def fit(body: _Fit, tab: Tab, studio: Here) -> dict[str, Any]:
 
     async def work(progress: Any) -> dict[str, Any]:
         found, warnings = await studio.pool.run("fit", arguments, {key: table}, progress)
-        facts = {**found["facts"], "warnings": warnings[:10], "true_agreement": _true_agreement(tab, found["labels"])}
+        facts = {**found["facts"], "warnings": warnings[:10]}
         run = Run(
             secrets.token_urlsafe(9),
             "fit",
@@ -101,7 +101,7 @@ async def from_column(body: _Column, tab: Tab, studio: Here) -> dict[str, Any]:
         "energy": None,
         "selection": [],
         "warnings": [],
-        "true_agreement": _true_agreement(tab, labels),
+        "true_agreement": await _true_agreement(studio, tab, labels),
     }
     run = Run(secrets.token_urlsafe(9), "column", None, list(tab.columns), labels, facts=facts)
     return show_run(studio, tab, run, body.pane)
@@ -115,12 +115,10 @@ def show_run(studio: Studio, tab: Session, run: Run, pane: str) -> dict[str, Any
     return {"pane": pane, "run": run.about()}
 
 
-def _true_agreement(tab: Session, labels: NDArray[np.int32]) -> float | None:
-    """How far labels agree with the truth of an example, by the adjusted Rand index."""
-    from sklearn.metrics import adjusted_rand_score
-
-    truth = next((c for c in tab.need_table().columns if c.name == "true" and c.names is not None), None)
-    return None if truth is None else float(adjusted_rand_score(truth.values, labels))
+async def _true_agreement(studio: Studio, tab: Session, labels: NDArray[np.int32]) -> float | None:
+    """How far labels agree with the truth of an example."""
+    arguments = {"table": tab.table_key, "labels": labels}
+    return (await studio.pool.run("agreement", arguments, {tab.table_key: tab.need_table()}, quick=True))[0]
 
 
 @router.get("/runs/{run}")
@@ -176,8 +174,7 @@ async def diagnosis_of(studio: Studio, tab: Session, run: Run, progress: Any = N
 
 def _scale_of(run: Run) -> str | None:
     """The scale that the clustering was found on: its borders are judged on the same."""
-    method = run.method or {}
-    return method.get("scale", "auto") if method.get("tool") in ("evencut", "kernel") else "auto"
+    return (run.method or {}).get("scale", "auto")
 
 
 def _for_page(report: dict[str, Any]) -> dict[str, Any]:

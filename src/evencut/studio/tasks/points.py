@@ -19,7 +19,7 @@ from ..refusals import Refused
 from ..sessions import sizes_of
 from ..sheets import Reading, Sheet, read_sheet
 
-__all__ = ["EMBEDDINGS", "density", "example", "fit", "plane", "read", "rows_without_gaps"]
+__all__ = ["EMBEDDINGS", "agreement", "density", "example", "fit", "plane", "read", "rows_without_gaps"]
 
 _NEIGHBORS = 10
 _REFERENCE = 20_000
@@ -185,8 +185,22 @@ def fit(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str,
             "bandwidth": _bandwidth_used(method, X),
             "confidence": plain(getattr(getattr(model, "selection_", None), "confidence", None)),
             "selection": _selection(getattr(model, "selection_", None)),
+            "true_agreement": _true_agreement(table, found),
         },
     }
+
+
+def agreement(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> float | None:
+    """How far labels agree with the truth of an example; None where it is not known."""
+    return _true_agreement(kept[arguments["table"]], arguments["labels"])
+
+
+def _true_agreement(table: Sheet, labels: NDArray[np.int32]) -> float | None:
+    """The adjusted Rand index."""
+    from sklearn.metrics import adjusted_rand_score
+
+    truth = next((c for c in table.columns if c.name == "true" and c.names is not None), None)
+    return None if truth is None else float(adjusted_rand_score(truth.values, labels))
 
 
 def _values(model: Any, complete: NDArray[np.bool_]) -> dict[str, NDArray[np.float32]]:
