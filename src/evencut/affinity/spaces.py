@@ -296,8 +296,8 @@ def coordinates(points: Any) -> Any:
     return vectors[:, kept] * np.sqrt(values[kept]) if kept.size else np.zeros((len(points), 1))
 
 
-def unit_rows(X: Any) -> Any:
-    """Rows divided by their lengths, in the precision and kind given.
+def unit_rows(X: Any, first: int = 0) -> Any:
+    """Rows divided by their lengths, in the precision and kind given; `first` is the number of the first row.
 
     Examples
     --------
@@ -311,7 +311,7 @@ def unit_rows(X: Any) -> Any:
     if not filled.all():
         rows = np.flatnonzero(~filled)
         raise ValueError(
-            f"row {rows[0]} is zero throughout ({len(rows)} such rows), and has no angle with others under "
+            f"row {first + rows[0]} is zero throughout ({len(rows)} such rows), and has no angle with others under "
             "metric='cosine'; leave such rows out, or use metric='euclidean'."
         )
     return normalize(moderate_rows(X))

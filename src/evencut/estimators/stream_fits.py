@@ -27,6 +27,7 @@ class StreamMixin:
     n_nearest: int
     landmark_density: Any
     metric: str
+    scale: str | None
     max_iter: int
     random_state: Any
     n_jobs: int | None
@@ -88,12 +89,17 @@ class StreamMixin:
         self.labels_, self._fitted_rows = rows.filled(self.attachment_.predict), rows
         return self
 
+    @property
+    def _has_unit_rows(self) -> bool:
+        """Whether rows are sampled at unit length: not where columns are scaled before."""
+        return self.metric == "cosine" and self.scale != "standard"
+
     def _draw(self, rows: RowBlocks, seed: int, mass: NDArray[np.int64] | None = None) -> RowReservoir:
         """The sample of the rows, of a size that does not depend on how many there are."""
         n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
         usual = usual_landmarks(_MANY_ROWS, rows.n_features, n_clusters)
         n_landmarks = usual if isinstance(self.n_landmarks, str) else self.n_landmarks
-        return draw_rows(rows, sample_rows(n_landmarks, rows.n_features), seed, mass)
+        return draw_rows(rows, sample_rows(n_landmarks, rows.n_features), seed, mass, self._has_unit_rows)
 
     def _cluster_sample(
         self,
@@ -112,6 +118,7 @@ class StreamMixin:
             scale=scaling_of(self),
             n_jobs=self.n_jobs,
             metric=self.metric,
+            unit=self._has_unit_rows,
             mass_unit=mass_unit,
         )
         check_enough(self.n_clusters, len(graph.attachment.landmarks))

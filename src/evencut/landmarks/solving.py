@@ -152,6 +152,7 @@ def landmark_graph(
     scale: str | None = None,
     n_jobs: int | None = None,
     metric: str = "euclidean",
+    unit: bool = False,
     mass_unit: float = 1.0,
 ) -> LandmarkGraph:
     """Landmarks of a sample of rows and the graph between them.
@@ -170,6 +171,8 @@ def landmark_graph(
         Scaling of the columns, as in :func:`evencut.affinity.feature_scale`.
     n_jobs : int, optional
     metric : {"euclidean", "cosine"}
+    unit : bool
+        Whether the sample has rows of unit length already.
     mass_unit : float
         What a count of one is worth.
 
@@ -185,16 +188,16 @@ def landmark_graph(
     prepared = prepare(
         _floats(drawn.rows[:n_pilot][order]),
         drawn.counts[:n_pilot][to_array(order)].astype(np.float64),
-        scale=scale,
+        scale=None if unit else scale,
         merge=False,
-        metric=metric,
+        metric="euclidean" if unit else metric,
     )
     landmarks = choose_landmarks(prepared.points, n_landmarks, density, np.random.default_rng(drawn.seed), n_jobs)
     n_nearest = landmarks_a_row(len(landmarks), n_landmarks, len(drawn.hashes), n_nearest)
-    attachment = Attachment.to(landmarks, n_nearest, prepared.feature_scale, metric)
+    attachment = Attachment.to(landmarks, n_nearest, prepared.feature_scale, prepared.metric)
     upper = row_blocks(drawn.rows, n_jobs).total(partial(attachment.graph, mass=drawn.counts))
-    unit = mass_unit * (drawn.n_seen / float(drawn.counts.sum()))
-    return LandmarkGraph(attachment, whole_graph(upper, unit), drawn.rows)
+    worth = mass_unit * (drawn.n_seen / float(drawn.counts.sum()))
+    return LandmarkGraph(replace(attachment, metric=metric), whole_graph(upper, worth), drawn.rows)
 
 
 def _order_of_values(rows: Any) -> Any:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..affinity.distinct import row_hashes
+from ..affinity.spaces import unit_rows
 from ..tensors import array_namespace, first_of_each, group_sums, to_array
 from .blocks import RowBlocks, stacked
 from .choosing import is_wide, mix
@@ -101,7 +102,9 @@ class RowReservoir:
         return RowReservoir(rows, hashes[first], total, self.n_seen + other.n_seen, self.most, self.seed)
 
 
-def draw_rows(rows: RowBlocks, most: int, seed: int, mass: NDArray[np.int64] | None = None) -> RowReservoir:
+def draw_rows(
+    rows: RowBlocks, most: int, seed: int, mass: NDArray[np.int64] | None = None, unit: bool = False
+) -> RowReservoir:
     """The reservoir of all rows of a table.
 
     Parameters
@@ -112,16 +115,22 @@ def draw_rows(rows: RowBlocks, most: int, seed: int, mass: NDArray[np.int64] | N
     seed : int
     mass : ndarray of whole numbers of shape (n_rows,), optional
         How much each row counts.
+    unit : bool
+        Whether rows are taken at unit length.
     """
     share = min(_MARGIN * most / rows.n_rows, 1.0)
-    drawn = rows.total(partial(_part, most=most, seed=seed, mass=mass, share=share))
+    part = partial(_part, most=most, seed=seed, mass=mass, unit=unit)
+    drawn = rows.total(partial(part, share=share))
     if share < 1 and len(drawn.hashes) < most:
         # So many rows are copies that the others have larger hashes too.
-        drawn = rows.total(partial(_part, most=most, seed=seed, mass=mass, share=1.0))
+        drawn = rows.total(partial(part, share=1.0))
     return drawn
 
 
-def _part(rows: Any, first: int, *, most: int, seed: int, mass: NDArray[np.int64] | None, share: float) -> RowReservoir:
+def _part(
+    rows: Any, first: int, *, most: int, seed: int, mass: NDArray[np.int64] | None, share: float, unit: bool
+) -> RowReservoir:
+    rows = unit_rows(rows, first) if unit else rows
     return RowReservoir.of(rows, most, seed, None if mass is None else mass[first : first + rows.shape[0]], share)
 
 
