@@ -46,7 +46,7 @@ def default_steps(bench, model, X):
     _, condensing_s = bench.once(lambda: condense(table, model._most_points()))
     host = prepare(X, most=model._most_points()).in_memory
     solution, clustering_s = bench.once(lambda: model._fit_prepared(host, None, None))
-    _, labelling_s = bench.once(lambda: model._label_rows(host.points[:0], host, solution, None))
+    _, labelling_s = bench.once(lambda: model._label_rows(host.points[:0], solution, None))
     bench.note(
         "default: steps", scaling_s=scaling_s, merging_s=merging_s, condensing_s=condensing_s,
         clustering_on_cpu_s=clustering_s, labelling_on_cpu_s=labelling_s,

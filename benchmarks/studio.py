@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from .records import publish
-from .studio_live import live_section
+from .studio_live import click_seconds, live_section
 
 FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -196,17 +196,14 @@ def clicks(page, file: Path) -> list[float]:
     page.mouse.up()
     page.wait_for_selector(".photos-half .facts >> text=1 gesture")
     rng = np.random.default_rng(0)
-    taken = []
+    clicks = []
     for number in range(CLICKS):
         inside = number % 2 == 0
         angle = rng.uniform(0, 2 * np.pi)
         radius = rng.uniform(20, 90) if inside else rng.uniform(175, 190)
-        x, y = 310 + radius * np.cos(angle), 240 + radius * np.sin(angle)
-        start = time.perf_counter()
-        page.mouse.click(*place(x, y), button="left" if inside else "right")
-        page.wait_for_selector(f".photos-half .facts >> text={number + 2} gestures")
-        taken.append(time.perf_counter() - start)
-    return taken
+        where = place(310 + radius * np.cos(angle), 240 + radius * np.sin(angle))
+        clicks.append((*where, "left" if inside else "right"))
+    return click_seconds(page, clicks)
 
 
 def chromium() -> str:

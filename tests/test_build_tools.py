@@ -1,12 +1,14 @@
-"""What `make` runs before anything of evencut is there: the installation, with or without a C compiler."""
+"""What `make` runs before anything of evencut is there: the installation, a compiler, and the translation of loops."""
 
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 INSTALL = Path(__file__).parents[1] / "build_tools" / "install.py"
+TRANSLATE = INSTALL.with_name("translate.py")
 if not INSTALL.exists():
     pytest.skip("the tools that build the package are not part of this copy", allow_module_level=True)
 
@@ -58,3 +60,35 @@ def test_what_it_takes_to_build_comes_first_and_options_get_a_folder_of_their_ow
     assert "--no-build-isolation" in package[0]
     assert "-Csetup-args=-Dboundscheck=true" in package[0]
     assert "-Cbuild-dir=build/Dboundscheck-true" in package[0]
+
+
+def translated(folder, *options):
+    """Translate the loops of a folder; when each C file was written, or what went wrong."""
+    pytest.importorskip("Cython")
+    sources = sorted(map(str, folder.glob("*.py")))
+    command = [sys.executable, TRANSLATE, str(folder), str(folder / "loops.dep"), *sources, "--", "-3", *options]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return done.returncode, {path.name: path.stat().st_mtime_ns for path in folder.glob("*.c")}
+
+
+def test_only_what_has_changed_is_translated_again(tmp_path):
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.py").write_text("def answer():\n    return 42\n")
+    code, begun = translated(tmp_path)
+    assert code == 0 and sorted(begun) == ["first.c", "second.c"]
+    outputs, needed = (tmp_path / "loops.dep").read_text().split(": ")
+    assert outputs.split() == [str(tmp_path / "first.c"), str(tmp_path / "second.c")]
+    assert str(tmp_path / "second.py") in needed and "_move_loops.pxd" in needed
+    (tmp_path / "second.py").write_text("def answer():\n    return 43\n")
+    _, again = translated(tmp_path)
+    assert again["first.c"] == begun["first.c"] and again["second.c"] > begun["second.c"]
+    _, otherwise = translated(tmp_path, "-X", "boundscheck=False")
+    assert otherwise["first.c"] > again["first.c"] and otherwise["second.c"] > again["second.c"]
+
+
+def test_a_loop_that_cannot_be_translated_leaves_no_file_that_could_be_compiled(tmp_path):
+    (tmp_path / "first.py").write_text("def answer():\n    return 42\n")
+    assert translated(tmp_path)[0] == 0
+    (tmp_path / "first.py").write_text("def answer(:\n")
+    code, made = translated(tmp_path)
+    assert code != 0 and made == {}

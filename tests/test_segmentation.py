@@ -492,3 +492,19 @@ def test_partition_refuses_impossible_numbers(n_regions):
     image = np.repeat([0.1, 0.5, 0.9], 5)[:, None].repeat(4, axis=1)
     with pytest.raises(ValueError, match=f"n_regions={n_regions}"):
         partition(image, n_regions)
+
+
+@pytest.mark.parametrize("names", [(1, 2), (1, 5), (2, 3, 9)])
+def test_codes_say_which_of_the_names_a_pixel_has(names):
+    rng = np.random.default_rng(0)
+    image = np.repeat(np.linspace(0.1, 0.9, len(names)), 20)[None, :].repeat(24, axis=0)
+    scribbles = np.zeros(image.shape, dtype=int)
+    for place, name in enumerate(names):
+        scribbles[10:12, 20 * place + 8 : 20 * place + 12] = name
+    result = segment(image + rng.normal(scale=0.02, size=image.shape), scribbles=scribbles)
+    assert result.codes.dtype.itemsize <= 2
+    assert np.array_equal(result.labels, np.array(names)[result.codes])
+    assert result.labels.dtype == np.int64 and result.labels is result.labels
+    assert np.array_equal(np.unique(result.labels), names)
+    if len(names) == 2:
+        assert np.array_equal(result.mask, result.labels == names[1])

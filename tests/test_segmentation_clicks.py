@@ -426,3 +426,22 @@ def test_a_smoothness_that_was_named_is_used_after_clicks_too():
     first = segment(np.clip(image, 0, 1), clicks=[(30, 30, "object")], smoothness=3.0)
     assert first.smoothness == 3.0
     assert first.refine(clicks=[(70, 50, "background")]).smoothness == 3.0
+
+
+def test_another_object_is_what_a_fresh_start_finds():
+    rng = np.random.default_rng(0)
+    image = np.clip(rng.normal(0.2, 0.03, size=(120, 160, 3)), 0, 1)
+    image[20:70, 20:60] += (0.5, 0.1, 0.0)
+    image[50:100, 90:140] += (0.0, 0.4, 0.2)
+    first = segment(image, clicks=[(40, 40, "object")])
+    later = first.refine(clicks=[(120, 70, "object")])
+    for clicks in ([(115, 75, "object")], [(40, 45, "object"), (110, 60, "background")]):
+        fresh = segment(image, clicks=clicks)
+        for result in (first.another(clicks), later.another(clicks)):
+            assert np.array_equal(result.labels, fresh.labels)
+            assert result.energy == fresh.energy
+            assert result.previous is None
+    assert first.mask[40, 40] and not first.mask[75, 115]
+    boxed = segment(image, box=(10, 10, 70, 80))
+    with pytest.raises(ValueError, match="not begun by clicks; use segment"):
+        boxed.another([(40, 40, "object")])

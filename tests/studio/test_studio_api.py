@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 from evencut import EvenCut, KernelKMeans, diagnose
 from evencut.datasets import make_clumped_moons
@@ -100,6 +101,8 @@ METHODS = [
     {"tool": "kernel", "kernel": "adaptive_gaussian", "parameters": {"n_neighbors": 9}, "scale": "standard"},
     {"tool": "kmeans"},
     {"tool": "hdbscan", "min_cluster_size": 12},
+    {"tool": "kmeans", "scale": "standard"},
+    {"tool": "hdbscan", "scale": None},
 ]
 
 
@@ -114,6 +117,24 @@ def test_exported_code_and_command_make_the_same_labels(tab, tmp_path, method):
         assert recipe["why_no_command"]
         return
     assert np.array_equal(run_command(recipe["command"], tmp_path), expected)
+
+
+@pytest.mark.parametrize("tool", ["kmeans", "hdbscan"])
+def test_every_tool_sees_columns_of_different_units_on_the_scale_of_the_plot(tab, tmp_path, tool):
+    rng = np.random.default_rng(0)
+    noise = 10_000 * rng.normal(size=200)
+    data = csv_of({"metres": noise, "tonnes": np.repeat([0.0, 30.0], 100) + rng.normal(size=200)})
+    (tmp_path / "units.csv").write_bytes(data)
+    tab.upload("/points/upload", data, "units.csv")
+    run = tab.fit(tool=tool, n_clusters=2, min_cluster_size=40)
+    labels = labels_of(tab, run)
+    known = labels >= 0
+    assert known.mean() > 0.5
+    assert adjusted_rand_score(np.repeat([0, 1], 100)[known], labels[known]) == 1.0
+    recipe = tab.get(f"/runs/{run['id']}/recipe").json()
+    assert np.array_equal(run_code(recipe["python"], tmp_path), labels)
+    unscaled = labels_of(tab, tab.fit(tool=tool, n_clusters=2, min_cluster_size=40, scale=None))
+    assert adjusted_rand_score(np.repeat([0, 1], 100), unscaled) < 0.5
 
 
 def files_of_points():
@@ -372,6 +393,8 @@ def test_a_photo_is_cut_out_from_one_click_and_divided_into_regions(flower):
     three = prompt(flower, "stroke", [[360, 400], [380, 410]], label=3)
     assert set(np.unique(three)) == {1, 2, 3}
     assert (three[200, 300], three[40, 40], three[400, 365]) == (1, 2, 3)
+    shares = flower.get("/photo").json()["facts"]["shares"]
+    assert shares == {str(label): float((three == label).mean()) for label in (1, 2, 3)}
 
 
 def test_several_objects_and_their_code_make_one_map(flower, tmp_path):

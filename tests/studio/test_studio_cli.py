@@ -1,9 +1,11 @@
 """`evencut studio` as a command: what it says no to, the files it is given, and what the package carries for it."""
 
+import asyncio
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from evencut.kernels import KNN, Gaussian
 from evencut.studio.cures import cure_of
 from evencut.studio.guard import Guard
 from evencut.studio.options import Limits, Options
+from evencut.studio.pool import WorkerPool
 from evencut.studio.refusals import Refused
 from evencut.studio.sessions import SessionStore
 
@@ -41,6 +44,22 @@ def test_files_must_be_there(capsys, tmp_path):
     assert "does not exist" in refused(capsys, str(tmp_path / "none.csv"))
     assert "is a folder" in refused(capsys, str(tmp_path))
     assert "--port 99999 is out of range" in refused(capsys, "--port", "99999")
+
+
+def test_the_page_is_served_before_the_libraries_of_clustering_are_loaded():
+    script = """
+import asyncio, sys
+import httpx
+import evencut.cli.studio, evencut.studio.serve
+from evencut.studio import Options, create_app
+async def page():
+    app = create_app(Options(port=8765, token="secret"))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:8765") as client:
+        return [(await client.get(path)).status_code for path in ("/?token=secret", "/static/js/main.js")]
+print(asyncio.run(page()), sorted({"sklearn", "scipy", "pandas", "pyarrow"} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[200, 200] []"
 
 
 def test_a_port_that_is_taken_is_named(capsys, studio):
@@ -147,3 +166,12 @@ def test_remote_studios_still_refuse_foreign_names():
     assert guard._is_own("[fe80::1]:80")
     assert not guard._is_own("rebind.example:80")
     assert not guard._is_own("192.168.1.5:81")
+
+
+def test_a_task_goes_to_the_process_that_worked_on_its_data_last():
+    pool = WorkerPool(4)
+    first, second, third, bare = (SimpleNamespace(kept=kept) for kept in ({"a": None}, {"a": None}, {"b": None}, {}))
+    pool._idle = [bare, first, second, third]
+    lent = [asyncio.run(pool._lend(keep)) for keep in ({"a": 1}, {"c": 1}, {"a": 1, "b": 1})]
+    assert lent == [second, bare, third]
+    assert pool._idle == [first]

@@ -5,26 +5,11 @@ from pathlib import Path
 
 import numpy as np
 from pages import idle, sizes, until
+from sklearn.metrics import adjusted_rand_score
 from test_studio_api import PLAIN
 
+from benchmarks.studio_live import DRAG
 from evencut.datasets import make_clumped_moons
-
-DRAG = """async (seconds) => {
-  const slider = document.getElementById("bandwidth-slider");
-  const facts = document.querySelector("[data-pane=a] .facts");
-  let shown = 0;
-  const watch = new MutationObserver(() => (shown += facts.textContent.includes("while you drag")));
-  watch.observe(facts, { childList: true, characterData: true, subtree: true });
-  const start = performance.now();
-  while (performance.now() - start < 1000 * seconds) {
-    slider.value = String(50 + 250 * Math.abs(Math.sin((performance.now() - start) / 900)));
-    slider.dispatchEvent(new Event("input"));
-    await new Promise(requestAnimationFrame);
-  }
-  watch.disconnect();
-  slider.dispatchEvent(new Event("change"));
-  return shown;
-}"""
 
 
 def test_dragging_shows_a_sample_and_letting_go_all_points(opened, studio, tmp_path):
@@ -53,6 +38,19 @@ def test_a_preview_is_the_clustering_of_a_sample(tab):
     assert set(labels) == {0, 1}
     assert not tab.get("").json()["runs"]
     assert tab.post("/preview", {"method": {"n_clusters": 0}}).status_code == 422
+
+
+def test_a_preview_of_few_points_is_as_good_as_their_clustering(tab):
+    """Of up to 500 rows the sample is all: the quick solver finds what the fit finds when the slider is let go."""
+    file = io.BytesIO()
+    np.save(file, make_clumped_moons(300, clump=0.5, random_state=0)[0])
+    tab.upload("/points/upload", file.getvalue(), "few.npy")
+    assert np.array_equal(np.frombuffer(tab.get("/points/sample").content, "<u2"), np.arange(300))
+    for bandwidth in (0.1, 0.3, 0.6):
+        method = {**PLAIN, "parameters": {"bandwidth": bandwidth}}
+        quick = np.frombuffer(tab.post("/preview", {"method": method}).content, "<i4")
+        whole = np.frombuffer(tab.get(f"/runs/{tab.fit(**method)['id']}/labels").content, "<i4")
+        assert adjusted_rand_score(whole, quick) > 0.9
 
 
 def test_quick_questions_do_not_wait_for_slow_ones(studio, tab):

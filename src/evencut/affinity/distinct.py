@@ -46,6 +46,7 @@ _LOOKED_AT = 10
 _PAIRED = 200
 _MERGED_AT_ONCE = 32
 _ROWS_AT_ONCE = 1 << 16
+_ROWS_OF_A_DEVICE = 1 << 20
 # Odd, and near the golden ratio of 2^64, as a signed number; products wrap around, which is what a hash wants.
 _FACTOR = 0x9E3779B97F4A7C15 - 2**64
 
@@ -182,11 +183,11 @@ def row_hashes(X: Any) -> Any:
     """
     xp = array_namespace(X)
     total = xp.zeros_like(X[:, 0], dtype=xp.int64)
-    # A block stays in the cache of the CPU; a device takes a column at once.
-    step = len(X) if is_tensor(X) else _ROWS_AT_ONCE
+    # A block stays in the cache of the CPU; a device reads columns fast where they lie together.
+    step = _ROWS_OF_A_DEVICE if is_tensor(X) else _ROWS_AT_ONCE
     for begin in range(0, len(X), step):
         rows = slice(begin, begin + step)
-        for column in X[rows].T:
+        for column in X[rows].T.contiguous() if is_tensor(X) else X[rows].T:
             # Adding zero makes the two zeros one.
             mixed = (total[rows] ^ (double(column) + 0.0).view(xp.int64)) * _FACTOR
             # A shift of signed numbers brings their sign along, which the mask takes away.

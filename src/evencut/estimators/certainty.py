@@ -20,10 +20,10 @@ __all__ = ["CertaintyMixin", "check_noise"]
 Floats = NDArray[np.float64]
 
 
-class CertaintyMixin:
-    """`predict_proba`, `probabilities_` and `outlier_scores_` of an estimator that clusters points in memory."""
+class FitState:
+    """What a fit in memory has left behind, for the methods that answer by it."""
 
-    #: What tells how sure a label is, once it was asked for: of new rows, and of the fitted ones.
+    #: What is computed when it is first asked for: the tree, and what tells how sure a label is.
     _derived: dict[str, Any]
     _fitted_points: Any
     _prediction: Prediction
@@ -32,8 +32,14 @@ class CertaintyMixin:
     _margin: Any
     _left_out: Any
     _is_given: NDArray[np.bool_] | None
-    labels_: Any
     _ready: Any
+    labels_: Any
+    selection_: Any
+    n_clusters_: int
+
+
+class CertaintyMixin(FitState):
+    """`predict_proba`, `probabilities_` and `outlier_scores_` of an estimator that clusters points in memory."""
 
     @property
     def probabilities_(self) -> Any:

@@ -26,8 +26,6 @@ from .inputs import check_n_clusters, check_points, check_space, memory_advice, 
 from .partial_labels import check_partial, labels_of_points, solve_steered
 from .prediction import Prediction
 
-__all__ = ["Chosen", "Clustering"]
-
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
@@ -60,8 +58,22 @@ class Chosen:
 class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimator):
     """What the estimators of one table in memory share; each says what it chooses and which problem it poses."""
 
-    n_jobs: int | None
-    random_state: Any
+    def __init__(
+        self,
+        n_clusters: int | str = "auto",
+        *,
+        scale: str | None = "auto",
+        metric: str = "euclidean",
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        self.n_clusters = n_clusters
+        self.scale = scale
+        self.metric = metric
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @whole_or_nothing
     def fit(

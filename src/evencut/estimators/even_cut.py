@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import numpy as np
 from scipy import sparse
 from sklearn.utils import Tags
 
@@ -118,23 +117,6 @@ class EvenCut(Clustering):
     >>> model.n_clusters_, sorted(int(sum(model.labels_ == k)) for k in range(2))
     (2, [300, 300])
     """
-
-    def __init__(
-        self,
-        n_clusters: int | str = "auto",
-        *,
-        scale: str | None = "auto",
-        metric: str = "euclidean",
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.n_clusters = n_clusters
-        self.scale = scale
-        self.metric = metric
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     @property
     def confidence_(self) -> float:

@@ -8,8 +8,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["add_pairs", "merge_pairs", "vote", "weigh"]
-
 
 def weigh(distances: Tensor, radius: Tensor, indices: Tensor, scale: int) -> Tensor:
     r"""The weights of the landmarks in `indices`, whole numbers that sum to about `scale`.

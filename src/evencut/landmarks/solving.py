@@ -199,10 +199,16 @@ def landmark_graph(
 
 def _order_of_values(rows: Any) -> Any:
     """The order of dense rows by their first column, then the second, ...: the same in other units."""
-    order = numbered(rows, rows.shape[0])
-    if not sparse.issparse(rows):
-        for column in range(rows.shape[1])[::-1]:
+    order, width = numbered(rows, rows.shape[0]), rows.shape[1]
+    if sparse.issparse(rows):
+        return order
+    # Few columns tell most rows apart; more are looked at where they do not.
+    for n_columns in (*(n for n in (1, 8) if n < width), width):
+        for column in range(n_columns)[::-1]:
             order = order[stable_order(rows[order, column])]
+        seen = rows[order, :n_columns]
+        if not (seen[1:] == seen[:-1]).all(1).any():
+            break
     return order
 
 

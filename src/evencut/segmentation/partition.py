@@ -17,8 +17,6 @@ from .images import as_image
 from .result import Segmentation
 from .settings import Settings
 
-__all__ = ["partition"]
-
 _SAMPLE = 2000
 _SAMPLE_NEIGHBORS = 20
 _VOTERS = 5
@@ -82,17 +80,17 @@ def partition(
     free = [np.full(level.shape[:-1], -1, dtype=np.int64) for level in engine.images]
     answer = engine.solve(free, [start], clock)
     order = np.argsort(-np.bincount(answer.labels.ravel(), minlength=n_regions), kind="stable")
-    names = np.empty(n_regions, dtype=np.int64)
-    names[order] = np.arange(1, n_regions + 1)
+    place = np.empty(n_regions, dtype=np.int64)
+    place[order] = np.arange(n_regions)
     return Segmentation(
-        labels=names[answer.labels],
+        codes=place[answer.labels],
         energy=answer.rounds.step.energy,
         trace=answer.rounds.trace,
         n_iter=len(answer.rounds.trace) - 1,
         converged=answer.rounds.converged,
         smoothness=answer.smoothness,
         timings=clock.seconds,
-        label_names=np.sort(names),
+        label_names=np.arange(1, n_regions + 1),
     )
 
 

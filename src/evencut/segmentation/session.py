@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..affinity.notices import warn_user
 from .clicks import Click, check_clicks
@@ -20,12 +20,9 @@ from .engine import Engine
 from .first_guess import follow_strokes, parts_with, start_from_strokes, starts_from_box
 from .grid import Labels, Mask, Steps, window_of
 from .images import halve
-from .knowledge import Knowledge
+from .knowledge import Knowledge, gather
 from .result import Segmentation
 from .tightness import largest_gap
-
-__all__ = ["State", "first_answer"]
-
 
 _FULL, _EMPTY = 0.98, 0.002
 
@@ -64,6 +61,14 @@ class State:
         if not more:
             raise ValueError("every click lies on what is known to be background: far outside the box.")
         return self.after(more, Clock())
+
+    def begun_anew(self, clicks: Iterable[Any]) -> Segmentation:
+        """The answer to first clicks on the same image."""
+        if not self.knowledge.is_begun_by_clicks:
+            raise ValueError("this segmentation was not begun by clicks; use segment() with clicks.")
+        hard, spacing = self.engine.settings.hard, self.knowledge.levels.spacing
+        knowledge = gather(self.knowledge.shape, clicks=clicks, hard=hard, spacing=spacing)
+        return first_answer(self.engine, knowledge, Clock())
 
     def after(self, clicks: Iterable[Click], clock: Clock) -> Segmentation:
         """The answer after clicks in pixels of the frame, at least one."""
@@ -176,12 +181,12 @@ def _result(
     state: State, trace: tuple[float, ...], converged: bool, smoothness: float, clock: Clock
 ) -> Segmentation:
     knowledge = state.knowledge
-    labels = _named(state.levels[0], knowledge.names)
-    if labels.shape != knowledge.shape:
-        part, labels = labels, np.full(knowledge.shape, knowledge.names[0])
-        labels[knowledge.frame] = part
+    codes = state.levels[0]
+    if codes.shape != knowledge.shape:
+        part, codes = codes, np.zeros(knowledge.shape, dtype=codes.dtype)
+        codes[knowledge.frame] = part
     return Segmentation(
-        labels=labels,
+        codes=codes,
         energy=min(trace),
         trace=trace,
         n_iter=len(trace) - 1,
@@ -191,13 +196,6 @@ def _result(
         label_names=knowledge.names,
         _state=state,
     )
-
-
-def _named(codes: Labels, names: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The user's labels; names in a row are added to, which is faster than looking each one up."""
-    if names[-1] - names[0] == len(names) - 1:
-        return np.add(codes, names[0], dtype=np.int64)
-    return np.take(names, codes)
 
 
 def _shrunk(region: Mask, steps: Iterable[Steps]) -> Mask:

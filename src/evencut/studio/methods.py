@@ -5,27 +5,32 @@ The same choices become code and a command line in `recipes`; a test runs those 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, model_validator
-
-from evencut.kernels import KERNELS, Kernel
+from pydantic import Field, model_validator
 
 from .refusals import Refused
+from .sent import Sent
 
-__all__ = ["Method", "estimator", "fit_labels", "known_kernels"]
+if TYPE_CHECKING:
+    from evencut.kernels import Kernel
+
+__all__ = ["Method", "estimator", "fit_labels", "known_kernels", "scaled"]
 
 Name = Annotated[str, Field(max_length=1000)]
 
 
 def known_kernels() -> dict[str, type[Kernel]]:
     """The kernels that the page offers: all that take points."""
+    # They bring scikit-learn, for which the page need not wait.
+    from evencut.kernels import KERNELS
+
     return {name: kernel for name, kernel in KERNELS.items() if not kernel.is_pairwise}
 
 
-class Method(BaseModel):
+class Method(Sent):
     """One way to cluster.
 
     Examples
@@ -34,12 +39,10 @@ class Method(BaseModel):
     Gaussian(bandwidth=0.3)
     """
 
-    model_config = ConfigDict(extra="forbid")
-
     tool: Literal["evencut", "kernel", "kmeans", "hdbscan"] = "evencut"
     n_clusters: Annotated[int, Field(ge=1, le=2000)] | Literal["auto"] = 2
     kernel: Name = "gaussian"
-    parameters: dict[Name, int | Annotated[float, Field(allow_inf_nan=False)] | Name] = {}
+    parameters: dict[Name, int | Annotated[float, Field(allow_inf_nan=False)] | Name] = Field(default={})
     criterion: Literal["normalized_cut", "average_association", "average_cut"] = "normalized_cut"
     equalize: Literal["weights", "exact"] | None = None
     scale: Literal["auto", "standard"] | None = "auto"
@@ -94,6 +97,15 @@ def estimator(method: Method) -> Any:
     )
 
 
+def scaled(method: Method, X: NDArray[Any]) -> NDArray[Any]:
+    """The points as the estimator of a method takes them: ours scale by themselves, others get them scaled alike."""
+    if method.tool in ("evencut", "kernel"):
+        return X
+    from evencut.affinity import feature_scale
+
+    return X / feature_scale(X, method.scale)
+
+
 def _number(method: Method) -> int:
     if method.n_clusters == "auto":
         raise Refused(f"{method.tool} cannot find the number of clusters; give it, or choose evencut.")
@@ -118,6 +130,6 @@ def fit_labels(method: Method, X: NDArray[np.float64], held: NDArray[np.int64] |
         labels = model.predict(X)
         labels[chosen] = model.labels_
     else:
-        model.fit(X, held)
+        model.fit(scaled(method, X), held)
         labels = np.array(model.labels_)
     return labels, model

@@ -21,8 +21,6 @@ from .memory import TOOK_TOO_MUCH
 from .refusals import Refused, TooLarge
 from .worker import work
 
-__all__ = ["WorkerDied", "WorkerPool"]
-
 Progress = Callable[[str, float | None], None]
 
 _KEPT = 6
@@ -215,8 +213,11 @@ class WorkerPool:
             await self._changed.wait_for(lambda: bool(self._idle) or self._closed)
             if self._closed:
                 raise Refused("the studio's processes have ended; start it again.", 503)
-            # A process that holds what is needed; otherwise the one that was used longest ago.
-            worker = max(self._idle, key=lambda idle: len(keep.keys() & idle.kept.keys()))
+            # A process that holds what is needed, of several the one used last: what it made of it is there, too.
+            # Otherwise the one that was used longest ago.
+            held = [len(keep.keys() & idle.kept.keys()) for idle in self._idle]
+            most = [idle for idle, number in zip(self._idle, held) if number == max(held)]
+            worker = most[-1] if max(held) else most[0]
             self._idle.remove(worker)
             return worker
 

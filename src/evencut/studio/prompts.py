@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from .refusals import Refused
 
-__all__ = ["Prompt", "code_lines", "drawn_strokes", "extend"]
+__all__ = ["Prompt", "code_lines", "drawn_strokes", "extend", "starts_with_a_click"]
 
 Coordinate = Annotated[float, Field(ge=-10, le=100_000)]
 _RADIUS = 5
@@ -47,15 +47,18 @@ class Prompt(BaseModel):
         return round(min(xa, xb)), round(min(ya, yb)), round(max(xa, xb)), round(max(ya, yb))
 
 
-def extend(image: NDArray[Any], before: list[Any], prompts: list[Prompt]) -> Any:
-    """The result of `prompts`, where `before` holds the results of all their beginnings but the last."""
+def extend(image: NDArray[Any], before: list[Any], prompts: list[Prompt], begun: Any = None) -> Any:
+    """The result of `prompts`, where `before` holds the results of all their beginnings but the last.
+
+    `begun` is a result on the same image from a click, where there is one: the next first click is answered sooner.
+    """
     *earlier, last = prompts
     if last.kind != "box" and not drawn_strokes([last], image.shape).any():
         raise Refused("this lies outside of the photo; draw inside.")
     if last.kind == "box" and earlier:
         raise Refused("a box begins a cut-out; start over to draw another.")
     if _begins_anew(prompts) or not before or before[-1] is None:
-        return _begin(image, prompts)
+        return _begin(image, prompts, begun)
     if _is_click(last):
         return before[-1].refine(clicks=_as_clicks([last]))
     return before[-1].refine(drawn_strokes([last], image.shape))
@@ -64,7 +67,7 @@ def extend(image: NDArray[Any], before: list[Any], prompts: list[Prompt]) -> Any
 def _begins_anew(prompts: list[Prompt]) -> bool:
     """Whether the last prompt changes what the first ones meant: a new label, such as the first word on background."""
     first, last = prompts[0], prompts[-1]
-    if first.kind == "box" or (_is_click(first) and first.label == _OBJECT and last.label <= _OBJECT):
+    if first.kind == "box" or (starts_with_a_click(prompts) and last.label <= _OBJECT):
         return len(prompts) == 1
     known = {prompt.label for prompt in prompts[:-1]}
     return last.label not in known or (len(known) == 1 and known != {_OBJECT})
@@ -75,14 +78,20 @@ def _is_click(prompt: Prompt) -> bool:
     return prompt.kind == "click" and prompt.label <= _OBJECT
 
 
-def _begin(image: NDArray[Any], prompts: list[Prompt]) -> Any:
+def starts_with_a_click(prompts: list[Prompt]) -> bool:
+    """Whether the first gesture is a click on an object, which needs no box and no strokes."""
+    return _is_click(prompts[0]) and prompts[0].label == _OBJECT
+
+
+def _begin(image: NDArray[Any], prompts: list[Prompt], begun: Any) -> Any:
     """A fresh result; None while a single region is marked, since nothing is to be told apart yet."""
     from evencut.segmentation import segment
 
     if prompts[0].kind == "box":
         return segment(image, box=prompts[0].box)
-    if _is_click(prompts[0]) and len(prompts) == 1 and prompts[0].label == _OBJECT:
-        return segment(image, clicks=_as_clicks(prompts))
+    if len(prompts) == 1 and starts_with_a_click(prompts):
+        clicks = _as_clicks(prompts)
+        return segment(image, clicks=clicks) if begun is None else begun.another(clicks)
     strokes = drawn_strokes(prompts, image.shape)
     labels = np.unique(strokes[strokes > 0])
     if list(labels) == [_OBJECT]:
@@ -122,7 +131,7 @@ def code_lines(prompts: list[Prompt]) -> list[str]:
 def _code_of_beginning(prompts: list[Prompt]) -> list[str]:
     if prompts[0].kind == "box":
         return [f"result = segment(image, box={prompts[0].box})"]
-    if _is_click(prompts[0]) and len(prompts) == 1 and prompts[0].label == _OBJECT:
+    if len(prompts) == 1 and starts_with_a_click(prompts):
         return [f"result = segment(image, clicks={_as_clicks(prompts)!r})"]
     alone = {prompt.label for prompt in prompts} == {_OBJECT}
     return [f"result = segment(image, scribbles={_drawing(prompts, ', framed=True' if alone else '')})"]

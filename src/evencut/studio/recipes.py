@@ -15,10 +15,7 @@ from .prompts import code_lines
 from .sessions import Correction, Run
 from .sheets import Sheet
 
-__all__ = ["photo_code", "photo_command", "points_code", "points_command"]
-
 _SHOWN_ROWS = 12
-_DEFAULTS = Method()
 
 
 def points_code(table: Sheet, run: Run) -> str:
@@ -78,10 +75,10 @@ def _estimator_code(method: Method) -> tuple[list[str], str]:
     """The imports, and the call that builds the estimator."""
     if method.tool == "kmeans":
         call = f"KMeans({method.n_clusters}, n_init=10, random_state={method.seed})"
-        return ["from sklearn.cluster import KMeans"], call
+        return ["from sklearn.cluster import KMeans", *_scaling(method)], call
     if method.tool == "hdbscan":
         call = f"HDBSCAN(min_cluster_size={method.min_cluster_size}, copy=True)"
-        return ["from sklearn.cluster import HDBSCAN"], call
+        return ["from sklearn.cluster import HDBSCAN", *_scaling(method)], call
     name, parts = "EvenCut" if method.tool == "evencut" else "KernelClustering", [repr(method.n_clusters)]
     imports, asked = [f"from evencut import {name}"], ["scale"]
     if method.tool == "kernel":
@@ -90,8 +87,13 @@ def _estimator_code(method: Method) -> tuple[list[str], str]:
         parts.append(f"kernel={kernel}({', '.join(f'{name}={value!r}' for name, value in method.parameters.items())})")
         asked = ["criterion", "equalize", "scale"]
     chosen = {part: getattr(method, part) for part in asked}
-    parts += [f"{part}={value!r}" for part, value in chosen.items() if value != getattr(_DEFAULTS, part)]
+    parts += [f"{part}={value!r}" for part, value in chosen.items() if value != Method.model_fields[part].default]
     return imports, f"{name}({', '.join(parts)}, random_state={method.seed})".replace("'", '"')
+
+
+def _scaling(method: Method) -> list[str]:
+    """The import for columns that the estimator does not scale by itself."""
+    return ["from evencut.affinity import feature_scale"] if method.scale else []
 
 
 def _held_lines(corrections: Sequence[Correction], n_rows: int, has_gaps: bool) -> list[str]:
@@ -110,6 +112,8 @@ def _held_lines(corrections: Sequence[Correction], n_rows: int, has_gaps: bool) 
 
 
 def _fitting_lines(method: Method, n_points: int, held: bool) -> list[str]:
+    if method.tool in ("kmeans", "hdbscan") and method.scale:
+        return [f'labels = model.fit(X / feature_scale(X, "{method.scale}")).labels_']
     if not method.is_sampled(n_points):
         return [f"labels = model.fit(X{', y' if held else ''}).labels_"]
     lines = [
@@ -151,7 +155,7 @@ def points_command(table: Sheet, run: Run) -> tuple[str, str]:
         for option, value in method.parameters.items():
             words += ["--parameter", f"{option}={value}"]
         for option in ("criterion", "equalize"):
-            if getattr(method, option) != getattr(_DEFAULTS, option):
+            if getattr(method, option) != Method.model_fields[option].default:
                 words += [f"--{option}", str(getattr(method, option))]
     if method.scale != "auto":
         return "", "the command has no option for this scaling; use the Python code."

@@ -23,8 +23,6 @@ from ..io.reading import read_frame
 from .options import Limits
 from .refusals import Refused, TooLarge
 
-__all__ = ["OPENED", "Reading", "Sheet", "SheetColumn", "read_sheet"]
-
 #: How names of files end that can be opened.
 OPENED = (".csv", ".tsv", ".txt", ".data", ".dat", ".csv.gz", ".xlsx", ".parquet", ".pq", ".npy")
 _KINDS = {"csv": "csv", "excel": "csv", "parquet": "parquet", "npy": "npy"}
@@ -46,6 +44,8 @@ _OTHERS = {
 _FIRST_LINE = 1 << 16
 _MOST_NAMES = 10_000
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+
+_ALL_ROWS = slice(None)
 
 
 @dataclass(frozen=True)
@@ -123,13 +123,13 @@ class Sheet:
                 return column
         raise Refused(f"there is no column {name[:80]!r} in these data.", 404)
 
-    def numbers(self, names: list[str]) -> NDArray[np.floating]:
-        """The columns `names` side by side."""
+    def numbers(self, names: list[str], rows: NDArray[np.intp] | slice = _ALL_ROWS) -> NDArray[np.floating]:
+        """The columns `names` side by side, of all rows or of some."""
         chosen = [self.column(name) for name in names]
         for column in chosen:
             if not column.is_number:
                 raise Refused(f"column {column.name!r} holds names, not numbers; it can colour points or be diagnosed.")
-        return np.column_stack([column.values for column in chosen])
+        return np.column_stack([column.values[rows] for column in chosen])
 
 
 def read_sheet(data: bytes, name: str, limits: Limits, reading: Reading | None = None) -> Sheet:

@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.requests import ClientDisconnect
 
 from .jobs import Job
 from .options import Options
 from .pool import WorkerPool
 from .refusals import Refused, TooLarge
+from .sent import Sent
 from .sessions import Session, SessionStore
 
-__all__ = ["ExampleName", "FileName", "GivenFile", "Here", "Studio", "Tab"]
 
-
-class ExampleName(BaseModel):
+class ExampleName(Sent):
     """The name of an embedded example."""
 
-    model_config = ConfigDict(extra="forbid")
     name: Annotated[str, Field(max_length=40)]
 
 
-class GivenFile(BaseModel):
+class GivenFile(Sent):
     """A file of the command line, counted from 0."""
 
-    model_config = ConfigDict(extra="forbid")
     index: Annotated[int, Field(ge=0, le=1000)]
 
 
@@ -44,10 +41,16 @@ class Studio:
         self.sessions = SessionStore(options.limits)
         self.pool = WorkerPool(options.workers)
         self._uploads = asyncio.Semaphore(options.limits.uploads)
+        self._behind: dict[str, asyncio.Task[None]] = {}
 
     def plain_limits(self) -> dict[str, Any]:
         """The limits as a task takes them."""
         return asdict(self.limits)
+
+    async def ask(self, tab: Session, task: str, progress: Any = None, quick: bool = False, **arguments: Any) -> Any:
+        """The result of a task on the table of a tab, and the warnings it gave."""
+        told = {"table": tab.table_key, **arguments}
+        return await self.pool.run(task, told, {tab.table_key: tab.need_table()}, progress, quick)
 
     def start_job(self, session: Session, name: str, body: Callable[..., Awaitable[dict[str, Any]]]) -> Job:
         """Begin work for a session that has none under way."""
@@ -55,6 +58,21 @@ class Studio:
             raise Refused(f"{session.job.name} is still under way in this tab; wait for it or stop it first.", 409)
         session.job = Job(name, body)
         return session.job
+
+    def begin_behind(self, name: str, task: str, arguments: dict[str, Any], keep: Mapping[str, Any]) -> None:
+        """Begin a task that nobody waits for yet; where it fails, whoever needs its result makes it again."""
+
+        async def quietly() -> None:
+            with suppress(Refused):
+                await self.pool.run(task, arguments, keep)
+
+        self._behind[name] = asyncio.create_task(quietly())
+        self._behind[name].add_done_callback(lambda _: self._behind.pop(name, None))
+
+    async def wait_behind(self, name: str) -> None:
+        """Until what was begun under a name has ended; it goes on where whoever waits is stopped."""
+        if name in self._behind:
+            await asyncio.wait([self._behind[name]])
 
     async def read_given(self, index: int, largest: int) -> tuple[bytes, str]:
         """Bytes and name of a file of the command line, by its number: no path is ever taken from the page."""

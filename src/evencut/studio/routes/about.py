@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Any
@@ -14,8 +15,6 @@ from ..examples import PHOTOS, POINTS
 from ..methods import known_kernels
 from ..state import Here
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/api")
 
 
@@ -23,6 +22,8 @@ router = APIRouter(prefix="/api")
 async def about(studio: Here) -> dict[str, Any]:
     """Version, limits, examples, files given on the command line, and what the installed libraries allow."""
     has_photos = all(find_spec(name) is not None for name in ("PIL", "skimage"))
+    # Loaded in a thread when first asked for; the page is served meanwhile.
+    kernels = await asyncio.to_thread(known_kernels)
     return {
         "version": __version__,
         "points": [
@@ -42,7 +43,7 @@ async def about(studio: Here) -> dict[str, Any]:
                 "title": kernel.title or name,
                 "parameters": [asdict(setting) for setting in kernel.settings],
             }
-            for name, kernel in known_kernels().items()
+            for name, kernel in kernels.items()
         ],
         "limits": studio.plain_limits(),
     }

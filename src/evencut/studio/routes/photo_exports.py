@@ -13,15 +13,12 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from numpy.typing import NDArray
 
-from ...segmentation import encode_mask
 from ..photo_state import Photo
 from ..pictures import as_rgb, cutout, encode, encode_map
 from ..recipes import photo_code, photo_command
 from ..refusals import Refused
 from ..state import Tab
 from .exports import file_reply
-
-__all__ = ["router"]
 
 router = APIRouter(prefix="/api/sessions/{session}/photo")
 
@@ -99,6 +96,8 @@ def coco_json(tab: Tab) -> Response:
 
 
 def _annotation(number: int, mask: NDArray[np.bool_]) -> dict[str, Any]:
+    from evencut.segmentation import encode_mask
+
     rows, columns = np.nonzero(mask)
     box = [0, 0, 0, 0]
     if len(rows):

@@ -7,7 +7,6 @@ import zlib
 from pathlib import PurePath
 from typing import Annotated, Any
 
-import numpy as np
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,8 +18,6 @@ from ..refusals import Refused
 from ..sessions import Session
 from ..state import ExampleName, FileName, GivenFile, Here, Studio, Tab
 from .points import array_reply
-
-__all__ = ["router"]
 
 router = APIRouter(prefix="/api/sessions/{session}/photo")
 
@@ -77,7 +74,13 @@ async def _place(
     photo = Photo(secrets.token_urlsafe(9), name, source, found["pixels"], found["shown"], found["media_type"])
     studio.sessions.check_room(tab, photo.n_bytes)
     tab.photo = photo
+    studio.begin_behind(photo.key, "prepare_photo", {"photo": photo.key}, _kept(photo))
     return photo.about()
+
+
+def _kept(photo: Photo) -> dict[str, Any]:
+    """What a process keeps that cuts out: the photo, and a mark, so that the next gesture goes to the same process."""
+    return {photo.key: photo.pixels, f"cut-outs of {photo.key}": None}
 
 
 @router.get("")
@@ -112,8 +115,10 @@ async def prompt(body: Prompt, tab: Tab, studio: Here) -> dict[str, Any]:
     arguments = {"photo": photo.key, "prompts": [one.model_dump() for one in prompts]}
 
     async def work(progress: Any) -> dict[str, Any]:
-        found, warnings = await studio.pool.run("cut", arguments, {photo.key: photo.pixels}, progress)
-        packed = zlib.compress(np.ascontiguousarray(found["labels"]).tobytes(), 1)
+        if body.kind == "click" and not before:
+            await studio.wait_behind(photo.key)
+        found, warnings = await studio.pool.run("cut", arguments, _kept(photo), progress)
+        packed = found["packed"]
         studio.sessions.check_room(tab, len(packed))
         step = Step(prompts[-1], packed, {**found["facts"], "warnings": warnings[:5]})
         if moved:

@@ -5,7 +5,6 @@ Points and labels travel as typed arrays in the byte order of the page's machine
 
 from __future__ import annotations
 
-import asyncio
 import json
 import secrets
 from typing import Annotated, Any, Literal
@@ -14,16 +13,14 @@ import numpy as np
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ..examples import POINTS
 from ..refusals import Refused
+from ..sent import Sent
 from ..sessions import Correction, Session
 from ..sheets import Sheet
 from ..state import ExampleName, FileName, GivenFile, Here, Studio, Tab
-from ..tasks.reports import bandwidth_range
-
-__all__ = ["array_reply", "choose_columns", "describe", "router", "take_table"]
 
 router = APIRouter(prefix="/api/sessions/{session}")
 
@@ -37,8 +34,7 @@ _NOT_FEATURES = {
 }
 
 
-class _Columns(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Columns(Sent):
     columns: Annotated[list[Annotated[str, Field(max_length=200)]], Field(min_length=1, max_length=1000)]
 
 
@@ -116,7 +112,7 @@ async def take_table(studio: Studio, tab: Session, table: Sheet, warnings: list[
     studio.sessions.check_room(tab, table.n_bytes)
     tab.set_table(table, secrets.token_urlsafe(9))
     columns, told = _default_columns(table)
-    await choose_columns(tab, columns)
+    await choose_columns(studio, tab, columns)
     return {**describe(tab), "warnings": [*warnings, *table.notices, *told]}
 
 
@@ -148,22 +144,19 @@ def _default_columns(table: Sheet) -> tuple[list[str], list[str]]:
     return [column.name for column in named if column.name in taken][:_MOST_DEFAULT_COLUMNS], told
 
 
-async def choose_columns(tab: Session, columns: list[str]) -> None:
+async def choose_columns(studio: Studio, tab: Session, columns: list[str]) -> None:
     """Cluster by these columns from now on."""
-    X = tab.need_table().numbers(columns)
-    complete = X[np.isfinite(X).all(axis=1)]
-    if len(complete) < 3:
-        raise Refused(f"only {len(complete)} rows have a value in every column chosen; choose others.")
-    tab.bandwidths = await asyncio.to_thread(bandwidth_range, complete)
+    arguments = {"table": tab.table_key, "columns": columns}
+    tab.bandwidths, _ = await studio.pool.run("bandwidths", arguments, {tab.table_key: tab.need_table()}, quick=True)
     tab.columns = columns
 
 
 @router.put("/points/columns")
-async def choose(body: _Columns, tab: Tab) -> dict[str, Any]:
+async def choose(body: _Columns, tab: Tab, studio: Here) -> dict[str, Any]:
     """The columns to cluster by."""
     if len(set(body.columns)) < len(body.columns):
         raise Refused("a column is named twice; name each once.")
-    await choose_columns(tab, body.columns)
+    await choose_columns(studio, tab, body.columns)
     return describe(tab)
 
 
@@ -177,10 +170,9 @@ async def plane(
     embedding: Literal["pca", "tsne", "umap"] = "pca",
 ) -> Response:
     """Where the points lie: two columns, two or three leading components of those chosen, or an embedding of them."""
-    table = tab.need_table()
     axes: Any = embedding if x is None or y is None else [x, y]
-    arguments = {"table": tab.table_key, "axes": axes, "columns": tab.columns, "n_axes": n_axes}
-    found, _ = await studio.pool.run("plane", arguments, {tab.table_key: table}, quick=axes not in ("tsne", "umap"))
+    quick = axes not in ("tsne", "umap")
+    found, _ = await studio.ask(tab, "plane", None, quick, axes=axes, columns=tab.columns, n_axes=n_axes)
     places = found.pop("places")
     return array_reply(places, found)
 
@@ -213,9 +205,7 @@ async def row(row: int, tab: Tab) -> dict[str, Any]:
 @router.get("/points/density")
 async def density(tab: Tab, studio: Here) -> Response:
     """Log density of the points, for colours."""
-    arguments = {"table": tab.table_key, "columns": tab.columns}
-    values, _ = await studio.pool.run("density", arguments, {tab.table_key: tab.need_table()}, quick=True)
-    return array_reply(values)
+    return array_reply((await studio.ask(tab, "density", quick=True, columns=tab.columns))[0])
 
 
 @router.post("/selection")
@@ -237,7 +227,7 @@ async def correct(
     studio.sessions.check_room(tab, rows.nbytes)
     chosen = _free_label(tab, shown.labels[rows], shown.facts["n_clusters"]) if label == "one" else label
     tab.corrections.append(Correction(chosen, rows))
-    return {"label": chosen, "corrections": [{"label": c.label, "n_rows": len(c.rows)} for c in tab.corrections]}
+    return {"label": chosen, "corrections": tab.held()}
 
 
 def _free_label(tab: Session, labels: NDArray[np.int32], n_clusters: int) -> int:
@@ -256,4 +246,4 @@ async def release(tab: Tab, last: Annotated[bool, Query()] = False) -> dict[str,
         tab.corrections.pop()
     elif not last:
         tab.corrections.clear()
-    return {"corrections": [{"label": c.label, "n_rows": len(c.rows)} for c in tab.corrections]}
+    return {"corrections": tab.held()}

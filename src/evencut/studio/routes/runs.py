@@ -9,11 +9,12 @@ import numpy as np
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ..methods import Method
 from ..refusals import Refused
-from ..sessions import RowValues, Run, Session
+from ..sent import Sent
+from ..sessions import RowValues, Run, Session, sizes_of
 from ..state import Here, Studio, Tab
 from .points import array_reply
 
@@ -25,23 +26,20 @@ _MOST_ROWS = 200
 Pane = Literal["a", "b"]
 
 
-class _Fit(BaseModel):
+class _Fit(Sent):
     """Cluster the chosen columns by a method, for one of the two panes."""
 
-    model_config = ConfigDict(extra="forbid")
     pane: Pane = "a"
     method: Method
     hold: bool = False
 
 
-class _Column(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Column(Sent):
     pane: Pane = "a"
     name: Annotated[str, Field(max_length=200)]
 
 
-class _Sweep(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Sweep(Sent):
     n_clusters: Annotated[int, Field(ge=2, le=50)] = 2
     criterion: Literal["normalized_cut", "average_association", "average_cut"] = "average_association"
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
@@ -59,7 +57,7 @@ async def fit(body: _Fit, tab: Tab, studio: Here) -> dict[str, Any]:
 
     async def work(progress: Any) -> dict[str, Any]:
         found, warnings = await studio.pool.run("fit", arguments, {key: table}, progress)
-        facts = {**found["facts"], "warnings": warnings[:10], "true_agreement": _true_agreement(tab, found["labels"])}
+        facts = {**found["facts"], "warnings": warnings[:10]}
         run = Run(
             secrets.token_urlsafe(9),
             "fit",
@@ -96,16 +94,14 @@ async def from_column(body: _Column, tab: Tab, studio: Here) -> dict[str, Any]:
     facts = {
         "column": body.name,
         "names": [name[:60] for name in names[:100]],
-        "n_clusters": int(labels.max(initial=-1)) + 1,
-        "sizes": np.bincount(labels[labels >= 0]).tolist() if (labels >= 0).any() else [],
-        "n_noise": int((labels < 0).sum()),
+        **sizes_of(labels),
         "n_missing": 0,
         "n_fitted": 0,
         "seconds": 0.0,
         "energy": None,
         "selection": [],
         "warnings": [],
-        "true_agreement": _true_agreement(tab, labels),
+        "true_agreement": await _true_agreement(studio, tab, labels),
     }
     run = Run(secrets.token_urlsafe(9), "column", None, list(tab.columns), labels, facts=facts)
     return show_run(studio, tab, run, body.pane)
@@ -119,12 +115,10 @@ def show_run(studio: Studio, tab: Session, run: Run, pane: str) -> dict[str, Any
     return {"pane": pane, "run": run.about()}
 
 
-def _true_agreement(tab: Session, labels: NDArray[np.int32]) -> float | None:
-    """How far labels agree with the truth of an example, by the adjusted Rand index."""
-    from sklearn.metrics import adjusted_rand_score
-
-    truth = next((c for c in tab.need_table().columns if c.name == "true" and c.names is not None), None)
-    return None if truth is None else float(adjusted_rand_score(truth.values, labels))
+async def _true_agreement(studio: Studio, tab: Session, labels: NDArray[np.int32]) -> float | None:
+    """How far labels agree with the truth of an example."""
+    arguments = {"table": tab.table_key, "labels": labels}
+    return (await studio.pool.run("agreement", arguments, {tab.table_key: tab.need_table()}, quick=True))[0]
 
 
 @router.get("/runs/{run}")
@@ -172,15 +166,15 @@ async def diagnosis(run: str, tab: Tab) -> dict[str, Any]:
 async def diagnosis_of(studio: Studio, tab: Session, run: Run, progress: Any = None) -> dict[str, Any]:
     """The report on a run, made once."""
     if run.report is None or "html" not in run.report:
-        arguments = {"table": tab.table_key, "columns": run.columns, "labels": run.labels, "scale": _scale_of(run)}
-        run.report, _ = await studio.pool.run("diagnose", arguments, {tab.table_key: tab.need_table()}, progress)
+        run.report, _ = await studio.ask(
+            tab, "diagnose", progress, columns=run.columns, labels=run.labels, scale=_scale_of(run)
+        )
     return run.report
 
 
 def _scale_of(run: Run) -> str | None:
     """The scale that the clustering was found on: its borders are judged on the same."""
-    method = run.method or {}
-    return method.get("scale", "auto") if method.get("tool") in ("evencut", "kernel") else "auto"
+    return (run.method or {}).get("scale", "auto")
 
 
 def _for_page(report: dict[str, Any]) -> dict[str, Any]:

@@ -7,20 +7,21 @@ made again from the gestures.
 from __future__ import annotations
 
 import time
+import zlib
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..examples import PHOTOS
+from ..examples import load_photo
 from ..memory import memory_for_upload
 from ..options import Limits
 from ..pictures import as_rgb, read_photo, shown
-from ..prompts import Prompt, drawn_strokes, extend
+from ..prompts import Prompt, drawn_strokes, extend, starts_with_a_click
 from ..refusals import Refused
 
-__all__ = ["cut", "example", "grabcut", "hover", "read"]
+__all__ = ["cut", "example", "grabcut", "hover", "prepare", "read"]
 
 _CHAINS = 3
 _SMALL = 200
@@ -36,7 +37,7 @@ def read(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str
 def example(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
     """An embedded photo."""
     try:
-        return _photo(PHOTOS[arguments["name"]].load())
+        return _photo(load_photo(arguments["name"]))
     except (ImportError, OSError) as error:
         raise Refused(f"this photo comes with a library that is not here ({error}): evencut[vision].") from error
 
@@ -49,6 +50,8 @@ def _photo(pixels: NDArray[Any]) -> dict[str, Any]:
 
 def cut(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
     """The labels of the pixels after a list of gestures, 0 everywhere while nothing can be told apart."""
+    from evencut.segmentation.result import named
+
     image = kept[arguments["photo"]]
     prompts = [Prompt(**prompt) for prompt in arguments["prompts"]]
     start = time.perf_counter()
@@ -56,20 +59,36 @@ def cut(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str,
     seconds = time.perf_counter() - start
     if result is None:
         nothing: dict[str, Any] = {"seconds": seconds, "energy": None, "shares": {}}
-        return {"labels": np.zeros(image.shape[:2], np.uint8), "facts": nothing}
-    labels = np.asarray(result.labels).astype(np.uint8)
-    # Few labels: counted one by one they take a tenth of the time that sorting all pixels would.
-    counts = {label: int(np.count_nonzero(labels == label)) for label in range(int(labels.max()) + 1)}
+        return {"packed": _packed(np.zeros(image.shape[:2], np.uint8)), "facts": nothing}
     return {
-        "labels": labels,
+        "packed": _packed(named(result.codes, result.label_names.astype(np.uint8))),
         "facts": {
             "seconds": seconds,
             "energy": float(result.energy) if np.isfinite(result.energy) else None,
             "rounds": int(result.n_iter),
             "converged": bool(result.converged),
-            "shares": {str(label): count / labels.size for label, count in counts.items() if count},
+            "shares": _shares(result),
         },
     }
+
+
+def _packed(labels: NDArray[np.uint8]) -> bytes:
+    """Labels of pixels as they are kept and sent: of a large photo some 100 kB instead of megabytes."""
+    return zlib.compress(np.ascontiguousarray(labels).data, 1)
+
+
+def _shares(result: Any) -> dict[str, float]:
+    """The share of the pixels that each label has; they are few, and the last has what the others leave."""
+    counts = [np.count_nonzero(result.codes == code) for code in range(len(result.label_names) - 1)]
+    counts.append(result.codes.size - sum(counts))
+    return {str(label): count / result.codes.size for label, count in zip(result.label_names, counts) if count}
+
+
+def prepare(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> None:
+    """What any first click on a photo needs, before it is made."""
+    height, width = kept[arguments["photo"]].shape[:2]
+    middle = Prompt(kind="click", points=[(width // 2, height // 2)])
+    _chain(kept, arguments["photo"], kept[arguments["photo"]], [middle], tell)
 
 
 def hover(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> NDArray[np.uint8]:
@@ -97,7 +116,12 @@ def _chain(kept: dict[str, Any], key: str, image: NDArray[Any], prompts: list[Pr
     while len(chain) < len(prompts):
         tell("cutting out", len(chain) / len(prompts))
         before = [result for _, result in chain]
-        chain.append((prompts[len(chain)], extend(image, before, prompts[: len(chain) + 1])))
+        begun = kept.get("begun", (None, None))
+        part = prompts[: len(chain) + 1]
+        result = extend(image, before, part, begun[1] if begun[0] == key else None)
+        if result is not None and len(part) == 1 and starts_with_a_click(part):
+            kept["begun"] = (key, result)
+        chain.append((part[-1], result))
     chains[name] = chain
     for old in list(chains)[:-_CHAINS]:
         del chains[old]

@@ -13,11 +13,12 @@ from ...diagnosis.html import fragment
 from ..cures import cure_of
 from ..refusals import Refused
 from .clusters import description
-from .points import rows_without_gaps
+from .points import plain, rows_without_gaps
 
-__all__ = ["bandwidth_range", "diagnose_labels", "sweep"]
+__all__ = ["bandwidths", "diagnose_labels", "sweep"]
 
 _RANGE_SAMPLE = 2000
+_FEWEST_ROWS = 3
 _STEPS = 12
 _SWEPT = 800
 
@@ -32,7 +33,7 @@ def diagnose_labels(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) 
     report = diagnose(X, labels, scale=arguments["scale"])
     cure = next((cure_of(cure.model) for cure in report.cures if cure.offered), None)
     return {
-        "report": _plain(report.to_dict()),
+        "report": plain(report.to_dict()),
         "headline": report.headline(),
         "summary": report.summary(),
         "profiles": _profiles(report),
@@ -46,39 +47,34 @@ def _profiles(report: Any) -> list[Any]:
     found = []
     for profile in report.pictures.profiles:
         found.append(None if profile is None else [np.asarray(side, dtype=float).tolist() for side in profile])
-    return _plain(found)
+    return plain(found)
 
 
-def _plain(value: Any) -> Any:
-    """Plain Python types, with None for what JSON cannot say."""
-    if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating):
-        return float(value) if np.isfinite(value) else None
-    return value if value is None else str(value)
+def bandwidths(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> tuple[float, float]:
+    """The range of bandwidths of some columns, which must have enough rows without gaps."""
+    table = kept[arguments["table"]]
+    complete = np.ones(table.n_rows, dtype=bool)
+    for name in arguments["columns"]:
+        complete &= np.isfinite(table.column(name).values)
+    rows = np.flatnonzero(complete)
+    if len(rows) < _FEWEST_ROWS:
+        raise Refused(f"only {len(rows)} rows have a value in every column chosen; choose others.")
+    # Of a large table some rows are put together, never all.
+    return _bandwidth_range(table.numbers(arguments["columns"], rows[_some(len(rows))]))
 
 
-def bandwidth_range(X: NDArray[np.float64]) -> tuple[float, float]:
+def _bandwidth_range(X: NDArray[np.float64]) -> tuple[float, float]:
     """The bandwidths worth trying: from half the distance to near neighbours to the diameter.
 
     Examples
     --------
-    >>> low, high = bandwidth_range(np.arange(20.0)[:, None])
+    >>> low, high = _bandwidth_range(np.arange(20.0)[:, None])
     >>> low < 3 < high
     True
     """
     from scipy.spatial import cKDTree
 
-    rng = np.random.default_rng(0)
-    sample = X if len(X) <= _RANGE_SAMPLE else X[rng.choice(len(X), _RANGE_SAMPLE, replace=False)]
+    sample = X[_some(len(X))]
     near = cKDTree(sample).query(sample, k=[min(6, len(sample))])[0][:, 0]
     diameter = float(np.linalg.norm(sample.max(axis=0) - sample.min(axis=0))) or 1.0
     low = 0.5 * float(np.median(near))
@@ -86,10 +82,17 @@ def bandwidth_range(X: NDArray[np.float64]) -> tuple[float, float]:
     return low, max(diameter, 2 * low)
 
 
+def _some(n_rows: int) -> NDArray[np.intp] | slice:
+    """Rows that show the range of bandwidths."""
+    if n_rows <= _RANGE_SAMPLE:
+        return slice(None)
+    return np.random.default_rng(0).choice(n_rows, _RANGE_SAMPLE, replace=False)
+
+
 def sweep(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
     """Clusterings with a fixed Gaussian kernel over a range of bandwidths, each diagnosed."""
     X, _ = rows_without_gaps(kept[arguments["table"]], arguments["columns"])
-    low, high = bandwidth_range(X)
+    low, high = _bandwidth_range(X)
     sigmas = np.geomspace(low, high, _STEPS)
     rows: list[Any] = []
     how = {"criterion": arguments["criterion"], "random_state": arguments["seed"], "max_points": _SWEPT}
@@ -108,9 +111,9 @@ def sweep(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[st
             {
                 "bandwidth": row.bandwidth,
                 "shares": (row.sizes / row.sizes.sum()).tolist(),
-                "stability": _plain(row.stability),
+                "stability": plain(row.stability),
                 "verdict": row.verdict,
-                "confidence": _plain(row.confidence),
+                "confidence": plain(row.confidence),
             }
             for row in rows
         ],

@@ -157,16 +157,14 @@ export class MethodForm {
         ),
       );
     }
-    if (ours) {
-      found.push(
-        field(
-          "Scale the columns",
-          "Columns of different units are brought to one spread before distances are taken.",
-          "scale",
-          select(SCALES, method.scale ?? "", (value) => set({ scale: value || null }), { "data-control": "scale" }),
-        ),
-      );
-    }
+    found.push(
+      field(
+        "Scale the columns",
+        "Columns of different units are brought to one spread before distances are taken.",
+        "scale",
+        select(SCALES, method.scale ?? "", (value) => set({ scale: value || null }), { "data-control": "scale" }),
+      ),
+    );
     if (method.tool !== "hdbscan") {
       const seed = h("input", { type: "number", min: "0", max: "4294967295", step: "1", value: String(method.seed), "data-control": "seed" });
       seed.addEventListener("change", () => set({ seed: Math.max(0, Math.floor(Number(seed.value) || 0)) }));

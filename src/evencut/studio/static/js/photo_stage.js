@@ -6,7 +6,7 @@ import { h } from "./ui.js";
 
 const REGION_ALPHA = 120;
 const OBJECT_ALPHA = 80;
-// An answer is painted in at most so many pixels at once, and in all of them after a rest.
+// An answer is painted in at most so many pixels at once, and in as many as the screen can show after a rest.
 const QUICK_PIXELS = 1_500_000;
 const REFINE_MS = 400;
 
@@ -93,20 +93,28 @@ export class PhotoStage {
     });
   }
 
-  /** The layer over the photo; of a large one in fewer pixels at first, in all of them once the hand rests. */
+  /** The layer over the photo, at first in no more pixels than are quickly painted. */
   #compose() {
-    clearTimeout(this.refining);
     this.overlay = null;
     this.contour = null;
     if (!this.labels || !this.labels.some((label) => label)) return;
     const { width, height } = this.photo;
-    const step = Math.ceil(Math.sqrt((width * height) / QUICK_PIXELS));
-    this.#layer(step);
-    if (step > 1)
-      this.refining = setTimeout(() => {
-        this.#layer(1);
-        this.request();
-      }, REFINE_MS);
+    this.#layer(Math.max(this.#finest(), Math.ceil(Math.sqrt((width * height) / QUICK_PIXELS))));
+  }
+
+  /** How many pixels of the photo lie under one of the screen, each way. */
+  #finest() {
+    return this.scale ? Math.max(1, Math.floor(1 / (this.scale * this.ratio))) : 1;
+  }
+
+  /** Where the layer is coarser than the screen, draw it anew once the hand rests. */
+  #refine() {
+    clearTimeout(this.refining);
+    if (!this.overlay || this.overlayStep <= this.#finest()) return;
+    this.refining = setTimeout(() => {
+      if (this.overlay) this.#layer(this.#finest());
+      this.request();
+    }, REFINE_MS);
   }
 
   /** A colour for each label, two for the squares of a cut-out, at one pixel in `step` of the photo each way. */
@@ -122,7 +130,7 @@ export class PhotoStage {
     this.overlay = new OffscreenCanvas(columns, rows);
     this.overlay.getContext("2d").putImageData(layer, 0, 0);
     this.overlayStep = step;
-    this.canvas.dataset.detail = step === 1 ? "full" : "quick";
+    this.canvas.dataset.detail = String(step);
     if (this.shown === "contour") this.contour = this.#edges(this.labels, step);
   }
 
@@ -145,19 +153,46 @@ export class PhotoStage {
   #edges(labels, step = 1) {
     const { width, height } = this.photo;
     const path = new Path2D();
+    const line = (x0, y0, x1, y1) => {
+      path.moveTo(x0, y0);
+      path.lineTo(x1, y1);
+    };
+    // Edges in a row become one line, sideways and downwards: a long path of short ones takes long to paint.
+    const downFrom = new Int32Array(width).fill(-1);
     for (let y = 0; y < height; y += step) {
+      let from = -1;
       for (let x = 0, at = y * width; x < width; x += step, at += step) {
-        if (x + step < width && labels[at + step] !== labels[at]) {
-          path.moveTo(x + step, y);
-          path.lineTo(x + step, y + step);
+        const down = x + step < width && labels[at + step] !== labels[at];
+        if (down && downFrom[x] < 0) downFrom[x] = y;
+        else if (!down && downFrom[x] >= 0) {
+          line(x + step, downFrom[x], x + step, y);
+          downFrom[x] = -1;
         }
-        if (y + step < height && labels[at + step * width] !== labels[at]) {
-          path.moveTo(x, y + step);
-          path.lineTo(x + step, y + step);
+        const along = y + step < height && labels[at + step * width] !== labels[at];
+        if (along && from < 0) from = x;
+        else if (!along && from >= 0) {
+          line(from, y + step, x, y + step);
+          from = -1;
         }
       }
+      if (from >= 0) line(from, y + step, width, y + step);
     }
+    downFrom.forEach((y, x) => y >= 0 && line(x + step, y, x + step, height));
     return path;
+  }
+
+  /** The photo in few more pixels than the screen has: to draw all of a large one takes a tenth of a second. */
+  #picture() {
+    const halvings = Math.floor(Math.log2(1 / (this.scale * this.ratio)));
+    if (halvings < 1) return this.bitmap;
+    if (this.smaller?.of !== this.bitmap || this.smaller.halvings !== halvings) {
+      const canvas = new OffscreenCanvas(Math.ceil(this.photo.width / 2 ** halvings), Math.ceil(this.photo.height / 2 ** halvings));
+      const pen = canvas.getContext("2d");
+      pen.imageSmoothingQuality = "high";
+      pen.drawImage(this.bitmap, 0, 0, canvas.width, canvas.height);
+      this.smaller = { of: this.bitmap, halvings, canvas };
+    }
+    return this.smaller.canvas;
   }
 
   #paint() {
@@ -173,7 +208,7 @@ export class PhotoStage {
     const pen = this.canvas.getContext("2d");
     pen.setTransform(this.ratio * this.scale, 0, 0, this.ratio * this.scale, this.ratio * this.left, this.ratio * this.top);
     pen.imageSmoothingEnabled = this.scale < 3;
-    pen.drawImage(this.bitmap, 0, 0, width, height);
+    pen.drawImage(this.#picture(), 0, 0, width, height);
     if (this.overlay) pen.drawImage(this.overlay, 0, 0, this.overlay.width * this.overlayStep, this.overlay.height * this.overlayStep);
     if (this.hover) pen.drawImage(this.hover, 0, 0, width, height);
     const line = (path, colour, wide, dash = []) => {
@@ -192,6 +227,7 @@ export class PhotoStage {
     if (this.pending) this.#paintPrompt(pen, this.pending, line);
     if (this.shown === "contour") this.#paintHandles(pen);
     if (this.cross) this.#paintCross(line);
+    this.#refine();
   }
 
   /** Corners of the active box, to be moved. */

@@ -9,6 +9,9 @@ import { h } from "./ui.js";
 
 const PADDING = 30;
 const FRAME_MS = 17;
+// The view is moved many times a second; colours while a slider is dragged come as fast as they can be made.
+const REST_MS = 140;
+const DRAG_REST_MS = 700;
 const HOVER_PX = 14;
 
 export class Plot {
@@ -44,9 +47,9 @@ export class Plot {
     this.request(false);
   }
 
-  setColours(colours, moving = false) {
+  setColours(colours, dragging = false) {
     this.colours = colours;
-    this.request(moving);
+    this.request(dragging, DRAG_REST_MS);
   }
 
   /** Whether points are shaded by how many lie together, and whether lines of equal density are drawn. */
@@ -78,17 +81,16 @@ export class Plot {
     this.over.dataset.tool = tool;
   }
 
-  request(moving) {
+  /** Paint with the next frame; one that moves is painted in full when it has rested for so long. */
+  request(moving, rest = REST_MS) {
     this.moving = moving;
+    clearTimeout(this.rest);
+    if (moving) this.rest = setTimeout(() => this.request(false), rest);
     if (this.frameAsked) return;
     this.frameAsked = true;
     requestAnimationFrame(() => {
       this.frameAsked = false;
       this.#paint();
-      if (this.moving) {
-        clearTimeout(this.rest);
-        this.rest = setTimeout(() => this.request(false), 140);
-      }
     });
   }
 
