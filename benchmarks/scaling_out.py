@@ -20,9 +20,10 @@ from benchmarks.large_data import write_blobs
 from evencut import LandmarkClustering
 from evencut.landmarks.attaching import Attachment
 from evencut.landmarks.blocks import row_blocks
-from evencut.landmarks.choosing import RowSample
 from evencut.landmarks.dask import DaskBlocks
 from evencut.landmarks.files import open_files
+from evencut.landmarks.solving import sample_rows
+from evencut.landmarks.streams import _MARGIN, draw_rows
 
 # Block counts and delays from which the model is fitted, and the run it is then asked to predict.
 _FITTED = ((8, 0.0), (40, 0.0), (8, 0.1), (40, 0.1))
@@ -56,20 +57,15 @@ def measure_passes(X, n_landmarks):
     model = LandmarkClustering(20, n_landmarks=n_landmarks, random_state=0)
     model.fit(np.array(X[:10_000]) if len(X) > 10_000 else X)
     begun = time.process_time()
-    model.fit(rows)
+    model.fit(X)
     whole = time.process_time() - begun
-    draw = RowSample.of(20 * n_landmarks, rows.n_rows, 0)
-    sampling = _cpu(lambda: rows.gathered(draw)) * per_million
+    sampling = _cpu(lambda: draw_rows(rows, sample_rows(n_landmarks, rows.n_features), 0)) * per_million
     attachment = Attachment.to(model.landmarks_, 5)
-    graph = _cpu(lambda: rows.total(attachment.graph)) * per_million
     labels = _cpu(lambda: rows.gathered(attachment.labelled(model.landmark_labels_).predict)) * per_million
-    part = attachment.graph(X)
     return {
         "sampling": sampling,
-        "graph": graph,
         "labels": labels,
-        "fixed": max(whole - (sampling + graph) / per_million, 0.0),
-        "graph_bytes": part.data.nbytes + part.indices.nbytes + part.indptr.nbytes,
+        "fixed": max(whole - (sampling + labels) / per_million, 0.0),
         "landmark_bytes": attachment.landmarks.nbytes + attachment.radius.nbytes,
     }
 
@@ -138,11 +134,10 @@ def _sent():
 
 def print_passes(cost, asked):
     print(f"CPU seconds for a million rows of {asked.features} float32, {asked.landmarks} landmarks, one thread:")
-    for name in ("sampling", "graph", "labels"):
+    for name in ("sampling", "labels"):
         print(f"  {name:9s} {cost[name]:6.2f}")
-    print(f"once, whatever the rows (density of the pilot, landmarks, solver): {cost['fixed']:.2f} s")
-    sizes = [cost[name] / 1e6 for name in ("graph_bytes", "landmark_bytes")]
-    print(f"the graph of a block: {sizes[0]:.2f} MB; the landmarks: {sizes[1]:.2f} MB\n")
+    print(f"once, whatever the rows (landmarks, their graph, solver): {cost['fixed']:.2f} s")
+    print(f"the landmarks: {cost['landmark_bytes'] / 1e6:.2f} MB\n")
 
 
 def fit_model(runs):
@@ -168,18 +163,16 @@ def print_billion(cost, model, asked, n_rows=10**9, n_workers=100, rows_per_bloc
     n_blocks = n_rows // rows_per_block
     each = n_blocks / n_workers
     million_each = n_rows / n_workers / 1e6
-    computing = million_each * (cost["sampling"] + cost["graph"])
+    computing = million_each * cost["sampling"]
     waiting = delay_s * (model[2] + model[3] * each)
-    # The scheduler is one process for all workers; a block is a task to read it and one to work on it, twice.
-    scheduling = 4 * n_blocks * _SCHEDULER_S_PER_TASK
+    # The scheduler is one process for all workers; a block is a task to read it and one to work on it.
+    scheduling = 2 * n_blocks * _SCHEDULER_S_PER_TASK
     print(f"{n_rows:.0e} rows on {n_workers} one-thread workers, {n_blocks} blocks, {delay_s * 1e3:.0f} ms a message:")
     print(f"  fit: {computing:.0f} s computing, {waiting:.1f} s waiting, {scheduling:.0f} s scheduling, ", end="")
     print(f"{cost['fixed']:.0f} s once")
     print(f"  labels: {million_each * cost['labels']:.0f} s")
-    graphs = n_blocks * cost["graph_bytes"] * (1 + 1 / 8) / 1e9
-    pilot = 20 * asked.landmarks * asked.features * 4 / 1e6
-    print(f"  moved: {graphs:.1f} GB of graphs between workers, {pilot:.0f} MB of sampled rows, "
-          f"{n_rows * 8 / 1e9:.0f} GB of labels")  # fmt: skip
+    sampled = _MARGIN * sample_rows(asked.landmarks, asked.features) * asked.features * 4 / 1e6
+    print(f"  moved: {sampled:.0f} MB of sampled rows, {n_rows * 8 / 1e9:.0f} GB of labels")
 
 
 if __name__ == "__main__":

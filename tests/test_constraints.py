@@ -107,6 +107,23 @@ def test_pairs_choose_among_the_candidates():
     assert np.all(np.diag(model.selection_.agreements) == 1)
 
 
+@pytest.mark.parametrize(("gaps", "column", "system"), [((3, 6), 0, "as given"), ((4, 4), 1, "one deviation")])
+def test_new_points_follow_the_system_of_the_candidate_that_pairs_choose(gaps, column, system):
+    """Two groups along a column in large units, two others along one in small units; pairs speak for the others."""
+    rng = np.random.default_rng(0)
+    sides = rng.integers(0, 2, (400, 2))
+    X = (rng.normal(size=(400, 2)) + sides * gaps) * [300, 1]
+    assert EvenCut(2, random_state=0).fit(X).selection_.system != system
+    must, cannot = true_pairs(sides[:, column], 30, 0)
+    model = EvenCut(2, random_state=0).fit(X, must_link=must, cannot_link=cannot)
+    assert model.selection_.system == system
+    # The columns were divided as the system says, and new points like the rows are labelled like them.
+    assert (np.ptp(model.feature_scale_) == 0) == (system == "as given")
+    assert adjusted_rand_score(model.predict(X), model.labels_) > 0.9
+    X_new = (rng.normal(size=(400, 2)) + sides * gaps) * [300, 1]
+    assert adjusted_rand_score(model.predict(X_new), sides[:, column]) > 0.6
+
+
 def test_few_pairs_do_not_overrule_the_consensus(rng):
     X, _ = make_blobs([100, 100], centers=[[0, 0], [6, 0]], random_state=0)
     plain = EvenCut(2, random_state=0).fit(X)

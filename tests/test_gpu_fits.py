@@ -199,7 +199,7 @@ def test_attachment_weights_sum_to_one_and_vote(blobs):
     assert ((units.sum(dim=1) - UNIT).abs() <= 4).all()
     B = np.zeros((400, 20))
     np.put_along_axis(B, indices.cpu().numpy(), units.cpu().numpy(), axis=1)
-    pairs, sums = (part.cpu().numpy() for part in add_pairs(indices, units, 20))
+    pairs, sums = (part.cpu().numpy() for part in add_pairs(indices, units, units[:, 0] * 0 + 1, 20))
     dense = np.zeros(400)
     dense[pairs] = sums
     assert (dense.reshape(20, 20) == np.triu(B.T @ B)).all()

@@ -576,3 +576,14 @@ def test_no_cluster_vanishes_where_every_row_is_a_landmark():
     model = LandmarkClustering(2, random_state=0).fit([[0.1], [11.9], [6.6], [12.1]])
     np.testing.assert_array_equal(np.bincount(model.labels_), [2, 2])
     np.testing.assert_array_equal(model.predict([[0.0], [12.0]]), model.labels_[[0, 1]])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_cluster_vanishes_where_clusters_have_fewer_landmarks_than_a_row(seed):
+    """Clusters of one or two landmarks are outvoted by the other landmarks of every row."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 2)) if seed % 2 else rng.integers(0, 7, (60, 2)).astype(float)
+    n_distinct = len(np.unique(X, axis=0))
+    model = LandmarkClustering(n_distinct // 2, n_landmarks=n_distinct * 3 // 4, random_state=0).fit(X)
+    assert len(np.unique(model.labels_)) == model.n_clusters_ == n_distinct // 2
+    np.testing.assert_array_equal(model.predict(X), model.labels_)

@@ -29,7 +29,7 @@ def test_wrong_points_are_less_sure(load):
     X, truth = load(return_X_y=True)
     models = [EvenCut(len(np.unique(truth)), random_state=seed).fit(X) for seed in range(3)]
     # Which few points are wrong is a matter of the seed.
-    assert np.mean([roc_auc_score(is_right(truth, one.labels_), one.probabilities_) for one in models]) >= 0.7
+    assert np.mean([roc_auc_score(is_right(truth, one.labels_), one.probabilities_) for one in models]) >= 0.75
 
 
 def test_probabilities_are_those_of_the_densities(blobs):
@@ -174,13 +174,12 @@ def test_rows_that_are_not_kept_are_judged_when_given(many):
     assert streamed.probabilities_.shape == (50,)
 
 
-def test_doubt_about_a_table_lowers_all_probabilities_alike(rng):
-    """Noise in six columns: candidates do not agree on anything, and no label is nearly sure."""
-    noise = EvenCut(3, random_state=0).fit(rng.normal(size=(400, 6)))
-    assert noise.confidence_ < 0.5
-    assert noise.probabilities_.mean() < 0.8
-    doubt = 0.5 * (1 - noise.confidence_)
-    assert noise.predict_proba(rng.normal(size=(50, 6))).max() <= 1 - doubt + doubt / 3 + 1e-12
+def test_where_candidates_disagree_no_label_is_sure(rng):
+    """An even cloud in six columns: every candidate parts it otherwise."""
+    even = EvenCut(3, random_state=0).fit(rng.uniform(size=(400, 6)))
+    assert even.confidence_ < 0.5
+    assert even.probabilities_.mean() < 0.7
+    assert even.predict_proba(rng.uniform(size=(50, 6))).max(axis=1).mean() < 0.7
     X, _ = make_blobs(300, centers=3, n_features=6, random_state=0)
     clear = EvenCut(3, random_state=0).fit(X)
     assert clear.confidence_ > 0.99 and np.median(clear.probabilities_) > 0.95

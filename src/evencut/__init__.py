@@ -25,24 +25,14 @@ if TYPE_CHECKING:
 
 __version__ = "0.3.0.dev0"
 __all__ = [
-    "DominantSets",
-    "EvenCut",
-    "KernelClustering",
-    "KernelKMeans",
-    "LandmarkClustering",
-    "NormalizedCut",
-    "ProbabilisticKMeans",
-    "__version__",
-    "bandwidth_sweep",
-    "describe",
-    "diagnose",
-    "load",
-    "open_studio",
-    "save",
-]
-
-_ELSEWHERE = {"bandwidth_sweep": "diagnosis", "describe": "diagnosis", "open_studio": "studio"}
+    "DominantSets", "EvenCut", "KernelClustering", "KernelKMeans", "LandmarkClustering", "NormalizedCut",
+    "ProbabilisticKMeans", "__version__", "bandwidth_sweep", "describe", "diagnose", "load", "open_studio", "save",
+]  # fmt: skip
 
 __getattr__, __dir__ = on_demand(
-    __name__, {name: _ELSEWHERE.get(name, "estimators") for name in __all__ if name != "__version__"}
+    __name__,
+    diagnosis="bandwidth_sweep describe",
+    estimators="DominantSets EvenCut KernelClustering KernelKMeans LandmarkClustering NormalizedCut "
+    "ProbabilisticKMeans diagnose load save",
+    studio="open_studio",
 )

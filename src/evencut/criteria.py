@@ -24,17 +24,9 @@ from .affinity import (
 from .tensors import array_namespace, double, first_of_each, group_sums, to_array
 
 __all__ = [
-    "CRITERIA",
-    "EQUALIZATIONS",
-    "Criterion",
-    "PosedProblem",
-    "RatioProblem",
-    "average_association",
-    "average_cut",
-    "energy",
-    "normalized_cut",
-    "pose",
-]
+    "CRITERIA", "EQUALIZATIONS", "Criterion", "PosedProblem", "RatioProblem", "average_association", "average_cut",
+    "energy", "normalized_cut", "pose",
+]  # fmt: skip
 
 #: The ways of making the density even, by the names the estimators take.
 EQUALIZATIONS = (None, "weights", "exact")

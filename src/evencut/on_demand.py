@@ -11,19 +11,20 @@ from typing import Any
 __all__ = ["on_demand"]
 
 
-def on_demand(package: str, homes: dict[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def on_demand(package: str, **modules: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and the `__dir__` of a package whose names each have a module as their home.
 
     Its modules, too, are found without being imported first.
 
     Examples
     --------
-    >>> getter, names = on_demand("evencut", {"EvenCut": "estimators.even_cut"})
+    >>> getter, names = on_demand("evencut.estimators", even_cut="EvenCut", model_files="load save")
     >>> getter("EvenCut").__module__
     'evencut.estimators.even_cut'
     >>> "EvenCut" in names()
     True
     """
+    homes = {name: module for module, names in modules.items() for name in names.split()}
 
     def getter(name: str) -> Any:
         if name in homes:

@@ -15,26 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "answer_like",
-    "array_namespace",
-    "beside",
-    "count_copies",
-    "cpu_tensors_as_arrays",
-    "double",
-    "first_of_each",
-    "group_greatest",
-    "group_least",
-    "group_sums",
-    "in_memory",
-    "in_order",
-    "is_tensor",
-    "numbered",
-    "one_hot",
-    "runs_on_device",
-    "stable_order",
-    "to_array",
-    "to_tensor",
-]
+    "answer_like", "array_namespace", "beside", "count_copies", "cpu_tensors_as_arrays", "double", "first_of_each",
+    "group_greatest", "group_least", "group_sums", "in_memory", "in_order", "is_tensor", "numbered", "one_hot",
+    "runs_on_device", "stable_order", "to_array", "to_tensor",
+]  # fmt: skip
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

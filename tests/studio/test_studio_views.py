@@ -7,24 +7,8 @@ import numpy as np
 from pages import idle, sizes, until
 from test_studio_api import PLAIN
 
+from benchmarks.studio_live import DRAG
 from evencut.datasets import make_clumped_moons
-
-DRAG = """async (seconds) => {
-  const slider = document.getElementById("bandwidth-slider");
-  const facts = document.querySelector("[data-pane=a] .facts");
-  let shown = 0;
-  const watch = new MutationObserver(() => (shown += facts.textContent.includes("while you drag")));
-  watch.observe(facts, { childList: true, characterData: true, subtree: true });
-  const start = performance.now();
-  while (performance.now() - start < 1000 * seconds) {
-    slider.value = String(50 + 250 * Math.abs(Math.sin((performance.now() - start) / 900)));
-    slider.dispatchEvent(new Event("input"));
-    await new Promise(requestAnimationFrame);
-  }
-  watch.disconnect();
-  slider.dispatchEvent(new Event("change"));
-  return shown;
-}"""
 
 
 def test_dragging_shows_a_sample_and_letting_go_all_points(opened, studio, tmp_path):

@@ -8,8 +8,6 @@ import cython
 import numpy as np
 from cython.cimports.libc.math import sqrt
 
-__all__ = ["keep_nearest", "pair_distances", "sort_pairs", "subtract_products"]
-
 Real = cython.fused_type(cython.float, cython.double)
 Index = cython.fused_type(cython.int, cython.longlong)
 _INFINITE = cython.declare(cython.double, float("inf"))

@@ -7,8 +7,6 @@ refuse_unless_compiled(__file__)
 import cython
 import numpy as np
 
-__all__ = ["expand_ties", "fill_union", "transpose_table", "union_sizes"]
-
 Real = cython.fused_type(cython.float, cython.double)
 
 

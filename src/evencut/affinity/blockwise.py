@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from .matrix import Affinity
+from .products import in_threads
 from .threads import n_threads
-
-__all__ = ["BlockwiseAffinity", "GaussianBlocks", "fits_in_memory", "free_memory", "keeps_in_memory"]
 
 # One block of rows is to stay near the cache: larger ones are slower, smaller ones pay for their calls.
 _BLOCK_BYTES = 1 << 23
@@ -83,8 +80,7 @@ class BlockwiseAffinity(Affinity):
             product[rows] = self._compute(rows, slice(None)) @ right
 
         # Threads take whole blocks, each multiplied by one thread alone, so that sums do not depend on them.
-        with threadpool_limits(1), ThreadPoolExecutor(n_threads(self._n_jobs)) as pool:
-            list(pool.map(fill, self._blocks()))
+        in_threads(fill, self._blocks(), n_threads(self._n_jobs))
         return product if self._scale is None else (product.T * self._scale.astype(self.dtype)).T
 
     def rescaled(self, scale: NDArray[np.floating]) -> BlockwiseAffinity:

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from .products import DenseProducts, in_threads, refined
 
-__all__ = ["CellSearch"]
-
 # The share of true neighbours that is wanted, and the sample on which it is measured.
 _WANTED_RECALL = 0.99
 _SAMPLE = 256

@@ -15,8 +15,6 @@ from ..tensors import array_namespace, beside, first_of_each, group_greatest, gr
 from .distinct import DistinctPoints
 from .neighbors import MAX_TREE_FEATURES, NeighborSearch
 
-__all__ = ["condense", "kmeans_sweeps"]
-
 # Sweeps of k-means that bring centres to the middle of their groups, on so many points a centre; without a tree to
 # find the nearest centre by, every sweep is a matrix product, and one will do.
 _SWEEPS = 5

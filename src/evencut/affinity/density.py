@@ -11,17 +11,6 @@ from ..tensors import array_namespace, beside, cpu_tensors_as_arrays, double, is
 from .neighbors import kneighbors
 from .spaces import is_dense
 
-__all__ = [
-    "knn_density",
-    "knn_radius",
-    "parzen_density",
-    "scott_bandwidth",
-    "silverman_bandwidth",
-    "squared_distances",
-    "variable_density",
-    "whiten",
-]
-
 _BLOCK_ENTRIES = 4_000_000
 _CACHE_ENTRIES = 32_000
 _MEDIAN_SAMPLE = 2000

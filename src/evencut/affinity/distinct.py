@@ -32,7 +32,7 @@ from ..tensors import (
 from .neighbors import NeighborSearch
 from .spaces import GivenDistances, MetricPoints, SparsePoints, is_dense
 
-__all__ = ["DistinctPoints", "distinct_points", "distinct_rows"]
+__all__ = ["DistinctPoints", "distinct_points", "distinct_rows", "row_hashes"]
 
 # Distances between copies and between points must differ so many times; copies differ by rounding or small noise.
 _GAP = 1000.0
@@ -131,7 +131,7 @@ def distinct_rows(X: Any) -> tuple[Any, Any]:
     >>> sorted(first.tolist()), bool(kind[0] == kind[2] != kind[1])
     ([0, 1, 3], True)
     """
-    first, of_row = first_of_each(_hash(X))
+    first, of_row = first_of_each(row_hashes(X))
     blocks = [slice(begin, begin + _ROWS_AT_ONCE) for begin in range(0, len(X), _ROWS_AT_ONCE)]
     if not all((X[first[of_row[rows]]] == X[rows]).all() for rows in blocks):
         first, of_row = first_of_each(X, axis=0)
@@ -170,8 +170,16 @@ def _exact_given(X: GivenDistances, weights: NDArray[np.float64]) -> DistinctPoi
     return DistinctPoints(X[first], np.bincount(of_row, weights).astype(np.float64), of_row, first)
 
 
-def _hash(X: Any) -> Any:
-    """One 64-bit number a row, from its values, the same for arrays and tensors."""
+def row_hashes(X: Any) -> Any:
+    """One 64-bit number a row, from its values, the same for arrays and tensors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> hashes = row_hashes(np.array([[1.0, 0.0], [2.0, 0.0], [1.0, -0.0]]))
+    >>> bool(hashes[0] == hashes[2] != hashes[1])
+    True
+    """
     xp = array_namespace(X)
     total = xp.zeros_like(X[:, 0], dtype=xp.int64)
     # A block stays in the cache of the CPU; a device takes a column at once.

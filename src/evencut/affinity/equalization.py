@@ -12,8 +12,6 @@ from scipy import sparse
 from ..tensors import answer_like, array_namespace, beside, cpu_tensors_as_arrays, double, is_tensor, to_array
 from .matrix import Affinity, AffinityLike, as_affinity, scale_affinity
 
-__all__ = ["density_law", "equalize", "equalizing_scale"]
-
 _SWEEPS = 100
 _NEWTON_STEPS = 60
 _MOST_CG_STEPS = 500

@@ -15,8 +15,6 @@ from scipy import sparse
 
 from ..tensors import array_namespace, is_tensor, to_array
 
-__all__ = ["check_entries", "check_found", "check_pairs", "check_rows", "out_of_range"]
-
 # Solvers square sums of affinities; single precision has less of a range.
 _LARGEST = {8: 1e140, 4: 1e30}
 _SMALLEST = {8: 1e-140, 4: 1e-30}

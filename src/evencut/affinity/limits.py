@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["MANY_POINTS", "MOST_COMPARED", "POINTS_PER_CLUSTER"]
-
 #: Above it points are put in an order that keeps neighbours near in memory, and graphs are refined along the borders
 #: of their clusters only.
 MANY_POINTS = 20_000

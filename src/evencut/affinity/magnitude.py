@@ -11,8 +11,6 @@ from scipy import sparse
 
 from ..tensors import array_namespace, double, to_array
 
-__all__ = ["SMALLEST", "check_magnitude", "exact_scale", "moderate_rows", "shrink_far", "sum_scale"]
-
 # Squared distances stay well inside the range of floats while spans are below; single precision has less of a range.
 _LARGEST = {8: 1e140, 4: 1e15}
 #: Lengths below are lost in squares, by the bytes of a float.

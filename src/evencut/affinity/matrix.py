@@ -15,17 +15,6 @@ from scipy import sparse
 from ..tensors import array_namespace, beside, double, group_sums, in_memory, is_tensor, numbered, one_hot, to_array
 from .gate import check_entries
 
-__all__ = [
-    "Affinity",
-    "AffinityLike",
-    "DenseAffinity",
-    "GraphAffinity",
-    "as_affinity",
-    "check_affinity",
-    "degrees",
-    "scale_affinity",
-]
-
 _SYMMETRY_TOLERANCE = {4: 1e-4, 8: 1e-8}
 _ENTRIES_PER_BLOCK = 100_000
 _LINKED_AT_ONCE = 4_000_000

@@ -18,8 +18,6 @@ from .products import DenseProducts, SparseProducts, in_threads
 from .spaces import SparsePoints, is_dense, points_in
 from .threads import n_threads
 
-__all__ = ["MAX_TREE_FEATURES", "NeighborSearch", "kneighbors", "near_order", "neighbor_graph", "neighbor_recall"]
-
 #: Beyond this many features a KD-tree visits most of its leaves and matrix products win.
 MAX_TREE_FEATURES = 15
 # Beyond this many pairs in high dimension, near cells take less time than all of them.

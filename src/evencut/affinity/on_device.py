@@ -13,8 +13,6 @@ from ..tensors import array_namespace, double, one_hot, to_tensor
 from .density import knn_radius
 from .matrix import Affinity
 
-__all__ = ["NeighborRows", "PairsAffinity", "gaussian_pairs"]
-
 # Updating changes costs as much a column as a new table; beyond this share a new table also clears its rounding.
 _FEW_CHANGES = 0.5
 

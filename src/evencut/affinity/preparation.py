@@ -23,8 +23,6 @@ from .scaling import feature_scale
 from .spaces import DIRECTIONS, LENGTHS, SparsePoints, check_not_negative, is_dense, points_in
 from .systems import CoordinateSystem
 
-__all__ = ["PreparedPoints", "prepare", "prepare_affinity"]
-
 
 @dataclass(frozen=True, eq=False)
 class PreparedPoints:

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-__all__ = ["ONE_THREAD", "DenseProducts", "SparseProducts", "in_threads", "refined", "squared_lengths"]
-
 _ROWS_AT_ONCE = 256
 _COLUMNS_AT_ONCE = 4096
 # Points whose medians are the middle: it need only be among them.

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from ..tensors import array_namespace, beside, double, in_order, is_tensor, to_array
 from .density import column_moments
 
-__all__ = ["SCALES", "far_rows", "feature_scale"]
-
 #: The ways of scaling by the names the estimators take.
 SCALES = ("auto", "standard", None)
 

@@ -14,23 +14,6 @@ from scipy import sparse
 from .gate import check_pairs, check_rows
 from .magnitude import moderate_rows
 
-__all__ = [
-    "DIRECTIONS",
-    "LENGTHS",
-    "METRICS",
-    "GivenDistances",
-    "MetricPoints",
-    "SparsePoints",
-    "check_distances",
-    "check_finite",
-    "check_not_negative",
-    "coordinates",
-    "filled_distances",
-    "is_dense",
-    "points_in",
-    "unit_rows",
-]
-
 #: The metrics by name: those of coordinates without angles, and "precomputed" distances.
 METRICS = (
     "euclidean",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["n_threads"]
-
 
 def n_threads(n_jobs: int | None) -> int:
     """Threads for a number of jobs as scikit-learn counts them; more than cores would only wait for each other.

@@ -20,17 +20,7 @@ from evencut.io import TableError
 __all__ = ["COMMANDS", "build_app", "main"]
 
 #: The commands, in the order of the help page; `NAME` is the function of that name in `evencut.cli.NAME`.
-COMMANDS = (
-    "demo",
-    "cluster",
-    "predict",
-    "describe",
-    "diagnose",
-    "segment",
-    "segment-folder",
-    "studio",
-    "reproduce",
-)
+COMMANDS = ("demo", "cluster", "predict", "describe", "diagnose", "segment", "segment-folder", "studio", "reproduce")
 
 _USER_ERROR = 2
 _INTERRUPTED = 130

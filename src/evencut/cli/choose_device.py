@@ -8,8 +8,6 @@ from typing import Any
 
 from evencut.cli.errors import UserError
 
-__all__ = ["CPU", "check_device", "on_device"]
-
 CPU = "cpu"
 _CUDA = re.compile(r"cuda(:\d+)?")
 
@@ -35,8 +33,8 @@ def check_device(device: str) -> None:
     n_devices = torch.cuda.device_count() if torch.cuda.is_available() else 0
     number = int(device.partition(":")[2] or 0)
     if number >= n_devices:
-        found = f"only {n_devices} GPU{'' if n_devices == 1 else 's'}" if n_devices else "no GPU"
-        raise UserError(f"--device {device} is not there: torch finds {found}; use --device cpu.")
+        there = f"only {n_devices} GPU{'' if n_devices == 1 else 's'}" if n_devices else "no GPU"
+        raise UserError(f"--device {device} is not there: torch finds {there}; use --device cpu.")
 
 
 def on_device(X: Any, device: str) -> Any:

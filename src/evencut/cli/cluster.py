@@ -7,37 +7,21 @@ from typing import Annotated, Any
 import typer
 
 from evencut.affinity import METRICS
+from evencut.cli import table_options as tables
 from evencut.cli.choose_device import CPU, check_device, on_device
 from evencut.cli.cluster_files import cluster_blocks, is_one_table
 from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
 from evencut.cli.labels_out import cluster_sizes, write_labels
-from evencut.cli.model_files import check_model_file, save_model
-from evencut.cli.options import Seed, completed, names, whole_number, whole_number_or_auto
-from evencut.cli.outputs import check_distinct, check_writable
+from evencut.cli.model_files import check_places, save_model
+from evencut.cli.options import Seed, number_of, one_of, whole_number_or_auto
 from evencut.cli.pictures import check_picture, save_figure
-from evencut.cli.table_options import (
-    Columns,
-    Decimal,
-    Encoding,
-    Header,
-    Key,
-    Missing,
-    Standardize,
-    column_list,
-    file_names,
-    names_of,
-    open_sources,
-    tell,
-)
 from evencut.criteria import CRITERIA
 from evencut.estimators import EvenCut, KernelClustering, LandmarkClustering
 from evencut.io import MISSING, Table, check_output_format, read_table
 from evencut.kernels import KERNELS
 from evencut.solvers import SOLVERS
 from evencut.tensors import to_array
-
-__all__ = ["cluster"]
 
 _EQUALIZE = ("none", "weights", "exact")
 
@@ -68,37 +52,25 @@ def cluster(
             help="Labels, as .csv, .jsonl, .npy, .parquet or .feather; - is standard output; for landmarks, a folder.",
         ),
     ] = "-",
-    append: Annotated[
-        bool, typer.Option("--append", help="Write the rows of the input with their labels, not labels alone.")
-    ] = False,
+    append: tables.Append = False,
     save: Annotated[
         str | None, typer.Option(metavar="MODEL.skops", help="Also save the model, for evencut predict.")
     ] = None,
     plot: Annotated[str | None, typer.Option(help="Also draw the clusters, as .png, .pdf or .svg.")] = None,
-    columns: Columns = None,
-    header: Header = None,
-    key: Key = None,
-    missing: Missing = MISSING[0],
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    standardize: Standardize = False,
+    columns: tables.Columns = None,
+    header: tables.Header = None,
+    key: tables.Key = None,
+    missing: tables.Missing = MISSING[0],
+    decimal: tables.Decimal = None,
+    encoding: tables.Encoding = None,
+    standardize: tables.Standardize = False,
     metric: Annotated[
-        str,
-        typer.Option(
-            help=f"How points are compared: {names(METRICS)} precomputed reads a table of distances.",
-            autocompletion=completed(METRICS),
-        ),
+        str, one_of("How points are compared: ", METRICS, " precomputed reads a table of distances.")
     ] = "euclidean",
     kernel: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Minimise one criterion on one kernel instead of the consensus: {names(KERNELS)}",
-            autocompletion=completed(KERNELS),
-        ),
+        str | None, one_of("Minimise one criterion on one kernel instead of the consensus: ", KERNELS)
     ] = None,
-    n_neighbors: Annotated[
-        str | None, typer.Option(metavar="N", help="Neighbours of the kernel [its own].")
-    ] = None,
+    n_neighbors: Annotated[str | None, typer.Option(metavar="N", help="Neighbours of the kernel [its own].")] = None,
     bandwidth: Annotated[
         str | None, typer.Option(help="Bandwidth of the kernel: a number, scott, silverman or median [its own].")
     ] = None,
@@ -106,24 +78,12 @@ def cluster(
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Another parameter of the kernel; may be repeated.")
     ] = None,
     criterion: Annotated[
-        str | None,
-        typer.Option(
-            help=f"With --kernel or --landmarks: {names(CRITERIA)} [normalized_cut]", autocompletion=completed(CRITERIA)
-        ),
+        str | None, one_of("With --kernel or --landmarks: ", CRITERIA, " [normalized_cut]")
     ] = None,
     equalize: Annotated[
-        str | None,
-        typer.Option(
-            help=f"With --kernel or --landmarks, equalise the density: {names(_EQUALIZE)} [none]",
-            autocompletion=completed(_EQUALIZE),
-        ),
+        str | None, one_of("With --kernel or --landmarks, equalise the density: ", _EQUALIZE, " [none]")
     ] = None,
-    solver: Annotated[
-        str | None,
-        typer.Option(
-            help=f"With --kernel or --landmarks: {names(SOLVERS)} [auto]", autocompletion=completed(SOLVERS)
-        ),
-    ] = None,
+    solver: Annotated[str | None, one_of("With --kernel or --landmarks: ", SOLVERS, " [auto]")] = None,
     landmarks: Annotated[
         str | None,
         typer.Option(metavar="P|auto", help="Cluster P landmarks (or auto), in blocks: for data larger than memory."),
@@ -135,13 +95,10 @@ def cluster(
         str, typer.Option(metavar="cpu|cuda", help="Device to cluster on: cpu, cuda, or cuda:1 for the second GPU.")
     ] = CPU,
     seed: Seed = 0,
-    n_jobs: Annotated[
-        int | None,
-        typer.Option(parser=whole_number("--n-jobs", -1), metavar="N", help="Threads to use; -1 uses all cores."),
-    ] = None,
+    n_jobs: Annotated[int | None, number_of("--n-jobs", -1, "Threads to use; -1 uses all cores.")] = None,
 ) -> None:
     """Cluster the points in a file, or in several."""
-    files = file_names(files)
+    files = tables.file_names(files)
     if n_jobs == 0:
         raise UserError("--n-jobs 0 would do nothing; give at least 1, or -1 for all cores.")
     check_name("--metric", metric, METRICS)
@@ -152,20 +109,14 @@ def cluster(
         _check_unused("--landmarks", kernel=kernel, n_neighbors=n_neighbors, bandwidth=bandwidth, parameter=parameter)
         _check_unused("--landmarks", device=device != CPU)
         # What only a table in memory allows.
-        as_table = {
-            "plot": plot,
-            "key": key,
-            "header": header is not None,
-            "append": append,
-            "decimal": decimal,
-            "missing": missing != MISSING[0],
-        }
+        as_table = {"plot": plot, "key": key, "header": header is not None, "append": append, "decimal": decimal}
+        as_table["missing"] = missing != MISSING[0]
         estimator = LandmarkClustering(n_landmarks=whole_number_or_auto("--landmarks", 1)(landmarks), **problem)
         estimator.set_params(metric=metric, n_jobs=n_jobs)
         if scheduler is not None or not is_one_table(files, output, in_blocks=not any(as_table.values())):
             _check_unused("files that are read block by block", **as_table)
             estimator.set_params(n_clusters=n_clusters, random_state=seed, scale="standard" if standardize else "auto")
-            labels = cluster_blocks(files, output, estimator, column_list(columns), scheduler, save)
+            labels = cluster_blocks(files, output, estimator, tables.column_list(columns), scheduler, save)
             if labels is not None:
                 write_labels(output, labels)
                 _say_done(labels, "rows", output, *([] if save is None else [save]))
@@ -175,16 +126,18 @@ def cluster(
     else:
         estimator = _model(kernel, problem, {"n_neighbors": n_neighbors, "bandwidth": bandwidth}, parameter or [])
     estimator.set_params(n_clusters=n_clusters, metric=metric, random_state=seed, n_jobs=n_jobs)
-    sources = open_sources(files, keep=append, encoding=encoding)
+    sources = tables.open_sources(files, keep=append, encoding=encoding)
     check_device(device)
-    for source in sources:
-        _check_files(source.path, output, plot, save)
+    check_output_format(output)
+    if plot is not None:
+        check_picture(plot)
+    check_places([source.path for source in sources], output, plot=plot, model=save)
     with progress() as step:
-        step(f"reading {names_of(sources)}")
+        step(f"reading {tables.names_of(sources)}")
         table = read_table(
-            sources, columns=column_list(columns), header=header, key=key, missing=missing, decimal=decimal
+            sources, columns=tables.column_list(columns), header=header, key=key, missing=missing, decimal=decimal
         )
-        tell(table)
+        tables.tell(table)
         if standardize or table.preparation.divisors is not None:
             # Numbers beside words or dates are on one scale already.
             estimator.set_params(scale="standard" if standardize else None)
@@ -209,15 +162,13 @@ def _say_done(labels: Any, what: str, *written: str) -> None:
 
 def _problem(criterion: str | None, equalize: str | None, solver: str | None) -> dict[str, Any]:
     """The parameters of a criterion that were named."""
-    for option, value, known in (
-        ("--criterion", criterion, CRITERIA),
-        ("--equalize", equalize, _EQUALIZE),
-        ("--solver", solver, SOLVERS),
-    ):
+    asked = {"criterion": (criterion, CRITERIA), "equalize": (equalize, _EQUALIZE), "solver": (solver, SOLVERS)}
+    chosen = {}
+    for name, (value, known) in asked.items():
         if value is not None:
-            check_name(option, value, known)
-    chosen = {"criterion": criterion, "equalize": equalize, "solver": solver}
-    return {name: None if value == "none" else value for name, value in chosen.items() if value is not None}
+            check_name(f"--{name}", value, known)
+            chosen[name] = None if value == "none" else value
+    return chosen
 
 
 def _model(
@@ -256,23 +207,11 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}" if name in ("n_neighbors", "bandwidth") else f"--parameter {name}"
 
 
-def _check_unused(beside: str, **given: Any) -> None:
+def _check_unused(beside: str, **options: Any) -> None:
     """Raise for options that mean nothing beside others."""
-    for name, value in given.items():
+    for name, value in options.items():
         if value:
             raise UserError(f"--{name.replace('_', '-')} does not go with {beside}; leave one of them out.")
-
-
-def _check_files(file: str, output: str, plot: str | None, save: str | None) -> None:
-    """Find out now, not after minutes of work, whether the files can be written."""
-    check_output_format(output)
-    check_distinct(input=file, output=output, plot=plot, model=save)
-    if output != "-":
-        check_writable(output)
-    if plot is not None:
-        check_picture(plot)
-    if save is not None:
-        check_model_file(save)
 
 
 def _draw(plot: str, table: Table, labels: Any) -> None:

@@ -16,14 +16,11 @@ from evencut.cli.console import counted, progress, say
 from evencut.cli.errors import UserError, library_errors_are_the_users, one_line
 from evencut.cli.label_folder import LabelFolder, describe_files
 from evencut.cli.labels_out import sizes_in_words
-from evencut.cli.model_files import check_model_file, save_model
-from evencut.cli.outputs import check_distinct, check_writable
+from evencut.cli.model_files import check_places, save_model
 from evencut.cli.table_options import open_sources, tell
 from evencut.estimators import LandmarkClustering
 from evencut.io import Preparation, check_output_format, open_file, read_table
 from evencut.landmarks import RowBlocks, open_files, row_blocks
-
-__all__ = ["cluster_blocks", "is_one_table"]
 
 _BLOCK_SUFFIXES = (".parquet", ".pq", ".npy")
 _CONNECT_SECONDS = 10
@@ -54,7 +51,7 @@ def cluster_blocks(
     check_output_format(output if one_file else "labels.parquet")
     if "-" in files and not one_file:
         raise UserError("labels of standard input go to one file, such as -o labels.parquet, not to a folder.")
-    _check_places(files, output if one_file else None, save)
+    check_places(files, output if one_file else None, save)
     with _on_cluster(scheduler) as on_cluster:
         with library_errors_are_the_users():
             opened, preparation = _open(files, columns, model.n_jobs)
@@ -68,7 +65,9 @@ def cluster_blocks(
 
         if one_file:
             return fit().predict(rows)
-        record = {"files": describe_files(files), "columns": columns and list(columns), **_parameters(model)}
+        # What the labels depend on, as opposed to how fast they come.
+        record = {"files": describe_files(files), "columns": columns and list(columns), **model.get_params()}
+        del record["n_jobs"]
         folder = LabelFolder(Path(output), record)
         if folder.is_begun and save is not None:
             raise UserError(f"{output} holds a run that was begun, whose model is not fitted again; leave --save out.")
@@ -117,21 +116,6 @@ def _open(files: Sequence[str], columns: Sequence[str] | None, n_jobs: int | Non
     table = read_table(open_sources(files), columns=columns)
     tell(table)
     return row_blocks(table.values, n_jobs), table.preparation
-
-
-def _check_places(files: Sequence[str], output: str | None, save: str | None) -> None:
-    """No output takes the place of an input, and both can be written."""
-    for one in files:
-        check_distinct(input=one, output=output, model=save)
-    if output not in (None, "-"):
-        check_writable(str(output))
-    if save is not None:
-        check_model_file(save)
-
-
-def _parameters(model: LandmarkClustering) -> dict[str, Any]:
-    """What the labels depend on, as opposed to how fast they come."""
-    return {name: value for name, value in model.get_params().items() if name != "n_jobs"}
 
 
 @contextmanager

@@ -17,8 +17,6 @@ from typing import Any
 
 from evencut.io.errors import one_line
 
-__all__ = ["counted", "progress", "say", "warnings_in_one_line"]
-
 # A step that takes no longer is not worth a line.
 _SLOW_SECONDS = 2.0
 # Then another line whenever the time has grown by so much.
@@ -44,18 +42,10 @@ def progress() -> Iterator[Callable[[str], None]]:
         with _Lines() as lines:
             yield lines.step
         return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    console = Console(stderr=True)
-    shown = Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-    )
-    with shown:
+    name_of_step = TextColumn("{task.description}", markup=False)
+    with _moving(SpinnerColumn(), name_of_step, TimeElapsedColumn()) as shown:
         task = shown.add_task("starting", total=None)
 
         def step(name: str) -> None:
@@ -84,11 +74,10 @@ def counted(name: str, total: int | None, done: int = 0) -> Iterator[Callable[..
             lines.step(lambda: f"{name}: {count['done']} of {count['total'] or '?'}")
             yield advance
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+    with _moving(*columns) as shown:
         task = shown.add_task(name, total=total, completed=done)
 
         def advance_and_show(done: int | None = None, total: int | None = None) -> None:
@@ -96,6 +85,14 @@ def counted(name: str, total: int | None, done: int = 0) -> Iterator[Callable[..
             shown.update(task, completed=count["done"], total=count["total"])
 
         yield advance_and_show
+
+
+def _moving(*columns: Any) -> Any:
+    """A line on the terminal that changes, and goes when all is done."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
 def _is_terminal() -> bool:

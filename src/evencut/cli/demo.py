@@ -14,8 +14,6 @@ from evencut.cli.outputs import make_folder, whole_file
 from evencut.cli.pictures import check_picture, save_figure
 from evencut.io import write_table
 
-__all__ = ["demo"]
-
 
 def demo(
     out: Annotated[str, typer.Option(help="Folder for demo.png and labels.csv; created if missing.")] = "out",
@@ -31,17 +29,17 @@ def demo(
     check_picture(picture)
     with progress() as step:
         X, y = make_clumped_moons(600, clump=0.5, random_state=seed)
-        found = {}
+        labels_by = {}
         for name, estimator in _methods(seed).items():
             step(f"clustering with {name}")
-            found[name] = estimator.fit(X).labels_
-        scores = {name: adjusted_rand_score(y, labels) for name, labels in found.items()}
+            labels_by[name] = estimator.fit(X).labels_
+        scores = {name: adjusted_rand_score(y, labels) for name, labels in labels_by.items()}
         step("drawing")
-        _draw(picture, X, found, scores)
+        _draw(picture, X, labels_by, scores)
         columns = {"x": X[:, 0], "y": X[:, 1], "true": y}
         with whole_file(labels_file) as file:
-            write_table(file, str(labels_file), columns | {_as_column(name): found[name] for name in found})
-    _print_table(found, scores)
+            write_table(file, str(labels_file), columns | {_as_column(name): labels_by[name] for name in labels_by})
+    _print_table(labels_by, scores)
     say(f"wrote {picture} and {labels_file}")
 
 
@@ -57,22 +55,22 @@ def _as_column(name: str) -> str:
     return name.replace(" ", "_").replace("-", "")
 
 
-def _print_table(found: dict[str, Any], scores: dict[str, float]) -> None:
+def _print_table(labels_by: dict[str, Any], scores: dict[str, float]) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
 
     table = Table("method", "cluster sizes", "ARI", box=SIMPLE_HEAD)
-    for name, labels in found.items():
+    for name, labels in labels_by.items():
         table.add_row(name, " + ".join(map(str, np.bincount(labels))), f"{scores[name]:.2f}")
     Console().print(table)
 
 
-def _draw(picture: Path, X: Any, found: dict[str, Any], scores: dict[str, float]) -> None:
+def _draw(picture: Path, X: Any, labels_by: dict[str, Any], scores: dict[str, float]) -> None:
     from evencut.plotting import ClusterDisplay, make_figure
 
-    figure, axes = make_figure(ncols=len(found), size=(8, 3))
-    for ax, (name, labels) in zip(axes, found.items()):
+    figure, axes = make_figure(ncols=len(labels_by), size=(8, 3))
+    for ax, (name, labels) in zip(axes, labels_by.items()):
         ClusterDisplay.from_labels(
             X, labels, ax=ax, title=f"{name} (ARI {scores[name]:.2f})", legend=False, s=10
         )

@@ -6,14 +6,12 @@ from typing import Annotated
 
 import typer
 
+from evencut.cli import table_options as tables
 from evencut.cli.console import progress
 from evencut.cli.errors import check_name, library_errors_are_the_users
 from evencut.cli.outputs import check_distinct, check_writable, whole_file
-from evencut.cli.table_options import Columns, Decimal, Encoding, Header, Key, column_list
 from evencut.diagnosis import describe as describe_clusters
 from evencut.io import Source, check_output_format, read_columns, read_labels, write_table
-
-__all__ = ["describe"]
 
 
 def describe(
@@ -23,7 +21,6 @@ def describe(
         typer.Argument(
             help="Clusters: one label a row, -1 is noise. Without it, --label-column names a column of the table "
             "[label].",
-            show_default=False,
         ),
     ] = None,
     output: Annotated[
@@ -31,14 +28,12 @@ def describe(
         typer.Option("--output", "-o", help="Also write the effects as a table: .csv, .jsonl, .parquet, .feather."),
     ] = None,
     n_columns: Annotated[int, typer.Option("--top", min=1, help="Most columns or words of each cluster.")] = 5,
-    columns: Columns = None,
-    label_column: Annotated[
-        str | None, typer.Option(help="Column of the labels: its name, or its number from 1 [the only one].")
-    ] = None,
-    header: Header = None,
-    key: Key = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
+    columns: tables.Columns = None,
+    label_column: tables.LabelColumn = None,
+    header: tables.Header = None,
+    key: tables.Key = None,
+    decimal: tables.Decimal = None,
+    encoding: tables.Encoding = None,
 ) -> None:
     """Say what sets each cluster apart: its size, typical rows (counted from 0), and columns, by effect."""
     if output is not None:
@@ -51,13 +46,13 @@ def describe(
     with progress() as step:
         step(f"reading {source.name}")
         table = read_columns(
-            source, columns=column_list(columns), without=inside, header=header, key=key, decimal=decimal
+            source, columns=tables.column_list(columns), without=inside, header=header, key=key, decimal=decimal
         )
         n_rows = len(table[0].numbers)
-        found = read_labels(source if labels is None else labels, inside or label_column, n_rows)
+        codes = read_labels(source if labels is None else labels, inside or label_column, n_rows)
         step("describing")
         with library_errors_are_the_users():
-            told = describe_clusters(table, found, n_columns=n_columns)
+            told = describe_clusters(table, codes, n_columns=n_columns)
         if output is not None:
             with whole_file(output) as file:
                 write_table(file, output, told.to_columns())

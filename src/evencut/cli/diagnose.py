@@ -11,17 +11,15 @@ import typer
 from numpy.typing import NDArray
 
 from evencut.affinity import METRICS
+from evencut.cli import table_options as tables
 from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
-from evencut.cli.options import completed, names
+from evencut.cli.options import one_of
 from evencut.cli.outputs import check_distinct, check_writable, whole_file
-from evencut.cli.table_options import Columns, Decimal, Encoding, Header, Key, Missing, Standardize, column_list, tell
 from evencut.diagnosis import UNRELATED, Description, describe
 from evencut.estimators import diagnose as diagnose_labels
 from evencut.io import MISSING, Source, read_columns, read_labels, read_table
 from evencut.landmarks import open_files, sample
-
-__all__ = ["diagnose"]
 
 _FAILED = 1
 _SAMPLED = 20_000
@@ -36,24 +34,19 @@ def diagnose(
         typer.Argument(
             help="Clusters: one label a point, numbers or words, -1 is noise; or a folder of them. Without it, "
             "--label-column names a column of the points' file [label].",
-            show_default=False,
         ),
     ] = None,
     html: Annotated[str | None, typer.Option(help="Also write the report, with pictures, to one HTML file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON instead of a table.")] = False,
-    columns: Columns = None,
-    label_column: Annotated[
-        str | None, typer.Option(help="Column of the labels: its name, or its number from 1 [the only one].")
-    ] = None,
-    header: Header = None,
-    key: Key = None,
-    missing: Missing = MISSING[0],
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    standardize: Standardize = False,
-    metric: Annotated[
-        str, typer.Option(help=f"How points are compared: {names(METRICS)}", autocompletion=completed(METRICS))
-    ] = "euclidean",
+    columns: tables.Columns = None,
+    label_column: tables.LabelColumn = None,
+    header: tables.Header = None,
+    key: tables.Key = None,
+    missing: tables.Missing = MISSING[0],
+    decimal: tables.Decimal = None,
+    encoding: tables.Encoding = None,
+    standardize: tables.Standardize = False,
+    metric: Annotated[str, one_of("How points are compared: ", METRICS)] = "euclidean",
 ) -> int:
     """Say whether a clustering is biased by density, how, and what cures it.
 
@@ -70,17 +63,17 @@ def diagnose(
         check_writable(html)
     with progress() as step:
         step(f"reading {data}" + (f" and {labels}" if labels is not None else ""))
-        asked = column_list(columns)
+        asked = tables.column_list(columns)
         described: Description | None = None
         if in_blocks and labels is not None:
-            points, found = _sampled(data, labels, asked)
+            points, codes = _sampled(data, labels, asked)
         else:
-            options: dict[str, Any] = {"header": header, "key": key, "missing": missing, "decimal": decimal}
-            options["encoding"] = encoding
-            points, found, described = _read_both(data, labels, label_column, asked, options, html is not None)
-        step(f"diagnosing {len(found)} points in {points.shape[1]} dimensions")
+            options: dict[str, Any] = {"columns": asked, "header": header, "key": key, "decimal": decimal}
+            where = (data, labels, label_column, encoding)
+            points, codes, described = _read_both(*where, missing, options, html is not None)
+        step(f"diagnosing {len(codes)} points in {points.shape[1]} dimensions")
         with library_errors_are_the_users():
-            report = diagnose_labels(points, found, scale="standard" if standardize else "auto", metric=metric)
+            report = diagnose_labels(points, codes, scale="standard" if standardize else "auto", metric=metric)
         if html is not None:
             from evencut.diagnosis.html import page
 
@@ -102,21 +95,19 @@ def _read_both(
     data: str,
     labels: str | None,
     label_column: str | None,
-    columns: Sequence[str] | None,
+    encoding: str | None,
+    missing: str,
     options: dict[str, Any],
     described: bool,
 ) -> tuple[NDArray[Any], NDArray[Any], Description | None]:
     """Points, their labels and what these are, from two files or from one; rows left out have no label either."""
-    encoding = options.pop("encoding")
     source = Source(data, keep=labels is None or described, encoding=encoding)
-    inside = (label_column or "label") if labels is None else None
+    inside = options["without"] = (label_column or "label") if labels is None else None
     # Asked now: a missing file of labels is told before the points are read.
     label_source = source if labels is None else Source(labels, encoding=encoding)
-    table = read_table(source, columns=columns, without=inside, **options)
-    tell(table)
-    found = read_labels(label_source, inside or label_column, table.n_rows)
+    table = read_table(source, missing=missing, **options)
+    tables.tell(table)
+    codes = read_labels(label_source, inside or label_column, table.n_rows)
     if not described:
-        return table.values, found[table.rows], None
-    del options["missing"]
-    own = read_columns(source, columns=columns, without=inside, **options)
-    return table.values, found[table.rows], describe(own, found)
+        return table.values, codes[table.rows], None
+    return table.values, codes[table.rows], describe(read_columns(source, **options), codes)

@@ -13,8 +13,6 @@ from difflib import get_close_matches
 from evencut.io import TableError
 from evencut.io.errors import one_line
 
-__all__ = ["UserError", "as_options", "check_name", "library_errors_are_the_users", "one_line"]
-
 # Options that the readers of files name as Python spells them.
 _OPTION = re.compile(r"\b(columns|key|header|missing|decimal|label_column)=(?:'([^']*)'|\"([^\"]*)\"|(True|False))?")
 

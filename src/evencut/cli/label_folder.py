@@ -21,8 +21,6 @@ from evencut.io.arrow import read_arrow
 from evencut.landmarks import Block
 from evencut.landmarks.attaching import Attachment
 
-__all__ = ["LabelFolder", "describe_files"]
-
 # Readers of Parquet folders pass over names that begin with an underscore.
 _RECORD = "_evencut.json"
 _LANDMARKS = "_landmarks.npz"

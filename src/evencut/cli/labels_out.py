@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from evencut.cli.outputs import whole_file
 from evencut.io import Source, Table, write_table, write_with_columns
 
-__all__ = ["cluster_sizes", "sizes_in_words", "write_labels"]
-
 # More clusters than this are summed up: a line should fit on a screen.
 _MOST_SIZES = 12
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from evencut.cli.errors import UserError
 from evencut.cli.outputs import check_writable, whole_file
 
-__all__ = ["check_picture_file", "read_strokes", "write_cutout", "write_mask", "write_overlay"]
-
 _FORMATS = {".png": "PNG", ".tif": "TIFF", ".tiff": "TIFF", ".webp": "WEBP", ".bmp": "BMP"}
 _MOST_COLORS = 32
 _MOST_LABELS = 255
@@ -57,10 +55,10 @@ def read_strokes(path: str, *, object_and_background: bool) -> NDArray[np.int64]
         labels[visible & red] = 2
         return labels
     codes = (colors[..., 0] << 16) + (colors[..., 1] << 8) + colors[..., 2]
-    found, labels[visible] = np.unique(codes[visible], return_inverse=True)
-    if len(found) > _MOST_COLORS:
+    shades, labels[visible] = np.unique(codes[visible], return_inverse=True)
+    if len(shades) > _MOST_COLORS:
         raise UserError(
-            f"{path} has {len(found)} colours, more than {_MOST_COLORS}; draw the strokes with a hard pencil (no "
+            f"{path} has {len(shades)} colours, more than {_MOST_COLORS}; draw the strokes with a hard pencil (no "
             "anti-aliasing) and save as PNG."
         )
     labels[visible] += 1

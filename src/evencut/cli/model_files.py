@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from evencut.cli.errors import UserError, one_line
-from evencut.cli.outputs import check_writable, whole_file
+from evencut.cli.outputs import check_distinct, check_writable, whole_file
 from evencut.estimators.model_files import read_record, record_bytes, require_skops
 from evencut.io import Preparation
-
-__all__ = ["SavedModel", "check_model_file", "load_model", "save_model"]
 
 _SUFFIX = ".skops"
 
@@ -30,6 +29,16 @@ def check_model_file(path: str) -> None:
         raise UserError(f"cannot save a model as {path}: its name must end in {_SUFFIX}.")
     require_skops()
     check_writable(path)
+
+
+def check_places(files: Sequence[str], output: str | None, model: str | None, plot: str | None = None) -> None:
+    """Find out now, not after minutes of work: no output takes the place of an input, and all can be written."""
+    for one in files:
+        check_distinct(input=one, output=output, plot=plot, model=model)
+    if output not in (None, "-"):
+        check_writable(str(output))
+    if model is not None:
+        check_model_file(model)
 
 
 def save_model(path: str, model: Any, preparation: Preparation) -> None:

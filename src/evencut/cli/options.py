@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from evencut.cli.errors import UserError
-
-__all__ = ["Seed", "completed", "names", "number_or_name", "whole_number", "whole_number_or_auto"]
 
 
 def completed(known: Iterable[str]) -> Callable[[str], list[str]]:
@@ -86,9 +84,14 @@ def names(known: Iterable[str]) -> str:
     return f"{', '.join(most)} or {last}."
 
 
-Seed = Annotated[
-    int,
-    typer.Option(
-        parser=whole_number("--seed", 0, 2**32 - 1), metavar="N", help="The same seed gives the same result."
-    ),
-]
+def one_of(before: str, known: Iterable[str], after: str = "") -> Any:
+    """An option that takes one of some names, which its help line lists and a shell completes."""
+    return typer.Option(help=before + names(known) + after, autocompletion=completed(known))
+
+
+def number_of(option: str, smallest: int, about: str, largest: int | None = None, metavar: str = "N") -> Any:
+    """An option that takes a whole number."""
+    return typer.Option(parser=whole_number(option, smallest, largest), metavar=metavar, help=about)
+
+
+Seed = Annotated[int, number_of("--seed", 0, "The same seed gives the same result.", 2**32 - 1)]

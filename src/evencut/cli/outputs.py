@@ -14,8 +14,6 @@ from typing import IO
 
 from evencut.cli.errors import UserError
 
-__all__ = ["check_distinct", "check_writable", "make_folder", "whole_file"]
-
 
 def check_writable(path: str | Path) -> None:
     """Raise a `UserError` if nothing can be written to `path`; changes nothing."""

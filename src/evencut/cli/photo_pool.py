@@ -22,8 +22,6 @@ from typing import Any
 from evencut.cli.console import say
 from evencut.cli.errors import UserError
 
-__all__ = ["PhotoPool", "Task", "only_run"]
-
 #: The photo, its prompts, where its mask goes, and the seed.
 Task = tuple[str, list[dict[str, Any]], str, int]
 

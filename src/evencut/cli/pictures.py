@@ -8,8 +8,6 @@ from typing import Any
 from evencut.cli.errors import UserError
 from evencut.cli.outputs import check_writable, whole_file
 
-__all__ = ["check_picture", "save_figure"]
-
 _FORMATS = (".png", ".pdf", ".svg", ".jpg", ".jpeg", ".webp")
 
 

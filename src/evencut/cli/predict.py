@@ -6,15 +6,13 @@ from typing import Annotated
 
 import typer
 
+from evencut.cli import table_options as tables
 from evencut.cli.console import progress, say
 from evencut.cli.errors import check_name, library_errors_are_the_users
 from evencut.cli.labels_out import cluster_sizes, write_labels
 from evencut.cli.model_files import load_model
 from evencut.cli.outputs import check_distinct, check_writable
-from evencut.cli.table_options import Decimal, Encoding, Header, Key, Missing, file_names, names_of, open_sources, tell
 from evencut.io import MISSING, check_output_format, read_table
-
-__all__ = ["predict"]
 
 
 def predict(
@@ -28,19 +26,17 @@ def predict(
             "--output", "-o", help="Labels, as .csv, .jsonl, .npy, .parquet or .feather; - is standard output."
         ),
     ] = "-",
-    append: Annotated[
-        bool, typer.Option("--append", help="Write the rows of the input with their labels, not labels alone.")
-    ] = False,
-    header: Header = None,
-    key: Key = None,
-    missing: Missing = MISSING[0],
-    decimal: Decimal = None,
-    encoding: Encoding = None,
+    append: tables.Append = False,
+    header: tables.Header = None,
+    key: tables.Key = None,
+    missing: tables.Missing = MISSING[0],
+    decimal: tables.Decimal = None,
+    encoding: tables.Encoding = None,
 ) -> None:
     """Give new points to the clusters of a saved model."""
-    files = file_names(files)
+    files = tables.file_names(files)
     check_name("--missing", missing, MISSING)
-    sources = open_sources(files, keep=append, encoding=encoding)
+    sources = tables.open_sources(files, keep=append, encoding=encoding)
     check_output_format(output)
     for source in sources:
         check_distinct(model=model, input=source.path, output=output)
@@ -49,11 +45,11 @@ def predict(
     with progress() as step:
         step(f"reading {model}")
         saved = load_model(model)
-        step(f"reading {names_of(sources)}")
+        step(f"reading {tables.names_of(sources)}")
         table = read_table(
             sources, header=header, key=key, missing=missing, decimal=decimal, like=saved.preparation
         )
-        tell(table)
+        tables.tell(table)
         step(f"labelling {len(table.values)} points")
         with library_errors_are_the_users():
             labels = saved.model.predict(table.values)

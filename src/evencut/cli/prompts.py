@@ -9,8 +9,6 @@ from typing import Any
 
 from evencut.cli.errors import UserError
 
-__all__ = ["Prompts", "read_prompts"]
-
 #: For each photo, one dict an object with `box` and `clicks` as in `segment`.
 Prompts = dict[str, list[dict[str, Any]]]
 

@@ -6,45 +6,26 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from evencut.cli.console import counted, progress, say
-from evencut.cli.errors import UserError, check_name
-from evencut.cli.options import whole_number
+from evencut.cli.console import counted, say
+from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
+from evencut.cli.options import number_of
 from evencut.cli.outputs import make_folder, whole_file
-from evencut.cli.photo_table import make_table1
-
-__all__ = ["reproduce"]
 
 
 def reproduce(
     name: Annotated[str, typer.Argument(help="A figure or table, or all; a wrong name lists the right ones.")],
-    data: Annotated[
-        str | None, typer.Option(help="Folder with the real data; EVENCUT_DATA by default.", show_default=False)
-    ] = None,
+    data: Annotated[str | None, typer.Option(help="Folder with the real data; EVENCUT_DATA by default.")] = None,
     out: Annotated[str, typer.Option(help="Folder for the pictures and numbers; created if missing.")] = "out/paper",
     jobs: Annotated[
-        int | None,
-        typer.Option(
-            parser=whole_number("--jobs", 1),
-            metavar="N",
-            help="Figures and photos at a time; as many as there are cores by default.",
-            show_default=False,
-        ),
+        int | None, number_of("--jobs", 1, "Figures and photos at a time; as many as there are cores by default.")
     ] = None,
     subset: Annotated[
-        int | None,
-        typer.Option(
-            parser=whole_number("--subset", 1),
-            metavar="N",
-            help="Only so many photos of table1 and what explains it.",
-            show_default=False,
-        ),
+        int | None, number_of("--subset", 1, "Only so many photos of table1 and what explains it.")
     ] = None,
 ) -> None:
     """Make figures and tables of the paper again and judge its claims; 1 if one fails and we cannot say why."""
@@ -90,34 +71,36 @@ def _photo_options(
     of_photos = [one for one in names if one in ("table1", "photo_bandwidth", "photo_weight")]
     rows = folder / "table1"
     if of_photos and data is not None and (data / "grabcut" / "boxes.csv").exists():
-        make_table1(data, rows, jobs=jobs, subset=subset)
+        _fill_table(data, rows, jobs, subset)
     return {one: {"folder": rows, "subset": subset} for one in of_photos}
+
+
+def _fill_table(data: Path, out: Path, jobs: int, subset: int | None) -> None:
+    """Fill table 1, print it, and say where the rows and the contact sheet are."""
+    from evencut.paper import table1
+
+    try:
+        with library_errors_are_the_users(), counted("photos", total=None) as advance:
+            errors = table1.run(data, out, jobs=jobs, subset=subset, advance=advance)
+    except KeyboardInterrupt:
+        say(f"stopped; the finished photos are in {out / 'table1.csv'}, and the same command goes on from there")
+        raise
+    print(table1.format_table(errors), end="")
+    say(f"wrote {out / 'table1.csv'}, {out / 'table1.md'} and {out / 'table1.png'}")
 
 
 def _make_all(
     names: list[str], data: Path | None, folder: Path, options: dict[str, dict[str, Any]], jobs: int
 ) -> Iterator[tuple[str, Any]]:
     """Each name with its figure and whether it surprises, or with what data it lacks; the slow ones begin first."""
-    from evencut.paper.frame import TEXTS
+    from evencut.paper.frame import TEXTS, in_processes
 
-    tasks = {one: (one, data, folder, options.get(one, {})) for one in names}
-    if len(names) == 1 or jobs == 1:
-        with progress() as step:
-            for one, task in tasks.items():
-                step(f"making {one}")
-                yield one, _make_and_save(*task)
-        return
-    order = sorted(names, key=lambda one: not TEXTS[one].get("slow", False))
-    limit = ProcessPoolExecutor(min(jobs, len(names)), get_context("spawn"), _one_thread)
-    with limit as pool, counted("figures", total=len(names)) as advance:
-        running = {pool.submit(_make_and_save, *tasks[one]): one for one in order}
-        try:
-            for done in as_completed(running):
-                advance()
-                yield running[done], done.result()
-        finally:
-            # On an interruption what has not begun is not begun.
-            pool.shutdown(wait=False, cancel_futures=True)
+    order = names if jobs == 1 else sorted(names, key=lambda one: not TEXTS[one].get("slow", False))
+    tasks = {one: (one, data, folder, options.get(one, {})) for one in order}
+    with counted(f"making {names[0]}" if len(names) == 1 else "figures", total=len(names)) as advance:
+        for made in in_processes(_make_and_save, tasks, jobs, _one_thread):
+            advance()
+            yield made
 
 
 def _one_thread() -> None:

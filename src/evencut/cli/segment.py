@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,10 +11,8 @@ import typer
 from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
 from evencut.cli.masks import check_picture_file, read_strokes, write_cutout, write_mask, write_overlay
-from evencut.cli.options import Seed, names, number_or_name, whole_number
+from evencut.cli.options import Seed, names, number_of, number_or_name
 from evencut.cli.outputs import check_distinct
-
-__all__ = ["segment"]
 
 _CRITERIA = ("entropy", "average_association", "normalized_cut", "average_cut")
 _KERNELS = ("knn", "gaussian")
@@ -23,25 +22,24 @@ _EQUALIZERS = ("none", "weights", "exact")
 
 def segment(
     photo: Annotated[
-        str, typer.Argument(help="The image file, or a volume: NIfTI, NRRD or a stack of TIFF.", show_default=False)
+        str, typer.Argument(help="The image file, or a volume: NIfTI, NRRD or a stack of TIFF.")
     ],
     box: Annotated[
         str | None,
         typer.Option(
             metavar="X0,Y0,X1,Y1",
             help="Box around the object, in pixels; of a volume X0,Y0,Z0,X1,Y1,Z1.",
-            show_default=False,
         ),
     ] = None,
     click: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="X,Y", help="A point on the object; may be repeated. Of a volume X,Y,Z.", show_default=False
+            metavar="X,Y", help="A point on the object; may be repeated. Of a volume X,Y,Z."
         ),
     ] = None,
     not_: Annotated[
         list[str] | None,
-        typer.Option("--not", metavar="X,Y", help="A point on the background; may be repeated.", show_default=False),
+        typer.Option("--not", metavar="X,Y", help="A point on the background; may be repeated."),
     ] = None,
     scribbles: Annotated[
         str | None,
@@ -49,32 +47,25 @@ def segment(
             metavar="FILE",
             help="Image of the same size with strokes: black or transparent where none; grey levels or colours are "
             "labels. With a box or clicks, red (or 2) is object and blue (or 1) background.",
-            show_default=False,
         ),
     ] = None,
     regions: Annotated[
-        int | None,
-        typer.Option(
-            parser=whole_number("--regions", 2),
-            metavar="K",
-            help="Divide the whole photo into K regions instead.",
-            show_default=False,
-        ),
+        int | None, number_of("--regions", 2, "Divide the whole photo into K regions instead.", metavar="K")
     ] = None,
     out: Annotated[
         str | None,
         typer.Option("--out", "-o", help="Where to write the mask; by default mask.png, of a volume mask.nii.gz."),
     ] = None,
     cutout: Annotated[
-        str | None, typer.Option(help="Write the object on a transparent background.", show_default=False)
+        str | None, typer.Option(help="Write the object on a transparent background.")
     ] = None,
     overlay: Annotated[
-        str | None, typer.Option(help="Write the photo with the result drawn over it.", show_default=False)
+        str | None, typer.Option(help="Write the photo with the result drawn over it.")
     ] = None,
     criterion: Annotated[
         str | None,
         typer.Option(
-            help=f"{names(_CRITERIA)} By default entropy, and normalized_cut with --regions.", show_default=False
+            help=f"{names(_CRITERIA)} By default entropy, and normalized_cut with --regions."
         ),
     ] = None,
     kernel: Annotated[str, typer.Option(help=names(_KERNELS))] = "knn",
@@ -98,7 +89,8 @@ def segment(
         check_name(option, value, known)
     with library_errors_are_the_users():
         from evencut import segmentation
-        from evencut.cli.volumes import check_volume_outputs, is_volume_file, read_volume_strokes, write_volume_mask
+        from evencut.cli.volumes import check_volume_outputs, read_volume_strokes, write_volume_mask
+        from evencut.segmentation.volumes import is_volume_file
 
         is_volume = is_volume_file(photo)
     out = out or ("mask.nii.gz" if is_volume else "mask.png")
@@ -114,7 +106,7 @@ def segment(
     if is_volume:
         check_volume_outputs(out, cutout, overlay, regions)
     with library_errors_are_the_users(), progress() as step:
-        corners = None if box is None else _corners(box, axes)
+        corners = None if box is None else _numbers("--box", box, "box", axes)
         step(f"reading {photo}")
         if is_volume:
             volume = segmentation.read_volume(photo)
@@ -173,30 +165,21 @@ def _check_outputs(out: str, cutout: str | None, overlay: str | None, n_labels: 
 
 
 def _points(option: str, texts: list[str] | None, kind: str, axes: str) -> list[tuple[Any, ...]]:
-    points: list[tuple[Any, ...]] = []
-    for text in texts or []:
-        numbers = _numbers(text)
-        if len(numbers) != len(axes):
-            needs = "two numbers X,Y, such as 120,80" if axes == "XY" else "three numbers X,Y,Z, such as 120,80,40"
-            raise UserError(f"{option} {text} is not a point; give {needs}.")
-        points.append((*numbers, kind))
-    return points
+    return [(*_numbers(option, text, "point", axes), kind) for text in texts or []]
 
 
-def _corners(box: str, axes: str) -> list[float]:
-    corners = _numbers(box)
-    if len(corners) != 2 * len(axes):
-        needs = (
-            "four numbers X0,Y0,X1,Y1, such as 10,20,300,280"
-            if axes == "XY"
-            else "six numbers X0,Y0,Z0,X1,Y1,Z1, such as 10,20,5,300,280,60"
-        )
-        raise UserError(f"--box {box} is not a box; give {needs}.")
-    return corners
+#: What a point and a box are, by the axes they have.
+_NEEDS = {
+    ("point", "XY"): "two numbers X,Y, such as 120,80",
+    ("point", "XYZ"): "three numbers X,Y,Z, such as 120,80,40",
+    ("box", "XY"): "four numbers X0,Y0,X1,Y1, such as 10,20,300,280",
+    ("box", "XYZ"): "six numbers X0,Y0,Z0,X1,Y1,Z1, such as 10,20,5,300,280,60",
+}
 
 
-def _numbers(text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        return []
+def _numbers(option: str, text: str, what: str, axes: str) -> list[float]:
+    with suppress(ValueError):
+        numbers = [float(part) for part in text.split(",")]
+        if len(numbers) == len(axes) * (2 if what == "box" else 1):
+            return numbers
+    raise UserError(f"{option} {text} is not a {what}; give {_NEEDS[what, axes]}.")

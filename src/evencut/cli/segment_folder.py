@@ -14,12 +14,10 @@ import typer
 
 from evencut.cli.console import counted, say
 from evencut.cli.errors import UserError, one_line
-from evencut.cli.options import Seed, whole_number
+from evencut.cli.options import Seed, number_of
 from evencut.cli.outputs import make_folder, whole_file
 from evencut.cli.photo_pool import PhotoPool, Task, only_run
 from evencut.cli.prompts import Prompts, read_prompts
-
-__all__ = ["segment_folder"]
 
 _RECORD = "_evencut.json"
 _ALL = "coco.json"
@@ -27,13 +25,11 @@ _ALL = "coco.json"
 
 def segment_folder(
     prompts: Annotated[
-        str, typer.Argument(help="Boxes and clicks: a .csv or a COCO .json file.", show_default=False)
+        str, typer.Argument(help="Boxes and clicks: a .csv or a COCO .json file.")
     ],
     photos: Annotated[str, typer.Option(help="The folder of the photos.")] = ".",
     out: Annotated[str, typer.Option("--out", "-o", help="The folder for the masks.")] = "masks",
-    jobs: Annotated[
-        int, typer.Option(parser=whole_number("--jobs", 1), metavar="N", help="Photos at a time.")
-    ] = 1,
+    jobs: Annotated[int, number_of("--jobs", 1, "Photos at a time.")] = 1,
     seed: Seed = 0,
 ) -> None:
     """Cut objects out of many photos; run it again to go on after an interruption.
@@ -117,11 +113,11 @@ def _cut_out(photo: str, prompts: list[dict[str, Any]], target: str, seed: int) 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = segment_many(read_image(photo), prompts, random_state=seed)
+            cut = segment_many(read_image(photo), prompts, random_state=seed)
     except ValueError as error:
         return one_line(error)
-    write_mask(f"{target}.png", found.labels, np.arange(len(prompts) + 1))
-    objects = [{"segmentation": encode_mask(mask), "area": int(mask.sum())} for mask in found.masks]
+    write_mask(f"{target}.png", cut.labels, np.arange(len(prompts) + 1))
+    objects = [{"segmentation": encode_mask(mask), "area": int(mask.sum())} for mask in cut.masks]
     with whole_file(f"{target}.json") as file:
         file.write(json.dumps(objects).encode())
     return None

@@ -10,9 +10,7 @@ import typer
 
 from evencut.cli.console import say
 from evencut.cli.errors import UserError
-from evencut.cli.options import whole_number
-
-__all__ = ["studio"]
+from evencut.cli.options import number_of
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 _PORT = 8765
@@ -21,23 +19,15 @@ _PORT = 8765
 def studio(
     file: Annotated[
         list[str] | None,
-        typer.Argument(help="Points (CSV, TSV, Parquet, NPY) or photos to open.", show_default=False),
+        typer.Argument(help="Points (CSV, TSV, Parquet, NPY) or photos to open."),
     ] = None,
-    port: Annotated[
-        int | None,
-        typer.Option(
-            parser=whole_number("--port", 1, 65535), metavar="N", help=f"Port [{_PORT}, or the next free one]."
-        ),
-    ] = None,
+    port: Annotated[int | None, number_of("--port", 1, f"Port [{_PORT}, or the next free one].", 65535)] = None,
     host: Annotated[str, typer.Option(help="Address to listen on; this machine only by default.")] = "127.0.0.1",
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", help="Let other machines connect: anyone with the address can use it.")
     ] = False,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
-    workers: Annotated[
-        int | None,
-        typer.Option(parser=whole_number("--workers", 1, 64), metavar="N", help="Processes that do the work [3 or 4]."),
-    ] = None,
+    workers: Annotated[int | None, number_of("--workers", 1, "Processes that do the work [3 or 4].", 64)] = None,
 ) -> None:
     """Open the studio: cluster points and cut out photos in the browser."""
     files = tuple(_readable(name) for name in file or ())

@@ -15,21 +15,12 @@ from evencut.cli.errors import UserError
 from evencut.cli.options import completed
 from evencut.io import MISSING, Source, Table
 
-__all__ = [
-    "Columns",
-    "Decimal",
-    "Encoding",
-    "Header",
-    "Key",
-    "Missing",
-    "Standardize",
-    "column_list",
-    "file_names",
-    "names_of",
-    "open_sources",
-    "tell",
+Append = Annotated[
+    bool, typer.Option("--append", help="Write the rows of the input with their labels, not labels alone.")
 ]
-
+LabelColumn = Annotated[
+    str | None, typer.Option(help="Column of the labels: its name, or its number from 1 [the only one].")
+]
 Columns = Annotated[
     str | None, typer.Option(help="Columns to use: names, numbers from 1, or ranges, like x,3,5-8 [all].")
 ]

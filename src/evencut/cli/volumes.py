@@ -8,9 +8,7 @@ from numpy.typing import NDArray
 from evencut.cli.errors import UserError
 from evencut.cli.outputs import check_writable, whole_file
 from evencut.segmentation import Segmentation, Volume, read_volume
-from evencut.segmentation.volumes import is_volume_file, volume_format, write_labels
-
-__all__ = ["check_volume_outputs", "is_volume_file", "read_volume_strokes", "write_volume_mask"]
+from evencut.segmentation.volumes import volume_format, write_labels
 
 
 def check_volume_outputs(out: str, cutout: str | None, overlay: str | None, regions: int | None) -> None:

@@ -8,8 +8,6 @@ from .chance import FEWEST_JUDGED
 from .report import ClusterReport, TriedCure, named_clusters
 from .verdicts import EQUAL_SIZES, MODE_ISOLATION, OK, ONE_BODY, OVERLAP, SPARSE_SUBSET, TOO_FEW, UNRELATED
 
-__all__ = ["advise"]
-
 _WHY = {
     MODE_ISOLATION: (
         "{who} a dense piece cut out of a larger body: beyond the border the density only falls, there is no "

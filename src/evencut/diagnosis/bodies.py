@@ -15,8 +15,6 @@ from .borders import NEAR, Border
 from .evidence import Evidence, Surroundings
 from .verdicts import without_valley
 
-__all__ = ["count_bodies", "dip", "has_two_modes"]
-
 # Root of n times the dip of n even values, the hardest of all distributions with one mode: 95 of 100 draws are below.
 _CHANCE_DIP = 0.53
 # Share of the variance along its leading direction from which on a set of points is a line.

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-__all__ = ["DEPTH", "Border", "Ground", "border_between", "edges", "peaks", "pieces", "settle", "weighted_quantile"]
-
 #: Layers of the graph, from the border inwards, that the profile of a border looks at.
 DEPTH = 4
 #: Share of a point's neighbours in one other cluster from which on it counts as a stray there.

@@ -7,8 +7,6 @@ from scipy.stats import norm
 
 from .evidence import LONE, Evidence, Surroundings
 
-__all__ = ["FEWEST_JUDGED", "chance_unrelated"]
-
 #: Two clusters with an inside, or nothing is told but gaps.
 FEWEST_JUDGED = 2 * LONE
 # Labels are related to the points if the clusters have a tenth fewer edges between them than chance would give.

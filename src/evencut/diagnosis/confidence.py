@@ -15,8 +15,6 @@ from .chance import FEWEST_JUDGED
 from .report import TriedCure
 from .verdicts import OK, ONE_BODY, OVERLAP, UNRELATED
 
-__all__ = ["calibrated"]
-
 # Of a bias: a cure is offered; one is better but not offered; none is better; none was tried.
 _OFFERED, _BETTER, _HELPLESS, _UNTRIED = 0.98, 0.93, 0.94, 0.82
 # Of ok: offset, and slope over how clear its least clear border is.

@@ -9,8 +9,6 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from ..affinity import kneighbors, squared_distances
 
-__all__ = ["joining_neighbors"]
-
 #: Distances computed to rank the points nearest to another piece; above it only the nearest are ranked.
 _DISTANCES = 2_000_000
 #: More pieces than this, all beyond the neighbours known, are not ranked one by one.

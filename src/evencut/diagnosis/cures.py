@@ -31,8 +31,6 @@ from .verdicts import (
     share_without_valley,
 )
 
-__all__ = ["after_trying", "try_cures"]
-
 # Less of the clustering must lie in clusters without a valley, by so much, and no more than so much may be left.
 _LESS, _LEFT = 0.3, 0.3
 # A border of a cure that is no clearer than this may have its valley by chance.

@@ -21,8 +21,6 @@ from ..io import prepared_rows
 from ..io.cells import Column
 from ..io.in_memory import columns_in_memory, refuse_unread
 
-__all__ = ["ClusterDescription", "ColumnEffect", "Description", "contrasts", "describe"]
-
 Floats = NDArray[np.float64]
 _BARELY = 0.2
 

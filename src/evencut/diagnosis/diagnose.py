@@ -28,8 +28,6 @@ from .points import LabelledPoints, fitted_points, labelled_points
 from .report import BiasReport, ClusterReport, TriedCure
 from .verdicts import OK, TOO_FEW, UNRELATED, Finding, gravest, judge
 
-__all__ = ["DensityBiasWarning", "diagnose_fitted", "diagnose_labels"]
-
 _FEWEST_JUDGED = 100
 # Two groups six deviations apart in one column are missed where the deviation of another is three times as large.
 _UNEQUAL = 3.0

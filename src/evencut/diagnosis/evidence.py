@@ -15,8 +15,6 @@ from ..affinity import kneighbors
 from ..selection.candidates import intrinsic_dimension
 from .borders import Border, Ground, border_between, edges, peaks, pieces, settle, weighted_quantile
 
-__all__ = ["Evidence", "Lone", "Surroundings", "gather", "survey"]
-
 #: Neighbours of the graph on which borders and conductance are measured.
 GRAPH_NEIGHBORS = 10
 #: Clusters with fewer points are judged by density and distance alone.

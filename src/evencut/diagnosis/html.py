@@ -5,6 +5,7 @@ No file outside the page is needed, nor any plotting library.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,6 @@ from .verdicts import OK, ONE_BODY, OVERLAP, TOO_FEW
 if TYPE_CHECKING:
     from .description import Description
     from .report import BiasReport
-
-__all__ = ["fragment", "page"]
 
 # Colours told apart by most colour-blind readers; more clusters than colours begin again.
 _CLUSTERS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#7f3b8c", "#e69f00")
@@ -83,9 +82,13 @@ def _tone(verdict: str) -> str:
     return {OK: "good", OVERLAP: "unsure", ONE_BODY: "unsure", TOO_FEW: "unsure"}.get(verdict, "bad")
 
 
+def _rows_under(heads: tuple[str, ...], rows: Iterable[str]) -> str:
+    head = "".join(f"<th>{name}</th>" for name in heads)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
 def _table(report: BiasReport) -> str:
     heads = ("cluster", "size", "share", "density quantile", "border / inside", "conductance", "verdict")
-    head = "".join(f"<th>{name}</th>" for name in heads)
     rows = []
     for k, (row, cells) in enumerate(zip(report.clusters, report.cells())):
         swatch = f'<span class="swatch" style="background:{_colour(k)}"></span>'
@@ -94,21 +97,21 @@ def _table(report: BiasReport) -> str:
         rows.append(
             f'<tr><td>{swatch}{escape(cells[0])}</td>{middle}<td class="{tone}">{escape(cells[-1])}</td></tr>'
         )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return _rows_under(heads, rows)
 
 
 def _described(description: Description | None) -> str:
     """What sets each cluster apart; nothing where nobody has said it."""
     if description is None:
         return ""
-    head = "".join(f"<th>{name}</th>" for name in ("cluster", "rows", "typical rows (from 0)", "what sets it apart"))
-    rows = "".join(
+    heads = ("cluster", "rows", "typical rows (from 0)", "what sets it apart")
+    rows = (
         f"<tr><td>{escape(str(cluster.label))}</td><td>{cluster.size}</td>"
         f"<td>{escape(', '.join(map(str, cluster.typical)))}</td>"
         f"<td>{'<br>'.join(escape(str(effect)) for effect in cluster.effects) or 'nothing in these columns'}</td></tr>"
         for cluster in description.clusters
     )
-    return f"<h2>What each cluster is</h2><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return f"<h2>What each cluster is</h2>{_rows_under(heads, rows)}"
 
 
 def _cures(report: BiasReport) -> str:
@@ -116,14 +119,13 @@ def _cures(report: BiasReport) -> str:
     if not report.cures:
         return ""
     heads = ("tried", "verdict of its borders", "without a valley before", "after", "points", "advised")
-    rows = "".join(
+    rows = (
         f"<tr><td><code>{escape(repr(cure.model))}</code></td><td>{cure.verdict}</td><td>{cure.before:.0%}</td>"
         f"<td>{cure.after:.0%}</td><td>{cure.n_tried}</td><td>{'yes' if cure.offered else 'no'}: "
         f"{escape(cure.reason)}</td></tr>"
         for cure in report.cures
     )
-    head = "".join(f"<th>{name}</th>" for name in heads)
-    return f"<h2>Tried</h2><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return f"<h2>Tried</h2>{_rows_under(heads, rows)}"
 
 
 def _density_map(report: BiasReport) -> str:

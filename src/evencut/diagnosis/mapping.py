@@ -12,8 +12,6 @@ from sklearn.utils import check_array
 from ..affinity import degrees, knn_density
 from ..kernels import KERNELS, Kernel
 
-__all__ = ["DensityMapping", "density_mapping"]
-
 
 @dataclass(frozen=True, eq=False)
 class DensityMapping:
@@ -37,12 +35,9 @@ class DensityMapping:
 
     def plot(self, ax: Any = None) -> Any:
         """The scatter of new over old density, both axes logarithmic; returns the axes."""
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError('plot needs matplotlib: pip install "evencut[plot]".') from error
-        if ax is None:
-            ax = plt.subplots(figsize=(4.2, 3.8), layout="constrained")[1]
+        from ..plotting.clusters import axes_for
+
+        ax = axes_for(ax, (4.2, 3.8))
         ends = [self.before.min(), self.before.max()]
         ax.plot(ends, ends, color="0.6", lw=1, label="unchanged")
         ax.axhline(1.0, color="0.6", lw=1, ls="--", label="equal")

@@ -9,8 +9,6 @@ from .evidence import Evidence
 from .report import Pictures
 from .verdicts import Finding
 
-__all__ = ["pictures"]
-
 #: Points drawn in the maps of a report.
 _DRAWN = 1500
 

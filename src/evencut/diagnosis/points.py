@@ -21,8 +21,6 @@ from ..affinity import (
     prepare,
 )
 
-__all__ = ["LabelledPoints", "fitted_points", "labelled_points"]
-
 _FEWEST = 3
 
 

@@ -15,8 +15,6 @@ from .verdicts import BIASES, OK, ONE_BODY, OVERLAP, TOO_FEW, UNRELATED
 if TYPE_CHECKING:
     from .description import Description
 
-__all__ = ["BiasReport", "ClusterReport", "TriedCure", "named_clusters"]
-
 #: Clusters named in a sentence; the table has all.
 _NAMED = 5
 

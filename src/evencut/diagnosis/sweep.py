@@ -17,8 +17,6 @@ from ..solvers import Solution, solve
 from .diagnose import diagnose_labels
 from .verdicts import EQUAL_SIZES, MODE_ISOLATION, OK, SPARSE_SUBSET
 
-__all__ = ["BandwidthSweep", "SweepRow", "bandwidth_sweep"]
-
 _COLOURS = {OK: "#009e73", MODE_ISOLATION: "#d55e00", SPARSE_SUBSET: "#cc79a7", EQUAL_SIZES: "#56b4e9"}
 _UNSURE = "#8c8c8c"
 # Behind coloured bands the bars themselves are greys, darkest for the largest cluster.
@@ -104,12 +102,9 @@ class BandwidthSweep:
 
     def plot(self, ax: Any = None) -> Any:
         """Shares of the clusters and stability over sigma, on the colour of the verdict; returns the axes."""
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError('plot needs matplotlib: pip install "evencut[plot]".') from error
-        if ax is None:
-            ax = plt.subplots(figsize=(7, 3.8), layout="constrained")[1]
+        from ..plotting.clusters import axes_for
+
+        ax = axes_for(ax, (7, 3.8))
         place = np.arange(len(self.rows))
         seen = []
         for at, row in zip(place, self.rows):

@@ -14,11 +14,6 @@ from numpy.typing import NDArray
 from .borders import Border
 from .evidence import Evidence, Lone
 
-__all__ = [
-    "BIASES", "EQUAL_SIZES", "MODE_ISOLATION", "OK", "ONE_BODY", "OVERLAP", "SPARSE_SUBSET", "TOO_FEW", "UNRELATED",
-    "VERDICTS", "Finding", "gravest", "judge", "share_without_valley", "without_valley",
-]  # fmt: skip
-
 #: Every border lies in a valley of the density, or in a gap.
 OK = "ok"
 #: A dense piece cut out of a larger body (Breiman's bias).

@@ -15,34 +15,18 @@ if TYPE_CHECKING:
     from .probabilistic_kmeans import ProbabilisticKMeans
 
 __all__ = [
-    "DominantSets",
-    "EvenCut",
-    "KernelClustering",
-    "KernelKMeans",
-    "LandmarkClustering",
-    "NormalizedCut",
-    "ProbabilisticKMeans",
-    "diagnose",
-    "dominant_set",
-    "is_maximal_clique",
-    "load",
-    "save",
-]
+    "DominantSets", "EvenCut", "KernelClustering", "KernelKMeans", "LandmarkClustering", "NormalizedCut",
+    "ProbabilisticKMeans", "diagnose", "dominant_set", "is_maximal_clique", "load", "save",
+]  # fmt: skip
 
 __getattr__, __dir__ = on_demand(
     __name__,
-    {
-        "DominantSets": "dominant_sets",
-        "EvenCut": "even_cut",
-        "KernelClustering": "kernel_clustering",
-        "KernelKMeans": "named_criteria",
-        "LandmarkClustering": "landmark_clustering",
-        "NormalizedCut": "named_criteria",
-        "ProbabilisticKMeans": "probabilistic_kmeans",
-        "diagnose": "diagnosing",
-        "dominant_set": "dominant_sets",
-        "is_maximal_clique": "dominant_sets",
-        "load": "model_files",
-        "save": "model_files",
-    },
+    diagnosing="diagnose",
+    dominant_sets="DominantSets dominant_set is_maximal_clique",
+    even_cut="EvenCut",
+    kernel_clustering="KernelClustering",
+    landmark_clustering="LandmarkClustering",
+    model_files="load save",
+    named_criteria="KernelKMeans NormalizedCut",
+    probabilistic_kmeans="ProbabilisticKMeans",
 )

@@ -13,17 +13,17 @@ from ..affinity.notices import warn_user
 from ..tensors import answer_like, is_tensor, to_array
 from .devices import tensors_too
 from .prediction import Prediction
-from .probabilities import N_NEAREST, Certainty, certainty_of, opinions_of, trust_in
+from .probabilities import N_NEAREST, Certainty, certainty_of, opinions_of
 
 __all__ = ["CertaintyMixin", "check_noise"]
 
 Floats = NDArray[np.float64]
 
 
-class CertaintyMixin:
-    """`predict_proba`, `probabilities_` and `outlier_scores_` of an estimator that clusters points in memory."""
+class FitState:
+    """What a fit in memory has left behind, for the methods that answer by it."""
 
-    #: What tells how sure a label is, once it was asked for: of new rows, and of the fitted ones.
+    #: What is computed when it is first asked for: the tree, and what tells how sure a label is.
     _derived: dict[str, Any]
     _fitted_points: Any
     _prediction: Prediction
@@ -32,8 +32,14 @@ class CertaintyMixin:
     _margin: Any
     _left_out: Any
     _is_given: NDArray[np.bool_] | None
-    labels_: Any
     _ready: Any
+    labels_: Any
+    selection_: Any
+    n_clusters_: int
+
+
+class CertaintyMixin(FitState):
+    """`predict_proba`, `probabilities_` and `outlier_scores_` of an estimator that clusters points in memory."""
 
     @property
     def probabilities_(self) -> Any:
@@ -59,12 +65,10 @@ class CertaintyMixin:
         .. math:: P_{pk} \propto \bigl(s_{pk}^{1-g} e_{pk}^{g}\bigr)^{\beta}
 
         with :math:`s_{pk}` the share of the affinity of p that goes to cluster k, each neighbour answering by its own
-        share, and :math:`e_{pk}` the share of the candidates that put the neighbours there (:math:`g = 0.3`; 0 where
-        nothing was compared). In a table of more than three columns doubt about the whole clustering counts as well:
-        where the candidates' confidence is c, :math:`0.5 (1 - c)` of the probability is shared out evenly. The
-        temperature :math:`1/\beta` is that under which labels which had no part in s are
-        most likely. A point that lies more than three deviations outside belongs to each cluster alike the more, the
-        farther out it is.
+        share, and :math:`e_{pk}` how far the other candidates' clusters of the neighbours are cluster k
+        (:math:`g = 0.3`; 0 where nothing was compared). The temperature :math:`1/\beta` is that under which labels
+        which had no part in s are most likely. A point that lies more than three deviations outside belongs to each
+        cluster alike the more, the farther out it is.
 
         Parameters
         ----------
@@ -137,7 +141,6 @@ class CertaintyMixin:
             prediction.point_scale,
             distances,
             opinions_of(selection, labels, self._prepared.weights),
-            trust_in(selection, self._prepared.points.shape[1]),
         )
         scores = certainty.outlier_scores(distances, labels)
         rows = to_array(self.labels_) if is_tensor(self.labels_) else self.labels_

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["COVARIANCES", "ClusterModel", "GaussianModel", "HistogramModel"]
-
 #: The shapes of a Gaussian, from the fewest parameters to the most.
 COVARIANCES = ("fixed", "spherical", "diagonal", "full")
 

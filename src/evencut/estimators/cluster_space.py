@@ -13,8 +13,6 @@ from ..tensors import is_tensor
 from .devices import tensors_too
 from .prediction import Prediction
 
-__all__ = ["ClusterSpaceMixin"]
-
 
 class ClusterSpaceMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """`transform` and `score`, where clusters are means in the feature space of a kernel."""

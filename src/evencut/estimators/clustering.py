@@ -18,15 +18,13 @@ from ..selection import Selection
 from ..solvers import Solution, heaviest_first
 from ..tensors import is_tensor, to_array
 from .cluster_space import ClusterSpaceMixin
-from .constraints import Links, check_links, keep_links, log_shares, place_that_keeps_most
+from .constraints import Links, check_links, keep_links, log_shares
 from .devices import fit_tensor
 from .fitted import FittedClustering
 from .fitting import step, warn_of_early_stop, whole_or_nothing
 from .inputs import check_n_clusters, check_points, check_space, memory_advice, seed_from
 from .partial_labels import check_partial, labels_of_points, solve_steered
 from .prediction import Prediction
-
-__all__ = ["Chosen", "Clustering"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,24 +54,26 @@ class Chosen:
     solution: Solution | None = None
     system: CoordinateSystem | None = None
 
-    def judged_by(self, links: Links, prepared: PreparedPoints) -> Chosen:
-        """The same, or with another of the partitions compared, where pairs of rows surely speak for it."""
-        if self.selection is None or self.solution is None or len(self.selection.candidates) < 2:
-            return self
-        place = place_that_keeps_most(links, self.selection, prepared.of_row, self.n_clusters)
-        if place == 0:
-            return self
-        selection = self.selection.with_first(place)
-        labels = selection.best.labels
-        energy = pose(self.affinity, prepared.weights, "normalized_cut", None).problem.energy(labels)
-        return replace(self, selection=selection, solution=replace(self.solution, labels=labels, energy=energy))
-
 
 class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimator):
     """What the estimators of one table in memory share; each says what it chooses and which problem it poses."""
 
-    n_jobs: int | None
-    random_state: Any
+    def __init__(
+        self,
+        n_clusters: int | str = "auto",
+        *,
+        scale: str | None = "auto",
+        metric: str = "euclidean",
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        self.n_clusters = n_clusters
+        self.scale = scale
+        self.metric = metric
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @whole_or_nothing
     def fit(
@@ -142,8 +142,10 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         """Raise for parameters out of range; the kernel as an object, None where there is none to name."""
 
     @abstractmethod
-    def _choose(self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int) -> Chosen:
-        """The affinity and the number of clusters, at least `least` of them."""
+    def _choose(
+        self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int, links: Links | None
+    ) -> Chosen:
+        """The affinity and the number of clusters, at least `least` of them; pairs judge the partitions compared."""
 
     @abstractmethod
     def _problem(self) -> dict[str, Any]:
@@ -190,9 +192,8 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         seed = seed_from(self.random_state)
         step("neighbours and affinity", 1, 3)
         with memory_advice(len(prepared.weights)):
-            chosen = self._choose(prepared, kernel, seed, 1 if partial is None else int(partial.max()) + 1)
-        if links is not None:
-            chosen = chosen.judged_by(links, prepared)
+            least = 1 if partial is None else int(partial.max()) + 1
+            chosen = self._choose(prepared, kernel, seed, least, links)
         step("clusters", 2, 3)
         if partial is None:
             asked = self._problem()

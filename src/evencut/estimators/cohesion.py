@@ -10,8 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-__all__ = ["DYNAMICS", "DominantSet", "Matrix", "dominant_set", "is_maximal_clique", "is_zero_one", "without_loops"]
-
 #: A dense or sparse affinity in memory.
 Matrix: TypeAlias = "NDArray[np.floating] | sparse.csr_array"
 

@@ -26,7 +26,7 @@ from ..affinity import Affinity
 from ..selection import Selection
 from .probabilities import shares
 
-__all__ = ["Links", "check_links", "keep_links", "log_shares", "place_that_keeps_most"]
+__all__ = ["Links", "check_links", "keep_links", "log_shares"]
 
 Pairs = NDArray[np.int64]
 
@@ -49,6 +49,30 @@ class Links:
 
     must: Pairs
     cannot: Pairs
+
+    def judged(self, selection: Selection, n_clusters: int, of_row: NDArray[np.intp]) -> Selection:
+        """The candidate that keeps the most pairs put first, where a sign test speaks for it.
+
+        Parameters
+        ----------
+        selection : Selection
+        n_clusters : int
+            Candidates of fewer are not taken.
+        of_row : ndarray of shape (n_rows,)
+            The point of each row; negative where a row has none, whose pairs say nothing here.
+        """
+        pairs = np.concatenate([self.must, self.cannot])
+        together = np.repeat([True, False], [len(self.must), len(self.cannot)])
+        known = (of_row[pairs] >= 0).all(axis=1)
+        points = of_row[pairs[known]]
+        labels = np.array([candidate.labels for candidate in selection.candidates])
+        kept = (labels[:, points[:, 0]] == labels[:, points[:, 1]]) == together[known]
+        more, fewer = (kept & ~kept[0]).sum(axis=1), (~kept & kept[0]).sum(axis=1)
+        surely = more - fewer >= _DEVIATIONS * np.sqrt(np.maximum(more + fewer, 1))
+        whole = np.array([len(np.unique(each)) == n_clusters for each in labels])
+        # Candidates come best first: of those that keep as many pairs, the one of highest consensus.
+        place = int(np.argmax(np.where(surely & whole, more - fewer, 0)))
+        return selection.with_first(place) if place else selection
 
 
 def check_links(must_link: Any, cannot_link: Any, n_rows: int) -> Links | None:
@@ -77,31 +101,6 @@ def check_links(must_link: Any, cannot_link: Any, n_rows: int) -> Links | None:
             f"rows {p} and {q} cannot be in one cluster, but must_link joins them: {path}; leave one of them out."
         )
     return Links(must, cannot)
-
-
-def place_that_keeps_most(links: Links, selection: Selection, of_row: NDArray[np.intp], n_clusters: int) -> int:
-    """The candidate that keeps the most pairs, by a sign test against the first; 0, the first, where none does.
-
-    Parameters
-    ----------
-    links : Links
-    selection : Selection
-    of_row : ndarray of shape (n_rows,)
-        The point of each row; negative where a row has none, whose pairs say nothing here.
-    n_clusters : int
-        Candidates of fewer are not taken.
-    """
-    pairs = np.concatenate([links.must, links.cannot])
-    together = np.repeat([True, False], [len(links.must), len(links.cannot)])
-    known = (of_row[pairs] >= 0).all(axis=1)
-    points = of_row[pairs[known]]
-    labels = np.array([candidate.labels for candidate in selection.candidates])
-    kept = (labels[:, points[:, 0]] == labels[:, points[:, 1]]) == together[known]
-    more, fewer = (kept & ~kept[0]).sum(axis=1), (~kept & kept[0]).sum(axis=1)
-    surely = more - fewer >= _DEVIATIONS * np.sqrt(np.maximum(more + fewer, 1))
-    whole = np.array([len(np.unique(each)) == n_clusters for each in labels])
-    # Candidates come best first: of those that keep as many pairs, the one of highest consensus.
-    return int(np.argmax(np.where(surely & whole, more - fewer, 0)))
 
 
 def keep_links(

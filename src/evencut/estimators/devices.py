@@ -19,8 +19,6 @@ from ..tensors import answer_like, is_tensor, runs_on_device, to_array, to_tenso
 from .fitting import warn_of_early_stop
 from .partial_labels import check_partial
 
-__all__ = ["fit_landmark_tensor", "fit_tensor", "many_pairs", "number_on_device", "tensors_too"]
-
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 

@@ -9,8 +9,6 @@ from ..diagnosis import BiasReport, diagnose_labels
 from ..kernels import Kernel
 from .even_cut import EvenCut
 
-__all__ = ["diagnose"]
-
 
 def diagnose(
     X: ArrayLike,

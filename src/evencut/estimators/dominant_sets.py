@@ -23,9 +23,6 @@ from .fitting import whole_or_nothing
 from .inputs import check_choice, check_count, check_metric, check_points, check_space, kernel_from, tags_of_inputs
 from .partial_labels import refuse_partial
 
-__all__ = ["DominantSets", "dominant_set", "is_maximal_clique"]
-
-
 # What the dynamics leaves of equality between payoffs and cohesion.
 _ALMOST = 1e-2
 

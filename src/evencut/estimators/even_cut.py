@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-import numpy as np
 from scipy import sparse
 from sklearn.utils import Tags
 
@@ -15,6 +15,7 @@ from ..kernels import Kernel
 from ..selection import select
 from ..solvers import Solution
 from .clustering import Chosen, Clustering
+from .constraints import Links
 from .inputs import check_choice, check_count, check_metric, check_n_jobs, scaling_of, tags_of_inputs
 
 __all__ = ["EvenCut"]
@@ -117,23 +118,6 @@ class EvenCut(Clustering):
     (2, [300, 300])
     """
 
-    def __init__(
-        self,
-        n_clusters: int | str = "auto",
-        *,
-        scale: str | None = "auto",
-        metric: str = "euclidean",
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.n_clusters = n_clusters
-        self.scale = scale
-        self.metric = metric
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
     @property
     def confidence_(self) -> float:
         """Adjusted Rand index with the truth that the agreement of all candidates lets expect."""
@@ -162,7 +146,9 @@ class EvenCut(Clustering):
         n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
         return max(limits.MOST_COMPARED, limits.POINTS_PER_CLUSTER * n_clusters)
 
-    def _choose(self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int) -> Chosen:
+    def _choose(
+        self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int, links: Links | None
+    ) -> Chosen:
         # Sums of products hang on the number of threads, and labels may hang on their last digits.
         with ONE_THREAD:
             picked = select(
@@ -170,6 +156,7 @@ class EvenCut(Clustering):
                 self.n_clusters,
                 units=prepared.feature_scale if self._compares_systems(prepared.points) else None,
                 least=least,
+                judge=None if links is None else partial(links.judged, of_row=prepared.of_row),
                 weights=prepared.weights,
                 random_state=seed,
                 n_jobs=self.n_jobs,

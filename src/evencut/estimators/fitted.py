@@ -18,8 +18,6 @@ from .tree import TreeMixin
 if TYPE_CHECKING:
     from ..diagnosis import BiasReport, Description
 
-__all__ = ["FittedClustering"]
-
 # Steps of the walks that tell which points are the medoids of a cluster, and random projections of where they end.
 _WALK = 20
 _PROJECTIONS = 16
@@ -28,15 +26,9 @@ _PROJECTIONS = 16
 class FittedClustering(CertaintyMixin, TreeMixin):
     """The methods of an estimator that need a fit first."""
 
-    _prediction: Any
-    _prepared: Any
-    _affinity: Any
-    labels_: Any
-    selection_: Any
     n_clusters: Any
     metric: str
     scale: str | None
-    _ready: Any
 
     @abstractmethod
     def _scaling(self, X: Any = None) -> str | None:

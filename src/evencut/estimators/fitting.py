@@ -14,8 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from ..affinity.notices import warn_user
 from ..solvers import Solution
 
-__all__ = ["step", "warn_of_early_stop", "whole_or_nothing"]
-
 _Fit = TypeVar("_Fit", bound=Callable[..., Any])
 _WIDTH = 20
 

@@ -19,9 +19,7 @@ from numpy.typing import NDArray
 from ..affinity import AffinityLike, squared_distances
 from ..criteria import normalized_cut
 from ..selection.number import fine_parts
-from ..solvers.merging import part_links
-
-__all__ = ["Hierarchy", "hierarchy_of"]
+from ..solvers.merging import merges, part_links
 
 Floats = NDArray[np.float64]
 
@@ -31,6 +29,8 @@ _POINTS_PER_PART = 3
 _SMALL_LEAK = 3e-3
 # Distance decides between pairs that lose the same.
 _LITTLE = 1e-6
+# More than any merge loses: parts of one cluster are merged before clusters are.
+_MUCH = 10.0
 # As clear a gap as one that makes a number of clusters an answer.
 _CLEAR_GAP = -1.1
 
@@ -124,27 +124,14 @@ def _merged(
     size = np.ones(n_leaves, dtype=np.int64)
     linkage, leaks = np.empty((n_leaves - 1, 4)), np.ones(n_leaves + 1)
     height = 0.0
-    for step in range(n_leaves - 1):
-        left = np.flatnonzero(alive)
-        inside = np.diag(links)[left]
-        leaks[len(left)] = np.max(1 - inside / weight[left])
-        share = inside / weight[left]
-        joined = (inside[:, None] + inside + 2 * links[np.ix_(left, left)]) / (weight[left][:, None] + weight[left])
-        loss = share[:, None] + share - joined
-        same = group[left][:, None] == group[left]
-        np.fill_diagonal(same, False)
-        allowed = same if same.any() else ~np.eye(len(left), dtype=bool)
-        judged = loss + _LITTLE * apart[np.ix_(left, left)]
-        a, b = np.unravel_index(np.argmin(np.where(allowed, judged, np.inf)), loss.shape)
-        height = max(height, float(loss[a, b]))
-        kept, gone = sorted((left[a], left[b]))
+    leaks[n_leaves] = np.max(1 - np.diag(links) / weight)
+    between = _MUCH * (group[:, None] != group)
+    for step, (kept, gone, loss) in enumerate(merges(links, weight, 1, _LITTLE * apart + between)):
+        height = max(height, loss)
         size[kept] += size[gone]
         linkage[step] = *sorted((node[kept], node[gone])), height, size[kept]
-        links[kept] += links[gone]
-        links[:, kept] += links[:, gone]
-        weight[kept] += weight[gone]
-        apart[kept] = apart[:, kept] = np.minimum(apart[kept], apart[gone])
         alive[gone] = False
+        leaks[n_leaves - step - 1] = np.max(1 - np.diag(links)[alive] / weight[alive])
         node[kept] = n_leaves + step
     gaps = np.full(n_leaves + 1, np.nan)
     gaps[2:-1] = np.log((leaks[2:-1] + _SMALL_LEAK) / (np.minimum(leaks[3:], 1.0) + _SMALL_LEAK))

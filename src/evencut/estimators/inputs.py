@@ -17,24 +17,6 @@ from ..affinity import METRICS, SparsePoints, check_distances, check_finite, fil
 from ..io import prepared_rows
 from ..kernels import KERNELS, Kernel
 
-__all__ = [
-    "check_choice",
-    "check_count",
-    "check_metric",
-    "check_n_clusters",
-    "check_n_jobs",
-    "check_points",
-    "check_rows",
-    "check_space",
-    "is_pairwise",
-    "kernel_from",
-    "memory_advice",
-    "refuse_dask",
-    "scaling_of",
-    "seed_from",
-    "tags_of_inputs",
-]
-
 
 def check_choice(name: str, value: Any, choices: Any) -> None:
     """Raise unless the value is one of the names allowed."""

@@ -15,17 +15,9 @@ from ..selection import choose_number, select_number
 from ..solvers import SOLVERS, Solution, solve
 from ..tensors import is_tensor, to_array
 from .clustering import Chosen, Clustering
+from .constraints import Links
 from .devices import number_on_device
-from .inputs import (
-    check_choice,
-    check_count,
-    check_metric,
-    check_n_jobs,
-    kernel_from,
-    tags_of_inputs,
-)
-
-__all__ = ["KernelClustering"]
+from .inputs import check_choice, check_count, check_metric, check_n_jobs, kernel_from, tags_of_inputs
 
 
 class KernelClustering(Clustering):
@@ -154,18 +146,15 @@ class KernelClustering(Clustering):
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
-        self.n_clusters = n_clusters
+        super().__init__(
+            n_clusters, scale=scale, metric=metric, random_state=random_state, n_jobs=n_jobs, verbose=verbose
+        )
         self.kernel = kernel
         self.criterion = criterion
         self.equalize = equalize
         self.solver = solver
-        self.scale = scale
-        self.metric = metric
         self.n_init = n_init
         self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _check_parameters(self) -> Kernel:
         """Raise for parameters out of range; the kernel as an object."""
@@ -197,7 +186,9 @@ class KernelClustering(Clustering):
         measured = self.kernel is not None and kernel_from(self.kernel).has_units
         return None if self.scale == "auto" and measured else self.scale
 
-    def _choose(self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int) -> Chosen:
+    def _choose(
+        self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int, links: Links | None
+    ) -> Chosen:
         """The kernel's affinity and, with `n_clusters="auto"`, the number of clusters that suits it."""
         assert kernel is not None
         points, weights = prepared.points, prepared.weights

@@ -15,17 +15,17 @@ from sklearn.utils.validation import check_is_fitted
 from ..affinity import SCALES, SparsePoints, as_affinity
 from ..criteria import CRITERIA, EQUALIZATIONS
 from ..kernels import SharedNeighbors
-from ..landmarks import LandmarkGraph, RowBlocks, landmark_graph, solve_landmarks
+from ..landmarks import LandmarkGraph, RowBlocks, solve_landmarks
 from ..landmarks.blocks import is_lazy
 from ..selection import choose_number, select_number
 from ..solvers import SOLVERS, Solution
 from ..tensors import beside, is_tensor, to_array
 from .certainty import check_noise
 from .devices import fit_landmark_tensor, many_pairs, tensors_too
-from .fitting import warn_of_early_stop, whole_or_nothing
-from .inputs import check_choice, check_count, check_n_jobs, scaling_of, seed_from
+from .fitting import whole_or_nothing
+from .inputs import check_choice, check_count, check_n_jobs, seed_from
 from .landmark_certainty import LandmarkCertaintyMixin, measure_certainty
-from .landmark_inputs import check_enough, count_landmarks, rows_of, whole_masses
+from .landmark_inputs import count_landmarks, rows_of, whole_masses
 from .leaks import mixing_rates
 from .partial_labels import check_partial, labels_of_landmarks, solve_steered
 from .prediction import mean_separation
@@ -47,11 +47,12 @@ class LandmarkClustering(
     A point p is described by the weights :math:`B_{pj}` of its nearest landmarks j, and what is clustered is the
     landmark graph
 
-    .. math:: A = B^T B = \sum_{\text{blocks}} B_b^T B_b
+    .. math:: A = B^T B
 
-    under a criterion such as the normalised cut (eq. 10). A row takes the cluster with the most weight among its
-    landmarks. Every pass over the data is a sum over blocks of rows: the data may be an array in memory, a memory
-    map, or a Dask collection spread over a cluster, and the labels are the same.
+    of a sample of the rows, 200 000 distinct ones and fewer above 167 columns, under a criterion such as the normalised
+    cut (eq. 10). A row takes the cluster with the most weight among its
+    landmarks. Every pass over the data goes block by block: the data may be an array in memory, a memory
+    map, or a Dask collection spread over a cluster, and the labels are the same, in whatever order the rows come.
 
     Landmarks are chosen by the density law (eq. 59), so that sparse regions have theirs too.
 
@@ -100,7 +101,7 @@ class LandmarkClustering(
     landmark_labels_ : ndarray of shape (n_landmarks,)
         Clusters of the landmarks.
     landmark_weights_ : ndarray of shape (n_landmarks,)
-        How many rows each landmark stands for.
+        How many rows each landmark stands for, by the sample.
     landmark_affinity_ : CSR array of shape (n_landmarks, n_landmarks)
         The landmark graph.
     attachment_ : Attachment
@@ -128,7 +129,8 @@ class LandmarkClustering(
     Notes
     -----
     The weights :math:`B_{pj}` are rounded to multiples of :math:`2^{-15}`, so that their products add up without
-    rounding: the graph is the same in whatever order blocks are added. Rows are sampled by a hash of their number.
+    rounding: the graph is the same in whatever order blocks are added. The sample is the distinct rows of the smallest
+    hashes of their values, each counted as often as it occurs: :meth:`partial_fit` keeps the same one.
 
     Examples
     --------
@@ -207,10 +209,10 @@ class LandmarkClustering(
         partial = check_partial(self, y, rows.n_rows)
         if partial is not None and is_lazy(X):
             raise TypeError("partial labels do not go with a Dask collection; pass an array, a memory map or files.")
-        seed = seed_from(self.random_state)
-        graph = self._choose_landmarks(rows, seed, sparse.issparse(X), *whole_masses(sample_weight, X, rows))
-        check_enough(self.n_clusters, len(graph.attachment.landmarks))
-        warn_of_early_stop(self._solve(graph, seed, rows, partial), self.max_iter)
+        n_landmarks = self._count_landmarks(rows.n_rows, rows.n_features, sparse.issparse(X))
+        mass, mass_unit = whole_masses(sample_weight, X, rows)
+        drawn = self._draw(rows, seed_from(self.random_state), mass)
+        self._cluster_sample(drawn, n_landmarks, rows, partial, mass_unit)
         if is_lazy(X):
             self.labels_ = self._lazy_labels(rows)
         elif not isinstance(X, RowBlocks):
@@ -306,26 +308,8 @@ class LandmarkClustering(
         check_is_fitted(self)
         return self._rows(X, reset=False).results(self.attachment_.predict, skip)
 
-    def _choose_landmarks(
-        self, rows: RowBlocks, seed: int, is_sparse: bool, mass: NDArray[np.int64] | None, mass_unit: float
-    ) -> LandmarkGraph:
-        n_landmarks = self._count_landmarks(rows.n_rows, rows.n_features, is_sparse)
-        return landmark_graph(
-            rows, n_landmarks, seed=seed, mass=mass, mass_unit=mass_unit, **self._landmark_options()
-        )
-
-    def _landmark_options(self) -> dict[str, Any]:
-        return {
-            "n_nearest": self.n_nearest,
-            "density": self.landmark_density,
-            "scale": scaling_of(self),
-            "n_jobs": self.n_jobs,
-            "metric": self.metric,
-        }
-
     def _solve(self, graph: LandmarkGraph, seed: int, rows: Any, partial: NDArray[np.int64] | None) -> Solution:
         """Cluster the landmarks, steered by partial labels of the rows, and keep what labels a row."""
-        seed = seed_from(seed)
         weights, labelled = graph.weights, graph.labelled
         if graph.are_all_points and self.n_nearest > 1:
             graph = self._graph_of_points(graph)

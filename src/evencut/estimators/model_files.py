@@ -12,8 +12,6 @@ from typing import Any
 
 from ..io.errors import one_line
 
-__all__ = ["load", "read_record", "record_bytes", "require_skops", "save"]
-
 _FORMAT = 2
 # Types of other libraries that models hold and that skops does not trust by itself.
 _ALSO_TRUSTED = ("numpy.dtype", "scipy.sparse._csr.csr_array")

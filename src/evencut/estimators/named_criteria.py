@@ -10,8 +10,6 @@ import numpy as np
 from ..kernels import Kernel
 from .kernel_clustering import KernelClustering
 
-__all__ = ["KernelKMeans", "NormalizedCut"]
-
 
 def _with_sections(own: str, general: str) -> str:
     """A docstring with the parameters and attributes of the general estimator, without `criterion`."""

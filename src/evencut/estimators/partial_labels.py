@@ -22,15 +22,6 @@ from ..solvers.moves import improve_by_moves
 if TYPE_CHECKING:
     from ..landmarks import LandmarkGraph, RowBlocks
 
-__all__ = [
-    "UNKNOWN",
-    "check_partial",
-    "labels_of_landmarks",
-    "labels_of_points",
-    "refuse_partial",
-    "solve_steered",
-]
-
 #: What stands for a label that is not known.
 UNKNOWN = -1
 

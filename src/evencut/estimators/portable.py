@@ -27,8 +27,6 @@ from .prediction import Prediction
 from .probabilistic_kmeans import ProbabilisticKMeans
 from .probabilities import Certainty
 
-__all__ = ["portable", "portable_types"]
-
 
 def portable(model: Any) -> Any:
     """A copy of a fitted model that predicts the same and holds neither the affinity nor functions.

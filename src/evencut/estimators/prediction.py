@@ -22,8 +22,6 @@ from ..solvers.lloyd import bound_costs, cluster_links
 from ..tensors import array_namespace, beside, group_sums, is_tensor, numbered, to_array
 from .leaks import mixing_rates, separation
 
-__all__ = ["Prediction", "margins", "mean_separation", "summary"]
-
 _ROWS_PER_BLOCK = 4096
 # On a device a block is as long as its memory allows: links to clusters, and neighbours with what is said of them.
 _BYTES_PER_CLUSTER = 64

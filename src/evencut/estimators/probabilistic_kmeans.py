@@ -21,8 +21,6 @@ from .fitting import whole_or_nothing
 from .inputs import check_choice, check_count, check_rows
 from .partial_labels import refuse_partial
 
-__all__ = ["MODELS", "ProbabilisticKMeans"]
-
 #: The probability models by name.
 MODELS = ("gaussian", "histogram")
 

@@ -1,15 +1,15 @@
 r"""How sure a label is: probabilities of the clusters of a point, and how far outside of all of them it lies.
 
 A point p asks its neighbours. With :math:`s_{pk}` the share of its affinity that goes to cluster k, each neighbour
-answering by its own share, and :math:`e_{pk}` the share of the candidates that put it there (where several were
-compared, each by its votes and its agreement with the one chosen),
+answering by its own share, and :math:`e_{pk}` what the other candidates say of it (where several were compared, each by
+its votes and its agreement with the one chosen),
 
 .. math:: P_{pk} \propto \bigl(s_{pk}^{1-g} e_{pk}^{g}\bigr)^{\beta}
 
-Candidates may also agree on what is not there to be found. With c their confidence in the whole clustering, a table of
-more than three columns has
+A candidate says k as far as its cluster C of p is cluster k, by Jaccard's index, and nothing with the rest, which all
+clusters share: one that splits k doubts it as well as one that merges it with others,
 
-.. math:: P'_{pk} = q P_{pk} + (1 - q) / K, \qquad q = 1 - 0.5 (1 - c)
+.. math:: e_{pk} = J_k + \frac{1 - \sum_l J_l}{K}, \qquad J_k = \frac{|C \cap S_k|}{|C \cup S_k|}
 
 The sharpness :math:`\beta`, one over the temperature, is that of the highest likelihood of labels that had no part in
 :math:`s`: those that the other candidates give, or, where there are none, those of the direct neighbours.
@@ -26,19 +26,15 @@ from scipy.optimize import minimize_scalar
 
 from ..affinity import Affinity
 
-__all__ = ["Certainty", "certainty_of", "certainty_of_landmarks", "opinions_of", "outlier_scores", "shares", "trust_in"]
+__all__ = ["Certainty", "certainty_of", "certainty_of_landmarks", "opinions_of", "outlier_scores", "shares"]
 
 Floats = NDArray[np.float64]
 
 #: Neighbours whose mean distance tells how far out a point lies.
 N_NEAREST = 10
-# Weight of the candidates' opinion against the neighbours': chosen on all public sets of `benchmarks/answers.py`; from
-# .1 to .4 they are calibrated as well, and wrong rows are found best here.
+# Weight of the candidates' opinion against the neighbours': chosen on every second table of `benchmarks/answers.py`,
+# where wrong rows are found as well, within .005, from .1 to .5.
 _OPINION = 0.3
-# How much doubt about the whole clustering counts in a table: an adjusted Rand index of c leaves about (1 - c) / 2 of
-# the rows wrong. And up to how many columns points are coordinates, whose clusters show.
-_DOUBT = 0.5
-_COORDINATES = 3
 # A point counts as so many witnesses, beside one more who does not know: no share is exactly zero.
 _WITNESSES = 100
 # Half of the score is reached at so many deviations.
@@ -66,8 +62,6 @@ class Certainty:
         Logarithm of the distance to the nearest points that is typical of each cluster.
     spread : float
         Deviation of that logarithm.
-    trust : float
-        How far the whole clustering is believed, as :func:`trust_in` gives it.
     """
 
     field: Floats
@@ -75,7 +69,6 @@ class Certainty:
     sharpness: float
     typical: Floats
     spread: float
-    trust: float = 1.0
 
     def probabilities(self, answers: Floats, scores: Floats) -> Floats:
         """Probabilities from the mean answers of the neighbours; points far outside belong to each cluster alike.
@@ -90,7 +83,7 @@ class Certainty:
         logs = self.sharpness * _evidence(answers, self.n_clusters)
         inside = np.exp(logs - logs.max(axis=1, keepdims=True))
         inside /= inside.sum(axis=1, keepdims=True)
-        unknown = 1 - self.trust * (1 - np.clip(2 * scores - 1, 0.0, 1.0)[:, None])
+        unknown = np.clip(2 * scores - 1, 0.0, 1.0)[:, None]
         return (1 - unknown) * inside + unknown / self.n_clusters
 
     def outlier_scores(self, distances: Floats, labels: NDArray[np.int64]) -> Floats:
@@ -104,7 +97,6 @@ def certainty_of(
     scale: Floats,
     distances: Floats,
     opinions: Floats | None,
-    trust: float = 1.0,
 ) -> tuple[Certainty, Floats]:
     """What the fitted points know, and the mean answers that each of them gets from the others.
 
@@ -118,8 +110,6 @@ def certainty_of(
         Mean distance of each point to its nearest.
     opinions : ndarray of shape (n, n_clusters), optional
         Of the candidates, as :func:`opinions_of` gives them.
-    trust : float
-        In the whole clustering, as :func:`trust_in` gives it.
     """
     n_clusters = int(labels.max()) + 1
     own = shares(affinity, scale, np.eye(n_clusters)[labels])
@@ -128,7 +118,7 @@ def certainty_of(
     heard = own if opinions is None else opinions
     sharpness = _sharpness(_evidence(answers, n_clusters), heard)
     typical, spread = _typical(distances, labels, n_clusters)
-    return Certainty(field, n_clusters, sharpness, typical, spread, trust), answers
+    return Certainty(field, n_clusters, sharpness, typical, spread), answers
 
 
 def certainty_of_landmarks(
@@ -173,37 +163,37 @@ def shares(affinity: Affinity, scale: Floats, field: Floats) -> Floats:
 
 
 def opinions_of(selection: Any, labels: NDArray[np.int64], weights: Floats) -> Floats | None:
-    """Where the candidates put each point: the clusters that theirs overlap with.
+    """What the other candidates say of each point: how far their cluster of it is each of those chosen.
 
     They count by their votes, and by how much they agree with the one that was chosen: who sees nothing
     of the structure has no opinion on it. None where there are no two of them to compare.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from types import SimpleNamespace
+    >>> labels, split = np.array([0, 0, 0, 0, 1, 1]), np.array([0, 0, 1, 1, 2, 2])
+    >>> two = (SimpleNamespace(labels=labels), SimpleNamespace(labels=split))
+    >>> selection = SimpleNamespace(candidates=two, votes=np.ones(2), agreements=np.ones((2, 2)))
+    >>> opinions_of(selection, labels, np.ones(6))[[0, 5]]
+    array([[0.75, 0.25],
+           [0.  , 1.  ]])
     """
     candidates = () if selection is None else selection.candidates
     if len(candidates) < 2:
         return None
     n_clusters = int(labels.max()) + 1
     opinions, total = np.zeros((len(labels), n_clusters)), 0.0
-    for candidate, shared, agreed in zip(candidates, selection.votes, selection.agreements[0]):
-        overlap = np.zeros((int(candidate.labels.max()) + 1, n_clusters))
-        np.add.at(overlap, (candidate.labels, labels), weights)
-        overlap /= np.maximum(overlap.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    for candidate, shared, agreed in zip(candidates[1:], selection.votes[1:], selection.agreements[0, 1:]):
+        common = np.zeros((int(candidate.labels.max()) + 1, n_clusters))
+        np.add.at(common, (candidate.labels, labels), weights)
+        either = common.sum(axis=1, keepdims=True) + common.sum(axis=0) - common
+        alike = common / np.maximum(either, np.finfo(float).tiny)
+        alike += (1 - alike.sum(axis=1, keepdims=True)) / n_clusters
         vote = shared * max(float(agreed), 0.0)
-        opinions += vote * overlap[candidate.labels]
+        opinions += vote * alike[candidate.labels]
         total += vote
-    return opinions / total
-
-
-def trust_in(selection: Any, n_columns: int) -> float:
-    """How far a whole clustering is believed: by the confidence of the candidates, where it is one of a table.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> round(trust_in(SimpleNamespace(confidence=0.5), 4), 2), trust_in(SimpleNamespace(confidence=0.5), 2)
-    (0.75, 1.0)
-    """
-    confidence = float("nan") if selection is None else float(selection.confidence)
-    return 1.0 if n_columns <= _COORDINATES or np.isnan(confidence) else 1 - _DOUBT * (1 - confidence)
+    return opinions / total if total > 0 else np.full_like(opinions, 1 / n_clusters)
 
 
 def outlier_scores(distances: Floats, typical: Any, spread: float) -> Floats:

@@ -1,28 +1,32 @@
-"""Fits to streams: batches come one by one, a sample of all of them stays, and the clusters are those of the sample."""
+"""Fits to a sample: that of a whole table, or what the batches of a stream have left; both are the same."""
 
 from __future__ import annotations
 
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..landmarks import RowReservoir, row_blocks, sample_graph
-from ..landmarks.solving import pilot_rows
+from ..landmarks import RowBlocks, RowReservoir, draw_rows, landmark_graph, sample_rows, usual_landmarks
+from ..tensors import is_tensor, to_array
 from .fitting import warn_of_early_stop
-from .inputs import check_rows, seed_from
+from .inputs import scaling_of, seed_from
 from .landmark_inputs import check_enough
 
 __all__ = ["StreamMixin"]
 
-# A stream has as many landmarks as a table of so many rows.
+# The sample is as large as that of a table of so many rows, which have the most landmarks.
 _MANY_ROWS = 10**6
 
 
 class StreamMixin:
-    """`partial_fit` of an estimator of landmarks."""
+    """How an estimator of landmarks is fitted to a sample of rows, and `partial_fit`."""
 
     n_clusters: Any
     n_landmarks: Any
+    n_nearest: int
+    landmark_density: Any
+    metric: str
     max_iter: int
     random_state: Any
     n_jobs: int | None
@@ -31,20 +35,20 @@ class StreamMixin:
     _fitted_rows: Any
     _check_parameters: Any
     _count_landmarks: Any
-    _landmark_options: Any
+    _rows: Any
     _solve: Any
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Take one more batch of a stream; memory stays, however many there are.
 
-        What is kept is a sample of all rows so far, those whose values have the smallest hashes, and the clusters are
-        those of the sample: the batches may come in any order and of any size, and one batch of all rows gives the
-        same model. :meth:`fit` looks at all rows for the links between its landmarks, which no stream can. Equal rows
-        take one place of the sample. `stream_.n_seen` counts the rows; `labels_` are those of the batch.
+        What is kept is a sample of all rows so far, the distinct ones whose values have the smallest hashes, and the
+        clusters are those of the sample. :meth:`fit` keeps the same sample: the batches may come in any order and of
+        any size, and the model is that of one fit to all rows. `stream_.n_seen` counts the rows; `labels_` are those of
+        the batch.
 
         Parameters
         ----------
-        X : array or frame of shape (n_rows, n_features)
+        X : array, frame, sparse matrix or RowBlocks of shape (n_rows, n_features)
             The first batch must hold as many distinct rows as there are clusters.
         y : ignored
 
@@ -60,13 +64,13 @@ class StreamMixin:
         >>> model = LandmarkClustering(5, random_state=0)
         >>> for batch in (X[2000:], X[:1000], X[1000:2000]):
         ...     _ = model.partial_fit(batch)
-        >>> model.stream_.n_seen, len(model.predict(X))
-        (3000, 3000)
+        >>> bool((model.predict(X) == LandmarkClustering(5, random_state=0).fit_predict(X)).all())
+        True
         """
         self._check_parameters()
         before = dict(vars(self))
         try:
-            return self._take_batch(X)
+            return self._take_batch(to_array(X) if is_tensor(X) else X)
         except BaseException:
             vars(self).clear()
             vars(self).update(before)
@@ -74,22 +78,41 @@ class StreamMixin:
 
     def _take_batch(self, X: Any) -> Self:
         before: RowReservoir | None = getattr(self, "stream_", None)
-        rows = check_rows(self, X, reset=before is None, dtype=np.float64, ensure_min_samples=1)
-        if before is None:
-            n_landmarks = self._count_landmarks(_MANY_ROWS, rows.shape[1], False)
-            stream = RowReservoir.of(rows, pilot_rows(n_landmarks, rows.shape[1]), seed_from(self.random_state))
-        else:
-            stream = before + RowReservoir.of(rows, before.most, before.seed)
+        rows = self._rows(X, reset=before is None)
+        stream = self._draw(rows, seed_from(self.random_state) if before is None else before.seed)
+        stream = stream if before is None else before + stream
         is_set = not isinstance(self.n_landmarks, str)
-        n_landmarks = self.n_landmarks if is_set else self._count_landmarks(stream.n_seen, rows.shape[1], False)
+        n_landmarks = self.n_landmarks if is_set else self._count_landmarks(stream.n_seen, rows.n_features, False)
         self._cluster_sample(stream, min(n_landmarks, stream.n_seen))
         self.stream_ = stream
-        batch = row_blocks(rows, self.n_jobs)
-        self.labels_, self._fitted_rows = batch.filled(self.attachment_.predict), batch
+        self.labels_, self._fitted_rows = rows.filled(self.attachment_.predict), rows
         return self
 
-    def _cluster_sample(self, stream: RowReservoir, n_landmarks: int) -> None:
-        """Cluster the sample of a stream and keep what labels a row."""
-        graph = sample_graph(stream, n_landmarks, **self._landmark_options())
+    def _draw(self, rows: RowBlocks, seed: int, mass: NDArray[np.int64] | None = None) -> RowReservoir:
+        """The sample of the rows, of a size that does not depend on how many there are."""
+        n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
+        usual = usual_landmarks(_MANY_ROWS, rows.n_features, n_clusters)
+        n_landmarks = usual if isinstance(self.n_landmarks, str) else self.n_landmarks
+        return draw_rows(rows, sample_rows(n_landmarks, rows.n_features), seed, mass)
+
+    def _cluster_sample(
+        self,
+        drawn: RowReservoir,
+        n_landmarks: int,
+        rows: RowBlocks | None = None,
+        partial: NDArray[np.int64] | None = None,
+        mass_unit: float = 1.0,
+    ) -> None:
+        """Cluster a sample, steered by partial labels of the rows, and keep what labels a row."""
+        graph = landmark_graph(
+            drawn,
+            n_landmarks,
+            n_nearest=self.n_nearest,
+            density=self.landmark_density,
+            scale=scaling_of(self),
+            n_jobs=self.n_jobs,
+            metric=self.metric,
+            mass_unit=mass_unit,
+        )
         check_enough(self.n_clusters, len(graph.attachment.landmarks))
-        warn_of_early_stop(self._solve(graph, stream.seed, None, None), self.max_iter)
+        warn_of_early_stop(self._solve(graph, drawn.seed, rows, partial), self.max_iter)

@@ -10,26 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..solvers import heaviest_first
 from ..tensors import is_tensor
+from .certainty import FitState
 from .devices import answer_like
 from .hierarchy import Hierarchy, hierarchy_of
 from .inputs import check_count
 
-__all__ = ["TreeMixin"]
 
-
-class TreeMixin:
+class TreeMixin(FitState):
     """`tree_`, `leaf_of_row_`, `cut` and `plot_tree` of an estimator that clusters points in memory."""
-
-    #: The tree and the leaf of each row, once they were asked for.
-    _derived: dict[str, Any]
-    _fitted_points: Any
-    _prediction: Any
-    _prepared: Any
-    _affinity: Any
-    _left_out: Any
-    labels_: Any
-    n_clusters_: int
-    random_state: Any
 
     @property
     def tree_(self) -> NDArray[np.float64]:

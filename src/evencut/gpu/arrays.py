@@ -7,8 +7,6 @@ import os
 import torch
 from torch import Tensor
 
-__all__ = ["block_rows", "check_memory", "check_tensor", "free_bytes", "is_fused", "launch_options", "same_device"]
-
 # What plain torch may use for one block on the CPU, where the memory is shared with everything else.
 _CPU_BYTES = 1 << 28
 _SHARE = 0.4

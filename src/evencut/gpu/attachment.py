@@ -8,8 +8,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["add_pairs", "merge_pairs", "vote", "weigh"]
-
 
 def weigh(distances: Tensor, radius: Tensor, indices: Tensor, scale: int) -> Tensor:
     r"""The weights of the landmarks in `indices`, whole numbers that sum to about `scale`.
@@ -31,13 +29,15 @@ def weigh(distances: Tensor, radius: Tensor, indices: Tensor, scale: int) -> Ten
     return (weight / weight.sum(dim=1, keepdim=True) * scale).round().long()
 
 
-def add_pairs(indices: Tensor, units: Tensor, n_landmarks: int) -> tuple[Tensor, Tensor]:
+def add_pairs(indices: Tensor, units: Tensor, mass: Tensor, n_landmarks: int) -> tuple[Tensor, Tensor]:
     r"""The upper triangle of :math:`B^T B`: pairs of landmarks as i n + j, i <= j, and their sums, whole numbers.
+
+    A row counts as often as its mass says.
 
     Examples
     --------
     >>> import torch
-    >>> add_pairs(torch.tensor([[0, 1]]), torch.tensor([[2, 3]]), 2)
+    >>> add_pairs(torch.tensor([[0, 1]]), torch.tensor([[2, 3]]), torch.tensor([1]), 2)
     (tensor([0, 1, 3]), tensor([4, 6, 9]))
     """
     keys, sums = [], []
@@ -46,7 +46,7 @@ def add_pairs(indices: Tensor, units: Tensor, n_landmarks: int) -> tuple[Tensor,
         for b in range(a, n_near):
             low = torch.minimum(indices[:, a], indices[:, b])
             keys.append(low * n_landmarks + torch.maximum(indices[:, a], indices[:, b]))
-            sums.append(units[:, a] * units[:, b])
+            sums.append(units[:, a] * units[:, b] * mass)
     return merge_pairs(torch.cat(keys), torch.cat(sums))
 
 

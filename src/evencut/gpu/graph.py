@@ -9,8 +9,6 @@ from . import naive
 from .arrays import is_fused, launch_options
 from .nearest import pair_distances
 
-__all__ = ["common_counts", "shared_affinities", "union_of_lists"]
-
 
 def union_of_lists(indices: Tensor, one_sided: bool = True) -> tuple[Tensor, Tensor, Tensor]:
     """Every pair of which one has the other on its list, or each the other, as rows in order, both ways.

@@ -14,8 +14,6 @@ from torch import Tensor
 
 from .arrays import block_rows
 
-__all__ = ["affinities", "common_counts", "kernel_sums", "nearest", "pair_distances", "squared_distances"]
-
 
 def squared_distances(X: Tensor, Y: Tensor) -> Tensor:
     """Squared distances between all rows in float64, about the middle of Y, where they do not cancel.

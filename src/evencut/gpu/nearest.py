@@ -20,8 +20,6 @@ from . import naive
 from .arrays import block_rows, check_tensor, is_fused, launch_options, same_device
 from .operands import DEEPEST, halves, padded, power_of_two, split_operands, tile_width
 
-__all__ = ["SearchTiles", "nearest", "nearest_to_points", "pair_distances"]
-
 _GROUP = 32
 _SUPER = 32
 # Neighbours ranked in float64 beyond the K wanted.

@@ -8,8 +8,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["halves", "padded", "power_of_two", "split_operands", "tile_width"]
-
 # Products of matrix units are this many features deep, or a power of two below it.
 DEEPEST = 64
 

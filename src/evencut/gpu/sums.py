@@ -17,8 +17,6 @@ from . import naive
 from .arrays import check_tensor, is_fused, launch_options, same_device
 from .operands import DEEPEST, halves, padded, power_of_two, split_operands
 
-__all__ = ["FORMS", "PRECISIONS", "KernelSums", "Tiles"]
-
 #: The forms of the affinity: one bandwidth, the mean of the kernels of both points, or a geometric mean of bandwidths.
 FORMS = ("gaussian", "mean", "product")
 PRECISIONS = ("exact", "fast", "careful")

@@ -13,8 +13,6 @@ from .errors import TableError, one_line
 from .limits import TableLimits
 from .sources import Source
 
-__all__ = ["column_names", "read_array"]
-
 
 def read_array(
     source: Source, key: str | None = None, *, label_column: str | None = None, as_labels: bool = False

@@ -23,8 +23,6 @@ from .sources import Source
 _STREAM_MARK = b"\xff\xff\xff\xff"
 _ROWS_AT_ONCE = 4096
 
-__all__ = ["arrow_column", "damage_is_told", "is_numeric", "read_arrow", "read_bounded", "without_index"]
-
 
 def read_arrow(source: Source) -> Any:
     """The whole table of a Parquet, Feather or Arrow file."""

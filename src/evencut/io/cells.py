@@ -16,11 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    *("Column", "ColumnBuilder", "dated", "days_since_1970", "is_gap", "is_missing", "is_number"),
-    "numbers_in_words",
-]
-
 #: Cells that stand for a value nobody knows, in small letters.
 _MISSING_WORDS = frozenset({"", "?", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"})
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 from .errors import TableError, some
 
-__all__ = ["choose_columns", "choose_one"]
-
 _RANGE = re.compile(r"(\d+)-(\d*)")
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__all__ = ["TableError", "TableTooLarge", "one_line", "require_pyarrow", "some"]
-
 
 class TableError(ValueError):
     """A file that cannot be read or written as asked."""

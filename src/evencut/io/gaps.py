@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from .errors import TableError, some
 
-__all__ = ["FILLED", "MISSING", "column_means", "column_unit", "donor_rows", "without_gaps"]
-
 #: What may be done about missing values.
 MISSING = ("error", "drop", "mean", "neighbors")
 

@@ -21,8 +21,6 @@ from .arrow import arrow_column
 from .cells import Column, days_since_1970, is_gap
 from .errors import TableError
 
-__all__ = ["FRAMES", "column_in_memory", "columns_in_memory", "named_columns", "refuse_unread"]
-
 #: Libraries of frames.
 FRAMES = ("pandas", "polars", "pyarrow")
 _NO_CELLS = (dict, list, tuple, set, np.ndarray)

@@ -13,8 +13,6 @@ from .cells import Column
 from .errors import TableError, some
 from .preparation import Frame
 
-__all__ = ["joined", "places_of_columns"]
-
 
 def joined(frames: Sequence[Frame]) -> Frame:
     """One frame of the rows of several.

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from .errors import TableError, TableTooLarge
 
-__all__ = ["TableLimits"]
-
 
 @dataclass(frozen=True)
 class TableLimits:

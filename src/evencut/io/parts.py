@@ -22,8 +22,6 @@ from .errors import TableError, one_line, require_pyarrow
 from .sources import kind_and_compression
 from .vectors import is_list_type, list_names, list_values
 
-__all__ = ["NpyRows", "OpenedFile", "RowGroups", "expand", "open_file"]
-
 _ROWS_PER_PART = 2**18
 
 

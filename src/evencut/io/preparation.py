@@ -17,8 +17,6 @@ from .cells import Column, dated
 from .errors import TableError, some
 from .gaps import FILLED, MISSING, column_means, column_unit, donor_rows, without_gaps
 
-__all__ = ["Frame", "Preparation", "Table", "prepare"]
-
 # More different words than this are names, not categories.
 _MOST_CATEGORIES = 50
 # A column of words counts half: chosen on other draws of the benchmark's tables, among 1, 1.4, 2 and 3.

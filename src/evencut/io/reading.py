@@ -22,8 +22,6 @@ from .rows import TEXT, Rows, open_rows
 from .sources import Source
 from .vectors import is_list_type, list_names, list_values
 
-__all__ = ["read_columns", "read_frame", "read_labels", "read_table"]
-
 # Few enough to stay in the processor's cache: more take three times as long.
 _ROWS_AT_ONCE = 128
 

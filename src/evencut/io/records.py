@@ -13,8 +13,6 @@ from typing import IO, Any
 from .errors import TableError, one_line
 from .limits import TableLimits
 
-__all__ = ["Row", "Rows", "excel_rows", "json_rows"]
-
 Row = tuple[int, list[Any]]
 
 

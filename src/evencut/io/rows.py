@@ -19,8 +19,6 @@ from .errors import TableError, one_line, some
 from .records import Row, Rows, excel_rows, json_rows
 from .sources import Source
 
-__all__ = ["TEXT", "open_rows"]
-
 #: Kinds of files that are read row by row.
 TEXT = ("csv", "json lines", "json", "excel")
 

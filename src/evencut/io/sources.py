@@ -23,8 +23,6 @@ from typing import IO, Any, cast
 from .errors import TableError, one_line, require_pyarrow
 from .limits import TableLimits
 
-__all__ = ["READABLE", "Source", "compressed", "kind_and_compression"]
-
 _KINDS = {
     ".csv": "csv",
     ".tsv": "csv",

@@ -15,8 +15,6 @@ from .errors import TableError, require_pyarrow, some
 from .in_memory import FRAMES, column_in_memory, columns_in_memory, named_columns, refuse_unread
 from .preparation import Frame, Preparation, prepare
 
-__all__ = ["as_rows", "is_list_type", "list_names", "list_values", "named_rows", "prepared_rows"]
-
 
 def as_rows(X: Any) -> Any:
     """A table whose columns hold vectors, words, dates or gaps as one array of numbers; one of numbers as it is.

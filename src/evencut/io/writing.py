@@ -21,8 +21,6 @@ from .joining import places_of_columns
 from .rows import TEXT, open_rows
 from .sources import Source, compressed, kind_and_compression
 
-__all__ = ["WRITABLE", "check_output_format", "write_table", "write_with_columns"]
-
 #: What the name of a file to write may end in.
 WRITABLE = (
     *(".csv", ".tsv", ".csv.gz", ".csv.zst", ".csv.bz2", ".csv.xz", ".csv.zip", ".jsonl"),

@@ -13,25 +13,10 @@ from .precomputed import Precomputed
 from .shared_neighbors import SharedNeighbors, shared_neighbor_affinity
 
 __all__ = [
-    "BANDWIDTH",
-    "KERNELS",
-    "KNN",
-    "NEIGHBORS",
-    "AdaptiveGaussian",
-    "Disc",
-    "Extension",
-    "Gaussian",
-    "Geodesic",
-    "Kernel",
-    "KernelParameter",
-    "LocalScaling",
-    "Points",
-    "Precomputed",
-    "SharedNeighbors",
-    "affinity_of",
-    "for_tensors",
-    "shared_neighbor_affinity",
-]
+    "BANDWIDTH", "KERNELS", "KNN", "NEIGHBORS", "AdaptiveGaussian", "Disc", "Extension", "Gaussian", "Geodesic",
+    "Kernel", "KernelParameter", "LocalScaling", "Points", "Precomputed", "SharedNeighbors", "affinity_of",
+    "for_tensors", "shared_neighbor_affinity",
+]  # fmt: skip
 
 #: The kernels by the names the estimators take.
 KERNELS: dict[str, type[Kernel]] = {

@@ -16,21 +16,6 @@ from sklearn.base import BaseEstimator
 from ..affinity import AffinityLike, as_affinity, check_affinity, check_entries
 from ..affinity.notices import warn_user
 
-__all__ = [
-    "BANDWIDTH",
-    "NEIGHBORS",
-    "Extension",
-    "FixedBandwidth",
-    "Kernel",
-    "KernelParameter",
-    "Points",
-    "affinity_of",
-    "check_neighbors",
-    "exp_half",
-    "for_tensors",
-    "matrix_per_point",
-]
-
 Points = NDArray[np.floating]
 Extension = Callable[[Points], AffinityLike]
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -163,11 +148,38 @@ class Kernel(BaseEstimator):
         return self.affinity(X, n_jobs=n_jobs), None
 
 
+class NeighborKernel(Kernel):
+    """A sparse kernel of neighbours: one search gives the affinity and the extension."""
+
+    settings = (NEIGHBORS,)
+    is_graph = True
+
+    @abstractmethod
+    def _both(self, X: Points, n_jobs: int | None) -> tuple[AffinityLike, Extension]:
+        """The affinity and the extension."""
+
+    @for_tensors
+    def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
+        """The sparse affinity of the graph of neighbours."""
+        return self._both(X, n_jobs)[0]
+
+    def affinity_and_extension(
+        self, X: Points, *, weights: NDArray[np.float64] | None = None, n_jobs: int | None = None
+    ) -> tuple[AffinityLike, Extension | None]:
+        """Both from one search; a subclass with an affinity of its own keeps to it."""
+        if type(self).affinity is not NeighborKernel.affinity:
+            return super().affinity_and_extension(X, n_jobs=n_jobs)
+        return self._both(X, n_jobs)
+
+
 class FixedBandwidth(Kernel):
     """A kernel of one bandwidth for all points: a length, one a feature, a matrix, or a rule that follows the data."""
 
-    bandwidth: float | str | ArrayLike
     settings = (BANDWIDTH,)
+
+    def __init__(self, bandwidth: float | str | ArrayLike = "scott", memory: float | None = None):
+        self.bandwidth = bandwidth
+        self.memory = memory
 
     @property
     def has_units(self) -> bool:  # type: ignore[override]

@@ -6,15 +6,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.spatial import cKDTree
 
 from ..affinity import AffinityLike, free_memory, is_dense, squared_distances, whiten
 from ..affinity.threads import n_threads
 from .base import Extension, FixedBandwidth, Points
-
-__all__ = ["Disc"]
 
 # A column number and a value; lists of neighbours take as much again while they are turned into rows.
 _BYTES_PER_PAIR = 24
@@ -47,10 +44,6 @@ class Disc(FixedBandwidth):
 
     title = "Disc of one radius"
     is_graph = True
-
-    def __init__(self, bandwidth: float | str | ArrayLike = "scott", memory: float | None = None):
-        self.bandwidth = bandwidth
-        self.memory = memory
 
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
         """The sparse affinity of the disc graph; every point is joined to itself."""

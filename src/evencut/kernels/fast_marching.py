@@ -15,8 +15,6 @@ from scipy.ndimage import map_coordinates
 
 from .base import Points
 
-__all__ = ["MetricGrid"]
-
 _MOST_FEATURES = 3
 _MARGIN = 0.05
 # A front starts at a small sphere around its source, of so many cells: at a point it would have no direction.

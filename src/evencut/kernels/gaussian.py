@@ -35,8 +35,6 @@ from .base import (
     matrix_per_point,
 )
 
-__all__ = ["AdaptiveGaussian", "Gaussian", "LocalScaling"]
-
 
 class Gaussian(FixedBandwidth):
     r"""Gaussian kernel of one bandwidth for all points (eqs 1, 13), radial (eq. 45).
@@ -61,10 +59,6 @@ class Gaussian(FixedBandwidth):
     """
 
     title = "Gaussian, one bandwidth"
-
-    def __init__(self, bandwidth: float | str | ArrayLike = "scott", memory: float | None = None):
-        self.bandwidth = bandwidth
-        self.memory = memory
 
     @for_tensors
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:

@@ -15,8 +15,6 @@ from ..affinity import AffinityLike, NeighborSearch, kneighbors, knn_radius
 from .base import BANDWIDTH, NEIGHBORS, Extension, Kernel, Points, check_neighbors, exp_half, matrix_per_point
 from .fast_marching import MetricGrid
 
-__all__ = ["Geodesic"]
-
 # Shortest paths between all pairs of more points take minutes.
 _MOST_POINTS = 6000
 _PATHS = ("graph", "fast_marching")

@@ -6,18 +6,15 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from ..affinity import AffinityLike, NeighborSearch, neighbor_graph
 from ..affinity.on_device import NeighborRows
 from ..tensors import is_tensor
-from .base import NEIGHBORS, Extension, Kernel, Points, check_neighbors, for_tensors
-
-__all__ = ["KNN"]
+from .base import Extension, NeighborKernel, Points, check_neighbors, for_tensors
 
 
-class KNN(Kernel):
+class KNN(NeighborKernel):
     r"""Nearest-neighbour kernel (example KNN kernel), a sparse affinity of ones.
 
     .. math:: u_p(f_p, f_q) = [f_q \in KNN(f_p)]
@@ -44,8 +41,6 @@ class KNN(Kernel):
     """
 
     title = "Nearest neighbours"
-    settings = (NEIGHBORS,)
-    is_graph = True
 
     def __init__(self, n_neighbors: int = 10, symmetrize: str = "mean", neighbors: Any = "auto"):
         self.n_neighbors = n_neighbors
@@ -58,22 +53,9 @@ class KNN(Kernel):
         return super().takes_tensors and isinstance(self.neighbors, str) and self.neighbors in ("auto", "exact")
 
     @for_tensors
-    def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
-        """The sparse affinity of the neighbour graph."""
-        return self._both(X, n_jobs)[0]
-
-    @for_tensors
     def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
         """One for the K nearest points of `X`, seen from the new point alone."""
         return self._extension(NeighborSearch(X, n_jobs=n_jobs, method=self.neighbors))
-
-    def affinity_and_extension(
-        self, X: Points, *, weights: NDArray[np.float64] | None = None, n_jobs: int | None = None
-    ) -> tuple[AffinityLike, Extension | None]:
-        """Both from one search; a subclass with an affinity of its own keeps to it."""
-        if type(self).affinity is not KNN.affinity:
-            return super().affinity_and_extension(X, n_jobs=n_jobs)
-        return self._both(X, n_jobs)
 
     def _both(self, X: Points, n_jobs: int | None) -> tuple[AffinityLike, Extension]:
         check_neighbors(self, len(X), itself=1)

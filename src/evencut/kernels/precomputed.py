@@ -11,8 +11,6 @@ from ..affinity import AffinityLike, check_affinity
 from ..affinity.notices import warn_user
 from .base import Extension, Kernel
 
-__all__ = ["Precomputed"]
-
 # Points of which all triangles are looked at, and what rounding leaves of a distance of zero or of a triangle.
 _SAMPLE = 40
 _ROUNDING = 1e-6

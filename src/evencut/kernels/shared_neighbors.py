@@ -18,9 +18,7 @@ from ..affinity import AffinityLike, NeighborSearch, neighbor_graph
 from ..affinity.on_device import NeighborRows
 from ..affinity.threads import n_threads
 from ..tensors import array_namespace, beside, double, is_tensor, numbered, to_array
-from .base import NEIGHBORS, Extension, Kernel, Points, check_neighbors, for_tensors
-
-__all__ = ["SharedNeighbors", "shared_neighbor_affinity"]
+from .base import Extension, NeighborKernel, Points, check_neighbors, for_tensors
 
 # Affinity of a point with itself where it has none with others: too little to matter beside any neighbour.
 _ALONE = 1e-10
@@ -41,7 +39,7 @@ class _Side(NamedTuple):
         return cls(np.ascontiguousarray(distances), _radius(distances), np.ascontiguousarray(indices))
 
 
-class SharedNeighbors(Kernel):
+class SharedNeighbors(NeighborKernel):
     r"""Locally scaled Gaussian of neighbours times a power of the share of neighbours in common.
 
     .. math:: A_{pq} = \exp\left(-\frac{\|f_p-f_q\|^2}{s\,R_p R_q}\right)
@@ -75,8 +73,6 @@ class SharedNeighbors(Kernel):
     """
 
     title = "Shared neighbours"
-    settings = (NEIGHBORS,)
-    is_graph = True
 
     def __init__(self, n_neighbors: int = 25, sharpness: float = 0.5, power: float = 6.0):
         self.n_neighbors = n_neighbors
@@ -84,24 +80,11 @@ class SharedNeighbors(Kernel):
         self.power = power
 
     @for_tensors
-    def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
-        """The sparse affinity of the union of all neighbourhoods."""
-        return self._both(X, n_jobs)[0]
-
-    @for_tensors
     def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
         """Affinities of new points with their K + 1 nearest points of `X`."""
         self._check(len(X))
         search = NeighborSearch(X, n_jobs=n_jobs)
         return self.extend_from(search, *search.query_self(self.n_neighbors + 1))
-
-    def affinity_and_extension(
-        self, X: Points, *, weights: NDArray[np.float64] | None = None, n_jobs: int | None = None
-    ) -> tuple[AffinityLike, Extension | None]:
-        """Both from one search; a subclass with an affinity of its own keeps to it."""
-        if type(self).affinity is not SharedNeighbors.affinity:
-            return super().affinity_and_extension(X, n_jobs=n_jobs)
-        return self._both(X, n_jobs)
 
     def _both(self, X: Points, n_jobs: int | None) -> tuple[AffinityLike, Extension]:
         self._check(len(X))

@@ -3,8 +3,8 @@
 from .attaching import Attachment
 from .blocks import Block, RowBlocks, row_blocks, sample
 from .files import open_files
-from .solving import LandmarkGraph, landmark_graph, sample_graph, solve_landmarks, usual_landmarks
-from .streams import RowReservoir
+from .solving import LandmarkGraph, landmark_graph, sample_rows, solve_landmarks, usual_landmarks
+from .streams import RowReservoir, draw_rows
 
 __all__ = [
     "Attachment",
@@ -12,11 +12,12 @@ __all__ = [
     "LandmarkGraph",
     "RowBlocks",
     "RowReservoir",
+    "draw_rows",
     "landmark_graph",
     "open_files",
     "row_blocks",
     "sample",
-    "sample_graph",
+    "sample_rows",
     "solve_landmarks",
     "usual_landmarks",
 ]

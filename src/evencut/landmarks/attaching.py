@@ -93,11 +93,11 @@ class Attachment:
 
         `mass` holds whole numbers by which rows count, one for all rows of the data; the block begins at `first`.
         """
+        counts = np.ones(rows.shape[0], dtype=np.int64) if mass is None else mass[first : first + rows.shape[0]]
         if is_tensor(rows):
-            return self._graph_on_device(rows)
+            return self._graph_on_device(rows, beside(rows, counts))
         from ._loops import add_pairs
 
-        counts = np.ones(rows.shape[0], dtype=np.int64) if mass is None else mass[first : first + rows.shape[0]]
         n_landmarks = len(self.landmarks)
         keys, sums, used = np.full(_FIRST_TABLE, -1, dtype=np.int64), np.zeros(_FIRST_TABLE, dtype=np.int64), 0
         for place, indices, units in self._weights(rows):
@@ -106,12 +106,13 @@ class Attachment:
         cells = np.divmod(keys[taken], n_landmarks)
         return sparse.csr_array((sums[taken], cells), shape=(n_landmarks,) * 2)
 
-    def _graph_on_device(self, rows: Any) -> sparse.csr_array:
+    def _graph_on_device(self, rows: Any, counts: Any) -> sparse.csr_array:
         from ..gpu.attachment import add_pairs, merge_pairs
 
         n_landmarks = len(self.landmarks)
         xp = array_namespace(rows)
-        parts = [add_pairs(indices, units, n_landmarks) for _, indices, units in self._weights(rows)]
+        weights = self._weights(rows)
+        parts = [add_pairs(indices, units, counts[place], n_landmarks) for place, indices, units in weights]
         keys, sums = (to_array(part) for part in merge_pairs(*(xp.concatenate(each) for each in zip(*parts))))
         return sparse.csr_array((sums, np.divmod(keys, n_landmarks)), shape=(n_landmarks,) * 2)
 

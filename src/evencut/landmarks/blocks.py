@@ -19,7 +19,7 @@ from ..affinity.threads import n_threads
 from ..tensors import array_namespace, is_tensor, to_array
 from .choosing import RowSample
 
-__all__ = ["Block", "RowBlocks", "is_lazy", "row_blocks", "run_block", "sample"]
+__all__ = ["Block", "RowBlocks", "is_lazy", "row_blocks", "run_block", "sample", "stacked"]
 
 #: A pass: from the rows of a block and the number of its first row to a result.
 Work = Callable[[Any, int], Any]
@@ -104,10 +104,7 @@ class RowBlocks:
     def gathered(self, work: Work) -> Any:
         """What `work` makes of each block, stacked in the order of the rows; sparse rows stay sparse."""
         found = dict(self.results(work))
-        parts = [found[i] for i in range(len(self.blocks))]
-        if sparse.issparse(parts[0]):
-            return sparse.vstack(parts).tocsr()
-        return array_namespace(parts[0]).concatenate(parts)
+        return stacked([found[i] for i in range(len(self.blocks))])
 
     def filled(self, work: Work) -> NDArray[np.int64]:
         """One number a row from `work`, put in place as the blocks are finished."""
@@ -119,6 +116,13 @@ class RowBlocks:
     def _run(self, work: Work, i: int) -> Any:
         block = self.blocks[i]
         return run_block(work, block.name, block.first, block.n_rows, self.n_features, block.read())
+
+
+def stacked(parts: Sequence[Any]) -> Any:
+    """Rows of several parts as one; sparse ones stay sparse."""
+    if sparse.issparse(parts[0]):
+        return sparse.vstack(parts).tocsr()
+    return array_namespace(parts[0]).concatenate(parts)
 
 
 def run_block(work: Work, name: str, first: int, n_rows: int | None, n_features: int, data: Any) -> Any:

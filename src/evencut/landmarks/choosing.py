@@ -1,4 +1,4 @@
-"""Which landmarks: a sample of rows drawn by a hash of their numbers, then centres spread by the density law.
+"""Which landmarks: centres spread by the density law; and samples of rows drawn by a hash of their numbers.
 
 Both depend on the data and the seed only, not on how the rows are cut into blocks.
 """
@@ -19,7 +19,7 @@ from ..affinity.distinct import distinct_rows
 from ..kernels import AdaptiveGaussian
 from ..tensors import beside, double, is_tensor, stable_order
 
-__all__ = ["RowSample", "choose_landmarks", "mix"]
+__all__ = ["RowSample", "choose_landmarks", "is_wide", "mix"]
 
 _DENSITY_NEIGHBORS = 8
 _SWEEPS = 5
@@ -59,7 +59,7 @@ class RowSample:
             return rows[beside(rows, places)]
         kept = rows[places]
         if sparse.issparse(kept):
-            return kept if rows.shape[1] > _MOST_DENSE_FEATURES else kept.toarray()
+            return kept if is_wide(rows) else kept.toarray()
         return np.array(kept)
 
     def places(self, n_rows: int, first: int) -> NDArray[np.intp]:
@@ -69,20 +69,27 @@ class RowSample:
         return np.flatnonzero(_hash(first, n_rows, self.seed) < np.uint64(self.threshold))
 
 
+def is_wide(rows: Any) -> bool:
+    """Whether rows have so many columns that sparse ones stay sparse."""
+    return bool(rows.shape[1] > _MOST_DENSE_FEATURES)
+
+
 def _hash(first: int, n_rows: int, seed: int) -> NDArray[np.uint64]:
-    """A 64-bit number for each row number, even and unrelated to its neighbours' (the finaliser of splitmix64)."""
-    numbers = np.arange(first, first + n_rows, dtype=np.uint64)
-    numbers += np.uint64((seed * 0xD1342543DE82EF95 + 1) % 2**64)
-    numbers *= np.uint64(0x9E3779B97F4A7C15)
-    return mix(numbers)
+    """A 64-bit number for each row number, even and unrelated to its neighbours'."""
+    return np.asarray(mix(np.arange(first, first + n_rows), seed)).view(np.uint64)
 
 
-def mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Numbers, in place, whose every bit hangs on every bit given."""
+def mix(numbers: Any, seed: int) -> Any:
+    """Signed numbers whose every bit depends on every bit of those given and of the seed (as splitmix64 ends)."""
+    numbers = (numbers + _signed(seed * 0xD1342543DE82EF95 + 1)) * _signed(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        numbers ^= numbers >> np.uint64(shift)
-        numbers *= np.uint64(factor)
-    return numbers ^ (numbers >> np.uint64(31))
+        # A shift of signed numbers brings their sign along, which the mask takes away.
+        numbers = (numbers ^ (numbers >> shift & 2 ** (64 - shift) - 1)) * _signed(factor)
+    return numbers ^ (numbers >> 31 & 2**33 - 1)
+
+
+def _signed(number: int) -> int:
+    return (number + 2**63) % 2**64 - 2**63
 
 
 def choose_landmarks(

@@ -44,7 +44,12 @@ class DaskBlocks(RowBlocks):
             parts = [dask.delayed(_sum, pure=False)(group) for group in groups]
         client = current_client()
         with self._errors_explained(client):
-            return dask.compute(parts[0])[0] if client is None else client.compute(parts[0]).result()
+            try:
+                return dask.compute(parts[0])[0] if client is None else client.compute(parts[0]).result()
+            except Exception as error:
+                if _is_about_workers(client, error):
+                    raise
+                raise self._named(error, range(len(self.blocks))) from error
 
     def _tasks(self, work: Work, chosen: Sequence[int]) -> list[Any]:
         # The work (landmarks and all) travels once, not with each block.
@@ -74,7 +79,7 @@ class DaskBlocks(RowBlocks):
             try:
                 result = future.result()
             except Exception as error:
-                if _is_lost(client, error) or type(error).__name__ == "KilledWorker":
+                if _is_about_workers(client, error):
                     raise
                 raise _unreadable(self.blocks[number[future.key]], error) from error
             yield number[future.key], result
@@ -177,6 +182,11 @@ def _unreadable(block: Block, error: Exception) -> Exception:
     if str(error).startswith(block.name) or isinstance(error, ModuleNotFoundError):
         return error
     return ValueError(f"{block.name} cannot be read ({_one_line(error)}); repair it or leave it out.")
+
+
+def _is_about_workers(client: Any, error: Exception) -> bool:
+    """Whether an error says nothing of the block that was read."""
+    return client is not None and (_is_lost(client, error) or type(error).__name__ == "KilledWorker")
 
 
 def _is_lost(client: Any, error: Exception) -> bool:

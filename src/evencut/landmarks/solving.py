@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,10 +15,10 @@ from scipy import sparse
 from ..affinity import MAX_TREE_FEATURES, as_affinity, kneighbors, prepare
 from ..criteria import pose
 from ..solvers import Solution, solve
-from ..tensors import beside, is_tensor, to_array
+from ..tensors import beside, is_tensor, numbered, stable_order, to_array
 from .attaching import Attachment, whole_graph
-from .blocks import RowBlocks, row_blocks
-from .choosing import RowSample, choose_landmarks
+from .blocks import row_blocks
+from .choosing import choose_landmarks
 from .streams import RowReservoir
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
     "landmark_graph",
     "landmarks_a_row",
     "pilot_rows",
-    "sample_graph",
+    "sample_rows",
     "solve_landmarks",
     "usual_landmarks",
 ]
@@ -36,6 +36,11 @@ __all__ = [
 _PILOT_ROWS = 20
 _PILOT_ROWS_WITHOUT_TREE = 7
 _LEAST_PILOT_ROWS = 20_000
+# Rows that link the landmarks, as many as the largest pilot sample has, within what is held in memory (of doubles, 268
+# MB); with all of a million, labels are no better.
+_LINKING_ROWS = 200_000
+_MOST_ENTRIES = 2**25
+_ROWS_AT_ONCE = 1 << 12
 _MOST_LANDMARKS = 10_000
 # Without a tree to find the nearest one by, each landmark costs.
 _MOST_WITHOUT_TREE = 3000
@@ -49,9 +54,9 @@ class LandmarkGraph:
     ----------
     attachment : Attachment
     affinity : CSR array of shape (n_landmarks, n_landmarks)
-        :math:`B^T B` over all rows; of a stream, over its sample.
-    pilot : array of shape (n_pilot, n_features)
-        The rows that the landmarks were chosen from.
+        :math:`B^T B` over the sample, each row of which stands for as many.
+    pilot : array of shape (n_kept, n_features)
+        The sample.
     """
 
     attachment: Attachment
@@ -79,12 +84,28 @@ class LandmarkGraph:
         return self.affinity[self.used][:, self.used]
 
     def labelled(self, labels: NDArray[np.int64]) -> Attachment:
-        """The attachment once the landmarks in use have clusters; the others go with the nearest of those."""
+        """The attachment once the landmarks in use have clusters; the others go with the nearest of those.
+
+        A cluster of a few landmarks may be outvoted on every row by those around it. Rows then take the cluster of
+        their nearest landmark.
+        """
         landmarks = self.attachment.landmarks
         used = beside(landmarks, self.used) if is_tensor(landmarks) else self.used
         everyone = labels[to_array(kneighbors(landmarks[used], 1, at=landmarks)[1][:, 0])]
         everyone[self.used] = labels
-        return self.attachment.labelled(everyone)
+        voting = self.attachment.labelled(everyone)
+        return voting if _has_every_cluster(voting, self.pilot) else replace(voting, n_nearest=1)
+
+
+def _has_every_cluster(attachment: Attachment, rows: Any) -> bool:
+    """Whether each cluster is that of some row."""
+    assert attachment.labels is not None
+    missing = set(range(int(attachment.labels.max()) + 1))
+    for begin in range(0, rows.shape[0], _ROWS_AT_ONCE):
+        missing -= set(to_array(attachment.predict(rows[begin : begin + _ROWS_AT_ONCE])).tolist())
+        if not missing:
+            return True
+    return False
 
 
 def usual_landmarks(n_rows: int, n_features: int, n_clusters: int) -> int:
@@ -111,24 +132,34 @@ def pilot_rows(n_landmarks: int, n_features: int) -> int:
     return max(a_landmark * n_landmarks, _LEAST_PILOT_ROWS)
 
 
+def sample_rows(n_landmarks: int, n_features: int) -> int:
+    """How many distinct rows are kept of a table or a stream: those that link the landmarks.
+
+    Examples
+    --------
+    >>> sample_rows(3000, 2), sample_rows(3000, 784)
+    (200000, 42799)
+    """
+    return max(pilot_rows(n_landmarks, n_features), min(_LINKING_ROWS, _MOST_ENTRIES // n_features))
+
+
 def landmark_graph(
-    rows: RowBlocks,
+    drawn: RowReservoir,
     n_landmarks: int,
     *,
     n_nearest: int = 5,
     density: str | Callable[[NDArray[np.float64]], ArrayLike] = "constant",
     scale: str | None = None,
-    seed: int = 0,
     n_jobs: int | None = None,
     metric: str = "euclidean",
-    mass: NDArray[np.int64] | None = None,
     mass_unit: float = 1.0,
 ) -> LandmarkGraph:
-    """Landmarks of the rows and the graph between them.
+    """Landmarks of a sample of rows and the graph between them.
 
     Parameters
     ----------
-    rows : RowBlocks
+    drawn : RowReservoir
+        Each of its rows stands for as many: for itself where all distinct rows are there.
     n_landmarks : int
         Fewer are found where there are fewer distinct rows.
     n_nearest : int
@@ -137,68 +168,45 @@ def landmark_graph(
         The density wanted of the landmarks, as in :func:`evencut.affinity.density_law`.
     scale : {"auto", "standard", None}
         Scaling of the columns, as in :func:`evencut.affinity.feature_scale`.
-    seed : int
     n_jobs : int, optional
     metric : {"euclidean", "cosine"}
-    mass : ndarray of whole numbers of shape (n_rows,), optional
-        How much each row counts, in units of `mass_unit`; rows without any are no landmarks either.
     mass_unit : float
+        What a count of one is worth.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from evencut.landmarks.blocks import row_blocks
-    >>> rows = row_blocks(np.random.default_rng(0).normal(size=(500, 2)))
-    >>> landmark_graph(rows, 50).affinity.shape
+    >>> drawn = RowReservoir.of(np.random.default_rng(0).normal(size=(500, 2)), 1000, seed=0)
+    >>> landmark_graph(drawn, 50).affinity.shape
     (50, 50)
     """
-    n_pilot = pilot_rows(n_landmarks, rows.n_features)
-    pilot = rows.gathered(_Counted(RowSample.of(n_pilot, rows.n_rows, seed), mass))
-    how: dict[str, Any] = {"n_nearest": n_nearest, "density": density, "scale": scale, "n_jobs": n_jobs}
-    attachment = _attach(pilot, None, n_landmarks, rows.n_rows, seed=seed, metric=metric, **how)
-    total = rows.total(attachment.graph if mass is None else partial(attachment.graph, mass=mass))
-    return LandmarkGraph(attachment, whole_graph(total, mass_unit), pilot)
+    n_pilot = pilot_rows(n_landmarks, drawn.rows.shape[1])
+    order = _order_of_values(drawn.rows[:n_pilot])
+    prepared = prepare(
+        _floats(drawn.rows[:n_pilot][order]),
+        drawn.counts[:n_pilot][to_array(order)].astype(np.float64),
+        scale=scale,
+        merge=False,
+        metric=metric,
+    )
+    landmarks = choose_landmarks(prepared.points, n_landmarks, density, np.random.default_rng(drawn.seed), n_jobs)
+    n_nearest = landmarks_a_row(len(landmarks), n_landmarks, len(drawn.hashes), n_nearest)
+    attachment = Attachment.to(landmarks, n_nearest, prepared.feature_scale, metric)
+    upper = row_blocks(drawn.rows, n_jobs).total(partial(attachment.graph, mass=drawn.counts))
+    unit = mass_unit * (drawn.n_seen / float(drawn.counts.sum()))
+    return LandmarkGraph(attachment, whole_graph(upper, unit), drawn.rows)
 
 
-def sample_graph(drawn: RowReservoir, n_landmarks: int, *, metric: str = "euclidean", **how: Any) -> LandmarkGraph:
-    """Landmarks of the sample of a stream, and the graph between them that these rows make.
-
-    Parameters
-    ----------
-    drawn : RowReservoir
-    n_landmarks : int
-    metric : str
-    **how
-        `n_nearest`, `density`, `scale` and `n_jobs` of :func:`landmark_graph`.
-    """
-    attachment = _attach(drawn.rows, drawn.counts, n_landmarks, drawn.n_seen, seed=drawn.seed, metric=metric, **how)
-    upper = row_blocks(drawn.rows, how["n_jobs"]).total(partial(attachment.graph, mass=drawn.counts))
-    # Each row of the sample stands for as many of the stream: exactly one where it is all of them.
-    return LandmarkGraph(attachment, whole_graph(upper, drawn.n_seen / float(drawn.counts.sum())), drawn.rows)
+def _order_of_values(rows: Any) -> Any:
+    """The order of dense rows by their first column, then the second, ...: the same in other units."""
+    order = numbered(rows, rows.shape[0])
+    if not sparse.issparse(rows):
+        for column in range(rows.shape[1])[::-1]:
+            order = order[stable_order(rows[order, column])]
+    return order
 
 
-def _attach(
-    pilot: Any,
-    counts: NDArray[np.int64] | None,
-    n_landmarks: int,
-    n_rows: int,
-    *,
-    n_nearest: int,
-    density: str | Callable[[NDArray[np.float64]], ArrayLike],
-    scale: str | None,
-    seed: int,
-    n_jobs: int | None,
-    metric: str,
-) -> Attachment:
-    """Landmarks chosen from a sample, and how rows hang on them."""
-    weights = None if counts is None else counts.astype(np.float64)
-    prepared = prepare(_floats(pilot), weights, scale=scale, merge=False, metric=metric)
-    landmarks = choose_landmarks(prepared.points, n_landmarks, density, np.random.default_rng(seed), n_jobs)
-    n_nearest = landmarks_a_row(len(landmarks), n_landmarks, n_rows, n_nearest)
-    return Attachment.to(landmarks, n_nearest, prepared.feature_scale, metric)
-
-
-def landmarks_a_row(n_found: int, n_asked: int, n_rows: int, n_nearest: int) -> int:
+def landmarks_a_row(n_found: int, n_asked: int, n_distinct: int, n_nearest: int) -> int:
     """How many landmarks a row hangs on: its own alone where every distinct row is one.
 
     Examples
@@ -206,21 +214,7 @@ def landmarks_a_row(n_found: int, n_asked: int, n_rows: int, n_nearest: int) -> 
     >>> landmarks_a_row(100, 100, 5000, 5), landmarks_a_row(60, 100, 5000, 5), landmarks_a_row(100, 100, 100, 5)
     (5, 1, 1)
     """
-    return 1 if n_found < n_asked or n_found == n_rows else min(n_nearest, n_found)
-
-
-@dataclass(frozen=True, eq=False)
-class _Counted:
-    """The rows of a sample that count."""
-
-    draw: RowSample
-    mass: NDArray[np.int64] | None
-
-    def __call__(self, rows: Any, first: int) -> Any:
-        drawn = self.draw(rows, first)
-        if self.mass is None:
-            return drawn
-        return drawn[np.flatnonzero(self.mass[first + self.draw.places(rows.shape[0], first)] > 0)]
+    return 1 if n_found < n_asked or n_found == n_distinct else min(n_nearest, n_found)
 
 
 def _floats(rows: Any) -> Any:

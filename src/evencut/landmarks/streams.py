@@ -1,15 +1,28 @@
-"""A sample of a stream that does not hang on the order of its batches: the rows of the smallest hashes."""
+"""The sample that landmarks are made from: the distinct rows of the smallest hashes, in whatever order they come.
+
+A table fitted at once and a stream of its batches leave the same sample.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from .choosing import mix
+from ..affinity.distinct import row_hashes
+from ..tensors import array_namespace, first_of_each, group_sums, to_array
+from .blocks import RowBlocks, stacked
+from .choosing import is_wide, mix
 
-__all__ = ["RowReservoir"]
+__all__ = ["RowReservoir", "draw_rows"]
+
+# By how much more rows are looked at than kept, where all are distinct: many deviations of chance.
+_MARGIN = 1.1
+_ENTRIES_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,12 +34,12 @@ class RowReservoir:
 
     Parameters
     ----------
-    rows : ndarray of shape (n_kept, n_features)
+    rows : array, CSR array or tensor of shape (n_kept, n_features)
     hashes : ndarray of shape (n_kept,)
     counts : ndarray of shape (n_kept,)
-        Rows of these values that have come by.
+        Rows of these values that have come by, or their mass.
     n_seen : int
-        Rows that have come by.
+        Rows that have come by, or their mass.
     most : int
         How many are kept.
     seed : int
@@ -41,49 +54,91 @@ class RowReservoir:
     (True, 100)
     """
 
-    rows: NDArray[np.float64]
-    hashes: NDArray[np.uint64]
+    rows: Any
+    hashes: NDArray[np.int64]
     counts: NDArray[np.int64]
     n_seen: int
     most: int
     seed: int
 
     @classmethod
-    def of(cls, rows: NDArray[np.float64], most: int, seed: int) -> RowReservoir:
-        """The reservoir of one batch."""
-        counts = np.ones(len(rows), dtype=np.int64)
-        kept, first, counts = _each_once(row_hashes(rows, seed), counts, most)
-        return cls(rows[first], kept, counts, len(rows), most, seed)
+    def of(
+        cls, rows: Any, most: int, seed: int, mass: NDArray[np.int64] | None = None, share: float = 1.0
+    ) -> RowReservoir:
+        """The reservoir of one batch.
+
+        Parameters
+        ----------
+        rows : array, CSR array or tensor of shape (n_rows, n_features)
+        most : int
+        seed : int
+        mass : ndarray of whole numbers of shape (n_rows,), optional
+            How much each row counts; one of none is left out.
+        share : float
+            Only rows among the smallest of all possible hashes are looked at, this share of them.
+        """
+        hashes = mix(_hashes(rows), seed)
+        counts = array_namespace(hashes).ones_like(hashes) if mass is None else mass
+        below = hashes <= int(share * 2**64) - 2**63 - 1
+        places = array_namespace(hashes).where(below & (counts > 0))[0]
+        first, total = _smallest(hashes[places], counts[places], most)
+        kept = places[first]
+        chosen = rows[kept].toarray() if sparse.issparse(rows) and not is_wide(rows) else rows[kept]
+        n_seen = rows.shape[0] if mass is None else int(mass.sum())
+        return cls(chosen, to_array(hashes[kept]), total, n_seen, most, seed)
 
     @property
     def nbytes(self) -> int:
         """Memory that it takes, which stops growing once `most` rows are kept."""
-        return int(self.rows.nbytes + self.hashes.nbytes + self.counts.nbytes)
+        rows = self.rows.data if sparse.issparse(self.rows) else self.rows
+        return int(rows.nbytes + self.hashes.nbytes + self.counts.nbytes)
 
     def __add__(self, other: RowReservoir) -> RowReservoir:
         """The reservoir of the rows of both."""
         hashes, counts = np.concatenate([self.hashes, other.hashes]), np.concatenate([self.counts, other.counts])
-        kept, first, counts = _each_once(hashes, counts, self.most)
-        rows = np.vstack([self.rows, other.rows])[first]
-        return RowReservoir(rows, kept, counts, self.n_seen + other.n_seen, self.most, self.seed)
+        first, total = _smallest(hashes, counts, self.most)
+        rows = stacked([self.rows, other.rows])[first]
+        return RowReservoir(rows, hashes[first], total, self.n_seen + other.n_seen, self.most, self.seed)
 
 
-def _each_once(
-    hashes: NDArray[np.uint64], mass: NDArray[np.int64], most: int
-) -> tuple[NDArray[np.uint64], NDArray[np.intp], NDArray[np.int64]]:
-    """The smallest hashes, each once and in order, where each stands first, and what it counts."""
-    kept, first, which = np.unique(hashes, return_index=True, return_inverse=True)
-    # As whole numbers: floats would round counts beyond 2^53.
-    counts = np.zeros(len(kept), dtype=np.int64)
-    np.add.at(counts, which.ravel(), mass)
-    return kept[:most], first[:most], counts[:most]
+def draw_rows(rows: RowBlocks, most: int, seed: int, mass: NDArray[np.int64] | None = None) -> RowReservoir:
+    """The reservoir of all rows of a table.
+
+    Parameters
+    ----------
+    rows : RowBlocks
+    most : int
+        How many are kept.
+    seed : int
+    mass : ndarray of whole numbers of shape (n_rows,), optional
+        How much each row counts.
+    """
+    share = min(_MARGIN * most / rows.n_rows, 1.0)
+    drawn = rows.total(partial(_part, most=most, seed=seed, mass=mass, share=share))
+    if share < 1 and len(drawn.hashes) < most:
+        # So many rows are copies that the others have larger hashes too.
+        drawn = rows.total(partial(_part, most=most, seed=seed, mass=mass, share=1.0))
+    return drawn
 
 
-def row_hashes(rows: NDArray[np.float64], seed: int) -> NDArray[np.uint64]:
-    """A 64-bit number for the values of each row, the same wherever it stands."""
-    # The two zeros are one value.
-    words = np.ascontiguousarray(rows + 0.0, dtype=np.float64).view(np.uint64)
-    hashes = np.full(len(rows), (seed * 0xD1342543DE82EF95 + 1) % 2**64, dtype=np.uint64)
-    for column in words.T:
-        hashes = mix((hashes ^ column) * np.uint64(0x9E3779B97F4A7C15))
-    return hashes
+def _part(rows: Any, first: int, *, most: int, seed: int, mass: NDArray[np.int64] | None, share: float) -> RowReservoir:
+    return RowReservoir.of(rows, most, seed, None if mass is None else mass[first : first + rows.shape[0]], share)
+
+
+def _smallest(hashes: Any, mass: Any, most: int) -> tuple[Any, NDArray[np.int64]]:
+    """Where the smallest hashes stand first, each once and in order, and the mass of each: exact below 2^53."""
+    first, which = first_of_each(hashes)
+    return first[:most], to_array(group_sums(mass, which, len(first))[:most]).astype(np.int64)
+
+
+def _hashes(rows: Any) -> Any:
+    """One 64-bit number a row, from its values; sparse rows have that of dense ones unless they stay sparse."""
+    if not sparse.issparse(rows):
+        return row_hashes(rows)
+    if not is_wide(rows):
+        step = max(1, _ENTRIES_AT_ONCE // rows.shape[1])
+        parts = (rows[begin : begin + step].toarray() for begin in range(0, rows.shape[0], step))
+        return np.concatenate([row_hashes(part) for part in parts])
+    entries = mix(row_hashes(np.column_stack([rows.indices, rows.data])), 0) * (rows.data != 0)
+    sums = np.concatenate([[0], np.cumsum(entries)])
+    return sums[rows.indptr[1:]] - sums[rows.indptr[:-1]]

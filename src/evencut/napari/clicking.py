@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..segmentation import Segmentation, segment
 
-__all__ = ["Clicking", "clicks_of"]
-
 Clicks = tuple[tuple[Any, ...], ...]
 
 

@@ -6,8 +6,6 @@ from typing import Any
 
 from .clicking import Clicking
 
-__all__ = ["CutOut", "cut_out_widget"]
-
 _COLORS = {"object": "red", "background": "blue"}
 
 

@@ -11,8 +11,6 @@ from scipy.ndimage import binary_dilation
 
 from .grabcut import Photo
 
-__all__ = ["painted", "save_sheet", "save_strip"]
-
 _SIZE = 132
 _TITLE = 14
 _BOX_COLOR = (230, 60, 60)

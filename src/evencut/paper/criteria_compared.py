@@ -22,8 +22,6 @@ from .equation_table import matrix_of
 from .frame import Named, Run
 from .solver import SEED, WELL, Solver, score
 
-__all__ = ["cheeger", "equivalence", "minima"]
-
 _NAMES = ("average_association", "normalized_cut", "average_cut")
 _CLUSTERS = 5
 

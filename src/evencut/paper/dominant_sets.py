@@ -23,8 +23,6 @@ from .frame import Both, Run
 from .photos import FIG2_SIGMA, load_photo
 from .solver import SEED, Solver, contrast, make_moons, share_below, smaller
 
-__all__ = ["dominant", "largest_clique"]
-
 _RADIUS = 0.12
 
 

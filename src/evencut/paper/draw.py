@@ -11,11 +11,6 @@ from numpy.typing import ArrayLike
 
 from ..plotting import PALETTE, ClusterDisplay
 
-__all__ = [
-    "BLUE", "COLORMAP", "GREEN", "GREY", "ORANGE", "bars", "canvas", "clusters", "curves", "heading", "ink",
-    "photo", "solid", "values",
-]  # fmt: skip
-
 BLUE, ORANGE, GREEN = PALETTE[:3]
 GREY = "#777777"
 #: Perceptually even and safe for the colour-blind.

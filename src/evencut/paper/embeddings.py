@@ -21,11 +21,6 @@ from .draw import BLUE, COLORMAP, GREEN, GREY, ORANGE, canvas, clusters, curves,
 from .frame import Named, Run
 from .solver import SEED, WELL, Solver, score
 
-__all__ = [
-    "degree", "exact_distances", "inversion", "mahalanobis", "map_of", "mds", "points_of_square", "riemann",
-    "tensor_at", "weights",
-]  # fmt: skip
-
 _BALL = 0.09
 _CENTRES = np.array([[0.15, 0.2], [0.5, 0.5], [0.85, 0.25], [0.2, 0.85], [0.8, 0.8]])
 _DIMENSION = 20

@@ -19,11 +19,6 @@ from ..plotting import make_figure
 from .draw import BLUE, GREEN, GREY, ORANGE, heading
 from .frame import Claim, Run, Verdict
 
-__all__ = [
-    "N_EQUATIONS", "Checked", "Equation", "check_all", "differ", "equation", "equations", "exceed", "matrix_of",
-    "points",
-]  # fmt: skip
-
 #: Numbered equations of the paper.
 N_EQUATIONS = 68
 #: Those that define a term. Their checks say that evencut computes it so; they say nothing that could be false.

@@ -15,8 +15,6 @@ from ..kernels import Disc
 from ..theory import continuous_gini_criterion, gini_approximation, gini_supremum, mode_split, parzen_energy
 from .equation_table import Checked, differ, equation, exceed, matrix_of
 
-__all__ = ["CELL", "GRID", "N_SAMPLES", "density_of_two", "objective", "random_splits", "sample_of_two"]
-
 GRID = np.linspace(-6, 8, 7001)
 CELL = float(GRID[1] - GRID[0])
 # Two bumps: mean, deviation, weight.

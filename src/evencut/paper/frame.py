@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib import resources
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from .solver import LOWEST, STEPS, Solver
-
-__all__ = [
-    "TEXTS", "UNTESTED", "Both", "Claim", "DataMissing", "Figure", "Named", "Run", "Verdict", "find_data", "worst",
-]  # fmt: skip
 
 T = TypeVar("T")
 
@@ -224,6 +222,24 @@ class Run:
             raise ValueError(f"{self.name} has not judged {', '.join(sorted(self._open))} of claims.toml.")
         caption = self.text["caption"].format(**self.words)
         return Figure(self.name, self.text["title"], caption, picture, self.claims, self.numbers)
+
+
+def in_processes(
+    work: Callable[..., T], tasks: Mapping[str, tuple[Any, ...]], jobs: int, begin: Callable[[], None] | None = None
+) -> Iterator[tuple[str, T]]:
+    """Each task with what it gives: in their order, one after the other, or as processes finish them."""
+    if jobs == 1 or len(tasks) < 2:
+        for name, arguments in tasks.items():
+            yield name, work(*arguments)
+        return
+    with ProcessPoolExecutor(min(jobs, len(tasks)), get_context("spawn"), begin) as pool:
+        running = {pool.submit(work, *arguments): name for name, arguments in tasks.items()}
+        try:
+            for done in as_completed(running):
+                yield running[done], done.result()
+        finally:
+            # On an interruption what has not begun is not begun.
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def find_data(data: Path | None, *parts: str) -> Path:

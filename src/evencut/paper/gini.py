@@ -21,8 +21,6 @@ from .equations_gini import CELL, GRID, N_SAMPLES, density_of_two, objective, ra
 from .frame import Named, Run
 from .solver import SEED, Solver, contrast, score
 
-__all__ = ["best_partition", "breiman", "clusters_of_many", "entropy"]
-
 #: Counts of fourteen feature values, one of them the clear mode.
 _COUNTS = np.array([4, 7, 9, 6, 5, 8, 14, 22, 12, 9, 6, 5, 3, 2])
 _BINS = 40

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from ..segmentation import read_image
 
-__all__ = ["Photo", "error_rate", "find_photos", "grown_box", "opencv_mask", "read_photo", "tight_box"]
-
 Box = tuple[int, int, int, int]
 
 _UNSCORED = 128

@@ -7,8 +7,6 @@ from typing import Any
 
 from .results import counts_of
 
-__all__ = ["page"]
-
 _MARKS = {"pass": "✓ reproduced", "fail": "✗ failed", "not tested": "? not tested"}
 _STYLE = """
 body {font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #222}

@@ -20,8 +20,6 @@ from .draw import GREEN, bars, clusters, curves, heading, ink
 from .frame import Named, Run
 from .solver import SEED, WELL, Solver, adaptive_gaussian, contrast, score, smaller
 
-__all__ = ["adaptive", "bandwidth", "normalized"]
-
 _GRID = np.linspace(-6, 6, 601)
 _FACTORS = np.geomspace(0.25, 4, 17)
 # A disc of radius r has the variance of a Gaussian of bandwidth r / sqrt(3), in one dimension.

@@ -16,8 +16,6 @@ from .draw import BLUE, ORANGE, bars, heading, ink
 from .frame import Named, Run
 from .solver import WELL, Solver, cures_of, make_moons, score
 
-__all__ = ["lower_energies"]
-
 _SETS: dict[str, Any] = {
     "clump and tail": make_moons,
     "clump": lambda n, random_state: make_clumped_moons(n, clump=0.5, random_state=random_state),

@@ -35,8 +35,6 @@ from .solver import (
     sweep,
 )
 
-__all__ = ["fig1", "ncut", "pairs", "sigma"]
-
 # Separates the moons of uniform density; smaller ones isolate a chance mode even there.
 _SIGMA = 0.2
 # Bandwidths of the adaptive Gaussian kernel over the distance to the seventh neighbour.

@@ -21,8 +21,6 @@ from .grabcut import Photo, error_rate, find_photos, read_photo
 from .solver import SEED, contrast
 from .table1 import BANDWIDTH, CELLS, OTHER_BANDWIDTHS, OTHER_WEIGHTS, OURS, PEER, Method, choose_photos
 
-__all__ = ["grabcut", "photo_bandwidth", "photo_weight", "table1"]
-
 _KERNELS = ("fixed Gaussian", "KNN")
 _TERMS = {"none": "no boundary term", "length": "length", "contrast": "contrast-sensitive"}
 _AA, _NC = "average_association", "normalized_cut"

@@ -16,8 +16,6 @@ from .draw import BLUE, COLORMAP, ORANGE, canvas, heading, ink, photo, solid
 from .frame import Run
 from .solver import SEED, Solver, contrast, smaller
 
-__all__ = ["FIG2_SIGMA", "Cut", "Photo", "cut_in_two", "fig2", "load_photo", "nash"]
-
 FIG2_SIGMA = 5.0
 
 

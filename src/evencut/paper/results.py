@@ -9,8 +9,6 @@ from typing import Any
 from .equation_table import N_EQUATIONS, equations
 from .frame import TEXTS, UNTESTED, worst
 
-__all__ = ["PARTS", "claims_about", "counts_of", "items", "pages_of", "results_of"]
-
 #: The parts of the paper, a page each: what they are called.
 PARTS = {
     "lowest": "Lower energies are more biased",

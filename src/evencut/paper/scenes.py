@@ -19,8 +19,6 @@ from .draw import BLUE, ORANGE, canvas, heading, solid, values
 from .frame import Both, Run
 from .solver import SEED, STEPS, Solver, contrast, smaller
 
-__all__ = ["labelme"]
-
 #: The four categories that are drawn.
 _DRAWN = ("coast", "forest", "highway", "inside_city")
 _PAPER = {"gaussian": 0.38, "knn": 0.90, "k_means": 0.89}

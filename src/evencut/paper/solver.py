@@ -15,11 +15,6 @@ from ..datasets import make_clumped_moons, make_sparse_subset
 from ..estimators import KernelClustering
 from ..kernels import KNN, AdaptiveGaussian, Gaussian, LocalScaling
 
-__all__ = [
-    "LOWEST", "SEED", "STEPS", "WELL", "Solver", "Sweep", "adaptive_gaussian", "contrast", "cures_of", "make_moons",
-    "score", "share_below", "smaller", "sweep",
-]  # fmt: skip
-
 SEED = 0
 #: An ARI above it counts as the true clusters.
 WELL = 0.98

@@ -10,10 +10,8 @@ import csv
 import time
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable
 from importlib.util import find_spec
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +23,8 @@ from ..segmentation import SampledKNN, segment
 from ..segmentation.features import even_channels, lab_channels
 from ..segmentation.graph import PixelGraph
 from .contact_sheet import save_sheet, save_strip
+from .frame import in_processes
 from .grabcut import Photo, error_rate, find_photos, opencv_mask, read_photo
-
-__all__ = [
-    "BANDWIDTH", "CELLS", "OTHER_BANDWIDTHS", "OTHER_WEIGHTS", "OURS", "PEER", "Method", "OneGraph", "choose_photos",
-    "format_table", "other_bandwidth", "other_weight", "run",
-]  # fmt: skip
 
 _COLUMNS_OF_PAPER = [(k, c) for k in ("gaussian", "knn") for c in ("average_association", "normalized_cut")]
 _PAPER = {"none": (20.4, 17.6, 12.2, 12.4), "length": (15.1, 16.0, 10.2, 11.0), "contrast": (9.7, 13.8, 7.1, 7.8)}
@@ -51,7 +45,6 @@ OTHER_WEIGHTS = (0.04, 0.16)
 _WEIGHTS = {"length": (0.02, 0.02, 0.04, 0.04), "contrast": (0.11, 0.08, 0.16, 0.16)}
 _SMOOTHNESS = {(*pair, term): w for term, row in _WEIGHTS.items() for pair, w in zip(_COLUMNS_OF_PAPER, row)}
 _COLUMNS = ("name", "kernel", "criterion", "regularizer", "error", "cpu_seconds", "rounds", "converged", "smoothness")
-
 
 
 
@@ -76,10 +69,9 @@ def run(
     out: Path | str,
     jobs: int = 1,
     subset: int | None = None,
-    resume: bool = True,
     advance: Callable[[int, int], None] | None = None,
 ) -> dict[Method, NDArray[np.float64]]:
-    """Measure every cell on the GrabCut photos.
+    """Measure every cell on the GrabCut photos; what an earlier run has finished is kept.
 
     Parameters
     ----------
@@ -92,8 +84,6 @@ def run(
         Photos at a time.
     subset : int, optional
         Only so many photos, spread evenly over the list.
-    resume : bool, default=True
-        Keep what an earlier run has finished.
     advance : callable, optional
         Called with the number of photos done and of all photos.
 
@@ -106,13 +96,16 @@ def run(
     names = choose_photos(find_photos(data), subset)
     out.mkdir(parents=True, exist_ok=True)
     table = out / "table1.csv"
-    rows = _finished(table) if resume else []
+    if jobs < 1:
+        raise ValueError(f"jobs={jobs} must be at least 1.")
+    rows = _finished(table)
     _write_rows(table, rows, new=True)
     done = {row["name"] for row in rows}
     missing = [name for name in names if name not in done]
-    for count, found in enumerate(_each(data, out, missing, jobs), start=len(names) - len(missing) + 1):
-        _write_rows(table, found)
-        rows += found
+    tasks = {name: (data, out, name) for name in missing}
+    for count, (_, of_photo) in enumerate(in_processes(_measure, tasks, jobs), start=len(names) - len(missing) + 1):
+        _write_rows(table, of_photo)
+        rows += of_photo
         if advance is not None:
             advance(count, len(names))
     kept = [row for row in rows if row["name"] in set(names)]
@@ -157,23 +150,6 @@ def choose_photos(names: list[str], subset: int | None) -> list[str]:
     if not 1 <= subset <= len(names):
         raise ValueError(f"subset={subset} must be at least 1 and at most {len(names)}, the number of photos.")
     return [names[i] for i in np.linspace(0, len(names) - 1, subset).round().astype(int)]
-
-
-def _each(data: Path, out: Path, names: list[str], jobs: int) -> Iterable[list[dict[str, Any]]]:
-    if jobs < 1:
-        raise ValueError(f"jobs={jobs} must be at least 1.")
-    if jobs == 1 or len(names) < 2:
-        for name in names:
-            yield _measure(data, out, name)
-        return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        tasks = [pool.submit(_measure, data, out, name) for name in names]
-        try:
-            for task in as_completed(tasks):
-                yield task.result()
-        finally:
-            # On an interruption what has not begun is not begun.
-            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _measure(data: Path, out: Path, name: str) -> list[dict[str, Any]]:

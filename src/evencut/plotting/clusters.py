@@ -153,8 +153,7 @@ class ClusterDisplay:
         self, *, ax: Any = None, title: str | None = None, legend: bool = True, **style: Any
     ) -> ClusterDisplay:
         """Draw on `ax`, or on a new figure; the parameters are those of `from_labels`."""
-        if ax is None:
-            _, ax = _pyplot().subplots(layout="constrained")
+        ax = axes_for(ax)
         # Smaller dots for more points keep the shape of dense regions visible.
         look = {"s": float(np.clip(12_000 / len(self.points), 1, 25)), "linewidths": 0, "alpha": 0.8} | style
         self.collections_ = []
@@ -244,8 +243,7 @@ def plot_selection(selection: Any, ax: Any = None) -> Any:
     >>> ax.get_title().split()[0]
     'confidence'
     """
-    if ax is None:
-        ax = _pyplot().subplots(layout="constrained")[1]
+    ax = axes_for(ax)
     if selection.numbers:
         tried = sorted(selection.numbers, key=lambda number: number.n_clusters)
         ax.plot([t.n_clusters for t in tried], [t.score for t in tried], "o-", color=PALETTE[0])
@@ -291,8 +289,11 @@ def require_matplotlib() -> None:
         ) from missing
 
 
-def _pyplot() -> Any:
+def axes_for(ax: Any = None, size: tuple[float, float] | None = None) -> Any:
+    """The axes to draw on: those of a new figure where none are given."""
+    if ax is not None:
+        return ax
     require_matplotlib()
     import matplotlib.pyplot as plt
 
-    return plt
+    return plt.subplots(figsize=size, layout="constrained")[1]

@@ -8,12 +8,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from .clusters import PALETTE, ClusterDisplay, _pyplot
+from .clusters import PALETTE, ClusterDisplay, axes_for
 
 __all__ = ["BorderDisplay", "DensityDisplay", "EnergyDisplay"]
 
 
-class DensityDisplay:
+class _OverClusters:
+    """A display that draws something with the points of another."""
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(self, clusters: ClusterDisplay) -> None:
+        self.clusters = clusters
+
+
+class DensityDisplay(_OverClusters):
     """Clusters over the density of the points: is a cluster where the data are dense, or where they differ?
 
     Make one with `from_labels` or `from_estimator`. The density is a Gaussian Parzen estimate with Scott's bandwidth,
@@ -40,12 +50,7 @@ class DensityDisplay:
     2
     """
 
-    ax_: Any
-    figure_: Any
     contours_: Any
-
-    def __init__(self, clusters: ClusterDisplay) -> None:
-        self.clusters = clusters
 
     @classmethod
     def from_labels(cls, X: ArrayLike, labels: ArrayLike, *, ax: Any = None, **style: Any) -> DensityDisplay:
@@ -77,7 +82,7 @@ def _shades() -> Any:
     return LinearSegmentedColormap.from_list("shades", [(0.5, 0.5, 0.5, 0.0), (0.4, 0.4, 0.4, 0.75)])
 
 
-class BorderDisplay:
+class BorderDisplay(_OverClusters):
     """Clusters and the borders between them: where `predict` changes its mind.
 
     Make one with `from_estimator`, for points in the plane.
@@ -104,12 +109,7 @@ class BorderDisplay:
     (20, 20, 4)
     """
 
-    ax_: Any
-    figure_: Any
     regions_: Any
-
-    def __init__(self, clusters: ClusterDisplay) -> None:
-        self.clusters = clusters
 
     @classmethod
     def from_estimator(
@@ -179,8 +179,7 @@ class EnergyDisplay:
 
     def plot(self, *, ax: Any = None, **style: Any) -> EnergyDisplay:
         """Draw on `ax`, or on a new figure; `style` goes to `Axes.plot`."""
-        if ax is None:
-            _, ax = _pyplot().subplots(layout="constrained")
+        ax = axes_for(ax)
         look = {"color": PALETTE[0], "marker": "o"} | style
         (self.line_,) = ax.plot(np.arange(len(self.trace)), self.trace, **look)
         ax.set(xlabel="sweep", ylabel="energy")

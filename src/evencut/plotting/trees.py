@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from .clusters import PALETTE, _pyplot
+from .clusters import PALETTE, axes_for
 
 __all__ = ["plot_tree"]
 
@@ -43,7 +43,7 @@ def plot_tree(linkage: NDArray[Any], n_clusters: int, stable: Sequence[int] = ()
     """
     from scipy.cluster.hierarchy import dendrogram
 
-    ax = _pyplot().subplots(layout="constrained")[1] if ax is None else ax
+    ax = axes_for(ax)
     n_leaves = len(linkage) + 1
     shown = min(n_leaves, max(2 * n_clusters, 10), _MOST_SHOWN)
     ink = ax.xaxis.label.get_color()  # seen on a dark ground, too

@@ -12,18 +12,6 @@ from .strokes import draw_strokes
 from .volumes import Volume, read_volume, write_labels
 
 __all__ = [
-    "CellKNN",
-    "ObjectMasks",
-    "SampledKNN",
-    "Segmentation",
-    "Volume",
-    "decode_mask",
-    "draw_strokes",
-    "encode_mask",
-    "partition",
-    "read_image",
-    "read_volume",
-    "segment",
-    "segment_many",
-    "write_labels",
-]
+    "CellKNN", "ObjectMasks", "SampledKNN", "Segmentation", "Volume", "decode_mask", "draw_strokes", "encode_mask",
+    "partition", "read_image", "read_volume", "segment", "segment_many", "write_labels",
+]  # fmt: skip

@@ -15,8 +15,6 @@ from .cells import CellKNN
 from .graph import SampledKNN
 from .terms import EntropyTerm, RatioTerm, Term
 
-__all__ = ["pixel_affinity", "pose_term"]
-
 _MOST_DENSE = 12_000
 _EVEN_TO = 1e-6
 

@@ -16,8 +16,6 @@ from .grid import Labels, Mask, Shape, Slices, Steps, grown, scaled, window_of
 from .images import enlarge
 from .moves import GridLabeler
 
-__all__ = ["enlarge_part", "sharpen_band"]
-
 #: Side of a tile, in a plane and in space.
 _TILE = {2: 96, 3: 24}
 

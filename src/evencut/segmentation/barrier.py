@@ -14,8 +14,6 @@ from scipy.ndimage import gaussian_filter
 
 from .rows import rows_beside
 
-__all__ = ["barrier_distance", "barrier_distances", "otsu_threshold"]
-
 _PASSES = 6
 
 

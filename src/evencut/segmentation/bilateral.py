@@ -17,8 +17,6 @@ from scipy.ndimage import gaussian_filter
 
 from ..affinity import Affinity, whiten
 
-__all__ = ["BilateralGaussian", "bilateral_gaussian"]
-
 _CELLS_PER_SIGMA = 2.0
 _MOST_CELLS = 8_000_000
 _REACH = 5.0

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from .grid import edge_measures, neighbor_pairs
 
-__all__ = ["REGULARIZERS", "boundary_weights", "contrast_scale"]
-
 #: The boundary terms by name; None stands for no term.
 REGULARIZERS = ("contrast", "length", None)
 

@@ -17,8 +17,6 @@ from scipy import sparse
 
 from ..affinity import Affinity
 
-__all__ = ["CellGraph", "CellKNN", "median_cells"]
-
 _FEWEST = 40
 _TOGETHER = 32
 

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from .geodesic import geodesic_distance
 from .grid import Mask, Shape, Slices, Steps
 
-__all__ = ["Click", "check_clicks", "click_evidence", "footprint", "seeds_of"]
-
 _RADIUS = 5
 _OBJECT, _BACKGROUND = "object", "background"
 

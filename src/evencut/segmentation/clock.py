@@ -6,8 +6,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["Clock"]
-
 
 class Clock:
     """Adds up the CPU seconds of named steps.

@@ -9,8 +9,6 @@ from ..affinity.notices import warn_user
 from .grid import Labels, Shape, Steps
 from .images import halve
 
-__all__ = ["Box", "check_box", "check_mask", "check_scribbles", "halve_known", "outside_of"]
-
 #: The first corner of a box in pixels and the last, x first; the last is not inside.
 Box = tuple[int, ...]
 

@@ -17,9 +17,6 @@ from .knowledge import Knowledge
 from .rounds import Round
 from .tightness import off_centre
 
-__all__ = ["Correction", "correct", "evidence_of"]
-
-
 #: How many times smaller the working size may be for all of a click's reach to be drawn anew.
 _MOST_REDRAWN = {2: 4, 3: 1}
 _HALVINGS = 5

@@ -29,9 +29,6 @@ from .settings import Settings
 from .sizes import Sizes
 from .terms import EvidenceTerm, Term
 
-__all__ = ["Answer", "Engine"]
-
-
 _ATTEMPTS = 4
 
 
@@ -107,17 +104,11 @@ class Engine:
         self.term = pose_term(self.affinity, settings.criterion, settings.equalize, surcharge)
         self.smoothness = settings.boundary_weight(self.channels[..., 0].size, self.channels.ndim - 1) * self.term.unit
 
-    def retuned(self, settings: Settings) -> Engine:
-        """The same image, graph and boundary under other constants."""
+    def varied(self, settings: Settings | None = None, *, in_box: bool | None = None) -> Engine:
+        """The same image, graph and boundary under other constants, or for an object in a box or not."""
         other = copy.copy(self)
-        other._pose(settings)
-        return other
-
-    def for_object(self, *, in_box: bool) -> Engine:
-        """The same for an object in a box, or for one that is not."""
-        other = copy.copy(self)
-        other.in_box = in_box
-        other._pose(self.settings)
+        other.in_box = self.in_box if in_box is None else in_box
+        other._pose(settings or self.settings)
         return other
 
     @property

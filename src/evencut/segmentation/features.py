@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import gaussian_filter
 
-__all__ = ["Features", "even_channels", "lab_channels", "pixel_features", "shrink_features"]
-
 #: A name, an array of channels, a function of the image, or several of these side by side.
 Features = str | ArrayLike | Callable[[NDArray[np.float32]], ArrayLike] | Sequence[Any]
 

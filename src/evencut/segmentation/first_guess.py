@@ -11,9 +11,6 @@ from scipy.ndimage import label as connected_parts
 from .barrier import barrier_distance, barrier_distances, otsu_threshold
 from .grid import Labels, Mask
 
-__all__ = ["follow_strokes", "parts_of", "parts_with", "start_from_strokes", "starts_from_box"]
-
-
 _NEAR = 0.5
 
 

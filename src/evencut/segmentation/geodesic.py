@@ -10,8 +10,6 @@ from .features import even_channels
 from .grid import lengths
 from .rows import rows_beside
 
-__all__ = ["geodesic_distance", "terrain"]
-
 _PASSES = 6
 _SMOOTHING = 0.7
 _UNIT = 10.0

@@ -15,8 +15,6 @@ from scipy import sparse
 
 from ..affinity import Affinity, GraphAffinity
 
-__all__ = ["PixelGraph", "SampledKNN"]
-
 
 class PixelGraph(Affinity):
     """Symmetric affinity (G + G')/2 of a list of neighbours, multiplied without being built.

@@ -13,24 +13,6 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Labels",
-    "Mask",
-    "Shape",
-    "Slices",
-    "Steps",
-    "boundary_energy",
-    "directions",
-    "edge_measures",
-    "everywhere",
-    "grown",
-    "lengths",
-    "neighbor_pairs",
-    "rim_of",
-    "scaled",
-    "window_of",
-]
-
 #: The label of each pixel, -1 where none is known; 16 bits at full size, where memory counts.
 Labels = NDArray[np.integer]
 

@@ -11,9 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from ..affinity.notices import warn_user
 from .grid import Shape, Steps
 
-__all__ = ["as_image", "enlarge", "halve", "read_image"]
-
-
 #: Quantiles of a volume's values that become 0 and 1: scanners leave a few voxels far from all others.
 _VOLUME_RANGE = (0.001, 0.999)
 _ENOUGH_VALUES = 1_000_000

@@ -24,8 +24,6 @@ from .session import first_answer
 from .settings import Settings
 from .sizes import Sizes
 
-__all__ = ["segment"]
-
 
 def segment(
     image: ArrayLike,

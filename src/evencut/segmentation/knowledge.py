@@ -14,9 +14,6 @@ from .constraints import check_box, check_mask, check_scribbles, outside_of
 from .grid import Labels, Mask, Shape, Slices, Steps, everywhere, window_of
 from .levels import KnownLevels
 
-__all__ = ["Knowledge", "gather"]
-
-
 _SURROUNDINGS = 2
 
 

@@ -10,8 +10,6 @@ from .constraints import halve_known
 from .grid import Labels, Mask, Slices, Steps, rim_of, scaled
 from .images import halve
 
-__all__ = ["KnownLevels"]
-
 
 @dataclass(frozen=True, eq=False)
 class KnownLevels:

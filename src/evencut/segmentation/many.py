@@ -19,8 +19,6 @@ from .result import Segmentation
 from .session import first_answer
 from .settings import Settings
 
-__all__ = ["ObjectMasks", "segment_many"]
-
 _PROMPTS = ("box", "clicks", "scribbles", "mask")
 
 
@@ -104,7 +102,7 @@ def segment_many(
         has_clicks = bool(knowledge.clicks or knowledge.waiting)
         if (place, has_clicks) not in engines:
             engines[place, True] = engines[place, False].localized(clock)
-        engine = engines[place, has_clicks].for_object(in_box=knowledge.around is not None)
+        engine = engines[place, has_clicks].varied(in_box=knowledge.around is not None)
         result = first_answer(engine, knowledge, clock)
         objects.append(result)
         claims.append(_claim(result))

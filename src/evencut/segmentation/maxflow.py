@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from .grid import directions
 
-__all__ = ["GridCut"]
-
 Floats = NDArray[np.floating]
 
 

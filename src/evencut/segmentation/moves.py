@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from .grid import Labels, Slices, boundary_energy, directions, neighbor_pairs, window_of
 from .maxflow import GridCut
 
-__all__ = ["GridLabeler"]
 
 class GridLabeler:
     """Minimiser of unary costs plus a Potts boundary term on a grid.

@@ -17,8 +17,6 @@ from .images import as_image
 from .result import Segmentation
 from .settings import Settings
 
-__all__ = ["partition"]
-
 _SAMPLE = 2000
 _SAMPLE_NEIGHBORS = 20
 _VOTERS = 5

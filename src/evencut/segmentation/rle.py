@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["decode_mask", "encode_mask"]
-
 
 def encode_mask(mask: NDArray[np.bool_]) -> dict[str, list[int]]:
     """The run lengths of a mask, background first.

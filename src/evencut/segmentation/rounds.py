@@ -11,8 +11,6 @@ from ..solvers.lloyd import Descent, descend
 from .moves import GridLabeler
 from .terms import Term, TermState
 
-__all__ = ["Round", "minimize_energy"]
-
 
 @dataclass(frozen=True, eq=False)
 class Round:

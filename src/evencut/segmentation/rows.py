@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from .grid import Shape, directions
 
-__all__ = ["rows_beside"]
-
 
 def rows_beside(shape: Shape) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The rows beside each row that come before it, and those that come after; -1 where there is none.

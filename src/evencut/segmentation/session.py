@@ -24,9 +24,6 @@ from .knowledge import Knowledge
 from .result import Segmentation
 from .tightness import largest_gap
 
-__all__ = ["State", "first_answer"]
-
-
 _FULL, _EMPTY = 0.98, 0.002
 
 

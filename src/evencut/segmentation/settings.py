@@ -9,8 +9,6 @@ import numpy as np
 
 from .boundary import REGULARIZERS
 
-__all__ = ["STARTS", "Settings"]
-
 #: The first guesses from a box, by name.
 STARTS = ("barrier", "box")
 

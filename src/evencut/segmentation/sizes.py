@@ -8,8 +8,6 @@ import numpy as np
 
 from .grid import Shape, Steps
 
-__all__ = ["Sizes"]
-
 #: The contour of larger volumes is found at half their size, or less; that of photos never.
 MOST_DRAWN = 20_000_000
 

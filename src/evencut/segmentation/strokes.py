@@ -7,8 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["draw_strokes"]
-
 _BACKGROUND = 1
 Points = Sequence[tuple[float, float]]
 

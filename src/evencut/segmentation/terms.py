@@ -16,8 +16,6 @@ from ..affinity import AffinityLike, as_affinity
 from ..criteria import RatioProblem
 from ..solvers.lloyd import bound_costs, cluster_links
 
-__all__ = ["EntropyTerm", "EvidenceTerm", "RatioTerm", "Term", "TermState"]
-
 _PRIOR_SHARE = 1 / 40
 
 

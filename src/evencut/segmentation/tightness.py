@@ -10,8 +10,6 @@ from scipy.ndimage import label as connected_parts
 
 from .grid import Shape, Slices
 
-__all__ = ["largest_gap", "off_centre"]
-
 _SPECK = 0.05
 _MIDDLE = 0.6
 

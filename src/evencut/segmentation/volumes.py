@@ -13,8 +13,6 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Volume", "is_volume_file", "read_volume", "volume_format", "write_labels"]
-
 _SUFFIXES = {".nii": "nifti", ".nii.gz": "nifti", ".tif": "tiff", ".tiff": "tiff", ".nrrd": "nrrd"}
 _LIBRARIES = {"nifti": "nibabel", "tiff": "tifffile", "nrrd": "pynrrd"}
 

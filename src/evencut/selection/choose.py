@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -132,6 +132,7 @@ def select(
     *,
     units: NDArray[np.float64] | None = None,
     least: int = 1,
+    judge: Callable[[Selection, int], Selection] | None = None,
     weights: NDArray[np.float64] | None = None,
     random_state: int | None = None,
     n_jobs: int | None = None,
@@ -150,6 +151,8 @@ def select(
         are, and, from four columns on, in ranks. Without it, only as they are.
     least : int
         With `"auto"`, the fewest clusters there can be.
+    judge : callable, optional
+        From what was compared, and the number of clusters, to the same with another candidate first.
     weights : ndarray of shape (n,), optional
         How many points each stands for.
     random_state : int, optional
@@ -176,6 +179,8 @@ def select(
         selection = _of_one(systems[0], n_clusters, numbers)
     else:
         selection = agree(systems, n_clusters, random_state=random_state, numbers=numbers)
+    if judge is not None:
+        selection = judge(selection, n_clusters)
     around = next(around for around in systems if around.system.name == selection.system)
     # Degrees are most even at the broadest scale: the steadiest graph to predict on.
     kernel, affinity, extension = _kernel_at(around, neighborhood_sizes(around.n_points, n_clusters)[-1])

@@ -11,8 +11,6 @@ import numpy as np
 from cython.cimports.evencut.solvers._graph_loops import Graph
 from cython.cimports.libc.math import isnan
 
-__all__ = ["Borders", "energy_of", "largest_ratio", "refine", "settle", "sum_clusters"]
-
 # A move must gain more than rounding, relative to the largest ratio of a cluster.
 _TINY = cython.declare(cython.double, 1e-11)
 _NAN = cython.declare(cython.double, float("nan"))

@@ -13,8 +13,6 @@ from cython.cimports.evencut.solvers._border_loops import Borders, energy_of, la
 from cython.cimports.evencut.solvers._graph_loops import Graph, random_below, sort_members
 from cython.cimports.libc.math import isnan
 
-__all__ = ["exchange"]
-
 # A move must gain more than rounding, relative to the largest ratio of a cluster.
 _TINY = cython.declare(cython.double, 1e-11)
 _NAN = cython.declare(cython.double, float("nan"))

@@ -11,8 +11,6 @@ import cython
 import numpy as np
 from cython.cimports.libc.math import sqrt
 
-__all__ = ["Graph", "contract", "group", "random_below", "row_diagonal", "sort_members", "take_pairs"]
-
 # Nodes are visited in random order, but in runs of neighbours in memory where there are many.
 _RUNS = 2048
 

@@ -12,8 +12,6 @@ import numpy as np
 from cython.cimports.evencut.solvers._graph_loops import random_below
 from cython.cimports.evencut.solvers._move_loops import Clusters, sweep_table
 
-__all__ = ["contract_dense", "exchange_grown", "merge_nodes", "strongest_links"]
-
 Real = cython.fused_type(cython.float, cython.double)
 # An exchange must gain more than rounding, relative to the energy.
 _LEAST_GAIN = cython.declare(cython.double, 1e-11)
@@ -95,42 +93,42 @@ def _union_loss(
     return links[a, a] / weights[a] + links[b, b] / weights[b] - union
 
 
-def merge_nodes(matrix, weights, n_clusters):
-    """Labels after merging, again and again, the two clusters of nodes whose union costs least."""
-    merger: _Merger = _Merger(matrix, weights)
+def merge_nodes(matrix, weights, n_clusters, extra=None):
+    """The merges, again and again, of the two clusters of nodes whose union costs least: who stays, and who joins it.
+
+    What is `extra` for a pair is added to its cost; a union has the lesser of its two.
+    """
     n: cython.Py_ssize_t = len(weights)
-    n_merges: cython.Py_ssize_t = n - n_clusters
-    number: cython.longlong[::1] = np.full(n, -1, dtype=np.int64)
-    n_numbers: cython.Py_ssize_t = 0
+    merger: _Merger = _Merger(matrix, weights, np.zeros((n, n)) if extra is None else extra.copy())
+    pairs = np.empty((n - n_clusters, 2), dtype=np.int64)
+    merges: cython.longlong[:, ::1] = pairs
     i: cython.Py_ssize_t
     with cython.nogil:
         for i in range(n):
             merger.find_partner(i)
-        for i in range(n_merges):
-            merger.merge()
-        for i in range(n):
-            if number[merger.owner[i]] < 0:
-                number[merger.owner[i]] = n_numbers
-                n_numbers += 1
-    return np.asarray(number)[np.asarray(merger.owner)]
+        for i in range(merges.shape[0]):
+            merges[i, 0] = merger.merge()
+            merges[i, 1] = merger.gone
+    return pairs
 
 
 @cython.final
 @cython.cclass
 class _Merger:
-    """Clusters while they merge: links and weights, who is left, the cluster of each node, and the best partners."""
+    """Clusters while they merge: links and weights, what a union costs beside them, who is left, the best partners."""
 
     links: cython.double[:, ::1]
+    extra: cython.double[:, ::1]
     weight: cython.double[::1]
     alive: cython.uchar[::1]
-    owner: cython.longlong[::1]
+    gone: cython.Py_ssize_t
     partner: cython.longlong[::1]
     loss: cython.double[::1]
 
-    def __init__(self, matrix, weights):
+    def __init__(self, matrix, weights, extra):
         n = len(weights)
-        self.links, self.weight = np.array(matrix, order="C"), weights.copy()
-        self.alive, self.owner = np.ones(n, np.uint8), np.arange(n, dtype=np.int64)
+        self.links, self.weight, self.extra = np.array(matrix, order="C"), weights.copy(), extra
+        self.alive = np.ones(n, np.uint8)
         self.partner, self.loss = np.full(n, -1, np.int64), np.full(n, np.inf)
 
     @cython.cfunc
@@ -142,15 +140,15 @@ class _Merger:
         self.loss[a] = _INFINITE
         for b in range(self.weight.shape[0]):
             if b != a and self.alive[b]:
-                loss = _union_loss(a, b, self.links, self.weight)
+                loss = _union_loss(a, b, self.links, self.weight) + self.extra[a, b]
                 if loss < self.loss[a]:
                     self.partner[a], self.loss[a] = b, loss
         return 0
 
     @cython.cfunc
     @cython.nogil
-    def merge(self) -> cython.int:
-        """Unite the two clusters whose union costs least."""
+    def merge(self) -> cython.Py_ssize_t:
+        """Unite the two clusters whose union costs least; the one that stays, and in `gone` the one that joins it."""
         n: cython.Py_ssize_t = self.weight.shape[0]
         kept: cython.Py_ssize_t = 0
         a: cython.Py_ssize_t
@@ -158,7 +156,7 @@ class _Merger:
         for a in range(1, n):
             if self.loss[a] < self.loss[kept]:
                 kept = a
-        gone = self.partner[kept]
+        gone = self.gone = self.partner[kept]
         self.alive[gone] = False
         self.loss[gone] = _INFINITE
         self.weight[kept] += self.weight[gone]
@@ -166,18 +164,17 @@ class _Merger:
             self.links[kept, b] += self.links[gone, b]
         for b in range(n):
             self.links[b, kept] += self.links[b, gone]
-            if self.owner[b] == gone:
-                self.owner[b] = kept
+            self.extra[kept, b] = self.extra[b, kept] = min(self.extra[kept, b], self.extra[gone, b])
         for a in range(n):
             if not self.alive[a]:
                 continue
             if a == kept or self.partner[a] == kept or self.partner[a] == gone:
                 self.find_partner(a)
             else:
-                changed = _union_loss(a, kept, self.links, self.weight)
+                changed = _union_loss(a, kept, self.links, self.weight) + self.extra[a, kept]
                 if changed < self.loss[a]:
                     self.partner[a], self.loss[a] = kept, changed
-        return 0
+        return kept
 
 
 def exchange_grown(

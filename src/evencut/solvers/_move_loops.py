@@ -10,8 +10,6 @@ refuse_unless_compiled(__file__)
 import cython
 import numpy as np
 
-__all__ = ["Clusters", "sweep_csr", "sweep_dense"]
-
 Real = cython.fused_type(cython.float, cython.double)
 Index = cython.fused_type(cython.int, cython.longlong)
 # A move must gain more than rounding could feign.

@@ -17,8 +17,6 @@ from ..tensors import array_namespace
 from .spectral import cut_embedding, unit_rows
 from .starts import fill_empty
 
-__all__ = ["leading_vectors", "spectral_start"]
-
 # Vectors beyond those asked for, which let the last ones converge.
 _SPARE_VECTORS = 4
 _STEPS = 20

@@ -17,8 +17,6 @@ from .merging import part_links
 from .moves import improve_by_moves
 from .multilevel import group_points
 
-__all__ = ["exchange_cycles"]
-
 # Nodes of the small matrix: so many, or so many a cluster where these are more.
 _NODES = 100
 _NODES_PER_CLUSTER = 12
@@ -115,7 +113,11 @@ def _cycle(
     weights = np.bincount(parent, problem.weights, n_groups).astype(np.float64)
     trials = 20 + 2 * n_clusters
     if labels is None:
-        of_group = merge_nodes(small, weights, n_clusters)
+        of_group = np.arange(n_groups)
+        for kept, gone in merge_nodes(small, weights, n_clusters):
+            of_group[of_group == gone] = kept
+        _, first, of_group = np.unique(of_group, return_index=True, return_inverse=True)
+        of_group = np.argsort(np.argsort(first))[of_group]
         trials *= 2
     else:
         of_group = np.empty(n_groups, dtype=np.int64)

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from ..criteria import RatioProblem
 from ..tensors import array_namespace, group_sums, numbered, one_hot
 
-__all__ = ["Descent", "Step", "bound_costs", "cluster_links", "descend", "lloyd_descent"]
-
 _LARGEST_SHIFT = 1e3
 
 

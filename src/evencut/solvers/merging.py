@@ -15,8 +15,6 @@ from scipy import sparse
 
 from ..criteria import RatioProblem
 
-__all__ = ["Level", "merge_levels", "part_links"]
-
 
 @dataclass(frozen=True, eq=False)
 class Level:
@@ -64,29 +62,28 @@ def merge_levels(problem: RatioProblem, labels: NDArray[np.integer], n_clusters:
     links = part_links(problem, parts, n_parts)
     weight = np.bincount(parts, problem.weights).astype(np.float64)
     owner, alive = np.arange(n_parts), np.ones(n_parts, dtype=bool)
-    gains = np.full((n_parts, n_parts), -np.inf)
-    for part in range(1, n_parts):
-        gains[part, :part] = gains[:part, part] = _gains(links, weight, part)[:part]
     yield Level(parts, owner.copy(), np.diag(links).copy(), weight.copy())
-    for _ in range(n_parts - n_clusters):
-        kept, gone = np.unravel_index(int(np.argmax(gains)), gains.shape)
-        links[kept] += links[gone]
-        links[:, kept] += links[:, gone]
-        weight[kept] += weight[gone]
+    for kept, gone, _ in merges(links, weight, n_clusters):
         alive[gone] = False
         owner[owner == gone] = kept
-        gains[gone] = gains[:, gone] = -np.inf
-        fresh = np.where(alive, _gains(links, weight, int(kept)), -np.inf)
-        fresh[kept] = -np.inf
-        gains[kept] = gains[:, kept] = fresh
         yield Level(parts, owner.copy(), np.diag(links)[alive], weight[alive])
 
 
-def _gains(links: NDArray[np.float64], weight: NDArray[np.float64], part: int) -> NDArray[np.float64]:
-    """Change of the ratio association when each of the parts joins `part`."""
-    inside = np.diag(links)
-    joined = (inside + inside[part] + 2 * links[part]) / (weight + weight[part])
-    return joined - inside / weight - inside[part] / weight[part]
+def merges(
+    links: NDArray[np.float64], weight: NDArray[np.float64], n_clusters: int, extra: NDArray[np.float64] | None = None
+) -> Iterator[tuple[int, int, float]]:
+    """Merges of the clusters whose union costs least, `extra` included: who stays, who joins it, and the loss.
+
+    Links and weights are brought up to date, in place; only those of clusters that are left mean something.
+    """
+    from ._growth_loops import merge_nodes
+
+    for kept, gone in merge_nodes(links, weight, n_clusters, extra).tolist():
+        apart = links[kept, kept] / weight[kept] + links[gone, gone] / weight[gone]
+        links[kept] += links[gone]
+        links[:, kept] += links[:, gone]
+        weight[kept] += weight[gone]
+        yield kept, gone, float(apart - links[kept, kept] / weight[kept])
 
 
 def part_links(problem: RatioProblem, parts: NDArray[np.integer], n_parts: int) -> NDArray[np.float64]:

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from ..criteria import RatioProblem
 
-__all__ = ["improve_by_moves"]
-
 
 def improve_by_moves(
     problem: RatioProblem,

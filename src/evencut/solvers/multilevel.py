@@ -15,8 +15,6 @@ from scipy import sparse
 
 from ..criteria import RatioProblem
 
-__all__ = ["group_points", "improve_border", "multilevel"]
-
 # Nodes a cluster of the graph that cycles start from, and so many at least; nodes a cluster of the smallest graph.
 _MIDDLE = 150
 _MIDDLE_AT_LEAST = 8000

@@ -11,8 +11,6 @@ from ..tensors import is_tensor
 from .lloyd import bound_costs
 from .starts import fill_empty
 
-__all__ = ["sample_problem", "spread_labels"]
-
 _SAMPLE = 1500
 # Eigenvectors of a larger sample cost a device little.
 _SAMPLE_ON_DEVICE = 4000

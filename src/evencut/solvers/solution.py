@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from ..criteria import RatioProblem
 from ..tensors import to_array
 
-__all__ = ["Solution", "heaviest_first"]
-
 
 @dataclass(frozen=True, eq=False)
 class Solution:
@@ -45,12 +43,10 @@ class Solution:
         return cls(labels, trace[-1], n_iter, tuple(trace), converged)
 
 
-def heaviest_first(
-    labels: NDArray[np.int64], weights: NDArray[np.floating], places: NDArray[np.integer] | None = None
-) -> NDArray[np.int64]:
+def heaviest_first(labels: NDArray[np.int64], weights: NDArray[np.floating]) -> NDArray[np.int64]:
     """The same clusters numbered by falling weight, so that numbers do not hang on the order of the points.
 
-    Among equal clusters the one with the first point leads; `places` tells where each point stands, if not here.
+    Among equal clusters the one with the first point leads.
 
     Examples
     --------
@@ -60,9 +56,8 @@ def heaviest_first(
     """
     total = np.bincount(labels, weights)
     # Rounding must not decide between equal clusters; the one that appears first does.
-    places = np.arange(len(labels)) if places is None else places
-    first = np.full(len(total), places.max() + 1)
-    np.minimum.at(first, labels, places)
+    first = np.full(len(total), len(labels))
+    np.minimum.at(first, labels, np.arange(len(labels)))
     order = np.lexsort((first, -np.round(total / total.max(), 9)))
     rank = np.empty(len(total), dtype=np.int64)
     rank[order] = np.arange(len(total))

@@ -23,8 +23,6 @@ from .sampling import sample_problem, spread_labels
 from .solution import Solution
 from .starts import fill_empty, spectral_starts
 
-__all__ = ["SOLVERS", "Effort", "Solver", "refine", "solve"]
-
 # Larger sparse graphs go to the multilevel solver alone, which is faster there.
 _MANY_NODES = 3000
 # Larger dense problems start from samples, whose spectrum costs less.

@@ -19,8 +19,6 @@ from threadpoolctl import ThreadpoolController
 from ..affinity import Affinity, AffinityLike, as_affinity
 from ..tensors import array_namespace, is_tensor, one_hot
 
-__all__ = ["cut_embedding", "kernel_coordinates", "spectral_embedding", "unit_rows"]
-
 # Up to this size all eigenvectors of a component are cheaper than a factorisation and its set-up.
 _DENSE_SPARSE = 400
 _DENSE_FULL = 3000

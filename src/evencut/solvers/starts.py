@@ -13,8 +13,6 @@ from ..criteria import RatioProblem
 from ..tensors import array_namespace
 from .spectral import cut_embedding, kernel_coordinates, spectral_embedding, unit_rows
 
-__all__ = ["fill_empty", "spectral_starts"]
-
 
 def spectral_starts(
     problem: RatioProblem, n_clusters: int, n_init: int, rng: np.random.Generator

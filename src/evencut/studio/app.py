@@ -21,8 +21,6 @@ from .routes import ROUTERS
 from .routes.page import static_files
 from .state import Studio
 
-__all__ = ["create_app"]
-
 _SWEEP_S = 5.0
 _SHOWN = 3
 

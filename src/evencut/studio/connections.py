@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-__all__ = ["impatient_protocol"]
-
 _HEADERS_S = 10.0
 _MOST_SILENT = 40
 

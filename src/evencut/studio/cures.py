@@ -12,8 +12,6 @@ from evencut.kernels import KERNELS
 
 from .methods import Method
 
-__all__ = ["cure_of"]
-
 
 def cure_of(model: Any) -> Method | None:
     """The method that an estimator stands for; None for one that the page cannot show.

@@ -6,15 +6,13 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
 
-__all__ = ["Edit", "Merge", "Split", "edit_of", "edited"]
+from .sent import Sent
 
 
-class Merge(BaseModel):
+class Merge(Sent):
     """Several clusters become one."""
 
-    model_config = ConfigDict(extra="forbid")
     kind: Literal["merge"] = "merge"
     labels: list[int]
 
@@ -31,10 +29,9 @@ class Merge(BaseModel):
         ]
 
 
-class Split(BaseModel):
+class Split(Sent):
     """One cluster becomes two, by evencut on its points alone."""
 
-    model_config = ConfigDict(extra="forbid")
     kind: Literal["split"] = "split"
     label: int
 

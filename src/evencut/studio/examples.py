@@ -1,11 +1,10 @@
 """Points and photos that come with the studio, each with the code that makes it.
 
-The code of an example and its function give the same points; a test runs both.
+What the page shows as the code of an example is what makes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .sheets import Sheet, SheetColumn
-
-__all__ = ["PHOTOS", "POINTS", "PhotoExample", "PointsExample", "load_points"]
 
 
 @dataclass(frozen=True)
@@ -27,15 +24,12 @@ class PointsExample:
         What it is, and what it shows.
     code : tuple of str
         Lines that make `X` and `y`.
-    make : callable
-        Makes the same.
     n_clusters : int
     """
 
     title: str
     story: str
     code: tuple[str, ...]
-    make: Callable[[], tuple[NDArray[Any], NDArray[Any]]]
     n_clusters: int
 
 
@@ -45,40 +39,6 @@ class PhotoExample:
 
     title: str
     code: tuple[str, ...]
-    load: Callable[[], NDArray[np.uint8]]
-
-
-def _moons() -> tuple[NDArray, NDArray]:
-    from evencut.datasets import make_clumped_moons
-
-    return make_clumped_moons(600, clump=0.5, random_state=0)
-
-
-def _stragglers() -> tuple[NDArray, NDArray]:
-    from evencut.datasets import make_sparse_subset
-
-    return make_sparse_subset(600, random_state=0)
-
-
-def _rings() -> tuple[NDArray, NDArray]:
-    from evencut.datasets import make_rings
-
-    return make_rings(600, clump=0.4, random_state=0)
-
-
-def _blobs() -> tuple[NDArray, NDArray]:
-    from sklearn.datasets import make_blobs
-
-    return make_blobs([600, 200, 40], centers=[[0, 0], [5, 1.5], [1, 5]], cluster_std=[1.2, 0.5, 0.25], random_state=0)[
-        :2
-    ]
-
-
-def _digits() -> tuple[NDArray, NDArray]:
-    from sklearn.datasets import load_digits
-
-    digits = load_digits()
-    return digits.data, digits.target
 
 
 #: The embedded sets of points, by name; the first is shown first.
@@ -90,21 +50,18 @@ POINTS: dict[str, PointsExample] = {
             "from evencut.datasets import make_clumped_moons",
             "X, y = make_clumped_moons(600, clump=0.5, random_state=0)",
         ),
-        _moons,
         2,
     ),
     "stragglers": PointsExample(
         "Stragglers",
         "Two half circles, one with a thin tail: normalised cut with one bandwidth cuts off a piece of the tail.",
         ("from evencut.datasets import make_sparse_subset", "X, y = make_sparse_subset(600, random_state=0)"),
-        _stragglers,
         2,
     ),
     "rings": PointsExample(
         "Rings",
         "Two rings, the outer one with a clump: no straight border separates them.",
         ("from evencut.datasets import make_rings", "X, y = make_rings(600, clump=0.4, random_state=0)"),
-        _rings,
         2,
     ),
     "blobs": PointsExample(
@@ -115,7 +72,6 @@ POINTS: dict[str, PointsExample] = {
             "X, y = make_blobs([600, 200, 40], centers=[[0, 0], [5, 1.5], [1, 5]], cluster_std=[1.2, 0.5, 0.25], "
             "random_state=0)[:2]",
         ),
-        _blobs,
         3,
     ),
     "digits": PointsExample(
@@ -126,7 +82,6 @@ POINTS: dict[str, PointsExample] = {
             "digits = load_digits()",
             "X, y = digits.data, digits.target",
         ),
-        _digits,
         10,
     ),
 }
@@ -141,43 +96,35 @@ def load_points(name: str) -> Sheet:
     >>> table.n_rows, [column.name for column in table.columns]
     (600, ['x', 'y', 'true'])
     """
-    X, y = POINTS[name].make()
+    made = _run(POINTS[name].code)
+    X, y = made["X"], made["y"]
     names = ["x", "y"] if X.shape[1] == 2 else [f"pixel {i}" for i in range(X.shape[1])]
     columns = [SheetColumn(title, np.array(values, dtype=np.float64)) for title, values in zip(names, X.T)]
     truth = SheetColumn("true", y.astype(np.int32), [str(label) for label in range(int(y.max()) + 1)])
     return Sheet([*columns, truth], {"kind": "example", "example": name, "name": f"{name}.csv"})
 
 
-def _sample_image(name: str) -> Callable[[], NDArray[np.uint8]]:
-    def load() -> NDArray[np.uint8]:
-        from sklearn.datasets import load_sample_image
-
-        return load_sample_image(name)
-
-    return load
+def load_photo(name: str) -> NDArray[np.uint8]:
+    """The pixels of an example."""
+    return _run(PHOTOS[name].code)["image"]
 
 
-def _skimage(name: str) -> Callable[[], NDArray[np.uint8]]:
-    def load() -> NDArray[np.uint8]:
-        from skimage import data
-
-        return getattr(data, name)()
-
-    return load
-
-
-def _from_sklearn(title: str, name: str) -> PhotoExample:
-    lines = ("from sklearn.datasets import load_sample_image", f'image = load_sample_image("{name}")')
-    return PhotoExample(title, lines, _sample_image(name))
+def _run(code: tuple[str, ...]) -> dict[str, Any]:
+    """What lines of this module define."""
+    made: dict[str, Any] = {}
+    exec("\n".join(code), made)
+    return made
 
 
 def _from_skimage(title: str, name: str) -> PhotoExample:
-    return PhotoExample(title, ("from skimage import data", f"image = data.{name}()"), _skimage(name))
+    return PhotoExample(title, ("from skimage import data", f"image = data.{name}()"))
 
 
 #: The embedded photos, by name; all lie in the files of installed libraries.
 PHOTOS: dict[str, PhotoExample] = {
-    "flower": _from_sklearn("Flower", "flower.jpg"),
+    "flower": PhotoExample(
+        "Flower", ("from sklearn.datasets import load_sample_image", 'image = load_sample_image("flower.jpg")')
+    ),
     "coffee": _from_skimage("Coffee", "coffee"),
     "cat": _from_skimage("Cat", "chelsea"),
     "astronaut": _from_skimage("Astronaut", "astronaut"),

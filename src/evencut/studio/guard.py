@@ -19,8 +19,6 @@ from urllib.parse import parse_qsl
 
 from .options import Options
 
-__all__ = ["HEADERS", "Guard"]
-
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]

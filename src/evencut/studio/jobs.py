@@ -12,8 +12,6 @@ from typing import Any
 
 from .refusals import Refused
 
-__all__ = ["Job"]
-
 Progress = Callable[[str, float | None], None]
 _MOST_EVENTS = 500
 _HEARTBEAT_S = 15.0

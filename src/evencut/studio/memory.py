@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["TOOK_TOO_MUCH", "memory_for_upload"]
-
 #: The code with which a process ends that took too much.
 TOOK_TOO_MUCH = 77
 _MOST = 1 << 30

@@ -9,11 +9,12 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from evencut.kernels import KERNELS, Kernel
 
 from .refusals import Refused
+from .sent import Sent
 
 __all__ = ["Method", "estimator", "fit_labels", "known_kernels"]
 
@@ -25,7 +26,7 @@ def known_kernels() -> dict[str, type[Kernel]]:
     return {name: kernel for name, kernel in KERNELS.items() if not kernel.is_pairwise}
 
 
-class Method(BaseModel):
+class Method(Sent):
     """One way to cluster.
 
     Examples
@@ -34,12 +35,10 @@ class Method(BaseModel):
     Gaussian(bandwidth=0.3)
     """
 
-    model_config = ConfigDict(extra="forbid")
-
     tool: Literal["evencut", "kernel", "kmeans", "hdbscan"] = "evencut"
     n_clusters: Annotated[int, Field(ge=1, le=2000)] | Literal["auto"] = 2
     kernel: Name = "gaussian"
-    parameters: dict[Name, int | Annotated[float, Field(allow_inf_nan=False)] | Name] = {}
+    parameters: dict[Name, int | Annotated[float, Field(allow_inf_nan=False)] | Name] = Field(default={})
     criterion: Literal["normalized_cut", "average_association", "average_cut"] = "normalized_cut"
     equalize: Literal["weights", "exact"] | None = None
     scale: Literal["auto", "standard"] | None = "auto"

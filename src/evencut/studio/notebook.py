@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["OpenStudio", "open_studio"]
-
 _START_S = 120.0
 _SIDES = {"left": "a", "right": "b"}
 

@@ -9,8 +9,6 @@ import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["Limits", "Options"]
-
 _MEGABYTE = 1 << 20
 
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from .prompts import Prompt
 
-__all__ = ["Photo", "Step"]
-
 _SHOWN_PROMPTS = 200
 
 

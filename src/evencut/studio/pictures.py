@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from .options import Limits
 from .refusals import Refused, TooLarge
 
-__all__ = ["as_rgb", "cutout", "encode", "encode_map", "read_photo", "shown"]
-
 _FORMATS = ("PNG", "JPEG", "WEBP", "TIFF")
 _LARGE = 1_500_000
 

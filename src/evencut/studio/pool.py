@@ -21,8 +21,6 @@ from .memory import TOOK_TOO_MUCH
 from .refusals import Refused, TooLarge
 from .worker import work
 
-__all__ = ["WorkerDied", "WorkerPool"]
-
 Progress = Callable[[str, float | None], None]
 
 _KEPT = 6

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from .edits import Merge, Split
 from .examples import PHOTOS, POINTS
@@ -27,10 +27,9 @@ from .photo_state import Photo, Step
 from .pictures import as_rgb, shown
 from .prompts import Prompt
 from .refusals import Refused, TooLarge
-from .sessions import Correction, RowValues, Run, Session
+from .sent import Sent
+from .sessions import Correction, RowValues, Run, Session, sizes_of
 from .sheets import Sheet, SheetColumn
-
-__all__ = ["Project", "pack", "unpack"]
 
 _MANIFEST_BYTES = 16 << 20
 _ENTRIES = 20_000
@@ -39,11 +38,7 @@ Number = Annotated[float, Field(allow_inf_nan=False)]
 Short = Annotated[str, Field(max_length=200)]
 
 
-class _Saved(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class _Source(_Saved):
+class _Source(Sent):
     kind: Literal["csv", "parquet", "npy", "example"]
     name: Short
     example: Short | None = None
@@ -54,7 +49,7 @@ class _Source(_Saved):
     written: Literal["utf-16", "latin-1", "gzip", "excel", "blanks"] | None = None
 
 
-class _Facts(_Saved):
+class _Facts(Sent):
     column: Short | None = None
     names: list[Short] | None = None
     seconds: Number = 0.0
@@ -64,11 +59,11 @@ class _Facts(_Saved):
     true_agreement: Number | None = None
     n_missing: int = 0
     n_fitted: int = 0
-    selection: list[dict[str, Any]] = []
-    warnings: list[str] = []
+    selection: list[dict[str, Any]] = Field(default=[])
+    warnings: list[str] = Field(default=[])
 
 
-class _Run(_Saved):
+class _Run(Sent):
     id: Short
     kind: Literal["fit", "column"]
     method: Method | None
@@ -80,12 +75,12 @@ class _Run(_Saved):
     edits: list[Merge | Split]
 
 
-class _ColumnHead(_Saved):
+class _ColumnHead(Sent):
     name: Short
     names: list[str] | None
 
 
-class _Points(_Saved):
+class _Points(Sent):
     source: _Source
     columns: Annotated[list[_ColumnHead], Field(min_length=1)]
     row_numbers: list[Short]
@@ -95,7 +90,7 @@ class _Points(_Saved):
     held: list[Annotated[int, Field(ge=0, le=2000)]]
 
 
-class _PhotoHead(_Saved):
+class _PhotoHead(Sent):
     name: Short
     kind: Literal["file", "example"]
     example: Short | None
@@ -104,7 +99,7 @@ class _PhotoHead(_Saved):
     names: dict[int, Annotated[str, Field(max_length=60)]]
 
 
-class _Manifest(_Saved):
+class _Manifest(Sent):
     version: Literal[1]
     points: _Points | None
     photo: _PhotoHead | None
@@ -254,13 +249,8 @@ def _table(archive: zipfile.ZipFile, points: _Points, limits: Limits) -> Sheet:
 
 def _run(archive: zipfile.ZipFile, folder: str, saved: _Run, table: Sheet) -> Run:
     labels = _get(archive, f"{folder}/labels.npy", "i", table.n_rows).astype(np.int32)
-    known = labels[labels >= 0]
-    facts = {
-        **saved.facts.model_dump(),
-        "n_clusters": int(labels.max(initial=-1)) + 1,
-        "sizes": np.bincount(known).tolist() if len(known) else [],
-        "n_noise": max(0, int((labels < 0).sum()) - saved.facts.n_missing),
-    }
+    facts = {**saved.facts.model_dump(), **sizes_of(labels)}
+    facts["n_noise"] = max(0, facts["n_noise"] - saved.facts.n_missing)
     if saved.facts.names is None:
         del facts["names"]
     values: dict[str, Any] = {name: _get(archive, f"{folder}/{name}.npy", "f", table.n_rows) for name in saved.values}

@@ -15,8 +15,6 @@ from .prompts import code_lines
 from .sessions import Correction, Run
 from .sheets import Sheet
 
-__all__ = ["photo_code", "photo_command", "points_code", "points_command"]
-
 _SHOWN_ROWS = 12
 _DEFAULTS = Method()
 

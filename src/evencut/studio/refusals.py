@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["Refused", "TooLarge"]
-
 
 class Refused(Exception):
     """Something the user sent cannot be taken; shown on the page as it is.

@@ -23,12 +23,16 @@ from .photo_state import Photo
 from .refusals import Refused, TooLarge
 from .sheets import Sheet
 
-__all__ = ["Correction", "RowValues", "Run", "Session", "SessionStore"]
-
 # What a fit can say of every row, beside its cluster.
 RowValues = Literal["degrees", "probability"]
 
 _AWAY_S, _GONE_S = 5.0, 60.0
+
+
+def sizes_of(labels: NDArray[np.integer]) -> dict[str, Any]:
+    """How many clusters labels have, how large these are, and how many rows are in none."""
+    sizes = np.bincount(labels[labels >= 0]).tolist() if (labels >= 0).any() else []
+    return {"n_clusters": len(sizes), "sizes": sizes, "n_noise": int((labels < 0).sum())}
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +169,10 @@ class Session:
             self.photo.steps, self.photo.names = steps, dict(names)
         self.page = moment.page
 
+    def held(self) -> list[dict[str, int]]:
+        """The corrections, for the page."""
+        return [{"label": c.label, "n_rows": len(c.rows)} for c in self.corrections]
+
     async def stop_job(self) -> None:
         """End what is under way."""
         if self.job is not None and self.job.is_running:
@@ -279,12 +287,11 @@ class SessionStore:
         """Raise unless so many more bytes can be kept for a session; the oldest moments and closed tabs give way."""
         while session.n_bytes + n_more > self._limits.session_bytes and session.history.forget_oldest():
             pass
-        while sum(s.n_bytes for s in self._sessions.values()) + n_more > self._limits.total_bytes:
-            left = next((s for s in self._sessions.values() if s.left is not None), None)
-            if left is None:
-                break
-            self.remove(left.id)
         if session.n_bytes + n_more > self._limits.session_bytes:
             raise TooLarge(f"this tab would keep more than {self._limits.session_bytes / 1e6:.4g} MB; load less.")
-        if sum(s.n_bytes for s in self._sessions.values()) + n_more > self._limits.total_bytes:
+        while sum(s.n_bytes for s in self._sessions.values()) + n_more > self._limits.total_bytes:
+            left = next((s for s in self._sessions.values() if s.left is not None), None)
+            if left is not None:
+                self.remove(left.id)
+                continue
             raise Refused(f"all tabs together keep {self._limits.total_bytes / 1e6:.4g} MB, the most; close some.", 503)

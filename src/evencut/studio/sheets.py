@@ -23,8 +23,6 @@ from ..io.reading import read_frame
 from .options import Limits
 from .refusals import Refused, TooLarge
 
-__all__ = ["OPENED", "Reading", "Sheet", "SheetColumn", "read_sheet"]
-
 #: How names of files end that can be opened.
 OPENED = (".csv", ".tsv", ".txt", ".data", ".dat", ".csv.gz", ".xlsx", ".parquet", ".pq", ".npy")
 _KINDS = {"csv": "csv", "excel": "csv", "parquet": "parquet", "npy": "npy"}

@@ -9,29 +9,26 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.requests import ClientDisconnect
 
 from .jobs import Job
 from .options import Options
 from .pool import WorkerPool
 from .refusals import Refused, TooLarge
+from .sent import Sent
 from .sessions import Session, SessionStore
 
-__all__ = ["ExampleName", "FileName", "GivenFile", "Here", "Studio", "Tab"]
 
-
-class ExampleName(BaseModel):
+class ExampleName(Sent):
     """The name of an embedded example."""
 
-    model_config = ConfigDict(extra="forbid")
     name: Annotated[str, Field(max_length=40)]
 
 
-class GivenFile(BaseModel):
+class GivenFile(Sent):
     """A file of the command line, counted from 0."""
 
-    model_config = ConfigDict(extra="forbid")
     index: Annotated[int, Field(ge=0, le=1000)]
 
 
@@ -48,6 +45,11 @@ class Studio:
     def plain_limits(self) -> dict[str, Any]:
         """The limits as a task takes them."""
         return asdict(self.limits)
+
+    async def ask(self, tab: Session, task: str, progress: Any = None, quick: bool = False, **arguments: Any) -> Any:
+        """The result of a task on the table of a tab, and the warnings it gave."""
+        told = {"table": tab.table_key, **arguments}
+        return await self.pool.run(task, told, {tab.table_key: tab.need_table()}, progress, quick)
 
     def start_job(self, session: Session, name: str, body: Callable[..., Awaitable[dict[str, Any]]]) -> Job:
         """Begin work for a session that has none under way."""

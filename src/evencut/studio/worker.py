@@ -15,8 +15,6 @@ from typing import Any
 
 from .refusals import Refused, TooLarge
 
-__all__ = ["work"]
-
 Tell = Callable[[str, float | None], None]
 
 _STEP = re.compile(r"(\d+)/(\d+) (.+?) \(")

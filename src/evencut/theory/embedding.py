@@ -16,13 +16,8 @@ from ..criteria import RatioProblem
 from ..solvers.spectral import leading_of_dense
 
 __all__ = [
-    "classical_mds",
-    "embedded_profile",
-    "euclidean_embedding",
-    "euclidean_shift",
-    "kernel_pca",
-    "metric_mds",
-]
+    "classical_mds", "embedded_profile", "euclidean_embedding", "euclidean_shift", "kernel_pca", "metric_mds",
+]  # fmt: skip
 
 
 def euclidean_shift(squared_distances: ArrayLike) -> float:

@@ -13,22 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from ..affinity import AffinityLike, degrees, parzen_density, scale_affinity, scott_bandwidth, silverman_bandwidth
 
 __all__ = [
-    "breiman_split",
-    "continuous_gini_criterion",
-    "density_inversion",
-    "density_inversion_minimum",
-    "entropy_criterion",
-    "gini_approximation",
-    "gini_criterion",
-    "gini_impurity",
-    "gini_supremum",
-    "mode_split",
-    "modified_distances",
-    "normalized_affinity",
-    "parzen_energy",
-    "sample_gini_criterion",
-    "transformed_density",
-]
+    "breiman_split", "continuous_gini_criterion", "density_inversion", "density_inversion_minimum", "entropy_criterion",
+    "gini_approximation", "gini_criterion", "gini_impurity", "gini_supremum", "mode_split", "modified_distances",
+    "normalized_affinity", "parzen_energy", "sample_gini_criterion", "transformed_density",
+]  # fmt: skip
 
 
 # ---- criteria on discrete features (Section "Discrete Gini impurity and criterion") --------------------------

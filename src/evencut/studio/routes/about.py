@@ -14,8 +14,6 @@ from ..examples import PHOTOS, POINTS
 from ..methods import known_kernels
 from ..state import Here
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/api")
 
 

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from typing import Annotated, Any
 
-import numpy as np
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ..edits import Edit, Merge, Split
 from ..refusals import Refused
-from ..sessions import Run
+from ..sent import Sent
+from ..sessions import Run, sizes_of
 from ..state import Here, Studio, Tab
 from .runs import Pane, show_run
-
-__all__ = ["router"]
 
 router = APIRouter(prefix="/api/sessions/{session}/runs/{run}")
 
 
-class _Chosen(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Chosen(Sent):
     pane: Pane
     labels: Annotated[list[Annotated[int, Field(ge=0, le=2000)]], Field(min_length=1, max_length=2000)]
 
@@ -45,25 +43,16 @@ async def split(run: str, body: _Chosen, tab: Tab, studio: Here) -> dict[str, An
 def _begin(studio: Studio, tab: Any, before: Run, pane: Pane, edit: Edit) -> dict[str, Any]:
     if max(edit.touched()) >= before.facts["n_clusters"]:
         raise Refused(f"there is no cluster {max(edit.touched())}; there are {before.facts['n_clusters']}.", 404)
-    arguments = {
-        "table": tab.table_key,
-        "columns": before.columns,
-        "labels": before.labels,
-        "edit": edit.model_dump(),
-    }
 
     async def work(progress: Any) -> dict[str, Any]:
-        labels, _ = await studio.pool.run("edit", arguments, {tab.table_key: tab.need_table()}, progress)
-        known = labels[labels >= 0]
-        facts = {**before.facts, "n_clusters": int(labels.max()) + 1, "sizes": np.bincount(known).tolist()}
+        told = edit.model_dump()
+        labels, _ = await studio.ask(tab, "edit", progress, columns=before.columns, labels=before.labels, edit=told)
+        facts = before.facts | sizes_of(labels) | {"n_noise": before.facts["n_noise"]}
         facts |= {"energy": None, "confidence": None, "warnings": []}
         facts.pop("names", None)
         edits = (*before.edits, edit)
-        after = Run(
-            secrets.token_urlsafe(9), before.kind, before.method, before.columns, labels, {}, facts, before.corrections
-        )
-        after.edits = edits
-        return show_run(studio, tab, after, pane)
+        new = {"id": secrets.token_urlsafe(9), "labels": labels, "values": {}, "facts": facts, "edits": edits}
+        return show_run(studio, tab, replace(before, **new, report=None), pane)
 
     return studio.start_job(tab, "changing clusters", work).about()
 
@@ -72,6 +61,5 @@ def _begin(studio: Studio, tab: Any, before: Run, pane: Pane, edit: Edit) -> dic
 async def described(run: str, tab: Tab, studio: Here) -> dict[str, Any]:
     """For each cluster the columns that tell it apart most."""
     found = tab.need_run(run)
-    arguments = {"table": tab.table_key, "columns": found.columns, "labels": found.labels}
-    clusters, _ = await studio.pool.run("describe", arguments, {tab.table_key: tab.need_table()}, quick=True)
+    clusters, _ = await studio.ask(tab, "describe", quick=True, columns=found.columns, labels=found.labels)
     return {"clusters": clusters}

@@ -15,8 +15,6 @@ from ..recipes import points_code, points_command
 from ..state import Here, Tab
 from .runs import diagnosis_of
 
-__all__ = ["file_reply", "router"]
-
 router = APIRouter(prefix="/api/sessions/{session}")
 
 

@@ -9,33 +9,29 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ..projects import Project, pack
 from ..refusals import Refused
+from ..sent import Sent
 from ..state import FileName, Here, Tab
 from .points import choose_columns
 from .runs import Pane
 from .sessions import check_page, state_of
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/api/sessions/{session}")
 
 
-class _Done(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Done(Sent):
     what: Annotated[str, Field(max_length=120)]
     page: dict[str, Any]
 
 
-class _Position(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Position(Sent):
     position: Annotated[int, Field(ge=0, le=10_000)]
 
 
-class _Shown(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Shown(Sent):
     pane: Pane
     run: Annotated[str, Field(max_length=40)]
 

@@ -11,8 +11,6 @@ from fastapi.responses import Response
 
 from ..refusals import Refused
 
-__all__ = ["router", "static_files"]
-
 router = APIRouter(include_in_schema=False)
 
 _TYPES = {

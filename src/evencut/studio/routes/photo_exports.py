@@ -21,8 +21,6 @@ from ..refusals import Refused
 from ..state import Tab
 from .exports import file_reply
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/api/sessions/{session}/photo")
 
 

@@ -20,8 +20,6 @@ from ..sessions import Session
 from ..state import ExampleName, FileName, GivenFile, Here, Studio, Tab
 from .points import array_reply
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/api/sessions/{session}/photo")
 
 

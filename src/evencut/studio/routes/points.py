@@ -14,16 +14,15 @@ import numpy as np
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ..examples import POINTS
 from ..refusals import Refused
+from ..sent import Sent
 from ..sessions import Correction, Session
 from ..sheets import Sheet
 from ..state import ExampleName, FileName, GivenFile, Here, Studio, Tab
 from ..tasks.reports import bandwidth_range
-
-__all__ = ["array_reply", "choose_columns", "describe", "router", "take_table"]
 
 router = APIRouter(prefix="/api/sessions/{session}")
 
@@ -37,8 +36,7 @@ _NOT_FEATURES = {
 }
 
 
-class _Columns(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Columns(Sent):
     columns: Annotated[list[Annotated[str, Field(max_length=200)]], Field(min_length=1, max_length=1000)]
 
 
@@ -177,10 +175,9 @@ async def plane(
     embedding: Literal["pca", "tsne", "umap"] = "pca",
 ) -> Response:
     """Where the points lie: two columns, two or three leading components of those chosen, or an embedding of them."""
-    table = tab.need_table()
     axes: Any = embedding if x is None or y is None else [x, y]
-    arguments = {"table": tab.table_key, "axes": axes, "columns": tab.columns, "n_axes": n_axes}
-    found, _ = await studio.pool.run("plane", arguments, {tab.table_key: table}, quick=axes not in ("tsne", "umap"))
+    quick = axes not in ("tsne", "umap")
+    found, _ = await studio.ask(tab, "plane", None, quick, axes=axes, columns=tab.columns, n_axes=n_axes)
     places = found.pop("places")
     return array_reply(places, found)
 
@@ -213,9 +210,7 @@ async def row(row: int, tab: Tab) -> dict[str, Any]:
 @router.get("/points/density")
 async def density(tab: Tab, studio: Here) -> Response:
     """Log density of the points, for colours."""
-    arguments = {"table": tab.table_key, "columns": tab.columns}
-    values, _ = await studio.pool.run("density", arguments, {tab.table_key: tab.need_table()}, quick=True)
-    return array_reply(values)
+    return array_reply((await studio.ask(tab, "density", quick=True, columns=tab.columns))[0])
 
 
 @router.post("/selection")
@@ -237,7 +232,7 @@ async def correct(
     studio.sessions.check_room(tab, rows.nbytes)
     chosen = _free_label(tab, shown.labels[rows], shown.facts["n_clusters"]) if label == "one" else label
     tab.corrections.append(Correction(chosen, rows))
-    return {"label": chosen, "corrections": [{"label": c.label, "n_rows": len(c.rows)} for c in tab.corrections]}
+    return {"label": chosen, "corrections": tab.held()}
 
 
 def _free_label(tab: Session, labels: NDArray[np.int32], n_clusters: int) -> int:
@@ -256,4 +251,4 @@ async def release(tab: Tab, last: Annotated[bool, Query()] = False) -> dict[str,
         tab.corrections.pop()
     elif not last:
         tab.corrections.clear()
-    return {"corrections": [{"label": c.label, "n_rows": len(c.rows)} for c in tab.corrections]}
+    return {"corrections": tab.held()}

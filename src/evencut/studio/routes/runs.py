@@ -9,11 +9,12 @@ import numpy as np
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ..methods import Method
 from ..refusals import Refused
-from ..sessions import RowValues, Run, Session
+from ..sent import Sent
+from ..sessions import RowValues, Run, Session, sizes_of
 from ..state import Here, Studio, Tab
 from .points import array_reply
 
@@ -25,23 +26,20 @@ _MOST_ROWS = 200
 Pane = Literal["a", "b"]
 
 
-class _Fit(BaseModel):
+class _Fit(Sent):
     """Cluster the chosen columns by a method, for one of the two panes."""
 
-    model_config = ConfigDict(extra="forbid")
     pane: Pane = "a"
     method: Method
     hold: bool = False
 
 
-class _Column(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Column(Sent):
     pane: Pane = "a"
     name: Annotated[str, Field(max_length=200)]
 
 
-class _Sweep(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Sweep(Sent):
     n_clusters: Annotated[int, Field(ge=2, le=50)] = 2
     criterion: Literal["normalized_cut", "average_association", "average_cut"] = "average_association"
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
@@ -96,9 +94,7 @@ async def from_column(body: _Column, tab: Tab, studio: Here) -> dict[str, Any]:
     facts = {
         "column": body.name,
         "names": [name[:60] for name in names[:100]],
-        "n_clusters": int(labels.max(initial=-1)) + 1,
-        "sizes": np.bincount(labels[labels >= 0]).tolist() if (labels >= 0).any() else [],
-        "n_noise": int((labels < 0).sum()),
+        **sizes_of(labels),
         "n_missing": 0,
         "n_fitted": 0,
         "seconds": 0.0,
@@ -172,8 +168,9 @@ async def diagnosis(run: str, tab: Tab) -> dict[str, Any]:
 async def diagnosis_of(studio: Studio, tab: Session, run: Run, progress: Any = None) -> dict[str, Any]:
     """The report on a run, made once."""
     if run.report is None or "html" not in run.report:
-        arguments = {"table": tab.table_key, "columns": run.columns, "labels": run.labels, "scale": _scale_of(run)}
-        run.report, _ = await studio.pool.run("diagnose", arguments, {tab.table_key: tab.need_table()}, progress)
+        run.report, _ = await studio.ask(
+            tab, "diagnose", progress, columns=run.columns, labels=run.labels, scale=_scale_of(run)
+        )
     return run.report
 
 

@@ -14,8 +14,6 @@ from ..sessions import Session
 from ..state import Here, Tab
 from .points import describe
 
-__all__ = ["check_page", "router", "state_of"]
-
 router = APIRouter(prefix="/api/sessions")
 
 _PAGE_BYTES = 60_000
@@ -34,7 +32,7 @@ def state_of(tab: Session) -> dict[str, Any]:
         "points": None if tab.table is None else describe(tab),
         "panes": {pane: tab.runs[run].about() for pane, run in tab.panes.items() if run in tab.runs},
         "runs": [run.about() for run in tab.runs.values()],
-        "corrections": [{"label": c.label, "n_rows": len(c.rows)} for c in tab.corrections],
+        "corrections": tab.held(),
         "sweep": tab.sweep,
         "photo": None if tab.photo is None else tab.photo.about(),
         "job": None if tab.job is None else tab.job.about(),

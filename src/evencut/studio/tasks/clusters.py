@@ -17,8 +17,6 @@ from ..refusals import Refused
 from ..sheets import Sheet, SheetColumn
 from .points import rows_without_gaps
 
-__all__ = ["describe", "description", "edit"]
-
 _TOLD = 4
 _TYPICAL = 3
 # A description of a sample is that of the table to a fraction of a deviation.

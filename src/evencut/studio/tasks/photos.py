@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..examples import PHOTOS
+from ..examples import load_photo
 from ..memory import memory_for_upload
 from ..options import Limits
 from ..pictures import as_rgb, read_photo, shown
@@ -36,7 +36,7 @@ def read(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str
 def example(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
     """An embedded photo."""
     try:
-        return _photo(PHOTOS[arguments["name"]].load())
+        return _photo(load_photo(arguments["name"]))
     except (ImportError, OSError) as error:
         raise Refused(f"this photo comes with a library that is not here ({error}): evencut[vision].") from error
 

@@ -16,6 +16,7 @@ from ..memory import memory_for_upload
 from ..methods import Method, fit_labels
 from ..options import Limits
 from ..refusals import Refused
+from ..sessions import sizes_of
 from ..sheets import Reading, Sheet, read_sheet
 
 __all__ = ["EMBEDDINGS", "density", "example", "fit", "plane", "read", "rows_without_gaps"]
@@ -177,14 +178,12 @@ def fit(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str,
         "values": {} if sampled else _values(model, complete),
         "facts": {
             "seconds": seconds,
-            "energy": _number(getattr(model, "energy_", None)),
-            "n_clusters": int(labels.max(initial=-1)) + 1,
-            "sizes": np.bincount(labels[labels >= 0]).tolist() if (labels >= 0).any() else [],
-            "n_noise": int((labels < 0).sum()),
+            "energy": plain(getattr(model, "energy_", None)),
+            **sizes_of(labels),
             "n_missing": int((~complete).sum()),
             "n_fitted": len(model.labels_) if sampled else len(X),
             "bandwidth": _bandwidth_used(method, X),
-            "confidence": _number(getattr(getattr(model, "selection_", None), "confidence", None)),
+            "confidence": plain(getattr(getattr(model, "selection_", None), "confidence", None)),
             "selection": _selection(getattr(model, "selection_", None)),
         },
     }
@@ -216,44 +215,41 @@ def _bandwidth_used(method: Method, X: NDArray[np.float64]) -> float | None:
     if method.tool != "kernel" or method.kernel != "gaussian":
         return None
     bandwidth = method.parameters.get("bandwidth", "scott")
-    if not isinstance(bandwidth, str):
-        return bandwidth
-    if bandwidth == "median":
-        return None
-    rule = scott_bandwidth if bandwidth == "scott" else silverman_bandwidth
-    return float(np.mean(rule(X)))
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if value is not None and np.isfinite(value) else None
+    rules = {"scott": scott_bandwidth, "silverman": silverman_bandwidth}
+    if isinstance(bandwidth, str):
+        return float(np.mean(rules[bandwidth](X))) if bandwidth in rules else None
+    return bandwidth
 
 
 def _selection(selection: Any) -> list[dict[str, Any]]:
     """The tables of what an automatic choice has compared, whatever its columns are."""
     tables = []
     for name in ("candidates", "numbers"):
-        rows = [_plain(row) for row in (getattr(selection, name, None) or ())[:_LISTED]]
+        rows = [_fields(row) for row in (getattr(selection, name, None) or ())[:_LISTED]]
         consensus = getattr(selection, "consensus", ()) if name == "candidates" else ()
-        rows = [{**row, **_share("consensus", consensus, i)} for i, row in enumerate(rows) if row]
+        shares = [{"consensus": plain(share)} for share in consensus] + [{}] * len(rows)
+        rows = [row | share for row, share in zip(rows, shares) if row]
         if rows:
             tables.append({"name": name, "columns": list(rows[0]), "rows": [list(row.values()) for row in rows]})
     return tables
 
 
-def _share(name: str, values: Any, place: int) -> dict[str, Any]:
-    return {name: _number(values[place])} if place < len(values) else {}
-
-
-def _plain(row: Any) -> dict[str, Any]:
+def _fields(row: Any) -> dict[str, Any]:
     """The fields of a record (a dataclass or a named tuple) that are words or finite numbers."""
-    names = [field.name for field in fields(row)] if is_dataclass(row) else getattr(row, "_fields", ())
-    cells = {name: getattr(row, name) for name in names}
-    plain: dict[str, Any] = {}
-    for name, value in cells.items():
-        if value is None or isinstance(value, str | bool):
-            plain[name] = value
-        elif isinstance(value, int | np.integer):
-            plain[name] = int(value)
-        elif isinstance(value, float | np.floating):
-            plain[name] = _number(value)
-    return plain
+    names = [field.name for field in fields(row)] if is_dataclass(row) else row._fields
+    values = {name: getattr(row, name) for name in names}
+    simple = (str, int, float, np.number, type(None))
+    return {name: plain(value) for name, value in values.items() if isinstance(value, simple)}
+
+
+def plain(value: Any) -> Any:
+    """Plain Python types, with None for what JSON cannot say."""
+    if isinstance(value, dict):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    return value if value is None or isinstance(value, int) else str(value)

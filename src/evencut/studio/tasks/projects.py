@@ -8,8 +8,6 @@ from ..memory import memory_for_upload
 from ..options import Limits
 from ..projects import Project, unpack
 
-__all__ = ["read"]
-
 
 def read(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> Project:
     """The project in a file's bytes."""

@@ -13,7 +13,7 @@ from ...diagnosis.html import fragment
 from ..cures import cure_of
 from ..refusals import Refused
 from .clusters import description
-from .points import rows_without_gaps
+from .points import plain, rows_without_gaps
 
 __all__ = ["bandwidth_range", "diagnose_labels", "sweep"]
 
@@ -32,7 +32,7 @@ def diagnose_labels(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) 
     report = diagnose(X, labels, scale=arguments["scale"])
     cure = next((cure_of(cure.model) for cure in report.cures if cure.offered), None)
     return {
-        "report": _plain(report.to_dict()),
+        "report": plain(report.to_dict()),
         "headline": report.headline(),
         "summary": report.summary(),
         "profiles": _profiles(report),
@@ -46,24 +46,7 @@ def _profiles(report: Any) -> list[Any]:
     found = []
     for profile in report.pictures.profiles:
         found.append(None if profile is None else [np.asarray(side, dtype=float).tolist() for side in profile])
-    return _plain(found)
-
-
-def _plain(value: Any) -> Any:
-    """Plain Python types, with None for what JSON cannot say."""
-    if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating):
-        return float(value) if np.isfinite(value) else None
-    return value if value is None else str(value)
+    return plain(found)
 
 
 def bandwidth_range(X: NDArray[np.float64]) -> tuple[float, float]:
@@ -108,9 +91,9 @@ def sweep(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[st
             {
                 "bandwidth": row.bandwidth,
                 "shares": (row.sizes / row.sizes.sum()).tolist(),
-                "stability": _plain(row.stability),
+                "stability": plain(row.stability),
                 "verdict": row.verdict,
-                "confidence": _plain(row.confidence),
+                "confidence": plain(row.confidence),
             }
             for row in rows
         ],
