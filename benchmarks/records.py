@@ -23,13 +23,9 @@ __all__ = ["HERE", "UNRECORDED", "draw", "minor", "page_names", "publish", "read
 HERE = Path(__file__).parent
 #: Pages that have no record yet, with the version they were measured with: `python -m benchmarks NAME` makes one.
 UNRECORDED = {
-    "diagnosis": "0.2.0",
     "embeddings": "0.2.0",
-    "landmarks": "0.1.0",
-    "leaderboard": "0.2.0",
     "results": "0.1.0",
     "segmentation": "0.2.0",
-    "sizes": "0.2.0",
 }
 _FOLDER = HERE / "records"
 _TABLE = re.compile(r"^\|.*\n\|[-| :]+\|\n(?:\|.*(?:\n|\Z))*", re.M)

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
+from scipy.special import bdtrc
 
 from ..affinity import Affinity
 from ..selection import Selection
@@ -33,9 +34,8 @@ Pairs = NDArray[np.int64]
 _LITTLE = 1e-3
 # More than any evidence: the logarithm of a share is never below that of `_LITTLE`.
 _STAY = 1e6
-# Deviations by which a candidate must keep more pairs than the consensus: chosen on every second table of
-# `benchmarks/answers.py` among 1, 1.5, 2 and 2.5.
-_DEVIATIONS = 1.5
+# Probability at which chance alone may let one of the candidates keep so many more pairs than the consensus.
+_CHANCE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +68,11 @@ class Links:
         labels = np.array([candidate.labels for candidate in selection.candidates])
         kept = (labels[:, points[:, 0]] == labels[:, points[:, 1]]) == together[known]
         more, fewer = (kept & ~kept[0]).sum(axis=1), (~kept & kept[0]).sum(axis=1)
-        surely = more - fewer >= _DEVIATIONS * np.sqrt(np.maximum(more + fewer, 1))
+        # Candidates are many: that one of them keeps more by chance is so much likelier.
+        chance = len(labels) * np.where(more > 0, bdtrc(more - 1, more + fewer, 0.5), 1.0)
         whole = np.array([len(np.unique(each)) == n_clusters for each in labels])
         # Candidates come best first: of those that keep as many pairs, the one of highest consensus.
-        place = int(np.argmax(np.where(surely & whole, more - fewer, 0)))
+        place = int(np.argmax(np.where((chance <= _CHANCE) & whole, more - fewer, 0)))
         return selection.with_first(place) if place else selection
 
 
