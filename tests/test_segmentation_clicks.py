@@ -116,6 +116,23 @@ def test_a_click_after_a_box_takes_the_part_under_it_and_not_the_ground(seed):
     assert (clicked.mask & ~body & ~tail).sum() < 0.05 * body.sum()
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_a_click_on_a_strip_beside_the_object_does_not_flow_over_the_ground(seed):
+    """The strip is hardly lighter than the ground, and the click three pixels from what the box has found."""
+    rng = np.random.default_rng(seed)
+    y, x = np.indices((100, 140))
+    image = np.repeat((0.55 + 1.2 * gaussian_filter(rng.normal(size=y.shape), 5))[..., None], 3, axis=2)
+    rows = (y > 30) & (y < 75)
+    body, strip = rows & (x > 30) & (x < 70), rows & (x >= 70) & (x < 77)
+    image[strip] += 0.06
+    image[body] = (0.6, 0.35, 0.2)
+    boxed = segment(np.clip(image + rng.normal(0, 0.02, size=image.shape), 0, 1), box=(20, 20, 100, 85))
+    assert not boxed.mask[strip].any()
+    clicked = boxed.refine(clicks=[(73, 52, "object")])
+    assert clicked.mask[strip].mean() > 0.15
+    assert (clicked.mask & ~body & ~strip).sum() < 0.05 * strip.sum()
+
+
 def test_clicks_after_a_box_and_strokes_after_clicks():
     image, discs = scene()
     boxed = segment(image, box=(4, 10, 80, 50))

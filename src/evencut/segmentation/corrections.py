@@ -79,10 +79,10 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
     """The labels at the working size after the last click of `knowledge`.
 
     Pixels that have the click's label keep it, and so do pixels out of its reach; of what then changes, only the
-    parts that touch the click are accepted. An answer that a box made is trusted: the farther from the click, the more
-    it costs to change what the box has found. People click in the middle of what is wrong, so that what is wrong is
+    parts that touch the click are accepted. People click in the middle of what is wrong, so that what is wrong is
     nowhere deeper than the click is far from what has its label: where the change would be deeper by far, the reach of
-    the click is halved until it is not.
+    the click is halved until it is not. An answer that a box made is trusted: beyond that depth it costs more to change
+    what the box has found, or a click on a thin part would flow over the even ground beside it.
     """
     settings = engine.settings
     seeds = seeds_of([click], labels.shape, engine.factor)
@@ -90,12 +90,12 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
     distance = geodesic_distance(engine.ground, seeds, step=settings.click_step, spacing=engine.spacing)
     limit = settings.click_limit * settings.click_reach
     evidence = evidence_of(engine, knowledge)
-    if evidence is not None and knowledge.around is not None:
-        kept = np.where(labels == click.code, 0.0, np.minimum(distance / limit, 1.0))
-        evidence[:, click.code] += settings.click_trust * kept.ravel()
     hold = settings.hold(len(knowledge.clicks), in_box=not knowledge.is_begun_by_clicks)
     away = _distances(seeds, engine.spacing)
     deepest = settings.click_depth * max(1.0, away.min(where=labels == click.code, initial=np.inf))
+    if evidence is not None and knowledge.around is not None:
+        kept = np.where(labels == click.code, 0.0, np.minimum(away / deepest, 1.0))
+        evidence[:, click.code] += settings.click_trust * kept.ravel()
     followed = follow_strokes(engine.channels, labels, known, engine.n_labels)
     reach = limit
     for _ in range(_HALVINGS):

@@ -59,8 +59,8 @@ class Settings:
     click_depth : float
         How deep a change may be, as a multiple of the distance of the click from the nearest pixel that has its label.
     click_trust : float
-        What a pixel pays for changing the label that a box gave it, at the limit of a click's reach, in nats; nearer to
-        the click in proportion less.
+        What a pixel pays for changing the label that a box gave it, beyond the depth that a change may have, in nats;
+        nearer to the click in proportion less.
     place_weight : float
         Weight of the place beside the colours in the second graph, which makes colour models local.
     click_hold : float
@@ -107,7 +107,7 @@ class Settings:
     click_step: float = 0.07
     click_limit: float = 3.5
     click_depth: float = 2.0
-    click_trust: float = 2.0
+    click_trust: float = 1.0
     place_weight: float = 0.5
     click_hold: float = 1.5
     click_ease: float = 0.1
