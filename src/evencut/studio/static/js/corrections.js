@@ -42,7 +42,7 @@ export class Corrections {
       });
       replace(
         this.bar,
-        h("span", {}, h("strong", {}, `${count(found)} points`), ` are, in the ${this.points.active === "a" ? "left" : "right"} clustering,`),
+        h("span", {}, h("strong", {}, `${count(found)} ${found === 1 ? "point" : "points"}`), ` ${found === 1 ? "is" : "are"}, in the ${this.points.active === "a" ? "left" : "right"} clustering,`),
         h("button", { class: "small primary-soft", "data-hold": "one", onclick: () => this.hold("one") }, "one cluster"),
         ...buttons,
         h("span", { class: "grow" }),
