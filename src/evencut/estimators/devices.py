@@ -47,6 +47,8 @@ def fit_tensor(
     On a device, tables of many points are condensed or clustered there. Fewer points, and kernels that take no tensors,
     are clustered in the memory of the CPU; the answers are tensors on the device of X all the same.
     """
+    from joblib import parallel_config
+
     from ..gpu.arrays import check_memory, check_tensor
 
     X = check_tensor(X)
@@ -57,9 +59,12 @@ def fit_tensor(
     estimator.n_features_in_ = X.shape[1]
     prepared = estimator._prepare(X, _check_weights(sample_weight, X), kernel)
     if kernel is None:
-        # The centres that many points were condensed to are few; the CPU compares partitions of them.
-        prepared = prepared.in_memory
-    solution = estimator._fit_prepared(prepared, kernel, partial)
+        # The centres that many points were condensed to are few; the CPU compares partitions of them, on all its cores
+        # unless `n_jobs` says otherwise: the device would wait for it.
+        with parallel_config("threading", n_jobs=-1):
+            solution = estimator._fit_prepared(prepared := prepared.in_memory, kernel, partial)
+    else:
+        solution = estimator._fit_prepared(prepared, kernel, partial)
     warn_of_early_stop(solution, estimator._problem()["max_iter"])
     left_out = X[to_tensor(np.flatnonzero(prepared.of_row < 0), X)]
     estimator._label_rows(left_out if is_tensor(prepared.points) else to_array(left_out), solution, partial)
