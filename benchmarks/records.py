@@ -23,7 +23,6 @@ __all__ = ["HERE", "UNRECORDED", "draw", "minor", "page_names", "publish", "read
 HERE = Path(__file__).parent
 #: Pages that have no record yet, with the version they were measured with: `python -m benchmarks NAME` makes one.
 UNRECORDED = {
-    "results": "0.1.0",
     "segmentation": "0.2.0",
 }
 _FOLDER = HERE / "records"
