@@ -54,8 +54,8 @@ TASKS = (
     ("crossing worms 2-D, 1 000 000 points, 20 clusters", lambda: crossing_worms(1_000_000, 20), _FAST, 2),
     ("worms 2-D, 5 000 points, 10 clusters, all pairs", lambda: worms(5_000, 10), _GAUSSIAN, 1),
     (
-        "worms 2-D, 50 000 points, 10 clusters, all pairs",
-        lambda: worms(50_000, 10),
+        "worms 2-D, 20 000 points, 10 clusters, all pairs",
+        lambda: worms(20_000, 10),
         ("evencut KernelKMeans, Gaussian by blocks",),
         2,
     ),
