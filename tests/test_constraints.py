@@ -114,7 +114,7 @@ def test_new_points_follow_the_system_of_the_candidate_that_pairs_choose(gaps, c
     sides = rng.integers(0, 2, (400, 2))
     X = (rng.normal(size=(400, 2)) + sides * gaps) * [300, 1]
     assert EvenCut(2, random_state=0).fit(X).selection_.system != system
-    must, cannot = true_pairs(sides[:, column], 30, 0)
+    must, cannot = true_pairs(sides[:, column], 60, 0)
     model = EvenCut(2, random_state=0).fit(X, must_link=must, cannot_link=cannot)
     assert model.selection_.system == system
     # The columns were divided as the system says, and new points like the rows are labelled like them.

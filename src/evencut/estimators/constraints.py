@@ -68,8 +68,9 @@ class Links:
         labels = np.array([candidate.labels for candidate in selection.candidates])
         kept = (labels[:, points[:, 0]] == labels[:, points[:, 1]]) == together[known]
         more, fewer = (kept & ~kept[0]).sum(axis=1), (~kept & kept[0]).sum(axis=1)
-        # Candidates are many: that one of them keeps more by chance is so much likelier.
-        chance = len(labels) * np.where(more > 0, bdtrc(more - 1, more + fewer, 0.5), 1.0)
+        # Candidates are several: that one of them keeps more by chance is so much likelier.
+        n_different = len(np.unique(kept, axis=0))
+        chance = n_different * np.where(more > 0, bdtrc(more - 1, more + fewer, 0.5), 1.0)
         whole = np.array([len(np.unique(each)) == n_clusters for each in labels])
         # Candidates come best first: of those that keep as many pairs, the one of highest consensus.
         place = int(np.argmax(np.where((chance <= _CHANCE) & whole, more - fewer, 0)))
