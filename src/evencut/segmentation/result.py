@@ -71,12 +71,16 @@ class Segmentation:
     previous: Segmentation | None = field(default=None, repr=False)
     _state: State | None = field(default=None, repr=False)
 
-    @cached_property
+    @property
     def labels(self) -> NDArray[np.int64]:
         """Label of each pixel: 1 background and 2 object from a box or clicks, the labels of the scribbles otherwise.
 
         Made when it is first asked for: of a large photo it takes more time than a click.
         """
+        return self._labels
+
+    @cached_property
+    def _labels(self) -> NDArray[np.int64]:
         return named(self.codes, self.label_names)
 
     @property
