@@ -18,13 +18,9 @@ from typing import Any
 
 from evencut import __version__
 
-__all__ = ["HERE", "UNRECORDED", "draw", "minor", "page_names", "publish", "read_record", "record_names", "stamp"]
+__all__ = ["HERE", "draw", "minor", "page_names", "publish", "read_record", "record_names", "stamp"]
 
 HERE = Path(__file__).parent
-#: Pages that have no record yet, with the version they were measured with: `python -m benchmarks NAME` makes one.
-UNRECORDED = {
-    "segmentation": "0.2.0",
-}
 _FOLDER = HERE / "records"
 _TABLE = re.compile(r"^\|.*\n\|[-| :]+\|\n(?:\|.*(?:\n|\Z))*", re.M)
 

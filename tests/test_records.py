@@ -76,11 +76,6 @@ def test_a_record_of_an_older_minor_version_is_stale_and_a_development_version_c
 @pytest.mark.parametrize("name", records.page_names())
 def test_a_page_is_drawn_from_a_record_of_this_version_and_shows_it(name):
     page = (records.HERE / f"{name.upper()}.md").read_text(encoding="utf-8")
-    if name in records.UNRECORDED:
-        # The list and the page must not outlive the next measurement, nor say another version than is true.
-        assert name not in records.record_names(), f"{name} has a record: take it off UNRECORDED"
-        assert f"Measured with evencut {records.UNRECORDED[name]}" in page.split("\n#")[0]
-        pytest.xfail(f"{name} was measured with {records.UNRECORDED[name]}: python -m benchmarks {name}")
     record = records.read_record(name)
     assert page == records.draw(record), f"the page of {name} is not its record's: python -m benchmarks {name}"
     assert f"Measured with evencut {__version__.split('.dev')[0].rsplit('.', 1)[0]}." in page
