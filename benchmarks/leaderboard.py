@@ -188,7 +188,7 @@ def structureless_section(per_shape: int) -> list[str]:
     return [
         "## No structure",
         "",
-        f'`n_clusters="auto"` on {per_shape} draws each of `benchmarks/structureless.py`, 2 to 16 dimensions and 200 '
+        f'`n_clusters="auto"` on {per_shape} draws each of `benchmarks/structureless.py`, 1 to 16 dimensions and 200 '
         "to 5000 points.",
         "",
         *structureless.table(per_shape, first=FRESH),
