@@ -26,7 +26,7 @@ from evencut.selection import (
     select,
     shared_votes,
 )
-from evencut.selection.candidates import affinity_at, log_density, tree_at
+from evencut.selection.candidates import log_density
 from evencut.selection.gaussians import explain_by_gaussians
 from evencut.selection.steps import count_steps
 from evencut.selection.trees import join_pieces
@@ -267,7 +267,7 @@ def test_a_single_flower_is_no_kind(seed):
 def test_parts_of_a_tree_hold_a_neighbourhood_as_long_as_there_are_such_parts(core):
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + [12, 0], [[40.0, 0.0], [-30.0, 5.0]]])
-    tree = tree_at(look_around(X), core)
+    tree = look_around(X).tree(core)
     assert np.bincount(tree.cut(2, 0.001)).min() > 50
     # There are no hundred parts of that size: smaller ones will do for the rest.
     assert len(np.unique(tree.cut(100, 0.001))) == 100
@@ -329,11 +329,11 @@ def test_valleys_lie_between_clusters_and_not_inside(rng):
     for X, between in ((apart, True), (rng.normal(size=(400, 2)), False)):
         around = look_around(X)
         labels = (X[:, 0] > (2.5 if between else 0)).astype(int)
-        parts = densities_of_parts(affinity_at(around, 25), log_density(around, 25, around.dimension), labels)
+        parts = densities_of_parts(around.affinity(25), log_density(around, 25, around.dimension), labels)
         assert (valley(parts, np.arange(2)) > 0.5) == between
     # Parts and the clusters made of them tell the same.
     quarters = 2 * labels + (X[:, 1] > 0)
-    finer = densities_of_parts(affinity_at(around, 25), log_density(around, 25, around.dimension), quarters)
+    finer = densities_of_parts(around.affinity(25), log_density(around, 25, around.dimension), quarters)
     assert valley(finer, np.array([0, 0, 1, 1])) == pytest.approx(valley(parts, np.arange(2)))
 
 

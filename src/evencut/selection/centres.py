@@ -28,7 +28,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity import far_rows
 from .candidates import Neighborhoods, Partition
 from .mixtures import KINDS, Mixture, fit_mixture, n_parameters
 
@@ -133,14 +132,13 @@ class _Seen(NamedTuple):
 
     @classmethod
     def of(cls, around: Neighborhoods, n_clusters: int, rng: np.random.Generator) -> _Seen:
-        far = far_rows(around.X)
-        near = np.delete(np.arange(around.n_points), far)
+        near = np.delete(np.arange(around.n_points), around.far)
         # About the mean, where variances are not small differences of large squares.
         X = around.X - around.X[near].mean(axis=0, dtype=np.float64)
         rows = near[sample_of(len(near), n_clusters, rng)]
         mass = around.weights[rows] / around.weights[rows].sum()
         by_neighbors = float(mass @ neighbor_log_density(around, rows))
-        return cls(X, far, rows, mass, dequantized(X[rows], rng), by_neighbors, around.dimension)
+        return cls(X, around.far, rows, mass, dequantized(X[rows], rng), by_neighbors, around.dimension)
 
     def kinds(self, n_clusters: int) -> list[str]:
         """The mixtures that there are points enough for."""

@@ -29,7 +29,7 @@ from ..criteria import RatioProblem, normalized_cut
 from ..solvers.merging import merge_levels
 from ..solvers.multilevel import multilevel
 from ..solvers.spectral import cut_embedding, spectral_embedding, unit_rows
-from .candidates import Neighborhoods, affinity_at, log_density, neighborhood_sizes, tree_cuts
+from .candidates import Neighborhoods, log_density, neighborhood_sizes, tree_cuts
 from .consensus import agreement, consensus, shared_votes
 from .gaussians import explain_by_gaussians
 from .steps import count_steps
@@ -142,7 +142,7 @@ class _Judged:
     @classmethod
     def of(cls, around: Neighborhoods, random_state: int | None) -> _Judged:
         graphs = (
-            (normalized_cut(affinity_at(around, size), around.weights), log_density(around, size, around.dimension))
+            (normalized_cut(around.affinity(size), around.weights), log_density(around, size, around.dimension))
             for size in neighborhood_sizes(around.n_points, 1)
         )
         numbers, merged_to = [], _merge_down(graphs, around.n_points, random_state)
