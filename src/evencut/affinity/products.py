@@ -55,7 +55,7 @@ class _OneThread:
         return self._libraries
 
     def begin_thread(self, n_threads: int) -> None:
-        """What is set for each thread by itself: its loops run alone, and `n_jobs=None` means what it did outside."""
+        """Set what each thread has for itself: its loops run alone, and `n_jobs=None` means the threads left for it."""
         from joblib import parallel_config
 
         self._libraries.limit(limits=1, user_api="openmp")
@@ -71,7 +71,9 @@ def in_threads(work: Callable[[Any], Any], tasks: Iterable[Any], n_threads: int)
     with ONE_THREAD:
         if n_threads == 1:
             return [work(task) for task in tasks]
-        with ThreadPoolExecutor(n_threads, initializer=ONE_THREAD.begin_thread, initargs=(n_threads,)) as pool:
+        tasks = list(tasks)
+        threads_left = max(1, n_threads // max(1, len(tasks)))
+        with ThreadPoolExecutor(n_threads, initializer=ONE_THREAD.begin_thread, initargs=(threads_left,)) as pool:
             return list(pool.map(work, tasks))
 
 

@@ -143,7 +143,7 @@ def look_around(
     system: CoordinateSystem | None = None,
     n_jobs: int | None = None,
 ) -> Neighborhoods:
-    """The neighbours of the points in a system, for any number of clusters; as they are by default.
+    """The neighbours of points that are in a system already, for any number of clusters.
 
     Examples
     --------
@@ -152,7 +152,6 @@ def look_around(
     (50, 41)
     """
     system = CoordinateSystem(GIVEN) if system is None else system
-    X = system(X)
     search = NeighborSearch(X, n_jobs=n_jobs)
     distances, indices = search.query_self(round(_SCALES[-1] * _MOST) + 1)
     counts = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=np.float64)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -211,8 +210,11 @@ def look_around_in_systems(
         return [look_around(X, weights, n_jobs=n_jobs)]
     counts = np.ones(len(X)) if weights is None else weights
     systems = coordinate_systems(X, counts, units)
-    look = partial(look_around, X, counts, n_jobs=n_jobs)
-    return in_threads(lambda system: look(system=system), systems, n_threads(n_jobs))
+    # Many short steps, each of which would wait for the other threads.
+    in_systems = [(system, system(X)) for system in systems]
+    return in_threads(
+        lambda known: look_around(known[1], counts, system=known[0], n_jobs=n_jobs), in_systems, n_threads(n_jobs)
+    )
 
 
 def agree(
