@@ -324,7 +324,7 @@ def _end_its_last_process(process):
 ])
 def test_a_folder_killed_and_resumed_repeats_at_most_one_photo(tmp_path, jobs, kill):
     """What was finished stays; a run that goes on at once waits for photos still in hand."""
-    n_photos = 8
+    n_photos = 5
     folder, rows = tmp_path / "photos", ["photo,x0,y0,x1,y1"]
     folder.mkdir()
     for i in range(n_photos):
