@@ -10,14 +10,12 @@ import time
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from PIL import Image
 from scipy.ndimage import distance_transform_edt, gaussian_filter
 
-from evencut.cli import main
 from evencut.segmentation import decode_mask, encode_mask, segment, segment_many
 
 
@@ -221,19 +219,6 @@ def test_bad_prompts_are_named(prompts, message):
 @pytest.mark.parametrize("mask", [np.zeros((3, 4), bool), np.ones((3, 4), bool), np.eye(5, dtype=bool)])
 def test_run_lengths_give_the_mask_back(mask):
     assert (decode_mask(json.loads(json.dumps(encode_mask(mask)))) == mask).all()
-
-
-@pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as left:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return SimpleNamespace(code=left.value.code, out=captured.out, err=captured.err)
-
-    return run
 
 
 @pytest.fixture
