@@ -1,6 +1,7 @@
 """Tables in any units: candidates are found in several coordinate systems, and new points follow the one chosen."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -176,3 +177,11 @@ def test_systems_side_by_side_find_what_they_find_one_after_another(far):
     ours, theirs = ([candidate.labels.tolist() for candidate in model.selection_.candidates] for model in models)
     assert ours == theirs
     assert models[0].selection_.consensus.tolist() == models[1].selection_.consensus.tolist()
+
+
+def test_threads_leave_the_filters_of_warnings_as_they_were():
+    X, _ = make_blobs(200, n_features=5, centers=3, random_state=1)
+    before = list(warnings.filters)
+    for seed in range(5):
+        EvenCut(3, n_jobs=3, random_state=seed).fit(X * [1, 10, 100, 1, 1])
+    assert warnings.filters == before

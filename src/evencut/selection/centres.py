@@ -21,7 +21,6 @@ one centre fewer have the better Bayesian information criterion on the others; o
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -274,10 +273,7 @@ def _likeliest(
 def _kmeans(X: NDArray[np.floating], mass: NDArray[np.float64], n_clusters: int, seed: int) -> NDArray[np.int64]:
     from sklearn.cluster import KMeans
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # fewer distinct points than clusters leave some without any
-        labels = KMeans(n_clusters, n_init=1, random_state=seed).fit(X, sample_weight=mass).labels_
-    return labels.astype(np.int64)
+    return KMeans(n_clusters, n_init=1, random_state=seed).fit(X, sample_weight=mass).labels_.astype(np.int64)
 
 
 def _ward(X: NDArray[np.floating], n_clusters: int) -> NDArray[np.int64]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from ..affinity import AffinityLike, CoordinateSystem, coordinate_systems
 from ..affinity.products import in_threads
@@ -268,7 +270,10 @@ def _candidates_of_all(
         return candidates
 
     far = any(around.far.size for around in systems)
-    return in_threads(find, systems, 1 if far else n_threads(systems[0].search.n_jobs))
+    # Fewer distinct points than clusters leave some without any. Filters belong to all threads: they are set out here.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return in_threads(find, systems, 1 if far else n_threads(systems[0].search.n_jobs))
 
 
 def _candidates(
