@@ -49,7 +49,7 @@ def constants(module: ModuleType) -> dict[str, Any]:
     {'_NO_BORDER': 6.0}
     """
     named = {name: value for name, value in vars(module).items() if re.fullmatch("_?[A-Z][A-Z_]*", name)}
-    return {name: value for name, value in named.items() if all(isinstance(part, (int, float)) for part in parts(value))}
+    return {name: value for name, value in named.items() if all(type(part) in (int, float) for part in parts(value))}
 
 
 def parts(value: Any) -> tuple[Any, ...]:
@@ -175,9 +175,9 @@ def main(arguments: list[str] | None = None) -> None:
     intro = [
         "# Constants of the default",
         "",
-        "Each constant of `evencut.selection` at half and at double its value, the others unchanged, seed 0. A constant "
-        "that changes nothing bounds the cost or matters for other data only. With so few sets, differences below about "
-        "0.02 are noise.",
+        "Each constant of `evencut.selection` at half and at double its value, the others unchanged, seed 0. A "
+        "constant that changes nothing bounds the cost or matters for other data only. The sets are few: a small "
+        "difference means nothing.",
         "",
     ]
     with threadpool_limits(1):
@@ -185,7 +185,7 @@ def main(arguments: list[str] | None = None) -> None:
             "## The partition",
             "",
             "Mean adjusted Rand index with the true number of clusters: every second reference set of at most "
-            f"{most} rows ({len(drawn)}), and every second such table, raw and at one standard deviation ({len(real)}).",
+            f"{most} rows ({len(drawn)}), and every second such table, raw and standardised ({len(real)}).",
             "",
             *printed(ablations(PARTITION, lambda: partition_scores({"drawn sets": drawn, "tables": real}))),
             "",
