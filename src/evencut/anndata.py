@@ -121,7 +121,7 @@ def diagnose(
     metric: str = "euclidean",
     **options: Any,
 ) -> BiasReport:
-    """Whether a clustering of cells, made by any tool, is an artefact of density.
+    """Report whether a clustering of cells, made by any tool, is an artefact of density.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ _BARELY = 0.2
 
 @dataclass(frozen=True)
 class ColumnEffect:
-    """How a column sets a cluster apart.
+    """How a column distinguishes a cluster.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class ColumnEffect:
 
 @dataclass(frozen=True)
 class ClusterDescription:
-    """One cluster in words.
+    """Description of one cluster.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class ClusterDescription:
 
 @dataclass(frozen=True)
 class Description:
-    """All clusters of a table in words: printed, one after the other.
+    """Description of all clusters of a table; print it to read it.
 
     Parameters
     ----------

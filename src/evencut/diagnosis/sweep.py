@@ -25,7 +25,7 @@ _GREYS = ("#3b4754", "#6b7885", "#98a3ae", "#bcc5cd", "#d8dee3", "#e8ecef")
 
 @dataclass(frozen=True, eq=False)
 class SweepRow:
-    """What one bandwidth gives.
+    """Result of one bandwidth.
 
     Attributes
     ----------

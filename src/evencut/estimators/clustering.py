@@ -100,9 +100,9 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         sample_weight : array of shape (n_samples,), optional
             Counts a row as that many copies.
         must_link, cannot_link : array of shape (n_pairs, 2), optional
-            Pairs of row numbers that must, or must not, share a cluster. `labels_` satisfies all pairs. :class:`EvenCut`
-            switches to another candidate if that satisfies significantly more of them. Contradictory pairs raise an
-            error that names them.
+            Pairs of row numbers that must, or must not, share a cluster; `labels_` satisfies all of them.
+            :class:`EvenCut` switches to another candidate if that satisfies significantly more pairs. Contradictory
+            pairs raise an error that names them.
 
         Returns
         -------

@@ -182,8 +182,8 @@ class LandmarkClustering(
             made dense a slice at a time. With a torch tensor, labels and other attributes are tensors on its device; on
             a GPU, landmarks are chosen and attached there.
         y : array or column of shape (n_samples,), optional
-            Partial labels, as in :meth:`KernelClustering.fit`; not for Dask. A labelled row keeps its label, and so does
-            the landmark nearest to it.
+            Partial labels, as in :meth:`KernelClustering.fit`; not for Dask. A labelled row keeps its label, and so
+            does the landmark nearest to it.
         sample_weight : array of shape (n_samples,), optional
             Counts a row as that many copies; not for Dask. A row of weight zero has no influence and is labelled like a
             new one. Whole numbers are summed exactly; others are rounded to 2^-31 of their sum.
