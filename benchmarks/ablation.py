@@ -194,7 +194,7 @@ def main(arguments: list[str] | None = None) -> None:
             "Mean adjusted Rand index with the true number of clusters: every second reference set of at most "
             f"{most} rows ({len(drawn)}), and every second such table, raw and standardised ({len(real)}).",
             "",
-            *printed(ablations(PARTITION, lambda: partition_scores({"drawn sets": drawn, "tables": real}))),
+            *printed(ablations(PARTITION, lambda: partition_scores({"reference sets": drawn, "tables": real}))),
             "",
         ]
         number = [
