@@ -57,7 +57,7 @@ def calibration(groups: dict[str, list[Set]]) -> str:
     lines += [
         "A label is right where its cluster stands for the row's class, clusters and classes matched one for one. The "
         "expected error is the mean difference between probability and share of right labels, over ten bins of all "
-        "rows of a group in which each set counts alike; beside it the mean over single sets, and the area under the "
+        "rows of a group, each set with the same weight; beside it the mean over single sets, and the area under the "
         "ROC curve of finding right labels, over the sets that have wrong ones.",
         "",
         "| method | " + " | ".join(f"{name}: error | one set | area" for name in groups) + " |",
@@ -123,7 +123,7 @@ def outliers(groups: dict[str, list[Set]]) -> str:
     except ModuleNotFoundError as missing:
         print(f"left out: {missing}")
     lines = ["## Are outliers found?", "", "One row in twenty planted, even over a box a tenth wider than the points:"]
-    lines += ["the area under the ROC curve of finding them, meant over the sets.", ""]
+    lines += ["the area under the ROC curve of finding them, averaged over the sets.", ""]
     lines += ["| score | " + " | ".join(groups) + " |", "|---" * (1 + len(groups)) + "|"]
     for name, score in scores.items():
         cells = []
@@ -166,8 +166,8 @@ def cuts(groups: dict[str, list[Set]]) -> str:
 
 def pairs(sets: list[Set], n_draws: int = 10) -> str:
     """True pairs for 2 % of the rows: what they change."""
-    lines = ["## Do pairs help?", "", "For 2 % of the rows one pair each with a random other row, told truly:"]
-    lines += [f"change of the adjusted Rand index, meant over {n_draws} draws.", ""]
+    lines = ["## Do pairs help?", "", "For 2 % of the rows one true pair each with a random other row:"]
+    lines += [f"change of the adjusted Rand index, averaged over {n_draws} draws.", ""]
     lines += ["| table | without | change |", "|---|---|---|"]
     gains = []
     for name, X, truth in sets:

@@ -102,7 +102,7 @@ def page_of(rows: list[list[str]], peers: list[list[str]]) -> str:
         "# The first answer\n\nCPU seconds of new processes with empty caches and one thread, the wheel installed in "
         f"an empty environment: medians of {RUNS}, taken in turn, and one process where it takes more than {LONG:.0f} "
         f"s. Load of the processor at the end of the run: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; what is "
-        "said to be wall time grows with it.\n\n"
+        "marked as wall time grows with it.\n\n"
         "| | measured | asked, at most |\n|---|---|---|\n"
         + "".join(f"| {' | '.join(row)} |\n" for row in rows)
         + "\n## Import and first fit, beside others\n\n| | CPU s |\n|---|---|\n"

@@ -4,7 +4,7 @@
 
 DIR holds BATTERY/NAME.data.gz and one or more NAME.labels*.gz, as the public suite clustering-data-v1 does, or several
 folders `clustering*` with such batteries; without it only the generated families are run. The rules are the suite's:
-constant columns are dropped, noise of 1e-6 of the spread is added, one global scale; every method is told the number of
+constant columns are dropped, noise of 1e-6 of the spread is added, one global scale; every method gets the number of
 clusters of each reference labelling and scores its best one; label 0 is noise and is not scored.
 """
 
@@ -257,8 +257,8 @@ def main(arguments: list[str] | None = None) -> None:
     lines = [
         "# Leaderboard",
         "",
-        "Adjusted Rand index with default settings, every method told the number of clusters (HDBSCAN takes none). "
-        "Intervals by bootstrap over data sets; one thread; CPU seconds after compilation.",
+        "Adjusted Rand index with default settings, every method gets the number of clusters (except HDBSCAN, which "
+        "chooses it). Intervals by bootstrap over data sets; one thread; CPU seconds after compilation.",
         "Made by `make leaderboard`, that is `python -m benchmarks.leaderboard --data DIR`. The default of evencut was "
         f"chosen on draws of the generated families below number {FRESH} and from 2000 on (shown here: from {FRESH} "
         "on), on tables of scikit-learn, and on the reference sets themselves: about fifty looks at them, in which "

@@ -29,7 +29,7 @@ def _heading():
         "*NC* is the normalised cut, as a sum of cuts, on the same graph of 15 nearest neighbours for all methods; on",
         "*all pairs*, the energy of kernel k-means. *Ratio* is CPU time over that of the first row of its data set.",
         "",
-        "The worms are shaped after the public sets of that name, as far as these are described. They touch less: the",
+        "The worms are shaped after the public sets of that name, according to their description. They touch less: the",
         "normalised cut of the public ones is higher. Crossing worms are the harder set that stood here before, kept",
         "beside them. The constants of the multilevel solver were chosen on these blobs and on thick crossing worms,",
         "the number of landmarks that the default kernel starts from on draws of all these sets.",

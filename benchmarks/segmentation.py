@@ -159,7 +159,7 @@ def errors_section(names: list[str], found: list[dict], memory: float) -> str:
         "Made by `python -m benchmarks.segmentation`: the GrabCut photos, error in percent of the pixels in the box,",
         f"one setting for all {len(names)} photos; CPU seconds on one thread, Python {platform.python_version()}.",
         "The constants of the method were chosen looking at these photos, so the numbers flatter it; expect more",
-        "errors on others. The tuning below tells how far the choice of two of them goes.",
+        "errors on others. The tuning below shows the effect of choosing two of them.",
         "",
         *table(found),
         "",

@@ -1,4 +1,4 @@
-"""Every setting answers or says no: up to 100 000 points through kernels, criteria, solvers and numbers of clusters.
+"""Every setting answers or is refused: up to 100 000 points through kernels, criteria, solvers and numbers of clusters.
 
 Run `python -m benchmarks settings`; it writes `benchmarks/SETTINGS.md`. Each fit has a process of its own, one thread
 and 60 CPU seconds, after which it counts as hung.
@@ -123,7 +123,7 @@ def main(arguments: list[str] | None = None) -> None:
     n_refused = sum("refused" in line for line in lines)
     n_answered = len(lines) - n_hung - n_refused
     head = [
-        "# Every setting answers or says no",
+        "# Every setting answers or is refused",
         "",
         f"`python -m benchmarks settings`, evencut {__version__}: {MANY:,} points where none are named, one thread,",
         f"at most {MOST_SECONDS} CPU seconds. Of {len(lines)} settings {n_answered} answered, {n_refused} were refused",

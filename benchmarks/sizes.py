@@ -113,9 +113,9 @@ def main(arguments: list[str] | None = None) -> None:
     lines = [
         "# All sizes",
         "",
-        "Made by `python -m benchmarks.sizes`: the default, told the number of clusters, one thread. *Over the trend* "
-        "is the CPU time over that of the line, in logarithms, through the other sizes of the same data: a cliff would "
-        f"show as a number above 1.5. Versions: {', '.join(versions)}.",
+        "Made by `python -m benchmarks.sizes`: the default with the true number of clusters, one thread. *Over the "
+        "trend* is the CPU time over that of the line, in logarithms, through the other sizes of the same data: a "
+        f"cliff would show as a number above 1.5. Versions: {', '.join(versions)}.",
         "",
         f"{options.draws} draws, the same at every size:",
         "",

@@ -272,6 +272,7 @@ def bad_files(tmp_path):
         ("index.csv -k 2", "column 1 of 3 has no name"),
         ("quote.csv -k 2", "quote.csv is not CSV that can be read"),
         ("latin.csv -k 2", "latin.csv is not text in UTF-8"),
+        ("latin.csv -k 2", 'with --encoding, such as "latin-1"'),
         ("fake.npy -k 2", "fake.npy is not a NumPy file that can be read"),
         ("fake.npz -k 2", "fake.npz is not a NumPy file that can be read"),
         ("fake.parquet -k 2", "fake.parquet is not a Parquet file that can be read"),

@@ -199,7 +199,7 @@ def test_the_pages_of_the_documentation_tell_every_claim_with_both_verdicts():
     assert set(pages) == {"body", *PARTS}
     assert r"| a \| b (eq. 9) | pass: 1 \* 2. | **fail**: x. *Because the moon is full.* |" in pages["bias"]
     assert r"| c | **fail**: d\_e. *Because it rains.* | – |" in pages["bias"]
-    assert "![Figure 1: a title](fig1.png)" in pages["bias"]
+    assert "```{image} fig1.png\n:alt: Figure 1: a title\n" in pages["bias"]
     assert "`evencut reproduce fig1`, tested by `test_the_claims_hold[fig1]`" in pages["bias"]
     body = pages["body"]
     assert "| claims of the paper, by its own steps | 1 | 1 | 0 |" in body

@@ -1,6 +1,7 @@
 """What was measured is kept as records, and pages say what these say."""
 
 import json
+import runpy
 import sys
 from pathlib import Path
 
@@ -87,3 +88,13 @@ def test_the_paper_was_reproduced_with_this_version():
     results = ROOT / "docs" / "reproduced" / "results.json"
     version = json.loads(results.read_text(encoding="utf-8"))["version"]
     assert records.minor(version) == records.minor(__version__)
+
+
+def test_the_index_of_the_site_lists_every_page_under_a_question(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_ext"))
+    contents = runpy.run_path(str(ROOT / "docs" / "_ext" / "measured_pages.py"))["contents"]
+    names = records.page_names()
+    index = contents(names)
+    assert all(f"| [](/results/{name}.md) | " in index for name in names)
+    assert "## Others" not in index
+    assert "## Others" in contents([*names, "new"])

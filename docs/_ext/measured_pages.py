@@ -12,6 +12,38 @@ Every page is drawn from a record, which holds version, commit, date and process
 it again. Ratios compare with another tool timed in the same run. Charts are drawn from the tables below them.
 
 """
+#: What each page measures, by what a reader wants to know.
+_GROUPS = {
+    "How good are the clusters?": {
+        "leaderboard": "scores beside other tools on public and generated sets; number of clusters; no structure",
+        "tables": "scores on real tables, raw and standardised",
+        "pairs": "two Gaussians of very different size",
+        "repeated_rows": "tables with many copies of the same rows",
+        "embeddings": "vectors of 384 columns, documents, single cells; neighbour search",
+        "ablation": "what each constant of the default is worth",
+    },
+    "How far can I trust an answer?": {
+        "confidence": "`confidence_` beside the true score",
+        "answers": "probabilities, outliers, trees, tables with words, pairs, streams",
+        "diagnosis": "how often `diagnose` is right",
+        "cures": "which cure works against which bias",
+        "energies": "how close the solvers come to the lowest known energy",
+    },
+    "How fast is it?": {
+        "results": "time, memory and scores beside other tools",
+        "sizes": "ten thousand to a million points",
+        "landmarks": "data larger than memory",
+        "gpu": "fits, neighbours and sums on a GPU",
+        "first_answer": "import, first fit, installed size",
+        "settings": "which settings answer within a minute, and which are refused",
+        "studio": "updates and clicks in the studio",
+    },
+    "How good are the masks?": {
+        "segmentation": "errors from a box, beside OpenCV's grabCut",
+        "clicks": "clicks to a mask of 90 % IoU",
+        "volumes": "Dice from clicks on volumes",
+    },
+}
 # A longer table is folded: its chart, or the text around it, tells the essence.
 _LONG = 24
 _TABLE = re.compile(r"^\|.*\n\|[-| :]+\|\n(?:\|.*(?:\n|\Z))+", re.M)
@@ -39,8 +71,20 @@ def copy_pages(app, config):
         shutil.copyfile(drawing, folder / drawing.name)
     for stale in set(folder.glob("*.md")) - {folder / f"{name}.md" for name in [*names, "index"]}:
         stale.unlink()
-    listing = "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```\n"
-    write(folder / "index.md", _HEAD + (listing if names else "No results are kept here yet.\n"))
+    write(folder / "index.md", _HEAD + (contents(names) if names else "No results are kept here yet.\n"))
+
+
+def contents(names):
+    """A table for each group of pages, and the tree that the sidebar shows; a page without a group comes last."""
+    known = {name for pages in _GROUPS.values() for name in pages}
+    groups = _GROUPS | {"Others": {name: "" for name in names if name not in known}}
+    lines = []
+    for title, pages in groups.items():
+        rows = [f"| [](/results/{name}.md) | {question} |" for name, question in pages.items() if name in names]
+        if rows:
+            lines += [f"## {title}", "", "| page | what it measures |", "|---|---|", *rows, ""]
+    order = [name for pages in groups.values() for name in pages if name in names]
+    return "\n".join([*lines, "```{toctree}", ":hidden:", "", *order, "```", ""])
 
 
 def lead_to_copies(app, docname, source):

@@ -82,7 +82,7 @@ def cluster(
     import pandas as pd
 
     if neighbors_key is not None and (use_rep is not None or metric != "euclidean"):
-        raise ValueError("neighbors_key takes the graph as it is; leave use_rep and metric out.")
+        raise ValueError("neighbors_key uses the graph unchanged; leave use_rep and metric out.")
     adata = adata.copy() if copy else adata
     # Components have one unit, and their spreads mean something: they are not scaled.
     settings = {"random_state": random_state, "n_jobs": n_jobs, "scale": None, "metric": metric, **options}
@@ -121,7 +121,7 @@ def diagnose(
     metric: str = "euclidean",
     **options: Any,
 ) -> BiasReport:
-    """Whether a clustering of cells, made by any tool, is an artefact of density.
+    """Report whether a clustering of cells, made by any tool, is an artefact of density.
 
     Parameters
     ----------

@@ -182,7 +182,7 @@ CRITERIA: dict[str, Criterion] = {
 
 @dataclass(frozen=True, eq=False)
 class PosedProblem:
-    """A criterion on an affinity whose density was made even, and what that took.
+    """A criterion on an equalised affinity, with the weights and scale of the equalisation.
 
     Parameters
     ----------

@@ -121,7 +121,7 @@ def make_sparse_subset(
     noise: float = 0.05,
     random_state: Any = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    r"""Two half circles, one with a thin tail that leads far away: prey of the sparse subset bias.
+    r"""Two half circles, one with a sparse tail of outliers: data for the sparse subset bias.
 
     The tail leaves the right end (2, 0.5) of the lower half circle along the direction (1, 1) and belongs
     to that half circle. Normalised cut with a Gaussian kernel of one bandwidth cuts off a piece of the tail
@@ -222,7 +222,7 @@ def make_volume(
     bias: float = 0.2,
     random_state: Any = None,
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    r"""A volume of known shapes, as a scanner would see it: noise, a bias field, voxels longer than they are wide.
+    r"""A synthetic scan of known shapes, with noise, a bias field and anisotropic voxels.
 
     .. math:: v(p) = (1 + b\, f(p))\, g_{y(p)} + \epsilon_p
 

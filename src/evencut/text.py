@@ -20,7 +20,7 @@ __all__ = ["Topic", "describe"]
 
 @dataclass(frozen=True)
 class Topic:
-    """A cluster of documents in words.
+    """Description of a cluster of documents.
 
     Parameters
     ----------

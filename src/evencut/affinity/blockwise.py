@@ -225,7 +225,7 @@ def keeps_in_memory(n_points: int, dtype: Any, memory: float | None = None) -> b
 
 
 def free_memory() -> int:
-    """Bytes of memory free for use, as the system tells; the limit of a container counts.
+    """Free memory in bytes, within the limit of a container.
 
     Examples
     --------

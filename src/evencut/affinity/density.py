@@ -18,7 +18,7 @@ _ROWS_AT_ONCE = 1 << 16
 
 
 def scott_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> NDArray[np.float64]:
-    r"""Scott's rule of thumb, one bandwidth a feature (eq. 14).
+    r"""Scott's rule of thumb, one bandwidth for each feature (eq. 14).
 
     .. math:: \sqrt{\Sigma_{ii}} = r_i \, n^{-1/(N+4)}
 
@@ -59,7 +59,7 @@ def column_moments(X: Any, weights: Any = None) -> tuple[NDArray[np.float64], ND
 
 
 def silverman_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> NDArray[np.float64]:
-    r"""Silverman's rule of thumb, one bandwidth a feature.
+    r"""Silverman's rule of thumb, one bandwidth for each feature.
 
     .. math:: \sqrt{\Sigma_{ii}} = r_i \left(\frac{4}{(N+2)\,n}\right)^{1/(N+4)}
 
@@ -149,7 +149,7 @@ def parzen_density(
 def variable_density(
     X: ArrayLike, n_neighbors: int = 20, at: ArrayLike | None = None, n_jobs: int | None = None
 ) -> NDArray[np.float64]:
-    r"""Density by normalised Gaussian kernels of variable bandwidth (footnote 3): each point spreads as far as it must.
+    r"""Density by normalised Gaussian kernels of variable bandwidth (footnote 3).
 
     .. math:: \rho(x) = \frac1n \sum_q (2\pi\sigma_q^2)^{-N/2} \exp\left(-\frac{\|x-f_q\|^2}{2\sigma_q^2}\right),
               \qquad \sigma_q = \frac{R_q^K}{\sqrt{N + 2}}

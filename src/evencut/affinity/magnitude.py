@@ -50,8 +50,8 @@ def exact_scale(X: NDArray[np.floating], names: Sequence[Any] | None = None) -> 
     if largest > _LARGEST[size] * scale:
         column = int(np.abs(X).max(axis=0).argmax())
         raise ValueError(
-            f"column {_name(column, names)} reaches {largest:.3g}, while no column spans more than {wide:.3g}: beside "
-            "so large a value differences cannot be told; subtract its smallest value, or leave the column out."
+            f"column {_name(column, names)} reaches {largest:.3g}, while no column spans more than {wide:.3g}: "
+            "differences are lost to rounding; subtract its smallest value, or leave the column out."
         )
     return scale
 

@@ -39,7 +39,7 @@ _Found = tuple[NDArray[np.float64], NDArray[np.integer]]
 
 
 class NeighborSearch:
-    """A search prepared once and asked many times.
+    """A neighbour search, built once and queried many times.
 
     Parameters
     ----------
@@ -315,7 +315,7 @@ def near_order(X: NDArray[np.floating]) -> NDArray[np.intp]:
 def neighbor_recall(
     X: NDArray[np.floating], indices: NDArray[np.integer], *, n_sample: int = 200, random_state: int = 0
 ) -> float:
-    """Share of the neighbours found that are right, on a random sample of points searched exactly.
+    """Share of correct neighbours, measured on a random sample that is searched exactly.
 
     A neighbour is right if no farther than the farthest true one, so that ties count.
 

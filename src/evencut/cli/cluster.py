@@ -30,8 +30,8 @@ def cluster(
     files: Annotated[
         list[str],
         typer.Argument(
-            help="CSV, JSON (both also compressed), Excel, Parquet, Feather, NPY or NPZ, one row a point; - reads CSV "
-            "from standard input. Several files with the same columns are one table; their labels name file and row."
+            help="CSV, JSON (both also compressed), Excel, Parquet, Feather, NPY or NPZ, a point in each row; - reads "
+            "CSV from standard input. Several files with the same columns are one table; labels name file and row."
         ),
     ],
     n_clusters: Annotated[

@@ -19,8 +19,8 @@ def describe(
     labels: Annotated[
         str | None,
         typer.Argument(
-            help="Clusters: one label a row, -1 is noise. Without it, --label-column names a column of the table "
-            "[label].",
+            help="Clusters: one label for each row; -1 is noise. Without it, --label-column names a column of the "
+            "table [label].",
         ),
     ] = None,
     output: Annotated[
@@ -35,7 +35,7 @@ def describe(
     decimal: tables.Decimal = None,
     encoding: tables.Encoding = None,
 ) -> None:
-    """Say what sets each cluster apart: its size, typical rows (counted from 0), and columns, by effect."""
+    """Describe each cluster: its size, typical rows (counted from 0), and the columns that distinguish it."""
     if output is not None:
         check_name("--output", output.rsplit(".", 1)[-1], ("csv", "tsv", "jsonl", "parquet", "pq", "feather"))
         check_output_format(output)

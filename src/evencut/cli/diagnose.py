@@ -27,12 +27,12 @@ _SAMPLED = 20_000
 
 def diagnose(
     data: Annotated[
-        str, typer.Argument(help="Points, in any format of evencut cluster, one row a point; - reads CSV.")
+        str, typer.Argument(help="Points, in any format of evencut cluster, one in each row; - reads CSV.")
     ],
     labels: Annotated[
         str | None,
         typer.Argument(
-            help="Clusters: one label a point, numbers or words, -1 is noise; or a folder of them. Without it, "
+            help="Clusters: one label for each row, a number or a word; -1 is noise. Or a folder of them. Without it, "
             "--label-column names a column of the points' file [label].",
         ),
     ] = None,
@@ -48,10 +48,10 @@ def diagnose(
     standardize: tables.Standardize = False,
     metric: Annotated[str, one_of("How points are compared: ", METRICS)] = "euclidean",
 ) -> int:
-    """Say whether a clustering is biased by density, how, and what cures it.
+    """Report whether a clustering is biased by density, how, and what cures it.
 
     Exit codes: 0, no bias was found (ok, overlap, one body, or too few points); 1, the clustering is biased, or
-    its labels are unrelated to the points; 2, a mistake in what was given.
+    its labels are unrelated to the points; 2, invalid input.
     """
     check_name("--missing", missing, MISSING)
     check_name("--metric", metric, METRICS)

@@ -14,7 +14,9 @@ from evencut.io import TableError
 from evencut.io.errors import one_line
 
 # Options that the readers of files name as Python spells them.
-_OPTION = re.compile(r"\b(columns|key|header|missing|decimal|label_column)=(?:'([^']*)'|\"([^\"]*)\"|(True|False))?")
+_OPTION = re.compile(
+    r"\b(columns|key|header|missing|decimal|encoding|label_column)=(?:'([^']*)'|\"([^\"]*)\"|(True|False))?"
+)
 
 
 class UserError(Exception):

@@ -33,7 +33,7 @@ def predict(
     decimal: tables.Decimal = None,
     encoding: tables.Encoding = None,
 ) -> None:
-    """Give new points to the clusters of a saved model."""
+    """Assign new points to the clusters of a saved model."""
     files = tables.file_names(files)
     check_name("--missing", missing, MISSING)
     sources = tables.open_sources(files, keep=append, encoding=encoding)

@@ -18,17 +18,17 @@ from evencut.cli.outputs import make_folder, whole_file
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(help="A figure or table, or all; a wrong name lists the right ones.")],
+    name: Annotated[str, typer.Argument(help="A figure or table, or all; an unknown name lists all names.")],
     data: Annotated[str | None, typer.Option(help="Folder with the real data; EVENCUT_DATA by default.")] = None,
     out: Annotated[str, typer.Option(help="Folder for the pictures and numbers; created if missing.")] = "out/paper",
     jobs: Annotated[
-        int | None, number_of("--jobs", 1, "Figures and photos at a time; as many as there are cores by default.")
+        int | None, number_of("--jobs", 1, "Figures and photos made at the same time; by default the number of cores.")
     ] = None,
     subset: Annotated[
-        int | None, number_of("--subset", 1, "Only so many photos of table1 and what explains it.")
+        int | None, number_of("--subset", 1, "Use only N photos for table1 and the figures that explain it.")
     ] = None,
 ) -> None:
-    """Make figures and tables of the paper again and judge its claims; 1 if one fails and we cannot say why."""
+    """Reproduce figures and tables of the paper and judge its claims; exits with 1 if one fails for no known reason."""
     from evencut.paper import FIGURES
     from evencut.paper.results import results_of
     from evencut.plotting import require_matplotlib

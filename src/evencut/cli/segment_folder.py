@@ -32,11 +32,11 @@ def segment_folder(
     jobs: Annotated[int, number_of("--jobs", 1, "Photos at a time.")] = 1,
     seed: Seed = 0,
 ) -> None:
-    """Cut objects out of many photos; run it again to go on after an interruption.
+    """Cut objects out of many photos; after an interruption, run it again to continue.
 
-    Writes a mask a photo (PNG: white on the object; a palette of labels where there are several), its objects as run
-    lengths (JSON), and all of them together in coco.json. A table of prompts has one row an object with the columns
-    photo, x0, y0, x1, y1, clicks ("120,80 140,95") and nots.
+    Writes a mask for each photo (PNG: white on the object, or a palette of labels for several objects), its objects as
+    run lengths (JSON), and all of them together in coco.json. A table of prompts has one row for each object, with the
+    columns photo, x0, y0, x1, y1, clicks ("120,80 140,95") and nots.
     """
     wanted = read_prompts(prompts)
     folder = Path(photos)

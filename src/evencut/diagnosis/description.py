@@ -27,7 +27,7 @@ _BARELY = 0.2
 
 @dataclass(frozen=True)
 class ColumnEffect:
-    """How a column sets a cluster apart.
+    """How a column distinguishes a cluster.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class ColumnEffect:
 
 @dataclass(frozen=True)
 class ClusterDescription:
-    """One cluster in words.
+    """Description of one cluster.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class ClusterDescription:
 
 @dataclass(frozen=True)
 class Description:
-    """All clusters of a table in words: printed, one after the other.
+    """Description of all clusters of a table; print it to read it.
 
     Parameters
     ----------
@@ -144,24 +144,23 @@ def describe(
     n_rows: int = 3,
     typical: dict[Any, Sequence[int]] | None = None,
 ) -> Description:
-    """What each cluster of a table is: size, typical rows, and the columns that set it apart.
+    """Describe each cluster of a table: its size, typical rows, and the columns that distinguish it.
 
     Parameters
     ----------
     X : frame, array, sparse matrix or list of shape (n_samples, n_features)
-        The table in its own units, with numbers, words, truth values, dates and gaps as they are: not what it was
-        scaled or encoded to.
+        The table in its own units, with numbers, words, truth values, dates and missing values: not scaled or encoded.
     labels : array of shape (n_samples,)
-        Clusters, by any tool; the number -1 marks noise, which belongs to none, but is outside of all.
+        Clusters from any tool; -1 marks noise, which is described by no cluster but counts among the others.
     names : sequence of str, optional
-        Of the columns, where the table has none; "column 1" and so on without it.
+        Names of the columns, if the table has none; "column 1" and so on by default.
     n_columns : int
-        Most columns or words of each cluster. Effects below a fifth of a deviation are left out.
+        Maximum number of columns or words for each cluster. Effects below 0.2 standard deviations are omitted.
     n_rows : int
-        Most typical rows of each cluster.
+        Maximum number of typical rows for each cluster.
     typical : dict, optional
-        Typical rows by label; those nearest to the middle of their cluster without it. A fitted model's `describe`
-        gives the medoids of its affinity.
+        Typical rows by label; by default those nearest to the centre of their cluster. A fitted model's `describe`
+        uses the medoids of its affinity.
 
     Returns
     -------

@@ -49,7 +49,7 @@ def diagnose_labels(
     random_state: int = 0,
     **options: Any,
 ) -> BiasReport:
-    """What :func:`evencut.diagnose` says, with an estimator to try as a cure, or none."""
+    """As :func:`evencut.diagnose`, with any estimator to try as a cure, or none."""
     affinity = options.pop("affinity", None)
     if is_tensor(X) or is_tensor(labels):
         X, labels, sample_weight, affinity = _arrays_of(X, (labels, sample_weight), affinity, max_points, random_state)
@@ -77,7 +77,7 @@ def diagnose_labels(
 def diagnose_fitted(
     prepared: PreparedPoints, labels: NDArray[np.int64], *, cure: Any = None, **options: Any
 ) -> BiasReport:
-    """Diagnose a model on the points as it prepared them, one label each; options of `diagnose`."""
+    """Diagnose a fitted model on its prepared points, one label for each; options as in `diagnose`."""
     return _report(fitted_points(prepared, labels), cure, **options)
 
 

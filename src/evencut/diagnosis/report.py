@@ -146,24 +146,23 @@ class BiasReport:
     biased : bool
         Whether the verdict is one of the three biases.
     verdict : str
-        The gravest found. "ok": every border lies in a valley of the density, or in a gap. "mode isolation": a dense
-        piece is cut out of a larger body. "sparse subset": a few sparse or isolated points are split off. "equal
-        sizes": a body is cut through, and a clustering that was tried cuts along a valley instead. "overlap": a border
-        runs through a dense region, but nothing that was tried finds a valley; the classes overlap, and density cannot
-        tell. "one body": there is no valley at all, neither at the given borders nor at any that was tried.
-        "unrelated": neither the neighbours of a point nor its density say anything about its label. "too few points":
-        not ok, but of so few points that chance makes such borders, too.
+        The most serious finding. "ok": every border lies in a valley of the density, or in a gap. "mode isolation": a
+        dense piece is cut out of a larger group. "sparse subset": a few sparse or isolated points are split off. "equal
+        sizes": a group is cut in two, and a clustering that was tried cuts along a valley instead. "overlap": a border
+        runs through a dense region, and no clustering that was tried is clearly better. "one body": no border lies in
+        a valley, neither the given ones nor any that was tried. "unrelated": labels depend neither on the neighbours of
+        a point nor on its density. "too few points": not ok, but too few points to decide.
     confidence : float
-        Of that verdict: of those given with 0.9, nine of ten are right (:mod:`evencut.diagnosis.confidence` says how
-        that was measured).
+        Calibrated probability that the verdict is right (:mod:`evencut.diagnosis.confidence` describes how it was
+        measured).
     clusters : list of ClusterReport
-        One row a cluster.
+        One entry for each cluster.
     advice : str
         What to do, in words.
     code : str
-        A line to paste, which was tried and found better; empty where nothing is wrong or nothing helps.
+        A line to paste that was tried and is better; empty if nothing is wrong or nothing helps.
     cures : list of TriedCure
-        What was tried, and how it compares; nothing is tried where the verdict is ok.
+        What was tried, and how it compares; empty if the verdict is ok.
     preparation : list of str
         What was done to the rows before they were judged, in sentences: columns scaled, copies merged.
     n_points, n_noise, n_distinct, n_judged : int

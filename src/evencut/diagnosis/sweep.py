@@ -25,7 +25,7 @@ _GREYS = ("#3b4754", "#6b7885", "#98a3ae", "#bcc5cd", "#d8dee3", "#e8ecef")
 
 @dataclass(frozen=True, eq=False)
 class SweepRow:
-    """What one bandwidth gives.
+    """Result of one bandwidth.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ def bandwidth_sweep(
     """Cluster with a fixed Gaussian kernel over a range of bandwidths, and diagnose each result.
 
     The paper's figure "biases over the range of bandwidth" for your data: small sigma isolates modes (or, for
-    normalised cut, sparse subsets), large sigma splits as k-means does, and in between there may be nothing.
+    normalised cut, sparse subsets), large sigma behaves like k-means, and no sigma between may work.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def bandwidth_sweep(
     n_resamples : int, default=3
         Random subsamples of four fifths of the points, for stability.
     max_points : int, default=1500
-        Larger data are thinned at random to so many points: the kernel is dense. `n_points` tells.
+        Larger data are sampled at random, because the kernel is dense; `n_points` is the number used.
     random_state : int, RandomState or None, default=None
     n_jobs : int or None, default=None
 

@@ -53,9 +53,9 @@ class CertaintyMixin(FitState):
 
     @property
     def margin_(self) -> Any:
-        """Deprecated: `probabilities_` tells how sure a label is."""
+        """Deprecated: use `probabilities_`."""
         check_is_fitted(self)
-        _warn_of_margins("margin_ goes in 0.4; use probabilities_")
+        _warn_of_margins("margin_ will be removed in 0.4; use probabilities_")
         return answer_like(self.labels_, self._margin)
 
     @tensors_too
@@ -64,11 +64,10 @@ class CertaintyMixin(FitState):
 
         .. math:: P_{pk} \propto \bigl(s_{pk}^{1-g} e_{pk}^{g}\bigr)^{\beta}
 
-        with :math:`s_{pk}` the share of the affinity of p that goes to cluster k, each neighbour answering by its own
-        share, and :math:`e_{pk}` how far the other candidates' clusters of the neighbours are cluster k
-        (:math:`g = 0.3`; 0 where nothing was compared). The temperature :math:`1/\beta` is that under which labels
-        which had no part in s are most likely. A point that lies more than three deviations outside belongs to each
-        cluster alike the more, the farther out it is.
+        :math:`s_{pk}` is the affinity-weighted mean, over the neighbours of p, of their own shares of cluster k.
+        :math:`e_{pk}` is the support for cluster k among the other candidates (:math:`g = 0.3`; 0 if nothing was
+        compared). The temperature :math:`1/\beta` maximises the likelihood of labels that had no part in s. Beyond
+        three standard deviations from its cluster, the probabilities of a point approach equality.
 
         Parameters
         ----------
@@ -78,8 +77,8 @@ class CertaintyMixin(FitState):
         Returns
         -------
         ndarray of shape (n_queries, n_clusters)
-            Rows sum to one. At a border the most probable cluster can be another than that of :meth:`predict`, which
-            takes the lowest cost.
+            Rows sum to one. At a border the most probable cluster may differ from that of :meth:`predict`, which
+            minimises the cost.
 
         Examples
         --------
@@ -97,7 +96,7 @@ class CertaintyMixin(FitState):
 
     @tensors_too
     def predict_margin(self, X: Any) -> Floats:
-        """Deprecated: :meth:`predict_proba` tells how sure a label is.
+        """Deprecated: use :meth:`predict_proba`.
 
         Parameters
         ----------
@@ -107,9 +106,9 @@ class CertaintyMixin(FitState):
         Returns
         -------
         ndarray of shape (n_queries,)
-            How much dearer the second-best cluster is.
+            How much more the second-best cluster costs.
         """
-        _warn_of_margins("predict_margin goes in 0.4; use predict_proba")
+        _warn_of_margins("predict_margin will be removed in 0.4; use predict_proba")
         prediction, X = self._ready(X)
         return prediction.margins(X)
 

@@ -26,9 +26,9 @@ class ClusterSpaceMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
         .. math:: -\frac{2 (M S_k)_p}{w_p w(S_k)} + \frac{M(S_k, S_k)}{w(S_k)^2}
 
-        The squared length of the point itself, the same for all clusters and unknown to kernels of neighbours, is left
-        out: values are compared along a row, and can be negative. The smallest is the cluster of :meth:`predict`. A
-        point without any affinity has the row of the fitted point nearest to it.
+        The squared length of the point itself, which is the same for all clusters, is omitted, so values can be
+        negative. The smallest value of a row is the cluster of :meth:`predict`. A point without affinities gets the row
+        of the nearest fitted point.
 
         Parameters
         ----------
@@ -51,17 +51,16 @@ class ClusterSpaceMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     @tensors_too
     def score(self, X: Any, y: Any = None) -> float:
-        r"""How well the clusters are each one, and apart: comparable between kernels and between numbers of clusters.
+        r"""How connected and well separated the clusters are; comparable across kernels and numbers of clusters.
 
         .. math:: \frac1n \sum_p \frac{c_k - \ell_k}{c_k + \ell_k + 2\delta}, \qquad k = \text{the cluster of } p
 
-        with the leak :math:`\ell_k`, the share of the affinity of the points of cluster k that goes elsewhere, over the
-        share that chance would send there. It is held against :math:`c_k = \sqrt{1 - \lambda_k}`, of the order of the
-        leak that the best cut through the fitted cluster would have (Cheeger), with :math:`\lambda_k` the second
-        eigenvalue of the random walk inside; :math:`\delta = 0.01`. Too many clusters leak as any cut would, too few
-        could be cut at little cost. It is near 1 for clusters that are one and apart, near 0 where there is no
-        difference, and above -1. Where the number of clusters is all that is asked for, `n_clusters="auto"` asks more
-        witnesses.
+        :math:`\ell_k` is the conductance of cluster k relative to that of a random subset of its size. It is compared
+        with :math:`c_k = \sqrt{1 - \lambda_k}`, which bounds the conductance of the best cut through the cluster
+        (Cheeger); :math:`\lambda_k` is the second eigenvalue of the random walk inside it, and :math:`\delta = 0.01`.
+        The score is near 1 for connected, well-separated clusters, near 0 if a border is no better than a cut through a
+        cluster, and above -1. To choose only the number of clusters, prefer `n_clusters="auto"`, which uses more
+        evidence.
 
         Parameters
         ----------

@@ -94,15 +94,15 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
             distances. Sparse rows stay sparse. With a torch tensor, labels and other attributes are tensors on its
             device.
         y : array or column of shape (n_samples,), optional
-            Partial labels: whole numbers from 0 or names, where the cluster is known, and -1, NaN, None or the missing
-            value of pandas elsewhere. Labelled rows keep their label, and steer the rest. Names are numbered in their
-            order, see `classes_`. A `y` without any gap is ignored, as scikit-learn's clusterers do.
+            Partial labels: whole numbers from 0, or names, for known rows; -1, NaN, None or pandas' missing value for
+            the others. Labelled rows keep their label and influence the others. Names are numbered in sorted order, see
+            `classes_`. A `y` without missing labels is ignored, as in scikit-learn.
         sample_weight : array of shape (n_samples,), optional
-            How many points each point stands for.
+            Counts a row as that many copies.
         must_link, cannot_link : array of shape (n_pairs, 2), optional
-            Pairs of rows, by their numbers, that must be in one cluster, or cannot be; `labels_` keeps all of them.
-            :class:`EvenCut` takes another of its candidates where that surely keeps more of them. Pairs that
-            contradict each other, or `y`, are named.
+            Pairs of row numbers that must, or must not, share a cluster; `labels_` satisfies all of them.
+            :class:`EvenCut` switches to another candidate if that satisfies significantly more pairs. Contradictory
+            pairs raise an error that names them.
 
         Returns
         -------

@@ -24,45 +24,42 @@ def diagnose(
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> BiasReport:
-    """Say whether a clustering is an artefact of density, which bias it is, why, and what cures it.
+    """Report whether a clustering is an artefact of density, which bias it has, why, and what cures it.
 
-    It looks at the points and labels alone: density and neighbour graph are estimated anew, and every border
-    between two clusters is asked whether it lies in a valley of the density. "mode isolation" is a dense piece
-    cut out of a larger body (Breiman's bias), "sparse subset" the opposite, a few sparse or isolated points, and
-    "equal sizes" the cut through a body that k-means and kernels of large bandwidth make. Where borders are not ok,
-    cures are tried and judged in the same way. One that is better is advised; where none is, a cut through a dense
-    region is no bias but "overlap": density cannot tell. It is "one body" where there is no valley at all, and
-    "unrelated" where the labels have nothing to do with the points. On fewer than 20 points nothing is called biased.
+    It uses only the points and the labels: it estimates density and neighbour graph again, and tests whether every
+    border between two clusters lies in a valley of the density. "mode isolation" is a dense piece cut out of a larger
+    group (Breiman's bias), "sparse subset" a few sparse or isolated points that are split off, and "equal sizes" a
+    cut through a group, typical of k-means and of large bandwidths. If a border is not in a valley, cures are tried and
+    tested in the same way, and the report suggests one that is better. If none is, the verdict is "overlap": density
+    cannot decide. "one body" means that there is no valley at all, "unrelated" that the labels do not depend on the
+    points. Fewer than 20 points are never called biased.
 
     Parameters
     ----------
     X : array or tensor of shape (n_samples, n_features), memory map, Dask array or frame, or RowBlocks
-        The points that were clustered. Of what is not in the memory of the CPU, only about `max_points` rows are
-        looked at.
+        The points that were clustered. If they are not in the memory of the CPU, a sample of about `max_points` rows is
+        used.
     labels : array of shape (n_samples,)
-        Their clusters: whole numbers or strings. The number -1 marks noise, which is left out; the headline tells its
-        share.
+        Their clusters: whole numbers or strings. -1 marks noise, which is not judged; the headline reports its share.
     sample_weight : array of shape (n_samples,), optional
-        How many rows each stands for; a weight means the same as repetition.
+        Counts a row as that many copies.
     scale : {"auto", "standard", None}, default="auto"
-        Division of the columns before distances are taken, as in :class:`~evencut.EvenCut`; where "auto"
-        leaves columns of very unequal deviations as they are, scaling them is the first cure tried. Repeated rows
-        are one point with a weight; where their labels differ, it counts as the cluster of most of them. The report
-        says what was done.
+        Scaling of the columns, as in :class:`~evencut.KernelClustering`. If "auto" does not scale but the standard
+        deviations differ by more than three times, scaling is the first cure tried. Repeated rows are one point with a
+        weight; if their labels differ, the most frequent one counts. The report lists these steps.
     kernel : str or kernel object, optional
-        The kernel that was used, for the spread of its degrees; a 10-neighbour kernel by default.
+        The kernel that was used, to report the spread of its degrees; `KNN(10)` by default.
     affinity : array of shape (n_samples, n_samples), optional
         The affinity that was used, instead of `kernel`.
     metric : str, default="euclidean"
-        As in :class:`evencut.EvenCut`. Sparse rows are judged along their 50 leading singular vectors, points
-        known by distances (at most 5000) by classical scaling.
+        As in :class:`evencut.EvenCut`. Sparse rows are judged along their 50 leading singular vectors, precomputed
+        distances (of at most 5000 points) by classical scaling.
     cures : bool, default=True
-        Whether cures are tried, on the points that are looked at. Without, the verdict rests on the borders alone
-        and is never "overlap".
+        Whether to try cures. If False, the verdict depends on the borders alone and is never "overlap".
     max_points : int, default=20000
-        Larger data are judged on so many points drawn at random, and their smallest clusters on all points.
+        Larger data are judged on a random sample of this size, and their smallest clusters on all points.
     random_state : int, default=0
-        Of that draw.
+        Of the sample.
     n_jobs : int or None, default=None
         Threads of the neighbour search.
 

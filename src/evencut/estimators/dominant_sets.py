@@ -28,17 +28,16 @@ _ALMOST = 1e-2
 
 
 class DominantSets(ClusterMixin, BaseEstimator):
-    r"""Clusters as dominant sets, peeled off one after the other.
+    r"""Dominant sets, found one after the other.
 
     Each is a local maximum of :math:`x^T A x` over the simplex among the points left (Pavan and Pelillo); for
-    small bandwidths it is a mode of the density (Section "Connection to maximal cliques and dominant sets"),
-    and a :class:`~evencut.diagnosis.DensityBiasWarning` says so where it happens to points (of a precomputed
-    affinity the points are not known).
+    small bandwidths it is a mode of the density (Section "Connection to maximal cliques and dominant sets"). A
+    :class:`~evencut.diagnosis.DensityBiasWarning` reports that, unless the affinity is precomputed.
 
     Parameters
     ----------
     n_clusters : int or None, default=None
-        How many sets to peel; all there are by default.
+        Number of sets; by default all that are found.
     kernel : str or kernel object, default="gaussian"
         As in :class:`~evencut.KernelClustering`; affinities must not be negative, and may be sparse.
     metric : str, default="euclidean"
@@ -46,33 +45,33 @@ class DominantSets(ClusterMixin, BaseEstimator):
     dynamics : {"infection", "replicator"}, default="infection"
         As in :func:`dominant_set`.
     assign_rest : bool, default=True
-        With `n_clusters` given, points left after the last set join the set to which their affinity, in units
-        of its cohesion, is largest. Otherwise they are noise, labelled -1.
+        If `n_clusters` is set, the remaining points join the set to which their affinity, relative to its cohesion, is
+        largest. Otherwise they are noise, labelled -1.
     min_size : int, default=2
-        Smaller sets end the peeling when `n_clusters` is not given, and what is left is noise.
+        If `n_clusters` is None, a smaller set ends the search, and the remaining points are noise.
     tol : float, default=1e-5
     max_iter : int, default=10000
-        Most steps of the dynamics a set.
+        Maximum number of steps for each set.
     random_state : int, RandomState or None, default=None
-        A start slightly off the centre of the simplex, where a symmetric graph would hold the dynamics still.
+        Of a start slightly off the centre of the simplex, where a symmetric graph would not move.
     n_jobs : int or None, default=None
         Threads of the neighbour search.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        In the order of peeling; -1 for noise.
+        Set of each row, in the order found; -1 for noise.
     cohesions_ : ndarray of shape (n_sets,)
         Cohesion of each set.
     set_sizes_ : ndarray of shape (n_sets,)
-        Points of each set as it was peeled, before others joined.
+        Size of each set when it was found, before other points joined.
     maximal_cliques_ : ndarray of bool of shape (n_sets,), or None
         For a 0-1 affinity, whether each set is a maximal clique of the points that were left; None for others.
     n_iter_ : int
-        Steps of the dynamics in all.
+        Total number of steps.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Only where the columns have names.
+        Only if the columns have names.
 
     Examples
     --------
@@ -108,7 +107,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
 
     @whole_or_nothing
     def fit(self, X: ArrayLike, y: Any = None) -> DominantSets:
-        """Peel the dominant sets.
+        """Find the dominant sets.
 
         Parameters
         ----------
@@ -150,7 +149,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
         return self
 
     def fit_predict(self, X: ArrayLike, y: Any = None) -> NDArray[np.int64]:
-        """Peel the dominant sets and return their labels; parameters as in :meth:`fit`."""
+        """Find the dominant sets and return their labels; parameters as in :meth:`fit`."""
         return self.fit(X, y).labels_
 
     def predict(self, X: Any) -> NDArray[np.int64]:

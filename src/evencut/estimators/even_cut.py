@@ -22,38 +22,38 @@ __all__ = ["EvenCut"]
 
 
 class EvenCut(Clustering):
-    r"""Clusters that candidates of different principles agree on, without a preference for a size or a density.
+    r"""The partition that methods of different kinds agree on most: a default with nothing to tune.
 
-    Normalised cuts of shared-neighbour graphs at several scales, cuts of spanning trees, and clusters around centres
-    (k-means, Ward's, mixtures of Gaussians) propose partitions :math:`P_i`, each in several coordinate systems: the
-    columns as given, at one deviation each, and in ranks. The one that all agree with most is taken:
+    Normalised cuts of shared-neighbour graphs at several scales, cuts of spanning trees, and centre-based models
+    (k-means, Ward's method, Gaussian mixtures) propose partitions :math:`P_i`, each in several coordinate systems: the
+    columns as given, standardised, and as ranks. `EvenCut` returns the one that the others agree with most:
 
     .. math:: \arg\max_i \sum_j v_j \max(\mathrm{ARI}(P_i, P_j), 0)^3
 
-    Half of the votes are those of the cuts, two fifths beside centres. The others go to centres as far as a mixture
-    predicts points better than their neighbours do, and more in many dimensions, and to trees otherwise
-    (:mod:`evencut.selection.centres` has the formula).
-    There is no kernel, criterion or bandwidth to set; to minimise one criterion on one kernel use
+    The weights :math:`v_j` give half of the votes to the cuts, or two fifths if centre-based models vote too. Those
+    models vote if a Gaussian mixture predicts held-out points better than their neighbours do, and in many dimensions;
+    otherwise the trees do (:mod:`evencut.selection.centres` has the formula).
+    There is no kernel, criterion or bandwidth to set. To minimise one criterion on one kernel, use
     :class:`KernelClustering`.
 
     Parameters
     ----------
     n_clusters : int or "auto", default="auto"
-        `"auto"` takes the number from 2 to 64 whose worst cluster leaks least against one cluster more, and that
-        trees agree with; 1 where there is no structure (:mod:`evencut.selection`).
+        `"auto"` compares 2 to 64 clusters by conductance, by agreement, and by how well so many Gaussians explain the
+        points. It returns 1 if the data have no structure (:mod:`evencut.selection`).
     scale : {"auto", "standard", None}, default="auto"
-        Coordinate systems in which candidates are found. `"auto"`: the columns as given, at one deviation each, and in
-        ranks (normal scores; from four columns on); `selection_` tells which one was taken, and new points follow it.
-        `"standard"`: only at one deviation. `None`: only as given.
+        Coordinate systems that are compared. `"auto"`: the columns as given, divided by their standard deviations, and,
+        from four columns on, as ranks (normal scores); `selection_.system` names the chosen one, and new points are
+        transformed the same way. `"standard"`: only divided by the standard deviations. `None`: only as given.
     metric : str or callable, default="euclidean"
-        `"cosine"` is Euclidean distance between rows of unit length, exactly: what embeddings and TF-IDF rows are
-        compared by. `"precomputed"`: X holds the distances between all points, at `predict` those of new points
-        (rows) to the fitted ones; sparse ones are a neighbour graph, and what is not stored is far. Or `"haversine"`
+        `"cosine"`, for embeddings and TF-IDF rows, is the Euclidean distance between rows of unit length.
+        `"precomputed"`: X holds the distances between all points, and at `predict` those of new points (rows) to the
+        fitted ones; pairs that a sparse X does not store count as far apart. Or `"haversine"`
         (latitude and longitude in radians), `"manhattan"`, `"chebyshev"`, `"canberra"`, `"braycurtis"`,
         `"correlation"`, `"hamming"`, `"jaccard"`, `"dice"`, or a function from two rows to their distance, which is
-        called for every pair. `scale="auto"` means as given unless it is Euclidean.
+        called for every pair. Unless the metric is Euclidean, `scale="auto"` means as given.
     random_state : int, RandomState or None, default=None
-        The same seed gives the same labels, whatever `n_jobs`.
+        The same seed gives the same labels, for any `n_jobs`.
     n_jobs : int or None, default=None
         Threads of the neighbour searches and of the coordinate systems, which are compared side by side; -1 uses all
         cores.
@@ -63,48 +63,47 @@ class EvenCut(Clustering):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Clusters, numbered by falling weight.
+        Cluster of each row; cluster 0 is the largest.
     n_clusters_ : int
         Number of clusters, set or chosen.
     confidence_ : float
-        Adjusted Rand index with the truth that so much agreement lets expect, from 0 to 1
-        (:mod:`evencut.selection.consensus`); not a number where there was nothing to compare (one cluster, or as many
-        as points).
+        Expected adjusted Rand index with the true clusters, from 0 to 1, estimated from the agreement of the candidates
+        (:mod:`evencut.selection.consensus`); NaN if there was nothing to compare (one cluster, or as many as points).
     selection_ : Selection
         The candidates that were compared, best first, and the numbers of clusters; :meth:`plot_selection` draws them.
     probabilities_ : ndarray of shape (n_samples,)
-        Probability of the row's own cluster, as :meth:`predict_proba` gives it to new points, but computed
-        without the row itself; 1 where the label was given.
+        Probability that a row belongs to its cluster, as :meth:`predict_proba` but computed without the row itself; 1
+        for rows whose label you passed as `y`.
     outlier_scores_ : ndarray of shape (n_samples,)
-        From 0, as near to others as is typical of the cluster, to 1 far outside; 0.5 at three deviations.
+        0 for a row as close to others as is typical of its cluster, 0.5 at three standard deviations, up to 1 far away.
     feature_scale_ : ndarray of shape (n_features_in_,)
         What the columns were divided by.
     point_of_row_ : ndarray of shape (n_samples,)
-        The point that each row became: rows that are equal are one point, and more than 5000 distinct points (or 20 a
-        cluster) are condensed to so many weighted centres; -1 for rows of weight zero.
+        The point that represents each row. Equal rows are one point, and more than 5000 distinct points (or 20 for each
+        cluster) are condensed to that many weighted centres. -1 for rows of weight zero.
     weights_ : ndarray of shape (n_points,)
         Sample weights, summed over the rows of a point.
     affinity_ : CSR array of shape (n_points, n_points)
-        The shared-neighbour graph of the broadest scale, by which new points are labelled; a copy.
+        The shared-neighbour graph of the broadest scale, which labels new points; a copy.
     classes_ : ndarray
-        The names of clusters 0, 1, ... of `labels_`; only where the partial labels are names.
+        Names of the clusters 0, 1, ...; only if the partial labels are names.
     tree_ : ndarray of shape (n_leaves - 1, 4)
-        Merges from fine parts to the clusters and on to one, in the linkage format of scipy; :meth:`cut` gives the
+        Hierarchy from many small groups through the clusters to one, in SciPy's linkage format. :meth:`cut` returns the
         labels of any level, :meth:`plot_tree` draws it.
     leaf_of_row_ : ndarray of shape (n_samples,)
-        The leaf of `tree_` that each row is in.
+        The leaf of `tree_` that contains each row.
     table_ : Preparation
-        What was done to each column, to print; only for tables with words, dates or gaps.
+        Print it to see how each column was prepared; only for tables with words, dates or missing values.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Only where the columns have names.
+        Only if the columns have names.
 
     Notes
     -----
-    A row that occurs c times is one point of weight c: neighbours are counted among distinct points, so that copies do
-    not fill a neighbourhood, and a sample weight means the same as repetition. Near-copies, nearer to each other than a
-    thousandth of the distance to anyone else, are copies too. A weight of zero leaves a row out of the fit; it is
-    labelled afterwards as a new point would be.
+    A row that occurs c times is one point of weight c. Neighbours are counted among distinct points, so copies do not
+    fill a neighbourhood, and a sample weight means the same as repetition. Rows closer to each other than a thousandth
+    of the distance to any other row count as copies. A row of weight zero has no influence; it is labelled afterwards,
+    like a new point.
 
     New points go to the cluster of lowest cost under the bound of the Lloyd step of the normalised cut on `affinity_`,
     :math:`-2 (A S_k)_p / d(S_k) + d_p A(S_k, S_k)/d(S_k)^2`.

@@ -36,44 +36,41 @@ class KernelClustering(Clustering):
         cluster more (:func:`evencut.selection.rank_numbers`).
     kernel : str or kernel object, default=None
         `"shared_neighbors"`, `"knn"`, `"gaussian"`, `"disc"`, `"adaptive_gaussian"`, `"local_scaling"`, `"geodesic"`,
-        `"precomputed"`, or an object of :mod:`evencut.kernels` with parameters of its own. None is
-        :class:`evencut.kernels.SharedNeighbors` of 25 neighbours, with a warning in 0.3: version 0.2 ran what is
-        :class:`EvenCut` now.
+        `"precomputed"`, or an object of :mod:`evencut.kernels`. None means `SharedNeighbors()` and warns: in version
+        0.2 it meant what is :class:`EvenCut` now.
     criterion : {"normalized_cut", "average_association", "average_cut"}, default="normalized_cut"
         Average association is kernel k-means.
     equalize : {None, "weights", "exact"}, default=None
-        `"weights"`: adaptive point weights :math:`w_p = 1/\rho_p` (eq. 43), the density read off
-        the degrees of the affinity (eq. 67). `"exact"`: the affinity is scaled to equal
-        degrees, after which all criteria are one.
+        `"weights"`: point weights :math:`w_p = 1/\rho_p` (eq. 43), with the density estimated by the degrees (eq. 67).
+        `"exact"`: affinities are scaled until all degrees are equal; all criteria are then the same.
     solver : {"auto", "spectral", "multilevel", "lloyd"}, default="auto"
         As in :func:`evencut.solvers.solve`.
     scale : {"auto", "standard", None}, default="auto"
-        Division of the columns before distances are taken. `"standard"`: by their standard deviations. `"auto"`: the
-        same where these differ by more than 10 times, which tells a table of different units from coordinates, unless
-        the kernel comes with a length of its own, such as `Gaussian(0.5)`. `None`: none. A precomputed affinity is
-        never scaled.
+        `"standard"` divides the columns by their standard deviations. `"auto"` does so if these differ by more than ten
+        times, as in a table of different units, unless the kernel has a length of its own, such as `Gaussian(0.5)`.
+        `None` leaves the columns unchanged. A precomputed affinity is never scaled.
     metric : str, default="euclidean"
         As in :class:`EvenCut`.
     n_init : int, default=4
         Number of starts; the one of lowest energy is kept.
     max_iter : int, default=100
-        Most sweeps of refinement a start.
+        Maximum number of refinement sweeps for each start.
     random_state : int, RandomState or None, default=None
-        The same seed gives the same labels, whatever `n_jobs`.
+        The same seed gives the same labels, for any `n_jobs`.
     n_jobs : int or None, default=None
-        Threads of the neighbour search and of affinities computed by blocks; -1 uses all cores.
+        Threads of the neighbour search and of affinities computed in blocks; -1 uses all cores.
     verbose : int, default=0
         1 reports the progress of the fit on stderr, as a bar on a terminal.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Clusters, numbered by falling weight.
+        Cluster of each row; cluster 0 is the largest.
     probabilities_ : ndarray of shape (n_samples,)
-        Probability of the row's own cluster, as :meth:`predict_proba` gives it to new points, but computed
-        without the row itself; 1 where the label was given.
+        Probability that a row belongs to its cluster, as :meth:`predict_proba` but computed without the row itself; 1
+        for rows whose label you passed as `y`.
     outlier_scores_ : ndarray of shape (n_samples,)
-        From 0, as near to others as is typical of the cluster, to 1 far outside; 0.5 at three deviations.
+        0 for a row as close to others as is typical of its cluster, 0.5 at three standard deviations, up to 1 far away.
     n_clusters_ : int
         Number of clusters, set or chosen.
     selection_ : Selection
@@ -81,14 +78,13 @@ class KernelClustering(Clustering):
     feature_scale_ : ndarray of shape (n_features_in_,)
         What the columns were divided by.
     point_of_row_ : ndarray of shape (n_samples,)
-        The point that each row became: rows that are equal are one point; -1 for rows of weight zero. Where all rows
-        are distinct and have a weight, the points are the rows.
+        The point that represents each row: equal rows are one point. -1 for rows of weight zero.
     affinity_ : ndarray or CSR array of shape (n_points, n_points)
         The affinity of the kernel between the points, before equalisation; a copy.
     weights_ : ndarray of shape (n_points,)
         Point weights: sample weights, summed over equal rows, times adaptive weights.
     equalizing_scale_ : ndarray of shape (n_points,)
-        The scale :math:`s_p` of exact equalisation, ones without it.
+        The scale :math:`s_p` of exact equalisation; ones without it.
     degrees_ : ndarray of shape (n_points,)
         Node degrees of `affinity_`.
     energy_ : float
@@ -98,24 +94,24 @@ class KernelClustering(Clustering):
     n_iter_ : int
         Sweeps of the start that won.
     classes_ : ndarray
-        The names of clusters 0, 1, ... of `labels_`; only where the partial labels are names.
+        Names of the clusters 0, 1, ...; only if the partial labels are names.
     tree_ : ndarray of shape (n_leaves - 1, 4)
-        Merges from fine parts to the clusters and on to one, in the linkage format of scipy; :meth:`cut` gives the
+        Hierarchy from many small groups through the clusters to one, in SciPy's linkage format. :meth:`cut` returns the
         labels of any level, :meth:`plot_tree` draws it.
     leaf_of_row_ : ndarray of shape (n_samples,)
-        The leaf of `tree_` that each row is in.
+        The leaf of `tree_` that contains each row.
     table_ : Preparation
-        What was done to each column, to print; only for tables with words, dates or gaps.
+        Print it to see how each column was prepared; only for tables with words, dates or missing values.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Only where the columns have names.
+        Only if the columns have names.
 
     Notes
     -----
-    A row that occurs c times is one point of weight c, for every kernel: neighbours are counted among distinct
-    points, so that copies do not fill a neighbourhood, and a sample weight means the same as repetition. Near-copies,
-    nearer to each other than a thousandth of the distance to anyone else, are copies too. A weight of zero leaves a
-    row out of the fit; it is labelled afterwards as a new point would be.
+    A row that occurs c times is one point of weight c, for every kernel. Neighbours are counted among distinct points,
+    so copies do not fill a neighbourhood, and a sample weight means the same as repetition. Rows closer to each other
+    than a thousandth of the distance to any other row count as copies. A row of weight zero has no influence; it is
+    labelled afterwards, like a new point.
 
     New points go to the cluster of lowest cost under the bound of the Lloyd step,
     :math:`-2 (M S_k)_p / w(S_k) + w_p M(S_k, S_k)/w(S_k)^2`.

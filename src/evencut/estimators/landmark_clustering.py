@@ -42,38 +42,37 @@ class LandmarkClustering(
     ClusterMixin,
     BaseEstimator,
 ):
-    r"""Kernel clustering of data that do not fit in memory, or on one machine, by landmarks.
+    r"""Kernel clustering with landmarks, for data larger than memory or spread over several machines.
 
-    A point p is described by the weights :math:`B_{pj}` of its nearest landmarks j, and what is clustered is the
-    landmark graph
+    A row p is described by the weights :math:`B_{pj}` of its nearest landmarks j. The landmark graph
 
     .. math:: A = B^T B
 
-    of a sample of the rows, 200 000 distinct ones and fewer above 167 columns, under a criterion such as the normalised
-    cut (eq. 10). A row takes the cluster with the most weight among its
-    landmarks. Every pass over the data goes block by block: the data may be an array in memory, a memory
-    map, or a Dask collection spread over a cluster, and the labels are the same, in whatever order the rows come.
+    of a sample of up to 200 000 distinct rows (fewer above 167 columns) is clustered under a criterion such as the
+    normalised cut (eq. 10). Each row gets the cluster with the most weight among its landmarks. The data are read in
+    blocks: an array, a memory map, files, or a Dask collection. The labels depend neither on the blocks nor on the
+    order of the rows.
 
-    Landmarks are chosen by the density law (eq. 59), so that sparse regions have theirs too.
+    Landmarks are chosen by the density law (eq. 59), so that sparse regions get landmarks too.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        `"auto"` reads the number off the landmark graph, as in :class:`KernelClustering`.
+        `"auto"` chooses the number on the landmark graph, as in :class:`KernelClustering`.
     n_landmarks : int or "auto", default="auto"
-        Number of landmarks. `"auto"`: 30 times the square root of the number of rows, but between 1000 and 10000
-        (3000 for more than 15 features), and 20 a cluster.
+        Number of landmarks. `"auto"`: 30 times the square root of the number of rows, between 1000 and 10000 (3000 for
+        more than 15 features), and at least 20 for each cluster.
     n_nearest : int, default=5
         Landmarks that each point is linked to.
     landmark_density : {"constant", "log", "identity"} or callable, default="constant"
-        The density wanted of the landmarks, as in :func:`evencut.affinity.density_law`: even, or
-        (`"identity"`) that of the data, by which sparse clusters are lost.
+        Density of the landmarks, as in :func:`evencut.affinity.density_law`: constant, or that of the data
+        (`"identity"`), which loses sparse clusters.
     criterion : {"normalized_cut", "average_association", "average_cut"}, default="normalized_cut"
     equalize : {None, "weights", "exact"}, default=None
         Equalisation of the landmark graph, as in :class:`KernelClustering`.
     scale : {"auto", "standard", None}, default="auto"
-        Scaling of the columns by their deviations in a sample, as in :func:`evencut.affinity.feature_scale`:
-        `"auto"` where they are clearly in different units, and never for cosine or sparse rows.
+        Scaling of the columns by their standard deviations in a sample, as in :func:`evencut.affinity.feature_scale`.
+        `"auto"` scales if the columns clearly have different units, and never for cosine or sparse rows.
     metric : {"euclidean", "cosine"}, default="euclidean"
         `"cosine"` is Euclidean distance between rows of unit length.
     solver : str, default="auto"
@@ -83,29 +82,28 @@ class LandmarkClustering(
     random_state : int, RandomState or None, default=None
         The same data and seed give the same labels, for any division of the rows into blocks.
     n_jobs : int or None, default=None
-        Blocks handled at a time on this machine, one a thread, and threads that choose the landmarks; -1 uses all
-        cores. Dask uses its own workers for the blocks.
+        Number of threads: each processes one block at a time. -1 uses all cores. Dask uses its own workers for the
+        blocks.
 
     Attributes
     ----------
     labels_ : ndarray or Dask array of shape (n_samples,)
-        Clusters of the rows; lazy where the data are, missing where they are files.
+        Cluster of each row; a lazy Dask array for Dask input, and not set for files: use :meth:`predict_blocks`.
     probabilities_ : ndarray of shape (n_samples,)
-        Probability of the cluster of each row, computed when first asked for, from `X` as it is then; only for rows in
-        memory.
+        Probability that a row belongs to its cluster; only for rows in memory. Computed from `X` on first access.
     outlier_scores_ : ndarray of shape (n_samples,)
-        How far each row lies outside of its cluster, from 0 to 1; a half at three deviations. As `probabilities_`.
+        From 0, typical of its cluster, to 1 far away; 0.5 at three standard deviations. As `probabilities_`.
     n_clusters_ : int
         Number of clusters.
     landmarks_ : ndarray of shape (n_landmarks, n_features)
     landmark_labels_ : ndarray of shape (n_landmarks,)
         Clusters of the landmarks.
     landmark_weights_ : ndarray of shape (n_landmarks,)
-        How many rows each landmark stands for, by the sample.
+        Number of rows that each landmark represents, estimated from the sample.
     landmark_affinity_ : CSR array of shape (n_landmarks, n_landmarks)
         The landmark graph.
     attachment_ : Attachment
-        What labels a row: landmarks, their clusters, and the weights between.
+        Landmarks, their clusters and the weights that label a row.
     energy_ : float
         Value of the criterion on the landmark graph; lower is better.
     n_iter_ : int
@@ -113,14 +111,14 @@ class LandmarkClustering(
     feature_scale_ : ndarray of shape (n_features,)
         What each column was divided by.
     classes_ : ndarray
-        The names of clusters 0, 1, ...; only where the partial labels are names.
+        Names of the clusters 0, 1, ...; only if the partial labels are names.
     stream_ : RowReservoir
-        The sample of a stream that the batches of :meth:`partial_fit` have left.
+        The sample of the rows passed to :meth:`partial_fit`.
     table_ : Preparation
-        What was done to each column, to print; only for tables with words, dates or gaps.
+        Print it to see how each column was prepared; only for tables with words, dates or missing values.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Only where the columns have names.
+        Only if the columns have names.
 
     See Also
     --------
@@ -129,8 +127,8 @@ class LandmarkClustering(
     Notes
     -----
     The weights :math:`B_{pj}` are rounded to multiples of :math:`2^{-15}`, so that their products add up without
-    rounding: the graph is the same in whatever order blocks are added. The sample is the distinct rows of the smallest
-    hashes of their values, each counted as often as it occurs: :meth:`partial_fit` keeps the same one.
+    rounding: the graph does not depend on the order of the blocks. The sample consists of the distinct rows with the
+    smallest hashes, each with its number of copies; :meth:`partial_fit` keeps the same sample.
 
     Examples
     --------
@@ -184,12 +182,11 @@ class LandmarkClustering(
             made dense a slice at a time. With a torch tensor, labels and other attributes are tensors on its device; on
             a GPU, landmarks are chosen and attached there.
         y : array or column of shape (n_samples,), optional
-            Partial labels, as in :meth:`KernelClustering.fit`; not for Dask. The landmark nearest to a labelled row
-            takes its label and keeps it, and so does the row.
+            Partial labels, as in :meth:`KernelClustering.fit`; not for Dask. A labelled row keeps its label, and so
+            does the landmark nearest to it.
         sample_weight : array of shape (n_samples,), optional
-            How many rows each stands for in the landmark graph; not for Dask. A row of weight zero is left out of the
-            fit and labelled as a new one. Sums are exact for whole numbers; others are rounded to multiples of a power
-            of two below 2^-31 of their sum.
+            Counts a row as that many copies; not for Dask. A row of weight zero has no influence and is labelled like a
+            new one. Whole numbers are summed exactly; others are rounded to 2^-31 of their sum.
 
         Returns
         -------
@@ -266,7 +263,7 @@ class LandmarkClustering(
         return 1 - self._rows(X, reset=False).gathered(self.attachment_.shares)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """How well the clusters are each one, and apart, as :meth:`KernelClustering.score` on the landmark graph.
+        """How connected and well separated the clusters are: :meth:`KernelClustering.score` on the landmark graph.
 
         Parameters
         ----------
@@ -276,7 +273,7 @@ class LandmarkClustering(
         Returns
         -------
         float
-            Between -1 and 1, higher is better, also between numbers of clusters.
+            Between -1 and 1; higher is better. Comparable across numbers of clusters.
         """
         away = to_array(self.transform(X))
         own, n_clusters = away.argmin(axis=1), self.n_clusters_

@@ -18,13 +18,13 @@ _ALSO_TRUSTED = ("numpy.dtype", "scipy.sparse._csr.csr_array")
 
 
 def save(model: Any, path: str | Path) -> None:
-    """Save a fitted model to a file that :func:`load` reads; the affinity, which only the fit needed, is left out.
+    """Save a fitted model to a file for :func:`load`, without the affinity, which only the fit needs.
 
     Parameters
     ----------
     model : fitted estimator
     path : str or Path
-        The file appears whole or not at all. It is data of the skops format, never a pickle: needs
+        Written completely or not at all, in the skops format, without pickles; needs
         `pip install "evencut[models]"`.
 
     Examples
@@ -50,7 +50,7 @@ def save(model: Any, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> Any:
-    """The model of a file, once its types are those of a model and nothing else.
+    """Load a model; a file that contains any type other than those of a model is refused.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def load(path: str | Path) -> Any:
     Returns
     -------
     fitted estimator
-        It predicts what the saved one did; `affinity_`, `selection_` and `diagnose()` went with the affinity.
+        It predicts the same; `affinity_`, `selection_` and `diagnose()` are not saved.
 
     Examples
     --------

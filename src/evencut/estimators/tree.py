@@ -65,9 +65,9 @@ class TreeMixin(FitState):
         return answer_like(self.labels_, heaviest_first(of_leaf, weight)[leaves])
 
     def plot_tree(self, ax: Any = None) -> Any:
-        """Draw the tree from its fitted clusters up, with the numbers of clusters that are stable marked.
+        """Draw the tree above the fitted clusters, and mark stable numbers of clusters.
 
-        A number is stable where its worst cluster leaks far less than that of one cluster more.
+        A number is stable if its highest conductance is far below that of one cluster more.
 
         Parameters
         ----------

@@ -27,7 +27,7 @@ _ROWS_PER_PART = 2**18
 
 @dataclass(frozen=True)
 class OpenedFile:
-    """A file whose head was read.
+    """A file whose header was read.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def open_file(path: str | Path, columns: Sequence[str] | None = None) -> OpenedF
 
 
 def expand(pattern: str | Path | Sequence[str | Path]) -> list[Path]:
-    """The files meant, sorted within each pattern."""
+    """Expand patterns to file names, sorted within each pattern."""
     given = [pattern] if isinstance(pattern, str | Path) else list(pattern)
     found: list[Path] = []
     for each in map(str, given):

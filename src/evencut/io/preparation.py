@@ -83,7 +83,7 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """How the columns of a table became numbers; printed, it says so column by column.
+    """How each column of a table became numbers; print it to read it.
 
     Parameters
     ----------

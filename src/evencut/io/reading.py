@@ -76,7 +76,7 @@ def read_table(
 
 
 def read_columns(source: str | Path | Source, **chosen: Any) -> list[Column]:
-    """The columns of a file as they stand there: numbers, words and dates, with gaps.
+    """Read the columns of a file unchanged: numbers, words, dates and missing values.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def read_frame(
 
 
 def read_labels(source: str | Path | Source, column: str | None = None, n_points: int | None = None) -> NDArray[Any]:
-    """One label a row, numbers or words, from a file of any kind that points may come in.
+    """Read one label for each row, numbers or words, from a file in any table format.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ READABLE = (*_KINDS, *(f"{kind}{packed}" for kind in (".csv", ".jsonl") for pack
 
 
 def kind_and_compression(path: str | Path) -> tuple[str | None, str | None]:
-    """The kind of table a name stands for, and how it is compressed; None where the name does not tell.
+    """Format and compression of a file by its name; None if the name does not show it.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from .preparation import Frame, Preparation, prepare
 
 
 def as_rows(X: Any) -> Any:
-    """A table whose columns hold vectors, words, dates or gaps as one array of numbers; one of numbers as it is.
+    """Convert a table with vectors, words, dates or missing values to one array of numbers.
 
     Taken are Arrow tables and columns, pandas and polars frames, and series of lists. Columns of numbers beside the
     vectors become columns of the array too, in the order of the table. Refused by name are lists of unequal length,

@@ -47,7 +47,7 @@ def check_output_format(path: str) -> None:
 
 
 def write_table(file: IO[bytes], path: str, columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> None:
-    """Write named columns to an open file, in the format the name `path` stands for (CSV otherwise).
+    """Write named columns to an open file, in the format of the name `path` (CSV by default).
 
     Examples
     --------
@@ -76,7 +76,7 @@ def write_with_columns(
     header: bool | None = None,
     key: str | None = None,
 ) -> None:
-    """Write the rows of one or more sources with more columns, all cells as they stand there.
+    """Write the rows of one or more sources unchanged, with additional columns.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def for_tensors(method: _Method) -> _Method:
-    """Mark a method of a kernel as one that takes tensors as well as arrays: its steps are known to both.
+    """Mark a method of a kernel that accepts tensors as well as arrays.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def for_tensors(method: _Method) -> _Method:
 
 @dataclass(frozen=True)
 class KernelParameter:
-    """A parameter of a kernel that a form, the command or a recipe can set.
+    """A parameter of a kernel that the command line and the studio can set.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class FixedBandwidth(Kernel):
 def affinity_of(
     kernel: Kernel, X: Any, *, weights: NDArray[np.float64] | None = None, n_jobs: int | None = None
 ) -> tuple[AffinityLike, Extension | None]:
-    """What a kernel gives for its points, once it is seen to be an affinity: a finite, symmetric matrix of them.
+    """The affinity of a kernel, after checking that it is a finite, symmetric matrix.
 
     Kernels of this package are symmetric by construction; those of users are looked at.
 

@@ -17,7 +17,7 @@ _ROUNDING = 1e-6
 
 
 class Precomputed(Kernel):
-    """The affinity itself is given in place of points: a square, symmetric array or sparse matrix.
+    """Use a given affinity instead of points: a square, symmetric array or sparse matrix.
 
     An array that looks like distances, zero on the diagonal and with no side of a triangle longer than the other two
     together, is taken as it is, with a warning: distances go with `metric="precomputed"`.

@@ -29,7 +29,7 @@ _ROWS_PER_BLOCK = 2**17
 
 @dataclass(frozen=True)
 class Block:
-    """Consecutive rows, and how to get at them.
+    """Consecutive rows, and how to read them.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Block:
 
 
 class RowBlocks:
-    """A stream of blocks that one machine reads, one block a thread.
+    """A stream of blocks, read on one machine with one block for each thread.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ _MOST_WITHOUT_TREE = 3000
 
 @dataclass(frozen=True, eq=False)
 class LandmarkGraph:
-    r"""Landmarks, how rows hang on them, and the graph between them.
+    r"""Landmarks, the weights of rows on them, and the landmark graph.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def _has_every_cluster(attachment: Attachment, rows: Any) -> bool:
 
 
 def usual_landmarks(n_rows: int, n_features: int, n_clusters: int) -> int:
-    """How many landmarks are taken: 30 times the root of the rows, within limits, and 20 a cluster.
+    """Default number of landmarks: 30 times the square root of the rows, within limits, and 20 for each cluster.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def pilot_rows(n_landmarks: int, n_features: int) -> int:
 
 
 def sample_rows(n_landmarks: int, n_features: int) -> int:
-    """How many distinct rows are kept of a table or a stream: those that link the landmarks.
+    """Size of the sample of distinct rows that links the landmarks.
 
     Examples
     --------

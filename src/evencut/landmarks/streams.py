@@ -28,7 +28,7 @@ _ENTRIES_AT_ONCE = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class RowReservoir:
-    """The distinct rows kept of a stream, sorted by a hash of their values, and how often each has come.
+    """A sample of the distinct rows of a stream, sorted by a hash of their values, with their counts.
 
     Two of them add up to the one of all rows: a row whose hash is among the smallest of all is so in each part, and its
     count is complete.

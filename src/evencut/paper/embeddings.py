@@ -312,7 +312,7 @@ def _draw_inversion(X: NDArray, rho: NDArray, embedded: NDArray, reach: NDArray,
         x = np.linspace(low, high, 300)
         ax.plot(x, theory.density_inversion(x, embedding_dimension=_DIMENSION, weighted=place == 1), color=color, lw=2)
         ax.axvline(minima[place], color=ink(), lw=0.8, ls="--")
-        told = f"τ(x) = {formula}, least at x* = {minima[place]:.0f}"
+        told = f"τ(x) = {formula}\nleast at x* = {minima[place]:.0f}"
         ax.text(0.5, 0.85, told, transform=ax.transAxes, ha="center")
         heading(ax, title, xlabel="density x", yticks=[], ylabel="density seen")
     line, spread = picture.add_subplot(grid[1, :2]), picture.add_subplot(grid[1, 4:])
@@ -355,7 +355,7 @@ def degree(run: Run) -> Any:
     for level, shift, name, va in ((1, 0.8, "1: an isolated point", "top"), (n, 1.1, f"N = {n}", "bottom")):
         ax.text(rho.min() * 1.6, level * shift, name, fontsize=9, color=GREY, va=va)
         ax.axhline(level, color=GREY, ls="--", lw=1)
-    ax.legend(fontsize=9, markerscale=4, loc="lower right")
+    ax.legend(fontsize=9, markerscale=4, loc="upper left", bbox_to_anchor=(0, 0.84))
     words = {"xlabel": "density ρ", "ylabel": "node degree d", "ylim": (0.3, n * 4)}
     heading(ax, "node degrees follow the density, between 1 and N", xscale="log", yscale="log", **words)
     return picture

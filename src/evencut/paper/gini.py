@@ -64,10 +64,12 @@ def breiman(run: Run) -> Any:
     across = np.geomspace(epsilons[-1], epsilons[0], len(others)) / density.max()
     axes[1].plot(across, others, ".", color=GREY, ms=3, alpha=0.6, label="random splits")
     shown = {"L(s$_ε$)": value, "Eρ + sup ρ": np.full(len(value), bound)}
-    where = {"fontsize": 9, "loc": "center right", "bbox_to_anchor": (1, 0.62)}
+    where = {"fontsize": 9, "loc": "upper right"}
     title = "(b) Theorem 2: the mode alone is best"
     curves(axes[1], epsilons / density.max(), shown, title, where, xscale="log", xlabel="ε / sup ρ", ylabel="L")
     axes[1].invert_xaxis()
+    # Room above the curves for the legend.
+    axes[1].set_ylim(top=bound + 0.4 * (bound - min(others)))
     words = {"xlabel": "centre of an interval cut off", "ylabel": "energy"}
     curves(axes[2], centres, energies, "(c) kernel k-means follows Gini", marks="o", **words)
     return picture

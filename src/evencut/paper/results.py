@@ -115,7 +115,7 @@ def pages_of(results: Results, pictures: dict[str, str]) -> dict[str, str]:
         "## Every figure, table, theorem, lemma and example",
         _contents(figures),
         "## What is not tested",
-        "Sentences of the paper that nothing here decides, and why.",
+        "Statements of the paper that no measurement here decides, and why.",
         _bullets(f"{one['at']}: {one['says']} *{one['why']}*" for one in UNTESTED),
         *(["## Not made here", _bullets(skipped)] if skipped else []),
     ]
@@ -127,7 +127,7 @@ def _headline(figures: list[Results]) -> str:
     rows = [" | ".join((name, *map(str, count.values()))) for name, count in counts_of(figures).items()]
     n_defined = sum(one.defines for one in equations())
     table = _table("what is judged | pass | fail | not tested", rows)
-    told = "define terms; their checks, which only evencut's own code can fail, are not counted."
+    told = "define terms and are not counted: only a mistake in evencut's own code could fail them."
     return f"{table}\n\nThe other {n_defined} equations {told}"
 
 
@@ -186,7 +186,9 @@ def _section(figure: Results, picture: str | None) -> str:
     name, text = figure["name"], TEXTS[figure["name"]]
     lines = [f"({_anchor(name)})=", f"## {figure['title']}", ""]
     if picture:
-        lines += [f"![{figure['title']}]({picture})", "", figure["caption"]]
+        # A page shows a figure small; its link shows it in full.
+        lines += [f"```{{image}} {picture}", f":alt: {figure['title']}", f":target: ../_images/{picture}", "```", ""]
+        lines += [figure["caption"]]
     else:
         lines += [figure["caption"], "", "The picture shows photos that are not part of the project; this makes it:"]
     needs_data = " --data DIR" if text.get("data") else ""

@@ -106,5 +106,5 @@ def _draw(run: Run, X: NDArray, truth: NDArray, by: Both[SimpleNamespace]) -> An
             ax.plot(place + shift + np.linspace(-0.12, 0.12, len(nmi)), nmi, marker, ms=4, color=color)
         ax.plot([place - 0.3, place + 0.3], [paper, paper], color=BLUE, lw=2, alpha=0.5)
     ax.set_xticks(range(3), ["Gaussian", "KNN", "k-means"])
-    heading(ax, "(e) category choices; lines: paper", ylim=(0, 1), ylabel="NMI")
+    heading(ax, "(e) choices of categories\n(lines: the paper)", ylim=(0, 1), ylabel="NMI")
     return picture

@@ -218,7 +218,7 @@ def _on_a_plane(X: NDArray[np.float64], names: list[str]) -> tuple[NDArray[np.fl
 
 
 def plot_selection(selection: Any, ax: Any = None) -> Any:
-    """Draw what a selection compared: scores of the numbers of clusters where one was chosen, else who agrees.
+    """Draw the scores of the numbers of clusters, if one was chosen, or the agreement of the candidates.
 
     Candidates stand in the order of their consensus, the one that was taken first; a square shows the adjusted Rand
     index of two of them.
@@ -264,7 +264,7 @@ def plot_selection(selection: Any, ax: Any = None) -> Any:
 
 
 def make_figure(nrows: int = 1, ncols: int = 1, *, size: tuple[float, float] = (6.4, 4.8)) -> tuple[Any, Any]:
-    """A figure that belongs to no window, and its axes: for files and for threads.
+    """A figure without a window, and its axes; safe for files and threads.
 
     Examples
     --------

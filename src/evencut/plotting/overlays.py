@@ -24,7 +24,7 @@ class _OverClusters:
 
 
 class DensityDisplay(_OverClusters):
-    """Clusters over the density of the points: is a cluster where the data are dense, or where they differ?
+    """Clusters drawn over the density of the points; shows clusters that coincide with a dense region.
 
     Make one with `from_labels` or `from_estimator`. The density is a Gaussian Parzen estimate with Scott's bandwidth,
     of the two coordinates drawn (principal components where the data have more).
@@ -83,7 +83,7 @@ def _shades() -> Any:
 
 
 class BorderDisplay(_OverClusters):
-    """Clusters and the borders between them: where `predict` changes its mind.
+    """Clusters and the borders between them, from `predict`.
 
     Make one with `from_estimator`, for points in the plane.
 

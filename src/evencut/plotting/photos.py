@@ -14,7 +14,7 @@ _CONTOUR = (255, 230, 0)
 
 
 def label_colors(n_labels: int) -> NDArray[np.uint8]:
-    """The colour of each label: those of :data:`PALETTE`, darker each time they come round again.
+    """Colour of each label, from :data:`PALETTE`; darker each time the palette repeats.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def label_colors(n_labels: int) -> NDArray[np.uint8]:
 
 
 def paint_labels(photo: NDArray[np.uint8], codes: NDArray[np.integer], n_labels: int) -> NDArray[np.uint8]:
-    """The object as it is on a dim ground with a bright contour; more than two labels in colours of their own.
+    """Show the object with a bright contour on a dimmed background, or several labels in colours.
 
     Parameters
     ----------

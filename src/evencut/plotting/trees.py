@@ -17,7 +17,7 @@ _MOST_MARKED = 3
 
 
 def plot_tree(linkage: NDArray[Any], n_clusters: int, stable: Sequence[int] = (), ax: Any = None) -> Any:
-    """Draw a tree from some clusters up; a line marks where a stable number of them is left.
+    """Draw a tree above some clusters; a line marks a stable number of clusters.
 
     Parameters
     ----------

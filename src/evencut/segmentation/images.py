@@ -83,7 +83,7 @@ def _to_unit_range(pixels: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def read_image(path: str | Path) -> NDArray[np.uint8] | NDArray[np.uint16]:
-    """The pixels of an image file as an array; damaged files and files of other kinds are refused in plain words.
+    """Read the pixels of an image file; damaged and unknown files are refused.
 
     Examples
     --------

@@ -19,7 +19,7 @@ _LIBRARIES = {"nifti": "nibabel", "tiff": "tifffile", "nrrd": "pynrrd"}
 
 @dataclass(frozen=True, eq=False)
 class Volume:
-    """A volume and what its file says of it.
+    """A volume, with the metadata of its file.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def read_volume(path: str | Path) -> Volume:
 
 
 def write_labels(path: str | Path, file: IO[bytes], labels: NDArray[np.integer], like: Volume) -> None:
-    """Write a label map in the format that `path` names into an open file, in the place in space that `like` has.
+    """Write a label map to an open file in the format of `path`, with the position and voxel size of `like`.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ class Solution:
 
 
 def heaviest_first(labels: NDArray[np.int64], weights: NDArray[np.floating]) -> NDArray[np.int64]:
-    """The same clusters numbered by falling weight, so that numbers do not hang on the order of the points.
+    """Renumber the clusters by decreasing weight, independent of the order of the points.
 
     Among equal clusters the one with the first point leads.
 

@@ -35,7 +35,7 @@ _EXCHANGE_CYCLES = 3
 
 @dataclass(frozen=True)
 class Effort:
-    """How long a solver tries: the number of starts, and of sweeps or steps a start."""
+    """Effort of a solver: the number of starts, and of sweeps or steps for each start."""
 
     n_init: int = 4
     max_iter: int = 100
@@ -116,7 +116,7 @@ def refine(
     max_iter: int = 100,
     rng: np.random.Generator | None = None,
 ) -> Solution:
-    """A start brought to where no single-point move, or no Lloyd step, lowers its energy.
+    """Refine a start until no single-point move, or no Lloyd step, lowers its energy.
 
     Examples
     --------

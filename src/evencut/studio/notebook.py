@@ -18,21 +18,21 @@ _SIDES = {"left": "a", "right": "b"}
 
 
 def open_studio(X: Any, *, open_browser: bool = True, port: int = 0) -> OpenStudio:
-    """Open the studio on a table and get back what is made there.
+    """Open the studio on a table, and read the labels made there.
 
     Parameters
     ----------
     X : array-like, pandas.DataFrame, polars.DataFrame or pyarrow.Table of shape (n_samples, n_features)
-        The points; columns of a table keep their names, and those of words colour points.
+        The points; columns keep their names, and columns of words can colour the points.
     open_browser : bool
         Whether to open the page; its address is in `address`.
     port : int
-        Where to listen; 0 takes a free one.
+        Port to listen on; 0 chooses a free one.
 
     Returns
     -------
     OpenStudio
-        Its `labels()` are those that the page shows now.
+        `labels()` returns the labels that the page shows.
 
     Examples
     --------

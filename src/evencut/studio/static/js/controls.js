@@ -145,13 +145,13 @@ export class MethodForm {
       found.push(
         field(
           "Criterion",
-          "What a good clustering is: little is cut, or much is kept together.",
+          "What is minimised: normalised cut, average cut, or kernel k-means.",
           "criterion",
           select(CRITERIA, method.criterion, (criterion) => set({ criterion }), { "data-control": "criterion" }),
         ),
         field(
-          "Even the density out",
-          "Weights or equal degrees take the bias out of any kernel.",
+          "Equalise the density",
+          "By weights, or by scaling the affinities to equal degrees.",
           "equalise",
           select(EQUALISE, method.equalize ?? "", (value) => set({ equalize: value || null }), { "data-control": "equalize" }),
         ),
@@ -160,7 +160,7 @@ export class MethodForm {
     found.push(
       field(
         "Scale the columns",
-        "Columns of different units are brought to one spread before distances are taken.",
+        "Divides columns of different units by their standard deviations.",
         "scale",
         select(SCALES, method.scale ?? "", (value) => set({ scale: value || null }), { "data-control": "scale" }),
       ),
