@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -55,25 +55,17 @@ class Chosen:
     system: CoordinateSystem | None = None
 
 
+@dataclass(eq=False, repr=False)
 class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimator):
     """What the estimators of one table in memory share; each says what it chooses and which problem it poses."""
 
-    def __init__(
-        self,
-        n_clusters: int | str = "auto",
-        *,
-        scale: str | None = "auto",
-        metric: str = "euclidean",
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.n_clusters = n_clusters
-        self.scale = scale
-        self.metric = metric
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_clusters: int | str = "auto"
+    _: KW_ONLY
+    scale: str | None = "auto"
+    metric: str = "euclidean"
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     @whole_or_nothing
     def fit(

@@ -5,6 +5,7 @@ They generalise maximal cliques to weighted graphs, and share the mode isolation
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from .partial_labels import refuse_partial
 _ALMOST = 1e-2
 
 
+@dataclass(eq=False, repr=False)
 class DominantSets(ClusterMixin, BaseEstimator):
     r"""Clusters as dominant sets, peeled off one after the other.
 
@@ -81,30 +83,17 @@ class DominantSets(ClusterMixin, BaseEstimator):
     array([0, 0, 0, 1, 1])
     """
 
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        kernel: str | Kernel = "gaussian",
-        metric: str = "euclidean",
-        dynamics: str = "infection",
-        assign_rest: bool = True,
-        min_size: int = 2,
-        tol: float = 1e-5,
-        max_iter: int = 10_000,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ):
-        self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.metric = metric
-        self.dynamics = dynamics
-        self.assign_rest = assign_rest
-        self.min_size = min_size
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_clusters: int | None = None
+    _: KW_ONLY
+    kernel: str | Kernel = "gaussian"
+    metric: str = "euclidean"
+    dynamics: str = "infection"
+    assign_rest: bool = True
+    min_size: int = 2
+    tol: float = 1e-5
+    max_iter: int = 10_000
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
 
     @whole_or_nothing
     def fit(self, X: ArrayLike, y: Any = None) -> DominantSets:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from .devices import number_on_device
 from .inputs import check_choice, check_count, check_metric, check_n_jobs, kernel_from, tags_of_inputs
 
 
+@dataclass(eq=False, repr=False)
 class KernelClustering(Clustering):
     r"""Kernel clustering: the partition of lowest energy of one criterion on the affinity of one kernel.
 
@@ -130,31 +132,14 @@ class KernelClustering(Clustering):
     [300, 300]
     """
 
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        *,
-        kernel: str | Kernel | None = None,
-        criterion: str = "normalized_cut",
-        equalize: str | None = None,
-        solver: str = "auto",
-        scale: str | None = "auto",
-        metric: str = "euclidean",
-        n_init: int = 4,
-        max_iter: int = 100,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        super().__init__(
-            n_clusters, scale=scale, metric=metric, random_state=random_state, n_jobs=n_jobs, verbose=verbose
-        )
-        self.kernel = kernel
-        self.criterion = criterion
-        self.equalize = equalize
-        self.solver = solver
-        self.n_init = n_init
-        self.max_iter = max_iter
+    n_clusters: int | str = 8
+    _: KW_ONLY
+    kernel: str | Kernel | None = None
+    criterion: str = "normalized_cut"
+    equalize: str | None = None
+    solver: str = "auto"
+    n_init: int = 4
+    max_iter: int = 100
 
     def _check_parameters(self) -> Kernel:
         """Raise for parameters out of range; the kernel as an object."""

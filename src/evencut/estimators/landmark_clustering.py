@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from .stream_fits import StreamMixin
 __all__ = ["LandmarkClustering"]
 
 
+@dataclass(eq=False, repr=False)
 class LandmarkClustering(
     LandmarkCertaintyMixin,
     StreamMixin,
@@ -142,36 +144,20 @@ class LandmarkClustering(
     [2500, 2500]
     """
 
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        *,
-        n_landmarks: int | str = "auto",
-        n_nearest: int = 5,
-        landmark_density: str | Callable[[NDArray[np.float64]], ArrayLike] = "constant",
-        criterion: str = "normalized_cut",
-        equalize: str | None = None,
-        scale: str | None = "auto",
-        metric: str = "euclidean",
-        solver: str = "auto",
-        n_init: int = 4,
-        max_iter: int = 100,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ):
-        self.n_clusters = n_clusters
-        self.n_landmarks = n_landmarks
-        self.n_nearest = n_nearest
-        self.landmark_density = landmark_density
-        self.criterion = criterion
-        self.equalize = equalize
-        self.scale = scale
-        self.metric = metric
-        self.solver = solver
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_clusters: int | str = 8
+    _: KW_ONLY
+    n_landmarks: int | str = "auto"
+    n_nearest: int = 5
+    landmark_density: str | Callable[[NDArray[np.float64]], ArrayLike] = "constant"
+    criterion: str = "normalized_cut"
+    equalize: str | None = None
+    scale: str | None = "auto"
+    metric: str = "euclidean"
+    solver: str = "auto"
+    n_init: int = 4
+    max_iter: int = 100
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
 
     @whole_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> LandmarkClustering:

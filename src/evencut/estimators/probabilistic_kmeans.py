@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any
 
@@ -39,6 +39,7 @@ class _Run:
     converged: bool
 
 
+@dataclass(eq=False, repr=False)
 class ProbabilisticKMeans(ClusterMixin, BaseEstimator):
     r"""Probabilistic k-means, also called model-based clustering with hard assignments (eq. 16).
 
@@ -101,28 +102,16 @@ class ProbabilisticKMeans(ClusterMixin, BaseEstimator):
     array([0, 0, 0, 1, 1])
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        model: str = "gaussian",
-        covariance: str = "full",
-        width: float = 1.0,
-        n_bins: int = 16,
-        smoothing: float = 1.0,
-        n_init: int = 10,
-        max_iter: int = 300,
-        random_state: int | np.random.RandomState | None = None,
-    ):
-        self.n_clusters = n_clusters
-        self.model = model
-        self.covariance = covariance
-        self.width = width
-        self.n_bins = n_bins
-        self.smoothing = smoothing
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    model: str = "gaussian"
+    covariance: str = "full"
+    width: float = 1.0
+    n_bins: int = 16
+    smoothing: float = 1.0
+    n_init: int = 10
+    max_iter: int = 300
+    random_state: int | np.random.RandomState | None = None
 
     @whole_or_nothing
     def fit(self, X: ArrayLike, y: Any = None) -> ProbabilisticKMeans:

@@ -172,14 +172,14 @@ class NeighborKernel(Kernel):
         return self._both(X, n_jobs)
 
 
+@dataclass(eq=False, repr=False)
 class FixedBandwidth(Kernel):
     """A kernel of one bandwidth for all points: a length, one a feature, a matrix, or a rule that follows the data."""
 
     settings = (BANDWIDTH,)
 
-    def __init__(self, bandwidth: float | str | ArrayLike = "scott", memory: float | None = None):
-        self.bandwidth = bandwidth
-        self.memory = memory
+    bandwidth: float | str | ArrayLike = "scott"
+    memory: float | None = None
 
     @property
     def has_units(self) -> bool:  # type: ignore[override]

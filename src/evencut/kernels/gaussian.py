@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -100,6 +101,7 @@ class Gaussian(FixedBandwidth):
         return BlockwiseAffinity(GaussianBlocks(points), len(points), points.dtype, n_jobs=n_jobs)
 
 
+@dataclass(eq=False, repr=False)
 class AdaptiveGaussian(Kernel):
     r"""Gaussian kernel with a bandwidth of its own at each point (eq. 48).
 
@@ -138,21 +140,12 @@ class AdaptiveGaussian(Kernel):
     title = "Gaussian, adaptive bandwidth"
     settings = (NEIGHBORS,)
 
-    def __init__(
-        self,
-        n_neighbors: int = 7,
-        transform: str | Callable[[NDArray[np.float64]], ArrayLike] = "constant",
-        alpha: float = 1.0,
-        covariances: ArrayLike | None = None,
-        normalize: bool = False,
-        memory: float | None = None,
-    ):
-        self.n_neighbors = n_neighbors
-        self.transform = transform
-        self.alpha = alpha
-        self.covariances = covariances
-        self.normalize = normalize
-        self.memory = memory
+    n_neighbors: int = 7
+    transform: str | Callable[[NDArray[np.float64]], ArrayLike] = "constant"
+    alpha: float = 1.0
+    covariances: ArrayLike | None = None
+    normalize: bool = False
+    memory: float | None = None
 
     @property
     def is_tied_to_rows(self) -> bool:
@@ -238,6 +231,7 @@ class AdaptiveGaussian(Kernel):
         return kernels
 
 
+@dataclass(eq=False, repr=False)
 class LocalScaling(Kernel):
     r"""Kernel of Zelnik-Manor and Perona, each pair at the geometric mean of two bandwidths.
 
@@ -261,9 +255,8 @@ class LocalScaling(Kernel):
     title = "Local scaling"
     settings = (NEIGHBORS,)
 
-    def __init__(self, n_neighbors: int = 7, memory: float | None = None):
-        self.n_neighbors = n_neighbors
-        self.memory = memory
+    n_neighbors: int = 7
+    memory: float | None = None
 
     @for_tensors
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -20,6 +20,7 @@ _MOST_POINTS = 6000
 _PATHS = ("graph", "fast_marching")
 
 
+@dataclass(eq=False, repr=False)
 class Geodesic(Kernel):
     r"""Gaussian of distances along the neighbour graph under a metric tensor (eq. 46).
 
@@ -56,19 +57,11 @@ class Geodesic(Kernel):
     title = "Geodesic"
     settings = (NEIGHBORS, replace(BANDWIDTH, rules=()))
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        metric: str | Callable[[Points], ArrayLike] | ArrayLike = "density",
-        bandwidth: float = 1.0,
-        paths: str = "graph",
-        n_cells: int = 100,
-    ):
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.bandwidth = bandwidth
-        self.paths = paths
-        self.n_cells = n_cells
+    n_neighbors: int = 10
+    metric: str | Callable[[Points], ArrayLike] | ArrayLike = "density"
+    bandwidth: float = 1.0
+    paths: str = "graph"
+    n_cells: int = 100
 
     @property
     def has_units(self) -> bool:  # type: ignore[override]

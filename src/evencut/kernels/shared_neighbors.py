@@ -7,6 +7,7 @@ noise weigh little.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -39,6 +40,7 @@ class _Side(NamedTuple):
         return cls(np.ascontiguousarray(distances), _radius(distances), np.ascontiguousarray(indices))
 
 
+@dataclass(eq=False, repr=False)
 class SharedNeighbors(NeighborKernel):
     r"""Locally scaled Gaussian of neighbours times a power of the share of neighbours in common.
 
@@ -74,10 +76,9 @@ class SharedNeighbors(NeighborKernel):
 
     title = "Shared neighbours"
 
-    def __init__(self, n_neighbors: int = 25, sharpness: float = 0.5, power: float = 6.0):
-        self.n_neighbors = n_neighbors
-        self.sharpness = sharpness
-        self.power = power
+    n_neighbors: int = 25
+    sharpness: float = 0.5
+    power: float = 6.0
 
     @for_tensors
     def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
