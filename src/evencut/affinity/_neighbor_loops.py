@@ -27,10 +27,6 @@ def transpose_table(table: cython.int[:, ::1]):
     starts: cython.longlong[::1] = begins
     sources: cython.int[::1] = lists
     fill: cython.longlong[::1] = np.zeros(n, dtype=np.int64)
-    p: cython.Py_ssize_t
-    q: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    at: cython.Py_ssize_t
     with cython.nogil:
         for p in range(n):
             for i in range(k):
@@ -62,7 +58,6 @@ def union_sizes(
     k: cython.Py_ssize_t = table.shape[1]
     ends = np.zeros(table.shape[0] + 1, dtype=np.int64)
     indptr: cython.longlong[::1] = ends
-    p: cython.Py_ssize_t
     with cython.nogil:
         for p in range(table.shape[0]):
             i: cython.Py_ssize_t = 0
@@ -94,7 +89,6 @@ def fill_union(
 ):
     """Columns and values of the union: `lone` where only one of a pair names the other, else what data holds."""
     k: cython.Py_ssize_t = table.shape[1]
-    p: cython.Py_ssize_t
     with cython.nogil:
         for p in range(table.shape[0]):
             i: cython.Py_ssize_t = 0
@@ -130,10 +124,6 @@ def expand_ties(
     fill: cython.longlong[::1] = np.zeros(near.shape[0], dtype=np.int64)
     members: cython.longlong[::1] = np.empty(n, dtype=np.int64)
     rank: cython.longlong[::1] = np.empty(n, dtype=np.int64)
-    p: cython.Py_ssize_t
-    u: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    step: cython.Py_ssize_t
     with cython.nogil:
         for p in range(n):
             starts[inverse[p] + 1] += 1

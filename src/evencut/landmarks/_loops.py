@@ -22,8 +22,6 @@ def weigh(
     """Fill `units` with the weights of the landmarks in `indices`, whole numbers that sum to about `scale`."""
     n_nearest: cython.Py_ssize_t = indices.shape[1]
     exponent: cython.double[::1] = np.empty(n_nearest)
-    p: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     with cython.nogil:
         for p in range(indices.shape[0]):
             farthest = distances[p, 0]
@@ -73,8 +71,6 @@ def add_pairs(
     """Add the products of the weights of every two landmarks of a row, times its mass, to a growing hash table."""
     n_nearest: cython.Py_ssize_t = indices.shape[1]
     p: cython.Py_ssize_t = 0
-    a: cython.Py_ssize_t
-    b: cython.Py_ssize_t
     while p < indices.shape[0]:
         is_full: cython.bint = False
         with cython.nogil:
@@ -103,7 +99,6 @@ def _doubled(old_keys: cython.longlong[::1], old_sums: cython.longlong[::1]):
     new_sums = np.zeros(2 * old_keys.shape[0], dtype=np.int64)
     keys: cython.longlong[::1] = new_keys
     sums: cython.longlong[::1] = new_sums
-    old: cython.Py_ssize_t
     with cython.nogil:
         for old in range(old_keys.shape[0]):
             if old_keys[old] != _EMPTY:
@@ -122,9 +117,6 @@ def vote(
 ):
     """Give each row the cluster with the most weight among its landmarks; among equals the first."""
     votes: cython.longlong[::1] = np.empty(n_clusters, dtype=np.int64)
-    p: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     with cython.nogil:
         for p in range(labels.shape[0]):
             votes[:] = 0
