@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import map_coordinates
 
+from ..on_demand import required
 from .base import Points
 
 _MOST_FEATURES = 3
@@ -76,7 +76,7 @@ class MetricGrid:
 
         Needs scikit-fmm.
         """
-        marching = _scikit_fmm()
+        marching = required("skfmm", "paths='fast_marching' needs scikit-fmm (paths='graph' does not)", "geodesic")
         sources, targets = np.asarray(sources, dtype=np.float64), np.asarray(targets, dtype=np.float64)
         nodes = self.origin + self.step * np.moveaxis(np.indices(self.slowness.shape), 0, -1)
         slow_here, slow_there = self._at(self.slowness, sources), self._at(self.slowness, targets)
@@ -94,15 +94,3 @@ class MetricGrid:
     def _at(self, field: NDArray[np.float64], points: Points) -> NDArray[np.float64]:
         """The field between the nodes, linearly; points outside the grid have the value at its edge."""
         return map_coordinates(field, (points - self.origin).T / self.step, order=1, mode="nearest")
-
-
-def _scikit_fmm() -> Any:
-    try:
-        import skfmm
-    except ModuleNotFoundError as missing:
-        raise ModuleNotFoundError(
-            "paths='fast_marching' needs scikit-fmm, which is not installed: pip install \"evencut[geodesic]\"; "
-            "paths='graph' does not.",
-            name="skfmm",
-        ) from missing
-    return skfmm

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..on_demand import required
 from ..segmentation import read_image
 
 Box = tuple[int, int, int, int]
@@ -84,10 +85,7 @@ def grown_box(photo: Photo, box: Box, seed: int, most: float = 0.15) -> Box:
 
 def opencv_mask(image: NDArray[np.uint8], box: Box) -> NDArray[np.bool_]:
     """The object by OpenCV's grabCut, five iterations on one thread."""
-    try:
-        import cv2
-    except ImportError as error:
-        raise ImportError('comparing with OpenCV needs opencv-python-headless: pip install "evencut[bench]"') from error
+    cv2 = required("cv2", "comparing with OpenCV needs opencv-python-headless", "bench")
     cv2.setNumThreads(1)
     cv2.setRNGSeed(0)
     mask: Any = np.zeros(image.shape[:2], dtype=np.uint8)

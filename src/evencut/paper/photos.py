@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..affinity import knn_radius, parzen_density, squared_distances
 from ..kernels import KNN, AdaptiveGaussian, Gaussian
+from ..on_demand import required
 from ..plotting import make_figure
 from .draw import BLUE, COLORMAP, ORANGE, canvas, heading, ink, photo, solid
 from .frame import Run
@@ -54,12 +55,8 @@ def load_photo(name: str, height: int, n_sample: int) -> Photo:
     Noise of half a level undoes the rounding of colours to eight bits. Without it a tenth of the astronaut's pixels
     are the very same black: one point of the colour space, whose density no bandwidth can make even.
     """
-    try:
-        from skimage import color, data, transform
-    except ModuleNotFoundError as missing:
-        raise ModuleNotFoundError(
-            'Photographs need scikit-image, which is not installed: pip install "evencut[vision]"', name="skimage"
-        ) from missing
+    parts = ("color", "data", "transform")
+    color, data, transform = (required(f"skimage.{part}", "photos need scikit-image", "vision") for part in parts)
     full = getattr(data, name)()
     pixels = transform.resize(full, (height, round(height * full.shape[1] / full.shape[0])), anti_aliasing=True)
     rng = np.random.default_rng(SEED)
@@ -80,15 +77,10 @@ def cut_in_two(solver: Solver, shown: Photo, kernel: Any) -> Cut:
     return Cut(inside.astype(np.int64), picture, float(kept.mean()), contrast(density, inside), of_mode)
 
 
-def _judge_cuts(run: Run, shown: Photo, fixed: Any, adaptive: Any) -> SimpleNamespace:
+def _both_cuts(run: Run, shown: Photo, fixed: Any, adaptive: Any) -> SimpleNamespace:
     """Both cuts by both solvers, their numbers kept; what the steps found is drawn."""
-    by = run.both(
-        lambda solver: SimpleNamespace(
-            fixed=cut_in_two(solver, shown, fixed), adaptive=cut_in_two(solver, shown, adaptive)
-        )
-    )
-    run.twice("fixed", by, lambda m: m.fixed.isolates)
-    run.twice("adaptive", by, lambda m: not m.adaptive.isolates)
+    kernels = {"fixed": fixed, "adaptive": adaptive}
+    by = run.both(lambda s: SimpleNamespace(**{name: cut_in_two(s, shown, one) for name, one in kernels.items()}))
     for name, m in vars(by).items():
         run.numbers[name] = {
             kind: {"share": cut.share, "density_ratio": cut.contrast, "of_mode": cut.of_mode}
@@ -100,7 +92,7 @@ def _judge_cuts(run: Run, shown: Photo, fixed: Any, adaptive: Any) -> SimpleName
 def fig2(run: Run) -> Any:
     """Figure 2: a small dense group of colours isolated."""
     shown = load_photo("astronaut", 160, 1200 if run.small else 2000)
-    m = _judge_cuts(run, shown, Gaussian(FIG2_SIGMA), KNN(40 if run.small else 50))
+    m = _both_cuts(run, shown, Gaussian(FIG2_SIGMA), KNN(40 if run.small else 50))
     picture = canvas(12.5, 3)
     grid = picture.add_gridspec(1, 5)
     photo(picture.add_subplot(grid[0]), shown.pixels, "photo")
@@ -117,10 +109,10 @@ def nash(run: Run) -> Any:
     """Figure 7: an adaptive kernel makes the density of colours uniform."""
     shown = load_photo("immunohistochemistry", 80 if run.small else 160, 800 if run.small else 2000)
     n_neighbors = 20 if run.small else 50
-    m = _judge_cuts(run, shown, Gaussian("scott"), AdaptiveGaussian(n_neighbors))
+    m = _both_cuts(run, shown, Gaussian("scott"), AdaptiveGaussian(n_neighbors))
     before, after = parzen_density(shown.sample), _embedded_density(shown.sample, n_neighbors)
     spreads = [float(rho.std() / rho.mean()) for rho in (before, after)]
-    run.judge("even", spreads[1] < 0.5 * spreads[0], spreads=spreads)
+    run.words = {"spreads": spreads, "half": 0.5 * spreads[0]}
     run.numbers["variation"] = spreads
     picture, axes = make_figure(2, 3, size=(10, 6.4))
     photo(axes[0, 0], shown.pixels, "(a) input")

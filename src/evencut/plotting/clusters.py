@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from ..on_demand import required
+
 __all__ = ["PALETTE", "ClusterDisplay", "make_figure", "plot_selection", "require_matplotlib"]
 
 #: Eight colours that stay distinct under the common forms of colour-blindness (Okabe and Ito, 2008).
@@ -272,28 +274,15 @@ def make_figure(nrows: int = 1, ncols: int = 1, *, size: tuple[float, float] = (
     >>> len(axes)
     2
     """
-    require_matplotlib()
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
+    figure = require_matplotlib("matplotlib.figure").Figure(figsize=size, layout="constrained")
     return figure, figure.subplots(nrows, ncols)
 
 
-def require_matplotlib() -> None:
-    """Raise an error that says how to install matplotlib where it is missing."""
-    try:
-        import matplotlib  # noqa: F401
-    except ModuleNotFoundError as missing:
-        raise ModuleNotFoundError(
-            'Drawing needs matplotlib, which is not installed: pip install "evencut[plot]"', name="matplotlib"
-        ) from missing
+def require_matplotlib(module: str = "matplotlib") -> Any:
+    """A module of matplotlib; where it is missing, an error that says what to install."""
+    return required(module, "drawing needs matplotlib", "plot")
 
 
 def axes_for(ax: Any = None, size: tuple[float, float] | None = None) -> Any:
     """The axes to draw on: those of a new figure where none are given."""
-    if ax is not None:
-        return ax
-    require_matplotlib()
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(figsize=size, layout="constrained")[1]
+    return require_matplotlib("matplotlib.pyplot").subplots(figsize=size, layout="constrained")[1] if ax is None else ax
