@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,25 +42,8 @@ class Effort:
     max_iter: int = 100
 
 
-@dataclass(frozen=True)
-class Solver:
-    """A way of solving a `RatioProblem`.
-
-    Parameters
-    ----------
-    name : str
-    run : callable
-        `run(problem, n_clusters, effort, rng)` gives a `Solution`.
-    takes_starts : bool
-        Whether labels found elsewhere, by a judge of candidates or by landmarks, may be its start.
-    by_moves : bool
-        Whether it refines by single-point moves; by Lloyd steps otherwise.
-    """
-
-    name: str
-    run: Callable[[RatioProblem, int, Effort, np.random.Generator], Solution]
-    takes_starts: bool = False
-    by_moves: bool = True
+#: A way of solving a problem: the number of clusters, the effort and a random generator are the rest of what it takes.
+Solver: TypeAlias = Callable[[RatioProblem, int, Effort, np.random.Generator], Solution]
 
 
 def solve(
@@ -104,7 +88,7 @@ def solve(
         labels = np.arange(problem.n_points) % n_clusters
         energy = problem.energy(labels)
         return Solution(labels, energy, 1, (energy,), True)
-    run = _solve_by_lloyd if is_tensor(problem.weights) else SOLVERS[solver].run
+    run = _solve_by_lloyd if is_tensor(problem.weights) else SOLVERS[solver]
     return run(problem, n_clusters, Effort(n_init, max_iter), np.random.default_rng(random_state))
 
 
@@ -197,13 +181,10 @@ def _ended(problem: RatioProblem, end: tuple[NDArray[np.int64], list[float], boo
 
 #: The solvers by the names the estimators take.
 SOLVERS: dict[str, Solver] = {
-    solver.name: solver
-    for solver in (
-        Solver("auto", _solve_automatically, takes_starts=True),
-        Solver("spectral", _solve_spectral, takes_starts=True),
-        Solver("multilevel", _solve_multilevel),
-        Solver("lloyd", _solve_by_lloyd, by_moves=False),
-    )
+    "auto": _solve_automatically,
+    "spectral": _solve_spectral,
+    "multilevel": _solve_multilevel,
+    "lloyd": _solve_by_lloyd,
 }
 
 
