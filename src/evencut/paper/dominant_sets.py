@@ -53,12 +53,9 @@ def dominant(run: Run) -> Any:
     run.words = {"size": len(largest), "maximal": len(maximal), "height": share_below(density, inside)}
     run.words |= {"fullest": len(largest) / np.asarray(graph.sum(axis=1)).max(), "cliques": cliques, "n": n_graphs}
     is_clique = is_maximal_clique(graph, maximal) and is_maximal_clique(graph, largest)
-    run.judge("clique", is_clique and run.words["height"] > 0.9)
-    run.twice("disc", by, lambda m: m.ratio > 2 and m.size < 0.5 * len(X))
-    run.judge("association", cliques == n_graphs)
+    run.words |= {"is_clique": is_clique, "half": 0.5 * len(X)}
     for name in sets:
-        one = Both(by.steps.compared[name], by.lowest.compared[name])
-        run.twice("similar", one, lambda m: m.overlap > 0.5, name=name)
+        run.judge("similar", Both(by.steps.compared[name], by.lowest.compared[name]), name=name)
     run.numbers = {key: {name: vars(one) for name, one in m.compared.items()} for key, m in vars(by).items()}
     picture, axes = make_figure(1, 3, size=(12, 3.6))
     clusters(axes[0], X, inside.astype(int), f"(a) the largest clique, {len(largest)} points")

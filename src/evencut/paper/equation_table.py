@@ -149,7 +149,9 @@ def matrix_of(kernel: Kernel, X: NDArray[np.floating]) -> NDArray[np.float64]:
 def check_all(run: Run) -> Any:
     """Every equation, checked by numbers: both sides compared, or an approximation measured."""
     found = [(one, one.check()) for one in equations()]
-    run.claims = [Claim(one.says, Verdict.of(str(c), c.holds), at=f"eq. {one.number}") for one, c in found]
+    run.claims = {
+        "equations": [Claim(one.says, Verdict.of(str(c), c.holds), at=f"eq. {one.number}") for one, c in found]
+    }
     run.numbers["equations"] = [
         {"number": one.number, "defines": one.defines, "functions": list(one.functions), "error": c.error}
         for one, c in found
@@ -173,6 +175,10 @@ def points(n_samples: int = 60) -> tuple[NDArray[np.float64], NDArray[np.int64],
     """Points of the plane, and clusters and whole weights that have nothing to do with them."""
     rng = np.random.default_rng(0)
     return rng.normal(size=(n_samples, 2)), rng.integers(0, 3, n_samples), rng.integers(1, 5, n_samples)
+
+
+#: What most equations are checked on: points, clusters, whole weights.
+POINTS, LABELS, WEIGHTS = points()
 
 
 def _find(name: str) -> Any:

@@ -13,7 +13,7 @@ from ..datasets import make_growing_density
 from ..kernels import AdaptiveGaussian, Gaussian, Geodesic
 from ..theory import embedded_profile, euclidean_embedding, kernel_pca, transformed_density
 from .embeddings import exact_distances, mahalanobis, map_of, points_of_square, tensor_at
-from .equation_table import Checked, differ, equation, matrix_of, points
+from .equation_table import LABELS, POINTS, WEIGHTS, Checked, differ, equation, matrix_of, points
 
 
 def _embedding() -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
@@ -26,20 +26,18 @@ def _embedding() -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
 
 @equation(41, "Weights count the errors of kernel k-means.", "criteria.average_association")
 def _weighted_errors() -> Checked:
-    X, labels, weights = points()
-    kernel = matrix_of(Gaussian(0.8), X)
-    phi = kernel_pca(average_association(kernel), len(X))
-    means = np.array([np.average(phi[labels == k], axis=0, weights=weights[labels == k]) for k in range(3)])
-    total = np.sum(weights[:, None] * (phi - means[labels]) ** 2)
-    return differ(total, weights @ np.diagonal(kernel) + energy(kernel, labels, "average_association", weights))
+    kernel = matrix_of(Gaussian(0.8), POINTS)
+    phi = kernel_pca(average_association(kernel), len(POINTS))
+    means = np.array([np.average(phi[LABELS == k], axis=0, weights=WEIGHTS[LABELS == k]) for k in range(3)])
+    total = np.sum(WEIGHTS[:, None] * (phi - means[LABELS]) ** 2)
+    return differ(total, WEIGHTS @ np.diagonal(kernel) + energy(kernel, LABELS, "average_association", WEIGHTS))
 
 
 @equation(42, "Weighted average association is that of replicated points.", "criteria.average_association")
 def _weighted_association() -> Checked:
-    X, labels, weights = points()
-    many = matrix_of(Gaussian(0.8), np.repeat(X, weights, axis=0))
-    repeated = energy(many, np.repeat(labels, weights), "average_association")
-    return differ(energy(matrix_of(Gaussian(0.8), X), labels, "average_association", weights), repeated)
+    many = matrix_of(Gaussian(0.8), np.repeat(POINTS, WEIGHTS, axis=0))
+    repeated = energy(many, np.repeat(LABELS, WEIGHTS), "average_association")
+    return differ(energy(matrix_of(Gaussian(0.8), POINTS), LABELS, "average_association", WEIGHTS), repeated)
 
 
 @equation(43, "Weights multiply the density.", "affinity.density_law", "criteria.pose")
@@ -64,16 +62,14 @@ def _large_bandwidth() -> Checked:
 
 @equation(45, "A radial function sees distances alone.", "kernels.Gaussian")
 def _radial() -> Checked:
-    X, _, _ = points()
     turn = np.array([[np.cos(0.7), -np.sin(0.7)], [np.sin(0.7), np.cos(0.7)]])
-    return differ(matrix_of(Gaussian(0.8), X @ turn), matrix_of(Gaussian(0.8), X))
+    return differ(matrix_of(Gaussian(0.8), POINTS @ turn), matrix_of(Gaussian(0.8), POINTS))
 
 
 @equation(46, "A geodesic kernel is a radial function of geodesic distances.", "kernels.Geodesic")
 def _geodesic() -> Checked:
-    X, _, _ = points()
     kernel = Geodesic(8, bandwidth=1.5)
-    return differ(matrix_of(kernel, X), np.exp(-kernel.distances(X) ** 2 / (2 * 1.5**2)))
+    return differ(matrix_of(kernel, POINTS), np.exp(-kernel.distances(POINTS) ** 2 / (2 * 1.5**2)))
 
 
 @equation(47, "Nearby, the geodesic distance is about the Mahalanobis one.", "kernels.Geodesic")
@@ -87,10 +83,9 @@ def _nearby() -> Checked:
 
 @equation(48, "The adaptive Gaussian kernel.", "kernels.AdaptiveGaussian")
 def _adaptive() -> Checked:
-    X, _, _ = points()
-    matrices = np.linalg.inv(tensor_at(X**2 / (1 + X**2)))
-    one_way = np.exp(-0.5 * mahalanobis(X, np.linalg.inv(matrices)) ** 2)
-    return differ(matrix_of(AdaptiveGaussian(covariances=matrices), X), 0.5 * (one_way + one_way.T))
+    matrices = np.linalg.inv(tensor_at(POINTS**2 / (1 + POINTS**2)))
+    one_way = np.exp(-0.5 * mahalanobis(POINTS, np.linalg.inv(matrices)) ** 2)
+    return differ(matrix_of(AdaptiveGaussian(covariances=matrices), POINTS), 0.5 * (one_way + one_way.T))
 
 
 @equation(49, "It is about the geodesic kernel where the tensor changes slowly.", "kernels.AdaptiveGaussian")
@@ -193,14 +188,12 @@ def _bandwidth_law() -> Checked:
 
 @equation(60, "The nearest-neighbour estimate of a density.", "affinity.knn_density")
 def _knn() -> Checked:
-    X, _, _ = points()
-    volume = np.pi / gamma(2) * knn_radius(X, 5) ** 2
-    return differ(knn_density(X, 5), 5 / (len(X) * volume))
+    volume = np.pi / gamma(2) * knn_radius(POINTS, 5) ** 2
+    return differ(knn_density(POINTS, 5), 5 / (len(POINTS) * volume))
 
 
 @equation(61, "With it, the law for a constant density is the K-th neighbour's distance.", "kernels.AdaptiveGaussian")
 def _knn_bandwidth() -> Checked:
-    X, _, _ = points()
-    by_law = density_law(knn_density(X, 7), "constant", dimension=2)
-    given = AdaptiveGaussian(7).bandwidths(X)
+    by_law = density_law(knn_density(POINTS, 7), "constant", dimension=2)
+    given = AdaptiveGaussian(7).bandwidths(POINTS)
     return differ(by_law / by_law.mean(), given / given.mean())

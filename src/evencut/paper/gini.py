@@ -46,11 +46,8 @@ def breiman(run: Run) -> Any:
     run.words |= {"share": counts[entropic == 1].sum() / counts.sum(), "value": value[-1], "bound": bound}
     run.words |= {"epsilon": epsilons[-1] / density.max(), "best": value.max()}
     run.words |= {"violation": _ratio_violation(), "agreement": agreement, "cuts": len(centres), "n": N_SAMPLES}
-    run.judge("theorem1", bool((gini == theory.breiman_split(counts)).all()))
-    run.judge("theorem2", 0 <= 1 - value[-1] / bound < 0.01)
-    run.judge("lemma2", max(others.max(), value.max()) <= bound * (1 + 1e-12), top=others.max(), n_random=len(others))
-    run.judge("lemma1", run.words["violation"] <= 1e-12)
-    run.judge("kernel", agreement > 0.9)
+    run.words |= {"isolates": (gini == theory.breiman_split(counts)).all(), "gap": 1 - value[-1] / bound}
+    run.words |= {"top": others.max(), "n_random": len(others), "highest": max(others.max(), value.max()) / bound}
     run.numbers = {"counts": counts, "epsilon": epsilons, "L": value, "supremum": bound, "correlation": agreement}
     picture, axes = make_figure(1, 3, size=(12, 3.8))
     place = np.arange(1, len(counts) + 1)
@@ -116,11 +113,9 @@ def clusters_of_many(run: Run) -> Any:
         return SimpleNamespace(labels=labels, share=[np.mean(labels == k) for k in others], ratio=ratio)
 
     by = run.both(measure)
-    run.words = {"n": len(trials)}
-    for key, found in (("pairs", pairwise), ("modes", alone)):
-        named = Named({f"{k} clusters": n for k, n in found.items()})
-        run.judge(key, all(n == len(trials) for n in found.values()), counts=named)
-    run.twice("kernel", by, lambda m: min(m.ratio) > 2 and max(m.share) < 0.3)
+    named = {"alone": alone, "pairwise": pairwise}
+    run.words = {key: Named({f"{k} clusters": n for k, n in of.items()}) for key, of in named.items()}
+    run.words["n"] = len(trials)
     run.numbers = {"isolated": alone, "pairwise": pairwise, "trials": len(trials)}
     run.numbers |= {name: {"density_ratio": m.ratio} for name, m in vars(by).items()}
     picture, axes = make_figure(1, 3, size=(12, 3.8))
@@ -201,15 +196,9 @@ def entropy(run: Run) -> Any:
     plain = KMeans(3, n_init=20, tol=0, random_state=SEED).fit_predict(X)
     same = score(plain, ProbabilisticKMeans(3, covariance="fixed", n_init=20, random_state=SEED).fit(X).labels_)
     run.words = {"n": n_samples, "true": true, "energies": Named(energies), "spans": spans, "sizes": sizes}
-    run.judge("k_means", same > 0.999, same=same)
-    identity = _histogram_identity(two_bumps)
-    run.judge("identity", identity < 1e-9, identity=identity)
-    near = [abs(energies[name] - true) < 0.05 for name in ("mixture of two", "histogram")]
-    run.judge("bounded", energies["one Gaussian"] > true + 0.1 and all(near))
-    run.judge("equal_sizes", abs(best - 0.5) < 0.03, best=best)
-    run.judge("gini", spans["Gini"] < 0.1 * spans["entropy"])
-    run.judge("k_means_too", sizes["k-means"] > 0.2)
-    run.judge("gaussians_too", sizes["Gaussians"] > 0.2)
+    run.words |= {"same": same, "identity": _histogram_identity(two_bumps), "best": best}
+    misfits = [abs(energies[name] - true) for name in ("mixture of two", "histogram")]
+    run.words |= {"excess": energies["one Gaussian"] - true, "misfits": misfits, "tenth": 0.1 * spans["entropy"]}
     run.numbers = {"energies": energies | {"true": true}, "best_share": best, "share": sizes, "ari_with_k_means": same}
     picture, axes = make_figure(1, 3, size=(12, 3.8))
     bars(axes[0], {"": energies}, "(a) the entropy it bounds", ylabel="energy a point, nats")

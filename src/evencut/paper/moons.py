@@ -67,14 +67,6 @@ def fig1(run: Run) -> Any:
     by = run.both(measure)
     run.words = {"k_means": score(halves, k_means), "sigma": _SIGMA, "n": len(sigmas)}
     run.words |= {"low": sigmas[0], "high": sigmas[-1]}
-    run.twice("uniform", by, lambda m: run.words["k_means"] < 0.6 and m.of_even > WELL)
-    run.twice("clump", by, lambda m: m.share > 0.99 and m.of_isolated < 0.5)
-    run.twice("no_bandwidth", by, lambda m: m.uneven.best < 0.9)
-    run.twice("kernels", by, lambda m: min(m.kernels.values()) > WELL)
-    run.twice("gaussian", by, lambda m: m.ari["adaptive Gaussian"] > WELL)
-    run.twice("weights", by, lambda m: m.ari["adaptive weights"] > WELL)
-    run.twice("factors", by, lambda m: min(m.factors.values()) > WELL)
-    run.twice("draws", by, lambda m: min(m.draws.values()) == 1)
     for name, m in vars(by).items():
         of_sweeps = {"sigma": sigmas, "uniform": m.uniform.score, "uneven": m.uneven.score}
         run.numbers[name] = {"ari": m.ari, "factor": m.factors, "draws": m.draws, "sweep": of_sweeps}
@@ -139,14 +131,7 @@ def sigma(run: Run) -> Any:
 
     by = run.both(measure)
     run.words = {"low": sigmas[0], "scott": scott, "n": len(X), "diameter": diameter, "sigma": _ALONE}
-    run.twice("mode", by, lambda m: m.densities[0] > 2)
-    run.twice("wider", by, lambda m: m.sizes[0] > 1)
-    run.twice("fades", by, lambda m: m.fading < -0.5)
-    alone = _spread_of_energies(X)
-    run.judge("alone", alone < 1e-12, alone=alone)
-    run.twice("equal_sizes", by, lambda m: m.share > 0.35)
-    run.twice("k_means", by, lambda m: m.linear > 0.9)
-    run.twice("none_between", by, lambda m: m.sweep.best < 0.9)
+    run.words["alone"] = _spread_of_energies(X)
     run.numbers = {"sigma": sigmas, "scott": scott, "diameter": diameter}
     for name, m in vars(by).items():
         run.numbers[name] = {"ari": m.sweep.score, "ari_with_k_means": m.like, "density_ratio": m.ratio}
@@ -196,17 +181,13 @@ def ncut(run: Run) -> Any:
         ends = _turning_point(solver, X, found, steps=5)
         m.sigma, m.labels = zip(*ends)
         m.value = [2 + energy(Gaussian(s).affinity(X), labels, _NC) for s, labels in ends]
+        m.step, m.rise = m.sigma[1] / m.sigma[0], m.value[0] / m.value[1]
         m.size, m.lost = [smaller(labels).sum() for labels in m.labels], score(truth, m.labels[1])
         return m
 
     by = run.both(measure)
     run.words = {"n": len(X), "bandwidths": len(sigmas), "low": sigmas[0], "high": sigmas[-1]}
-    run.twice("sparse", by, lambda m: m.size[0] <= 0.02 * len(X))
-    run.twice("lost", by, lambda m: m.lost < 0.6 and m.size[1] > 0.2 * len(X))
-    run.twice("numbers", by, lambda m: m.sigma[1] < 1.02 * m.sigma[0] and 0.95 < m.value[0] / m.value[1] < 1)
-    run.twice("no_bandwidth", by, lambda m: m.sweep.best < 0.9)
-    run.twice("adaptive", by, lambda m: min(m.sparse.values()) > WELL)
-    run.twice("gaussian", by, lambda m: m.ari["adaptive Gaussian"] > WELL)
+    run.words |= {"few": 0.02 * len(X), "many": 0.2 * len(X)}
     run.numbers = {name: {"sigma": sigmas, "ari": m.sweep.score, "cures": m.ari} for name, m in vars(by).items()}
     m = by.lowest
     picture, axes = make_figure(2, 2, size=(9, 6))
@@ -264,14 +245,7 @@ def pairs(run: Run) -> Any:
     by = run.both(measure)
     run.words = {"far": away[-1], "costs": [costs[1][-1], costs[2][-1], _cost_of_leaving(1, 6, 1.0)], "sigma": _SIGMA}
     run.words |= {"n": len(sigmas), "spreads": spreads, "low": sigmas[0], "high": sigmas[-1]}
-    run.judge("single", run.words["costs"][0] > 0.9)
-    run.judge("pair", run.words["costs"][1] < 0.01)
-    run.judge("diagonal", run.words["costs"][2] < 0.01)
-    run.twice("inverted", by, lambda m: m.sizes[1] <= 0.05 * len(X) and m.sparser > 0.9 and m.overlap > 0.9)
-    run.twice("no_mode", by, lambda m: m.mode < 0.9)
-    run.twice("uniform", by, lambda m: spreads[1] < 0.3 * spreads[0] and m.alike > 0.95)
-    run.twice("weights", by, lambda m: m.well["weights"] > 0.5 * len(sigmas))
-    run.twice("kernel", by, lambda m: m.knn > WELL)
+    run.words |= {"few": 0.05 * len(X), "even": 0.3 * spreads[0], "half": 0.5 * len(sigmas)}
     run.numbers = {"cost": costs, "sigma": sigmas}
     run.numbers |= {name: {"ari": m.cures, "separated": m.well} for name, m in vars(by).items()}
     picture, axes = make_figure(1, 3, size=(12, 3.6))

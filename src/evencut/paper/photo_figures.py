@@ -43,8 +43,6 @@ def grabcut(run: Run) -> Any:
     better = int(np.sum(np.array(errors["KNN"]) < errors["fixed Gaussian"]))
     run.words = {"fixed": fixed, "adaptive": adaptive, "better": better, "n": len(photos), "median": np.median(ratios)}
     run.words["ratios"] = ", ".join(f"{ratio:.1f}" for ratio in ratios)
-    run.judge("better", adaptive < fixed)
-    run.judge("frequent", float(np.median(ratios)) > 2)
     run.numbers = {"photos": [one.name for one in photos], "error": errors, "density_ratio": ratios}
     shown = range(0, len(photos), 2) if len(photos) > 6 else range(len(photos))
     picture, axes = make_figure(3, len(shown), size=(2.1 * len(shown), 5.4))
@@ -92,13 +90,12 @@ def _errors(run: Run, folder: Path | None, subset: int | None) -> dict[Method, N
     return errors
 
 
-def _judge_on_all(run: Run, key: str, holds: Any, **words: Any) -> None:
+def _judge_on_all(run: Run, key: str, holds: Any, why: str = "", **words: Any) -> None:
     """Claims are judged on the paper's fifty photos; on fewer they are only measured."""
     n_photos = run.words["n"]
     if n_photos < _ALL_PHOTOS:
-        run.judge(key, None, f"only {n_photos} of the {_ALL_PHOTOS} photos were measured", **words)
-    else:
-        run.judge(key, holds, **words)
+        holds, why = None, f"only {n_photos} of the {_ALL_PHOTOS} photos were measured"
+    run.decide(key, holds, why, **words)
 
 
 def table1(run: Run, folder: Path | None = None, subset: int | None = None) -> Any:
@@ -106,9 +103,9 @@ def table1(run: Run, folder: Path | None = None, subset: int | None = None) -> A
     errors = _errors(run, folder, subset)
     means = {method: float(values.mean()) for method, values in errors.items()}
     for cell, paper in CELLS.items():
-        key = "lower" if cell == ("gaussian", _NC, "contrast") else "cell"
+        why = run.text["lower"] if cell == ("gaussian", _NC, "contrast") else ""
         words = {"name": f"{_NAMES[cell[:2]]}, {_TERMS[cell[2]]}", "paper": paper, "mean": means[cell]}
-        _judge_on_all(run, key, abs(means[cell] - paper) <= _NEAR, gap=means[cell] - paper, **words)
+        _judge_on_all(run, "cell", abs(means[cell] - paper) <= _NEAR, why, gap=means[cell] - paper, **words)
     rows_of = {f"{term} {short}": (c, term) for term in _TERMS for c, short in _CRITERIA_NAMED.items()}
     gaps = {name: means["gaussian", *row] - means["knn", *row] for name, row in rows_of.items()}
     _judge_on_all(run, "kernels", min(gaps.values()) > 0, gaps=Named(gaps))
