@@ -138,12 +138,7 @@ def parzen_density(
         from .on_device import gaussian_pairs
 
         return norm * gaussian_pairs(queries, 1.0, "gaussian", points).degrees()
-    density = np.empty(len(queries))
-    step = max(1, _BLOCK_ENTRIES // len(points))
-    for first in range(0, len(queries), step):
-        block = slice(first, first + step)
-        density[block] = np.exp(-0.5 * squared_distances(queries[block], points)).sum(axis=1)
-    return density * norm
+    return norm * _kernel_sums(queries, points)
 
 
 def variable_density(
@@ -177,13 +172,15 @@ def variable_density(
     n_features = points.shape[1]
     sigma = knn_radius(points, n_neighbors, n_jobs=n_jobs) / np.sqrt(n_features + 2)
     log_volume = n_features * (np.log(sigma) + 0.5 * np.log(2 * np.pi))
-    density = np.empty(len(queries))
+    return _kernel_sums(queries, points, sigma, log_volume) / len(points)
+
+
+def _kernel_sums(queries: Any, points: Any, sigma: Any = 1.0, log_volume: Any = 0.0) -> NDArray[np.float64]:
+    """Sums of Gaussian kernels at the points, each of its own bandwidth and volume, a block of queries at a time."""
     step = max(1, _BLOCK_ENTRIES // len(points))
-    for first in range(0, len(queries), step):
-        block = slice(first, first + step)
-        exponent = -0.5 * squared_distances(queries[block], points) / sigma**2 - log_volume
-        density[block] = np.exp(exponent).mean(axis=1)
-    return density
+    blocks = (queries[first : first + step] for first in range(0, len(queries), step))
+    exponents = (-0.5 * squared_distances(block, points) / sigma**2 - log_volume for block in blocks)
+    return np.concatenate([np.exp(exponent).sum(axis=1) for exponent in exponents])
 
 
 @cpu_tensors_as_arrays

@@ -5,8 +5,8 @@ A model knows how to fit all clusters at once, what it says of each point, and i
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,24 +17,8 @@ COVARIANCES = ("fixed", "spherical", "diagonal", "full")
 Floats = NDArray[np.float64]
 
 
-class ClusterModel(ABC):
-    """One distribution a cluster, fitted by maximum likelihood to the points that are in it."""
-
-    @abstractmethod
-    def fit(self, X: Floats, labels: NDArray[np.int64], n_clusters: int) -> None:
-        """Fit the parameters of every cluster to its points; none may be empty."""
-
-    @abstractmethod
-    def log_likelihood(self, X: Floats) -> Floats:
-        """log P(x | theta_k): one row a point, one column a cluster."""
-
-    @abstractmethod
-    def entropies(self) -> Floats:
-        """The entropy of each cluster's distribution, in nats."""
-
-
 @dataclass
-class GaussianModel(ClusterModel):
+class GaussianModel:
     """A Gaussian a cluster.
 
     Parameters
@@ -95,7 +79,7 @@ class GaussianModel(ClusterModel):
 
 
 @dataclass
-class HistogramModel(ClusterModel):
+class HistogramModel:
     """A histogram a feature and cluster; features count as independent inside a cluster.
 
     Parameters
@@ -144,3 +128,7 @@ class HistogramModel(ClusterModel):
             share = density * np.diff(edges)
             total -= np.sum(share * np.log(np.where(share > 0, density, 1.0)), axis=1)
         return total
+
+
+#: One distribution a cluster, fitted by maximum likelihood to the points that are in it.
+ClusterModel: TypeAlias = GaussianModel | HistogramModel

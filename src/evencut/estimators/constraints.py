@@ -13,14 +13,13 @@ the surest first. All other rows, and those whose pairs are kept, stay where the
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 from scipy.special import bdtrc
 
 from ..affinity import Affinity
@@ -174,27 +173,19 @@ def _pairs(name: str, given: Any, n_rows: int) -> Pairs:
 
 def _units(must: Pairs, n_points: int) -> NDArray[np.int64]:
     """What moves together: points that pairs join, each unit a number from 0."""
-    graph = sparse.coo_array((np.ones(len(must)), (must[:, 0], must[:, 1])), shape=(n_points, n_points))
-    return connected_components(graph, directed=False)[1].astype(np.int64)
+    return connected_components(_graph(must, n_points), directed=False)[1].astype(np.int64)
+
+
+def _graph(must: Pairs, n_points: int) -> sparse.csr_array:
+    return sparse.csr_array((np.ones(len(must)), (must[:, 0], must[:, 1])), shape=(n_points, n_points))
 
 
 def _path(must: Pairs, first: int, last: int) -> list[int]:
     """Rows from one to another along the pairs that must be together."""
-    near: dict[int, list[int]] = {}
-    for p, q in must.tolist():
-        near.setdefault(p, []).append(q)
-        near.setdefault(q, []).append(p)
-    came: dict[int, int] = {first: first}
-    queue = deque([first])
-    while queue and last not in came:
-        row = queue.popleft()
-        for other in near.get(row, []):
-            if other not in came:
-                came[other] = row
-                queue.append(other)
+    came = breadth_first_order(_graph(must, int(must.max()) + 1), first, directed=False)[1]
     path = [last]
     while path[-1] != first:
-        path.append(came[path[-1]])
+        path.append(int(came[path[-1]]))
     return path[::-1]
 
 

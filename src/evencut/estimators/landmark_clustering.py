@@ -191,11 +191,12 @@ class LandmarkClustering(
         return self.fit(X, y, sample_weight=sample_weight).labels_
 
     def _fit_array(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> LandmarkClustering:
-        rows = self._rows(X, reset=True)
+        rows = rows_of(self, X, reset=True)
         partial = check_partial(self, y, rows.n_rows)
         if partial is not None and is_lazy(X):
             raise TypeError("partial labels do not go with a Dask collection; pass an array, a memory map or files.")
-        n_landmarks = self._count_landmarks(rows.n_rows, rows.n_features, sparse.issparse(X))
+        size = (rows.n_rows, rows.n_features)
+        n_landmarks = count_landmarks(self.n_landmarks, self.n_clusters, *size, sparse.issparse(X))
         mass, mass_unit = whole_masses(sample_weight, X, rows)
         drawn = self._draw(rows, seed_from(self.random_state), mass)
         self._cluster_sample(drawn, n_landmarks, rows, partial, mass_unit)
@@ -231,8 +232,8 @@ class LandmarkClustering(
         if is_tensor(X):
             return self.attachment_.predict(X)
         if is_lazy(X):
-            return self._lazy_labels(self._rows(X, reset=False, count=False))
-        rows = self._rows(X, reset=False)
+            return self._lazy_labels(rows_of(self, X, reset=False, count=False))
+        rows = rows_of(self, X, reset=False)
         labels = rows.filled(self.attachment_.predict)
         return labels if noise is None else self._without_noise(rows, labels, noise)
 
@@ -249,7 +250,7 @@ class LandmarkClustering(
         ndarray of shape (n_rows, n_clusters)
         """
         check_is_fitted(self)
-        return 1 - self._rows(X, reset=False).gathered(self.attachment_.shares)
+        return 1 - rows_of(self, X, reset=False).gathered(self.attachment_.shares)
 
     def score(self, X: Any, y: Any = None) -> float:
         """How well the clusters are each one, and apart, as :meth:`KernelClustering.score` on the landmark graph.
@@ -292,7 +293,7 @@ class LandmarkClustering(
     def predict_blocks(self, X: Any, skip: Collection[int] = ()) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """Number and labels of each block of rows, as they are finished; blocks in `skip` are left out."""
         check_is_fitted(self)
-        return self._rows(X, reset=False).results(self.attachment_.predict, skip)
+        return rows_of(self, X, reset=False).results(self.attachment_.predict, skip)
 
     def _solve(self, graph: LandmarkGraph, seed: int, rows: Any, partial: NDArray[np.int64] | None) -> Solution:
         """Cluster the landmarks, steered by partial labels of the rows, and keep what labels a row."""
@@ -346,12 +347,6 @@ class LandmarkClustering(
         from ..landmarks.dask import lazy_results
 
         return lazy_results(rows, self.attachment_.predict, np.int64)
-
-    def _rows(self, X: Any, *, reset: bool, count: bool = True) -> RowBlocks:
-        return rows_of(self, X, reset=reset, count=count)
-
-    def _count_landmarks(self, n_rows: int, n_features: int, is_sparse: bool) -> int:
-        return count_landmarks(self.n_landmarks, self.n_clusters, n_rows, n_features, is_sparse)
 
     def _check_parameters(self) -> None:
         check_count("n_clusters", self.n_clusters, auto=True)

@@ -26,7 +26,7 @@ from scipy.optimize import minimize_scalar
 
 from ..affinity import Affinity
 
-__all__ = ["Certainty", "certainty_of", "certainty_of_landmarks", "opinions_of", "outlier_scores", "shares"]
+__all__ = ["Certainty", "certainty_of", "opinions_of", "outlier_scores", "shares"]
 
 Floats = NDArray[np.float64]
 
@@ -96,9 +96,10 @@ def certainty_of(
     labels: NDArray[np.int64],
     scale: Floats,
     distances: Floats,
-    opinions: Floats | None,
+    row_labels: NDArray[np.int64],
+    opinions: Floats | None = None,
 ) -> tuple[Certainty, Floats]:
-    """What the fitted points know, and the mean answers that each of them gets from the others.
+    """What fitted points, or landmarks, know of rows, and the mean answers that each of them gets from the others.
 
     Parameters
     ----------
@@ -106,8 +107,10 @@ def certainty_of(
     labels : ndarray of shape (n,)
     scale : ndarray of shape (n,)
         How much each point counts.
-    distances : ndarray of shape (n,)
-        Mean distance of each point to its nearest.
+    distances : ndarray of shape (n_rows,)
+        Mean distance of rows to the nearest of these points.
+    row_labels : ndarray of shape (n_rows,)
+        Clusters of those rows.
     opinions : ndarray of shape (n, n_clusters), optional
         Of the candidates, as :func:`opinions_of` gives them.
     """
@@ -117,28 +120,7 @@ def certainty_of(
     answers = shares(affinity, scale, field)
     heard = own if opinions is None else opinions
     sharpness = _sharpness(_evidence(answers, n_clusters), heard)
-    typical, spread = _typical(distances, labels, n_clusters)
-    return Certainty(field, n_clusters, sharpness, typical, spread), answers
-
-
-def certainty_of_landmarks(
-    affinity: Affinity, labels: NDArray[np.int64], distances: Floats, row_labels: NDArray[np.int64]
-) -> Certainty:
-    """What landmarks know of their rows.
-
-    Parameters
-    ----------
-    affinity : Affinity of shape (n_landmarks, n_landmarks)
-    labels : ndarray of shape (n_landmarks,)
-    distances : ndarray of shape (n_rows,)
-        Mean distance of some rows to their nearest landmarks.
-    row_labels : ndarray of shape (n_rows,)
-        Clusters of those rows.
-    """
-    n_clusters, scale = int(labels.max()) + 1, np.ones(len(labels))
-    own = shares(affinity, scale, np.eye(n_clusters)[labels])
-    sharpness = _sharpness(_evidence(shares(affinity, scale, own), n_clusters), own)
-    return Certainty(own, n_clusters, sharpness, *_typical(distances, row_labels, n_clusters))
+    return Certainty(field, n_clusters, sharpness, *_typical(distances, row_labels, n_clusters)), answers
 
 
 def shares(affinity: Affinity, scale: Floats, field: Floats) -> Floats:

@@ -65,10 +65,6 @@ class Equation:
         """Whether it defines a term, so that only our own function can be wrong."""
         return self.number in _DEFINITIONS
 
-    def resolve(self) -> list[Any]:
-        """The functions themselves."""
-        return [_find(name) for name in self.functions]
-
 
 def equation(number: int, says: str, *functions: str) -> Callable[[Callable[[], Checked]], Callable[[], Checked]]:
     """Enter a check in the table.
@@ -179,11 +175,3 @@ def points(n_samples: int = 60) -> tuple[NDArray[np.float64], NDArray[np.int64],
 
 #: What most equations are checked on: points, clusters, whole weights.
 POINTS, LABELS, WEIGHTS = points()
-
-
-def _find(name: str) -> Any:
-    parts = name.split(".")
-    thing: Any = import_module(parts[0])
-    for part in parts[1:]:
-        thing = getattr(thing, part) if hasattr(thing, part) else import_module(f"{thing.__name__}.{part}")
-    return thing

@@ -5,6 +5,7 @@ Colours come from a palette that people with colour-blindness can tell apart.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ _MOST_NAMES = 32
 _LARGEST_DRAWN = 1e100
 
 
+@dataclass(eq=False, repr=False)
 class ClusterDisplay:
     """A scatter plot of points coloured by cluster.
 
@@ -61,20 +63,13 @@ class ClusterDisplay:
     2
     """
 
-    ax_: Any
-    figure_: Any
-    collections_: list[Any]
-
-    def __init__(
-        self,
-        points: NDArray[np.floating],
-        labels: NDArray[Any],
-        *,
-        axis_labels: tuple[str, str] = ("", ""),
-    ) -> None:
-        self.points = points
-        self.labels = labels
-        self.axis_labels = axis_labels
+    points: NDArray[np.floating]
+    labels: NDArray[Any]
+    _: KW_ONLY
+    axis_labels: tuple[str, str] = ("", "")
+    ax_: Any = field(init=False)
+    figure_: Any = field(init=False)
+    collections_: list[Any] = field(init=False)
 
     @classmethod
     def from_labels(
@@ -122,16 +117,7 @@ class ClusterDisplay:
         return cls(points, labels, axis_labels=axis_labels).plot(ax=ax, title=title, legend=legend, **style)
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: ArrayLike,
-        *,
-        ax: Any = None,
-        title: str | None = None,
-        legend: bool = True,
-        **style: Any,
-    ) -> ClusterDisplay:
+    def from_estimator(cls, estimator: Any, X: ArrayLike, **options: Any) -> ClusterDisplay:
         """Draw points in the colours a fitted clustering gives them.
 
         Parameters
@@ -149,7 +135,7 @@ class ClusterDisplay:
             The display, drawn.
         """
         check_is_fitted(estimator, "labels_")
-        return cls.from_labels(X, estimator.labels_, ax=ax, title=title, legend=legend, **style)
+        return cls.from_labels(X, estimator.labels_, **options)
 
     def plot(
         self, *, ax: Any = None, title: str | None = None, legend: bool = True, **style: Any
