@@ -102,7 +102,7 @@ def cluster(
     if n_jobs == 0:
         raise UserError("--n-jobs 0 would do nothing; give at least 1, or -1 for all cores.")
     named = {"criterion": criterion, "equalize": equalize, "solver": solver}
-    problem: dict[str, Any] = {n: None if value == "none" else value for n, value in named.items() if value is not None}
+    problem: dict[str, Any] = {key: None if one == "none" else one for key, one in named.items() if one is not None}
     estimator: EvenCut | KernelClustering | LandmarkClustering
     if landmarks is not None:
         _check_unused("--landmarks", kernel=kernel, n_neighbors=n_neighbors, bandwidth=bandwidth, parameter=parameter)

@@ -23,7 +23,6 @@ __all__ = ["Attachment", "whole_graph"]
 _UNIT = 2**15
 _ENTRIES_PER_SLICE = 4_000_000
 _RADIUS_NEIGHBORS = 8
-_FIRST_TABLE = 2**14
 _ROWS_ON_DEVICE = 1 << 19
 
 
@@ -96,15 +95,14 @@ class Attachment:
         counts = np.ones(rows.shape[0], dtype=np.int64) if mass is None else mass[first : first + rows.shape[0]]
         if is_tensor(rows):
             return self._graph_on_device(rows, beside(rows, counts))
-        from ._loops import add_pairs
-
         n_landmarks = len(self.landmarks)
-        keys, sums, used = np.full(_FIRST_TABLE, -1, dtype=np.int64), np.zeros(_FIRST_TABLE, dtype=np.int64), 0
+        graph = sparse.csr_array((n_landmarks, n_landmarks), dtype=np.int64)
         for place, indices, units in self._weights(rows):
-            keys, sums, used = add_pairs(indices, units, counts[place], n_landmarks, keys, sums, used)
-        taken = keys >= 0
-        cells = np.divmod(keys[taken], n_landmarks)
-        return sparse.csr_array((sums[taken], cells), shape=(n_landmarks,) * 2)
+            ends, shape = np.arange(0, units.size + 1, units.shape[1]), (len(units), n_landmarks)
+            weights = sparse.csr_array((units.ravel(), indices.ravel(), ends), shape=shape)
+            counted = sparse.csr_array(((units * counts[place, None]).ravel(), indices.ravel(), ends), shape=shape)
+            graph += weights.T @ counted
+        return sparse.triu(graph, format="csr")
 
     def _graph_on_device(self, rows: Any, counts: Any) -> sparse.csr_array:
         from ..gpu.attachment import add_pairs, merge_pairs
@@ -127,12 +125,20 @@ class Attachment:
             weights = self.beside(rows)._weights(rows)
             votes = [vote_there(indices, units, known, n_clusters) for _, indices, units in weights]
             return array_namespace(rows).concatenate(votes)
-        from ._loops import vote
+        return np.concatenate([self._voted(*found) for _, *found in self.in_memory._nearest(rows)])
 
-        labels = np.empty(rows.shape[0], dtype=np.int64)
-        for place, indices, units in self.in_memory._weights(rows):
-            vote(indices, units, self.labels, n_clusters, labels[place])
-        return labels
+    def _voted(self, distances: NDArray[np.floating], near: NDArray[np.integer]) -> NDArray[np.int64]:
+        """The cluster with the most weight among the nearest landmarks of each row; among equals the first."""
+        assert self.labels is not None
+        labels = self.labels[near]
+        chosen = labels[:, 0].copy()
+        # Mostly all landmarks of a row are in one cluster, whatever they weigh.
+        split = np.flatnonzero((labels != chosen[:, None]).any(axis=1))
+        some, units = labels[split], _weigh(distances[split], self.radius[near[split]])
+        total = ((some[:, :, None] == some[:, None, :]) * units[:, None, :]).sum(axis=2)
+        most = total == total.max(axis=1, keepdims=True)
+        chosen[split] = np.where(most, some, np.iinfo(np.int64).max).min(axis=1)
+        return chosen
 
     def votes(self, rows: Any, first: int, labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
         """How many rows of the block with each label (column) have each landmark nearest.
@@ -163,29 +169,25 @@ class Attachment:
 
     def mean_distances(self, rows: NDArray[Any], n_nearest: int) -> NDArray[np.float64]:
         """Mean distance of each row to the landmarks that are nearest."""
-        step = max(1, _ENTRIES_PER_SLICE // max(rows.shape[1], 4 * n_nearest))
-        n_nearest = min(n_nearest, len(self.landmarks))
-        parts = [
-            self._search.query(self._points(rows[begin : begin + step]), n_nearest)[0].mean(axis=1)
-            for begin in range(0, rows.shape[0], step)
-        ]
-        return np.concatenate(parts).astype(np.float64)
+        return np.concatenate([distances.mean(axis=1) for _, distances, _ in self._nearest(rows, n_nearest)])
 
     def _weights(self, rows: Any) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
         """Slice by slice, the nearest landmarks of the rows and their weights in units of 2^-15."""
         if is_tensor(rows):
             yield from self._weights_on_device(rows)
             return
-        from ._loops import weigh
+        for place, distances, near in self._nearest(rows):
+            yield place, near, _weigh(distances, self.radius[near])
 
-        step = max(1, _ENTRIES_PER_SLICE // max(rows.shape[1], 4 * self.n_nearest))
+    def _nearest(
+        self, rows: Any, n_nearest: int | None = None
+    ) -> Iterator[tuple[slice, NDArray[np.floating], NDArray[np.integer]]]:
+        """Slice by slice, the distances and numbers of the landmarks nearest to the rows."""
+        n_nearest = min(n_nearest or self.n_nearest, len(self.landmarks))
+        step = max(1, _ENTRIES_PER_SLICE // max(rows.shape[1], 4 * n_nearest))
         for begin in range(0, rows.shape[0], step):
             place = slice(begin, begin + step)
-            distances, near = self._search.query(self._points(rows[place]), self.n_nearest)
-            indices = near.astype(np.int64, copy=False)
-            units = np.empty(indices.shape, dtype=np.int64)
-            weigh(distances, self.radius, indices, _UNIT, units)
-            yield place, indices, units
+            yield place, *self._search.query(self._points(rows[place]), n_nearest)
 
     def _weights_on_device(self, rows: Any) -> Iterator[tuple[slice, Any, Any]]:
         from ..gpu.arrays import same_device
@@ -219,6 +221,16 @@ class Attachment:
     def __getstate__(self) -> dict[str, Any]:
         # The search is made anew by whoever reads the rows.
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def _weigh(distances: NDArray[np.floating], radius: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Weights of landmarks at some distances, with their radii, as whole numbers that sum to about `_UNIT`."""
+    farthest = distances.max(axis=1, keepdims=True)
+    # The two ratios are small where the square of a distance might leave the range of floats.
+    exponent = distances / np.where(farthest > 0, farthest, 1.0) * (distances / radius)
+    weights = np.exp(exponent.min(axis=1, keepdims=True) - exponent)
+    weights /= weights.sum(axis=1, keepdims=True)
+    return np.rint(weights * _UNIT).astype(np.int64)
 
 
 def whole_graph(upper: sparse.csr_array, mass_unit: float = 1.0) -> sparse.csr_array:
