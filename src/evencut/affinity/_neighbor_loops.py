@@ -1,4 +1,4 @@
-"""Compiled loops over tables of neighbours: their symmetric union, and the neighbours of crowds of equal points."""
+"""Compiled loops over tables of neighbours: their symmetric union."""
 
 from ..interpreted import refuse_unless_compiled
 
@@ -105,43 +105,3 @@ def fill_union(
                     at += 1
                 i += mine
                 j += theirs
-
-
-def expand_ties(
-    inverse: cython.const[cython.longlong][::1],
-    near: cython.const[cython.longlong][:, :],
-    distances: cython.const[cython.double][:, :],
-    reach: cython.double[:, ::1],
-    indices: cython.int[:, ::1],
-):
-    """Fill tables of neighbours from those of the distinct points: equal points first, in a ring from each on.
-
-    `inverse` gives the distinct point of each point; rows of `near` begin with the point itself.
-    """
-    n: cython.Py_ssize_t = indices.shape[0]
-    n_neighbors: cython.Py_ssize_t = indices.shape[1]
-    starts: cython.longlong[::1] = np.zeros(near.shape[0] + 1, dtype=np.int64)
-    fill: cython.longlong[::1] = np.zeros(near.shape[0], dtype=np.int64)
-    members: cython.longlong[::1] = np.empty(n, dtype=np.int64)
-    rank: cython.longlong[::1] = np.empty(n, dtype=np.int64)
-    with cython.nogil:
-        for p in range(n):
-            starts[inverse[p] + 1] += 1
-        for u in range(near.shape[0]):
-            starts[u + 1] += starts[u]
-        for p in range(n):
-            u = inverse[p]
-            rank[p] = fill[u]
-            members[starts[u] + fill[u]] = p
-            fill[u] += 1
-        for p in range(n):
-            n_placed: cython.Py_ssize_t = 0
-            for i in range(near.shape[1]):
-                u = near[inverse[p], i]
-                size: cython.Py_ssize_t = starts[u + 1] - starts[u]
-                for step in range(min(size, n_neighbors - n_placed)):
-                    indices[p, n_placed] = members[starts[u] + (rank[p] + step) % size]
-                    reach[p, n_placed] = distances[inverse[p], i]
-                    n_placed += 1
-                if n_placed == n_neighbors:
-                    break

@@ -181,15 +181,23 @@ class NeighborSearch:
 
     def _ask_distinct(self, n_neighbors: int) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
         """Neighbours by way of the distinct points: crowds of equal points would fill a leaf of the tree."""
-        from ._neighbor_loops import expand_ties
-
-        distinct, inverse = np.unique(self.X, axis=0, return_inverse=True)
+        distinct, kind = np.unique(self.X, axis=0, return_inverse=True)
+        kind = kind.ravel()
         search = NeighborSearch(distinct, n_jobs=self.n_jobs, method="exact")
         distances, near = search.query(distinct, min(n_neighbors, len(distinct)))
-        reach = np.empty((len(self.X), n_neighbors))
-        indices = np.empty(reach.shape, dtype=_index_type(len(self.X)))
-        expand_ties(inverse.ravel().astype(np.int64), near.astype(np.int64), distances, reach, indices)
-        return reach, indices
+        sizes = np.bincount(kind)
+        members, starts = np.argsort(kind, kind="stable"), np.cumsum(sizes) - sizes
+        rank = np.empty(len(kind), dtype=np.int64)
+        rank[members] = np.arange(len(kind)) - np.repeat(starts, sizes)
+        # How many points nearer kinds have, and how many of each kind are then taken.
+        nearer = np.cumsum(sizes[near], axis=1) - sizes[near]
+        taken = np.clip(n_neighbors - nearer, 0, sizes[near]).ravel()
+        reach, group, first = (
+            np.repeat(table.ravel(), taken).reshape(-1, n_neighbors)[kind] for table in (distances, near, nearer)
+        )
+        # Equal points in a ring from each on: they are neighbours of each other in turn.
+        place = (rank[:, None] + np.arange(n_neighbors) - first) % sizes[group]
+        return reach, members[starts[group] + place].astype(_index_type(len(self.X)))
 
 
 def kneighbors(

@@ -56,28 +56,6 @@ def sort_members(
     return 0
 
 
-def row_diagonal(
-    indptr: cython.const[cython.longlong][::1],
-    indices: cython.const[cython.int][::1],
-    data: cython.const[cython.double][::1],
-):
-    """The diagonal of a CSR matrix, duplicates summed.
-
-    Examples
-    --------
-    >>> row_diagonal(np.array([0, 2, 3]), np.array([0, 0, 0], dtype=np.int32), np.array([1.0, 2.0, 5.0]))
-    array([3., 0.])
-    """
-    sums = np.zeros(indptr.shape[0] - 1)
-    diagonal: cython.double[::1] = sums
-    with cython.nogil:
-        for p in range(diagonal.shape[0]):
-            for e in range(indptr[p], indptr[p + 1]):
-                if indices[e] == p:
-                    diagonal[p] += data[e]
-    return sums
-
-
 def group(graph, labels, cap: cython.double, n_sweeps: cython.int, state: cython.ulonglong[::1]):
     """Parents of the nodes and their number, after sweeps in which each node joins the group that pulls most.
 

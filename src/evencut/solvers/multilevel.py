@@ -176,8 +176,6 @@ def _group_of_points(n_points: int, parents: list[NDArray[np.int32]]) -> NDArray
 
 def _finest(problem: RatioProblem) -> _Level:
     """The problem as a level; nothing is copied that has the right type already."""
-    from ._graph_loops import row_diagonal
-
     matrix = problem.matrix.graph
     if matrix is None:
         raise ValueError(
@@ -187,7 +185,7 @@ def _finest(problem: RatioProblem) -> _Level:
     indptr = matrix.indptr.astype(np.int64)
     indices = matrix.indices.astype(np.int32, copy=False)
     data = matrix.data.astype(np.float64, copy=False)
-    diagonal = row_diagonal(indptr, indices, data)
+    diagonal = matrix.diagonal().astype(np.float64)
     if problem.diagonal is not None:
         diagonal = diagonal + problem.diagonal
     return _Level(indptr, indices, data, diagonal, np.asarray(problem.weights, dtype=np.float64))
