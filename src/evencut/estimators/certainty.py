@@ -5,26 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..affinity import as_affinity
 from ..affinity.notices import warn_user
-from ..tensors import answer_like, is_tensor, to_array
+from ..tensors import Floats, Ints, Mask, answer_like, is_tensor, to_array
 from .devices import tensors_too
 from .prediction import Prediction
 from .probabilities import N_NEAREST, Certainty, certainty_of, opinions_of
 
 __all__ = ["CertaintyMixin", "RowCertaintyMixin", "check_noise", "refuse_device"]
 
-Floats = NDArray[np.float64]
 
 
 class RowCertaintyMixin:
     """`probabilities_` and `outlier_scores_` of the fitted rows, computed when first asked for."""
 
     labels_: Any
-    _is_given: NDArray[np.bool_] | None
+    _is_given: Mask | None
     _judged_rows: Any
 
     @property
@@ -126,7 +124,7 @@ class CertaintyMixin(RowCertaintyMixin, FitState):
         prediction, X = self._ready(X)
         return prediction.margins(X)
 
-    def _scores(self, X: Any, labels: NDArray[np.int64]) -> Floats:
+    def _scores(self, X: Any, labels: Ints) -> Floats:
         """Outlier scores of new points whose clusters are known."""
         return self._sure()[0].outlier_scores(self._prediction.nearest_distances(X, N_NEAREST), labels)
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..tensors import Floats, Ints
 
 #: The shapes of a Gaussian, from the fewest parameters to the most.
 COVARIANCES = ("fixed", "spherical", "diagonal", "full")
 
-Floats = NDArray[np.float64]
 
 
 @dataclass
@@ -45,7 +45,7 @@ class GaussianModel:
     means_: Floats = field(init=False, repr=False)
     covariances_: Floats = field(init=False, repr=False)
 
-    def fit(self, X: Floats, labels: NDArray[np.int64], n_clusters: int) -> None:
+    def fit(self, X: Floats, labels: Ints, n_clusters: int) -> None:
         """Means and covariances of the clusters."""
         n_features = X.shape[1]
         self.means_ = np.array([X[labels == k].mean(axis=0) for k in range(n_clusters)])
@@ -102,7 +102,7 @@ class HistogramModel:
     smoothing: float = 0.0
     densities_: list[Floats] = field(init=False, repr=False)
 
-    def fit(self, X: Floats, labels: NDArray[np.int64], n_clusters: int) -> None:
+    def fit(self, X: Floats, labels: Ints, n_clusters: int) -> None:
         """Shares of the bins over their widths."""
         self.densities_ = []
         for i, edges in enumerate(self.edges):
@@ -110,7 +110,7 @@ class HistogramModel:
             np.add.at(count, (labels, self._bins(X, i)), 1.0)
             self.densities_.append(count / count.sum(axis=1, keepdims=True) / np.diff(edges))
 
-    def _bins(self, X: Floats, i: int) -> NDArray[np.int64]:
+    def _bins(self, X: Floats, i: int) -> Ints:
         # Points outside, which only new ones can be, count to the outermost bins.
         inner = self.edges[i][1:-1]
         return np.searchsorted(inner, X[:, i], side="right").astype(np.int64)

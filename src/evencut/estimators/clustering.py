@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import _check_sample_weight
 
@@ -16,7 +16,7 @@ from ..criteria import PosedProblem, pose
 from ..kernels import Extension, Kernel
 from ..selection import Selection
 from ..solvers import Solution, heaviest_first
-from ..tensors import is_tensor, to_array
+from ..tensors import Floats, Ints, is_tensor, to_array
 from .cluster_space import ClusterSpaceMixin
 from .constraints import Links, check_links, keep_links, log_shares
 from .devices import fit_tensor
@@ -115,13 +115,11 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
             return fit_tensor(self, X, y, sample_weight, kernel, links)
         return self._fit_array(X, y, sample_weight, kernel, links)
 
-    def fit_predict(
-        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, **links: Any
-    ) -> NDArray[np.int64]:
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, **links: Any) -> Ints:
         """Cluster the points and return their labels; parameters as in :meth:`fit`."""
         return self.fit(X, y, sample_weight=sample_weight, **links).labels_
 
-    def label_points(self, prepared: PreparedPoints) -> NDArray[np.int64]:
+    def label_points(self, prepared: PreparedPoints) -> Ints:
         """Fit to points that are prepared already; their clusters."""
         kernel = self._check_parameters()
         few = prepared.condensed(self._most_points(), self.n_jobs)
@@ -165,7 +163,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
             self.labels_ = keep_links(links, self.labels_, self._log_shares(prepared), partial)
         return self
 
-    def _log_shares(self, prepared: PreparedPoints) -> NDArray[np.float64]:
+    def _log_shares(self, prepared: PreparedPoints) -> Floats:
         """How probable each cluster is for each row, as a logarithm; rows of weight zero know only their own."""
         own = self._prediction.fitted_labels
         likely = log_shares(as_affinity(self._affinity), own, self._prediction.point_scale)[prepared.of_row]
@@ -177,7 +175,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         self,
         prepared: PreparedPoints,
         kernel: Kernel | None,
-        partial: NDArray[np.int64] | None,
+        partial: Ints | None,
         links: Links | None = None,
     ) -> Solution:
         """Choose, pose, solve and record, once the points are what is to be clustered."""
@@ -226,7 +224,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         return prepared
 
     def _steer(
-        self, prepared: PreparedPoints, chosen: Chosen, partial: NDArray[np.int64], seed: int
+        self, prepared: PreparedPoints, chosen: Chosen, partial: Ints, seed: int
     ) -> tuple[PosedProblem, Solution]:
         """The problem in which labelled points count more, and its solution with these held."""
         held = labels_of_points(partial, prepared, chosen.n_clusters)
@@ -234,7 +232,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         asked = {"seed": seed, "start": start, **self._problem()}
         return solve_steered(chosen.affinity, prepared.weights, held, chosen.n_clusters, **asked)
 
-    def _label_rows(self, left_out: Any, solution: Solution, partial: NDArray[np.int64] | None) -> None:
+    def _label_rows(self, left_out: Any, solution: Solution, partial: Ints | None) -> None:
         """Give every row the label of its point; rows of weight zero, `left_out`, are predicted."""
         prepared = self._prepared
         self.labels_ = solution.labels[prepared.of_row]

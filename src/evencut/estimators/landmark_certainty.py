@@ -10,13 +10,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..affinity import as_affinity
 from ..landmarks import LandmarkGraph, RowBlocks
 from ..landmarks.attaching import Attachment
-from ..tensors import is_tensor
+from ..tensors import Floats, Ints, is_tensor
 from .certainty import RowCertaintyMixin, refuse_device
 from .devices import tensors_too
 from .landmark_inputs import rows_of
@@ -24,7 +23,6 @@ from .probabilities import N_NEAREST, Certainty, certainty_of
 
 __all__ = ["LandmarkCertaintyMixin", "measure_certainty"]
 
-Floats = NDArray[np.float64]
 
 # Rows of the sample that landmarks were chosen from whose distances tell what is typical of a cluster.
 _MOST_ROWS = 20_000
@@ -72,7 +70,7 @@ class LandmarkCertaintyMixin(RowCertaintyMixin):
         certainty = self._known_certainty()
         return rows_of(self, X, reset=False).gathered(partial(_probabilities, self.attachment_, certainty))
 
-    def _without_noise(self, rows: RowBlocks, labels: NDArray[np.int64], noise: float) -> NDArray[np.int64]:
+    def _without_noise(self, rows: RowBlocks, labels: Ints, noise: float) -> Ints:
         """Labels with -1 where the outlier score is above `noise`."""
         scores = rows.gathered(partial(_scores, self.attachment_, self._known_certainty()))
         return np.where(scores > noise, -1, labels)

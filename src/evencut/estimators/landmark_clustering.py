@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import Tags
@@ -20,7 +20,7 @@ from ..landmarks import LandmarkGraph, RowBlocks, solve_landmarks
 from ..landmarks.blocks import is_lazy
 from ..selection import choose_number, select_number
 from ..solvers import SOLVERS, Solution
-from ..tensors import beside, is_tensor, to_array
+from ..tensors import Floats, Ints, beside, is_tensor, to_array
 from .certainty import check_noise
 from .devices import fit_landmark_tensor, many_pairs, tensors_too
 from .fitting import whole_or_nothing
@@ -148,7 +148,7 @@ class LandmarkClustering(
     _: KW_ONLY
     n_landmarks: int | str = "auto"
     n_nearest: int = 5
-    landmark_density: str | Callable[[NDArray[np.float64]], ArrayLike] = "constant"
+    landmark_density: str | Callable[[Floats], ArrayLike] = "constant"
     criterion: str = "normalized_cut"
     equalize: str | None = None
     scale: str | None = "auto"
@@ -238,7 +238,7 @@ class LandmarkClustering(
         return labels if noise is None else self._without_noise(rows, labels, noise)
 
     @tensors_too
-    def transform(self, X: Any) -> NDArray[np.float64]:
+    def transform(self, X: Any) -> Floats:
         """Distances to the clusters: one less the share of each cluster in the weights of a row's landmarks.
 
         Parameters
@@ -290,12 +290,12 @@ class LandmarkClustering(
     def _n_features_out(self) -> int:
         return self.n_clusters_
 
-    def predict_blocks(self, X: Any, skip: Collection[int] = ()) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    def predict_blocks(self, X: Any, skip: Collection[int] = ()) -> Iterator[tuple[int, Ints]]:
         """Number and labels of each block of rows, as they are finished; blocks in `skip` are left out."""
         check_is_fitted(self)
         return rows_of(self, X, reset=False).results(self.attachment_.predict, skip)
 
-    def _solve(self, graph: LandmarkGraph, seed: int, rows: Any, partial: NDArray[np.int64] | None) -> Solution:
+    def _solve(self, graph: LandmarkGraph, seed: int, rows: Any, partial: Ints | None) -> Solution:
         """Cluster the landmarks, steered by partial labels of the rows, and keep what labels a row."""
         weights, labelled = graph.weights, graph.labelled
         if graph.are_all_points and self.n_nearest > 1:
@@ -317,7 +317,7 @@ class LandmarkClustering(
     def _record(
         self,
         graph: LandmarkGraph,
-        weights: NDArray[np.float64],
+        weights: Floats,
         n_clusters: int,
         solution: Solution,
         attachment: Any,

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..landmarks import RowBlocks, RowReservoir, draw_rows, landmark_graph, sample_rows, usual_landmarks
-from ..tensors import is_tensor, to_array
+from ..tensors import Ints, is_tensor, to_array
 from .fitting import warn_of_early_stop
 from .inputs import scaling_of, seed_from
 from .landmark_inputs import check_enough, count_landmarks, rows_of
@@ -92,7 +89,7 @@ class StreamMixin:
         """Whether rows are sampled at unit length: not where columns are scaled before."""
         return self.metric == "cosine" and self.scale != "standard"
 
-    def _draw(self, rows: RowBlocks, seed: int, mass: NDArray[np.int64] | None = None) -> RowReservoir:
+    def _draw(self, rows: RowBlocks, seed: int, mass: Ints | None = None) -> RowReservoir:
         """The sample of the rows, of a size that does not depend on how many there are."""
         n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
         usual = usual_landmarks(_MANY_ROWS, rows.n_features, n_clusters)
@@ -104,7 +101,7 @@ class StreamMixin:
         drawn: RowReservoir,
         n_landmarks: int,
         rows: RowBlocks | None = None,
-        partial: NDArray[np.int64] | None = None,
+        partial: Ints | None = None,
         mass_unit: float = 1.0,
     ) -> None:
         """Cluster a sample, steered by partial labels of the rows, and keep what labels a row."""

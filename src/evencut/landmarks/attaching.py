@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..affinity import NeighborSearch, knn_radius, points_in
-from ..tensors import array_namespace, beside, is_tensor, one_hot, to_array
+from ..tensors import AnyFloats, AnyInts, Floats, Ints, array_namespace, beside, is_tensor, one_hot, to_array
 
 __all__ = ["Attachment", "whole_graph"]
 
@@ -50,10 +50,10 @@ class Attachment:
     """
 
     landmarks: Any
-    radius: NDArray[np.float64]
+    radius: Floats
     n_nearest: int
-    feature_scale: NDArray[np.float64]
-    labels: NDArray[np.int64] | None = None
+    feature_scale: Floats
+    labels: Ints | None = None
     metric: str = "euclidean"
 
     @classmethod
@@ -61,7 +61,7 @@ class Attachment:
         cls,
         landmarks: Any,
         n_nearest: int,
-        feature_scale: NDArray[np.float64] | None = None,
+        feature_scale: Floats | None = None,
         metric: str = "euclidean",
     ) -> Attachment:
         """Attachment to the landmarks given, which are distinct."""
@@ -69,7 +69,7 @@ class Attachment:
         scale = np.ones(landmarks.shape[1]) if feature_scale is None else feature_scale
         return cls(landmarks, knn_radius(landmarks, _RADIUS_NEIGHBORS), n_nearest, scale, metric=metric)
 
-    def labelled(self, labels: NDArray[np.int64]) -> Attachment:
+    def labelled(self, labels: Ints) -> Attachment:
         """The same with clusters for the landmarks."""
         return replace(self, labels=labels)
 
@@ -87,7 +87,7 @@ class Attachment:
         landmarks = beside(rows, self.landmarks).to(rows.dtype)
         return replace(self, landmarks=landmarks, radius=beside(rows, self.radius))
 
-    def graph(self, rows: Any, first: int = 0, mass: NDArray[np.int64] | None = None) -> sparse.csr_array:
+    def graph(self, rows: Any, first: int = 0, mass: Ints | None = None) -> sparse.csr_array:
         r"""Share of the block in the upper triangle of :math:`B^T B`, in units of 2^-30: whole numbers.
 
         `mass` holds whole numbers by which rows count, one for all rows of the data; the block begins at `first`.
@@ -114,7 +114,7 @@ class Attachment:
         keys, sums = (to_array(part) for part in merge_pairs(*(xp.concatenate(each) for each in zip(*parts))))
         return sparse.csr_array((sums, np.divmod(keys, n_landmarks)), shape=(n_landmarks,) * 2)
 
-    def predict(self, rows: Any, first: int = 0) -> NDArray[np.int64]:
+    def predict(self, rows: Any, first: int = 0) -> Ints:
         """Clusters of the rows: the one with the most weight among a row's landmarks."""
         assert self.labels is not None
         n_clusters = int(self.labels.max()) + 1
@@ -125,9 +125,9 @@ class Attachment:
             weights = self.beside(rows)._weights(rows)
             votes = [vote_there(indices, units, known, n_clusters) for _, indices, units in weights]
             return array_namespace(rows).concatenate(votes)
-        return np.concatenate([self._voted(*found) for _, *found in self.in_memory._nearest(rows)])
+        return np.concatenate([self._voted(away, near) for _, away, near in self.in_memory._nearest(rows)])
 
-    def _voted(self, distances: NDArray[np.floating], near: NDArray[np.integer]) -> NDArray[np.int64]:
+    def _voted(self, distances: AnyFloats, near: AnyInts) -> Ints:
         """The cluster with the most weight among the nearest landmarks of each row; among equals the first."""
         assert self.labels is not None
         labels = self.labels[near]
@@ -140,7 +140,7 @@ class Attachment:
         chosen[split] = np.where(most, some, np.iinfo(np.int64).max).min(axis=1)
         return chosen
 
-    def votes(self, rows: Any, first: int, labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
+    def votes(self, rows: Any, first: int, labels: Ints, n_clusters: int) -> Ints:
         """How many rows of the block with each label (column) have each landmark nearest.
 
         `labels` holds one for all rows of the data, negative where it is not known; the block begins at `first`.
@@ -153,7 +153,7 @@ class Attachment:
             np.add.at(found, (nearest, here[known]), 1)
         return found
 
-    def shares(self, rows: Any, first: int = 0) -> NDArray[np.float64]:
+    def shares(self, rows: Any, first: int = 0) -> Floats:
         """The share of each cluster (column) in the weights of each row's landmarks."""
         assert self.labels is not None
         known = beside(rows, self.labels) if is_tensor(rows) else self.labels
@@ -167,11 +167,11 @@ class Attachment:
             means.append(sums / units.sum(axis=1)[:, None])
         return array_namespace(field).concatenate(means)
 
-    def mean_distances(self, rows: NDArray[Any], n_nearest: int) -> NDArray[np.float64]:
+    def mean_distances(self, rows: NDArray[Any], n_nearest: int) -> Floats:
         """Mean distance of each row to the landmarks that are nearest."""
         return np.concatenate([distances.mean(axis=1) for _, distances, _ in self._nearest(rows, n_nearest)])
 
-    def _weights(self, rows: Any) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
+    def _weights(self, rows: Any) -> Iterator[tuple[slice, AnyInts, Ints]]:
         """Slice by slice, the nearest landmarks of the rows and their weights in units of 2^-15."""
         if is_tensor(rows):
             yield from self._weights_on_device(rows)
@@ -179,9 +179,7 @@ class Attachment:
         for place, distances, near in self._nearest(rows):
             yield place, near, _weigh(distances, self.radius[near])
 
-    def _nearest(
-        self, rows: Any, n_nearest: int | None = None
-    ) -> Iterator[tuple[slice, NDArray[np.floating], NDArray[np.integer]]]:
+    def _nearest(self, rows: Any, n_nearest: int | None = None) -> Iterator[tuple[slice, AnyFloats, AnyInts]]:
         """Slice by slice, the distances and numbers of the landmarks nearest to the rows."""
         n_nearest = min(n_nearest or self.n_nearest, len(self.landmarks))
         step = max(1, _ENTRIES_PER_SLICE // max(rows.shape[1], 4 * n_nearest))
@@ -223,7 +221,7 @@ class Attachment:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-def _weigh(distances: NDArray[np.floating], radius: NDArray[np.float64]) -> NDArray[np.int64]:
+def _weigh(distances: AnyFloats, radius: Floats) -> Ints:
     """Weights of landmarks at some distances, with their radii, as whole numbers that sum to about `_UNIT`."""
     farthest = distances.max(axis=1, keepdims=True)
     # The two ratios are small where the square of a distance might leave the range of floats.

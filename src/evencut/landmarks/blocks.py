@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..affinity.threads import n_threads
-from ..tensors import array_namespace, is_tensor, to_array
+from ..tensors import Ints, array_namespace, is_tensor, to_array
 from .choosing import RowSample
 
 __all__ = ["Block", "RowBlocks", "is_lazy", "row_blocks", "run_block", "sample", "stacked"]
@@ -106,7 +106,7 @@ class RowBlocks:
         found = dict(self.results(work))
         return stacked([found[i] for i in range(len(self.blocks))])
 
-    def filled(self, work: Work) -> NDArray[np.int64]:
+    def filled(self, work: Work) -> Ints:
         """One number a row from `work`, put in place as the blocks are finished."""
         numbers = np.empty(self.n_rows, dtype=np.int64)
         for i, part in self.results(work):

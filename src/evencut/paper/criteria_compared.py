@@ -16,6 +16,7 @@ from ..kernels import KNN, Gaussian
 from ..plotting import make_figure
 from ..solvers import refine, solve
 from ..solvers.lloyd import bound_costs, cluster_links
+from ..tensors import Floats, Ints
 from ..theory import cheeger_bounds, cheeger_set, isoperimetric_number, kernel_pca
 from .draw import BLUE, GREEN, GREY, ORANGE, bars, heading, ink
 from .equation_table import matrix_of
@@ -71,7 +72,7 @@ def equivalence(run: Run) -> Any:
     return picture
 
 
-def _line_splits(X: NDArray, truth: NDArray, n_splits: int) -> list[NDArray[np.int64]]:
+def _line_splits(X: NDArray, truth: NDArray, n_splits: int) -> list[Ints]:
     """The truth, and splits by random lines that leave at least a tenth of the points on each side."""
     rng, splits = np.random.default_rng(0), [truth]
     while len(splits) < n_splits:
@@ -80,7 +81,7 @@ def _line_splits(X: NDArray, truth: NDArray, n_splits: int) -> list[NDArray[np.i
     return splits
 
 
-def _energies(affinity: Any, weights: NDArray, splits: list, degree: NDArray) -> NDArray[np.float64]:
+def _energies(affinity: Any, weights: NDArray, splits: list, degree: NDArray) -> Floats:
     """AA/d, NC and AC/d - 2 of each split: three columns that are equal where all degrees are d."""
     mean = np.average(degree, weights=weights)
     table = np.array([[energy(affinity, labels, name, weights) for name in _NAMES] for labels in splits])
@@ -184,17 +185,17 @@ def minima(run: Run) -> Any:
     return picture
 
 
-def _lloyd(problem: RatioProblem, start: NDArray) -> tuple[NDArray[np.int64], list[float]]:
+def _lloyd(problem: RatioProblem, start: NDArray) -> tuple[Ints, list[float]]:
     """Labels at which no Lloyd step lowers the energy, and the energies on the way."""
     end = refine(problem, start.astype(np.int64), _CLUSTERS, by_moves=False)
     return end.labels, list(end.trace)
 
 
-def _random_start(problem: RatioProblem, seed: int) -> NDArray[np.int64]:
+def _random_start(problem: RatioProblem, seed: int) -> Ints:
     return np.random.default_rng(seed).integers(0, _CLUSTERS, problem.n_points)
 
 
-def _pca_start(problem: RatioProblem, seed: int) -> NDArray[np.int64]:
+def _pca_start(problem: RatioProblem, seed: int) -> Ints:
     return KMeans(_CLUSTERS, n_init=1, random_state=seed).fit_predict(kernel_pca(problem, _CLUSTERS)).astype(np.int64)
 
 

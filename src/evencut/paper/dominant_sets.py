@@ -18,6 +18,7 @@ from ..diagnosis import DensityBiasWarning
 from ..estimators import DominantSets, dominant_set, is_maximal_clique
 from ..kernels import Disc, Gaussian
 from ..plotting import make_figure
+from ..tensors import Floats, Ints, Mask
 from .draw import clusters
 from .frame import Both, Run
 from .photos import FIG2_SIGMA, load_photo
@@ -66,7 +67,7 @@ def dominant(run: Run) -> Any:
     return picture
 
 
-def _dominant(X: NDArray, kernel: Any) -> NDArray[np.bool_]:
+def _dominant(X: NDArray, kernel: Any) -> Mask:
     """The first dominant set."""
     with warnings.catch_warnings():
         # That it isolates a mode is what is to be seen.
@@ -74,7 +75,7 @@ def _dominant(X: NDArray, kernel: Any) -> NDArray[np.bool_]:
         return DominantSets(1, kernel=kernel, assign_rest=False, random_state=SEED).fit(X).labels_ == 0
 
 
-def _compare(solver: Solver, X: NDArray, kernel: Any, own: NDArray[np.bool_]) -> SimpleNamespace:
+def _compare(solver: Solver, X: NDArray, kernel: Any, own: Mask) -> SimpleNamespace:
     """The dominant set beside the smaller cluster of kernel k-means."""
     other, density = smaller(solver.cut(X, kernel)), parzen_density(X)
     return SimpleNamespace(
@@ -86,7 +87,7 @@ def _compare(solver: Solver, X: NDArray, kernel: Any, own: NDArray[np.bool_]) ->
     )
 
 
-def largest_clique(X: NDArray[np.float64], radius: float) -> NDArray[np.int64]:
+def largest_clique(X: Floats, radius: float) -> Ints:
     """The largest set of points of the plane of which no two are further apart than the radius.
 
     Of its two points furthest apart, all others lie within their distance; on either side of the line through them
@@ -115,7 +116,7 @@ def largest_clique(X: NDArray[np.float64], radius: float) -> NDArray[np.int64]:
     return best
 
 
-def _independent(edges: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _independent(edges: Mask) -> Mask:
     """A largest independent set of a bipartite graph, rows first: what König's cover of the matching leaves."""
     matching = maximum_bipartite_matching(sparse.csr_matrix(edges), perm_type="column")
     rows, columns = matching < 0, np.zeros(edges.shape[1], dtype=bool)

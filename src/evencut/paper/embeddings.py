@@ -17,6 +17,7 @@ from ..criteria import energy
 from ..datasets import make_clumped_moons, make_growing_density
 from ..kernels import Gaussian, Geodesic
 from ..plotting import PALETTE, make_figure
+from ..tensors import Floats, Ints
 from .draw import BLUE, COLORMAP, GREEN, GREY, ORANGE, canvas, clusters, curves, heading, ink, solid, values
 from .frame import Named, Run
 from .solver import SEED, Solver, score
@@ -83,7 +84,7 @@ def _moved_apart(X: NDArray) -> NDArray:
     return (moved - moved.min()) / np.ptp(moved) * np.ptp(X) + X.min()
 
 
-def _replication_error(X: NDArray, copies: NDArray[np.int64]) -> float:
+def _replication_error(X: NDArray, copies: Ints) -> float:
     """Relative difference of eq. 42 and of eq. 9 on the replicated points, for one split."""
     labels, kernel = (X[:, 0] > np.median(X)).astype(int), Gaussian(0.1)
     weighted = energy(kernel.affinity(X), labels, "average_association", copies)
@@ -123,7 +124,7 @@ def riemann(run: Run) -> Any:
         ax.scatter(*points.T, s=2, color=GREY, alpha=0.5, linewidths=0)
         heading(ax, title, aspect="equal", xticks=[], yticks=[])
     for centre, color in zip(_CENTRES, PALETTE):
-        for ax, ball in zip(axes, (_ellipse(centre), map_of(_ellipse(centre)))):
+        for ax, ball in zip(axes, (ellipse(centre), map_of(ellipse(centre)))):
             ax.fill(*ball.T, color=color, alpha=0.35, lw=0)
             ax.plot(*ball.T, color=color, lw=1.5)
     percent = {name: 100 * error for name, error in errors.items()}
@@ -145,28 +146,28 @@ def _fast_marching_errors(X: NDArray) -> Named:
     return found
 
 
-def _conformal_tensor(X: NDArray) -> NDArray[np.float64]:
+def _conformal_tensor(X: NDArray) -> Floats:
     """The tensor of z + 0.3 z², a map that keeps angles: a multiple of the identity."""
     return np.asarray(np.abs(1 + 0.6 * (X[:, 0] + 1j * X[:, 1])) ** 2)
 
 
-def points_of_square(n_samples: int) -> NDArray[np.float64]:
+def points_of_square(n_samples: int) -> Floats:
     """Points of the unit square, not uniform: denser to the upper right."""
     return np.random.default_rng(0).uniform(size=(n_samples, 2)) ** 0.8
 
 
-def map_of(X: NDArray) -> NDArray[np.float64]:
+def map_of(X: NDArray) -> Floats:
     """A smooth map of the unit square onto a convex region, so that straight lines there are geodesics here."""
     x, y = X.T
     return np.column_stack([x + 0.6 * x**2, y * (0.45 + 0.55 * y) + 0.5 * x])
 
 
-def exact_distances(X: NDArray) -> NDArray[np.float64]:
+def exact_distances(X: NDArray) -> Floats:
     """Geodesic distances under the metric that the map pulls back: straight lines of its image."""
     return cdist(map_of(X), map_of(X))
 
 
-def tensor_at(X: NDArray) -> NDArray[np.float64]:
+def tensor_at(X: NDArray) -> Floats:
     """The metric the map pulls back: J'J with J its matrix of derivatives."""
     jacobian = np.zeros((len(X), 2, 2))
     jacobian[:, 0, 0] = 1 + 1.2 * X[:, 0]
@@ -175,13 +176,13 @@ def tensor_at(X: NDArray) -> NDArray[np.float64]:
     return np.transpose(jacobian, (0, 2, 1)) @ jacobian
 
 
-def mahalanobis(X: NDArray, tensor: NDArray) -> NDArray[np.float64]:
+def mahalanobis(X: NDArray, tensor: NDArray) -> Floats:
     """Distances between all points by the tensor at the first of each pair."""
     offsets = X[None] - X[:, None]
     return np.sqrt(np.einsum("pqi,pij,pqj->pq", offsets, tensor, offsets))
 
 
-def _errors(exact: NDArray, lengths: NDArray, edges: NDArray) -> NDArray[np.float64]:
+def _errors(exact: NDArray, lengths: NDArray, edges: NDArray) -> Floats:
     """Median relative error in each range of distances."""
     off = ~np.eye(len(exact), dtype=bool)
     error, place = np.abs(lengths[off] / exact[off] - 1), np.digitize(exact[off], edges) - 1
@@ -199,15 +200,15 @@ def _theorem_error(distances: NDArray) -> tuple[float, float]:
     return float(np.abs(kernel - psi(distances)).max()), shift
 
 
-def _ellipse(centre: NDArray) -> NDArray[np.float64]:
-    """The points at distance _BALL of the centre under the tensor there."""
+def ellipse(centre: NDArray, radius: float = _BALL) -> Floats:
+    """Points at a distance of the centre under the tensor there."""
     angle = np.linspace(0, 2 * np.pi, 100)
-    circle = _BALL * np.column_stack([np.cos(angle), np.sin(angle)])
+    circle = radius * np.column_stack([np.cos(angle), np.sin(angle)])
     return centre + np.linalg.solve(np.linalg.cholesky(tensor_at(centre[None])[0]).T, circle.T).T
 
 
 def _roundness(centre: NDArray) -> float:
-    radius = np.linalg.norm(map_of(_ellipse(centre)) - map_of(centre[None]), axis=1)
+    radius = np.linalg.norm(map_of(ellipse(centre)) - map_of(centre[None]), axis=1)
     return float(radius.max() / radius.min())
 
 
@@ -237,11 +238,11 @@ def mds(run: Run) -> Any:
     return picture
 
 
-def _psi(t: NDArray) -> NDArray[np.float64]:
+def _psi(t: NDArray) -> Floats:
     return np.exp(-(t**2) / 2)
 
 
-def _adaptive_squared(X: NDArray) -> NDArray[np.float64]:
+def _adaptive_squared(X: NDArray) -> Floats:
     """Squared distances of which the mean of both points' Gaussian kernels (Figure 1's) is the Gaussian of bandwidth 1.
 
     Logarithms are added because the kernel of far points is too small for a float.

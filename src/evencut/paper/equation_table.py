@@ -11,11 +11,12 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..affinity import as_affinity
 from ..kernels import Kernel
 from ..plotting import make_figure
+from ..tensors import AnyFloats, Floats, Ints
 from .draw import BLUE, GREEN, GREY, ORANGE, heading
 from .frame import Claim, Run, Verdict
 
@@ -129,7 +130,7 @@ def exceed(smaller: ArrayLike, larger: ArrayLike, what: str = "largest violation
     return Checked(max(0.0, float(over)), _ROUNDING, what)
 
 
-def matrix_of(kernel: Kernel, X: NDArray[np.floating]) -> NDArray[np.float64]:
+def matrix_of(kernel: Kernel, X: AnyFloats) -> Floats:
     """All entries of a kernel's affinity.
 
     Examples
@@ -167,7 +168,7 @@ def check_all(run: Run) -> Any:
     return picture
 
 
-def points(n_samples: int = 60) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+def points(n_samples: int = 60) -> tuple[Floats, Ints, Ints]:
     """Points of the plane, and clusters and whole weights that have nothing to do with them."""
     rng = np.random.default_rng(0)
     return rng.normal(size=(n_samples, 2)), rng.integers(0, 3, n_samples), rng.integers(1, 5, n_samples)

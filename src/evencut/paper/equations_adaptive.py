@@ -11,12 +11,13 @@ from ..affinity import density_law, knn_density, knn_radius, parzen_density, squ
 from ..criteria import average_association, energy
 from ..datasets import make_growing_density
 from ..kernels import AdaptiveGaussian, Gaussian, Geodesic
+from ..tensors import Floats
 from ..theory import embedded_profile, euclidean_embedding, kernel_pca, transformed_density
-from .embeddings import exact_distances, mahalanobis, map_of, points_of_square, tensor_at
+from .embeddings import ellipse, exact_distances, mahalanobis, map_of, points_of_square, tensor_at
 from .equation_table import LABELS, POINTS, WEIGHTS, Checked, differ, equation, matrix_of, points
 
 
-def _embedding() -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+def _embedding() -> tuple[Floats, Floats, float]:
     """Geodesic distances that are not Euclidean, the points they are embedded as, and the square of h."""
     X = np.random.default_rng(1).uniform(size=(80, 2))
     distances = Geodesic(6, metric="euclidean").distances(X)
@@ -116,12 +117,9 @@ def _same_kernel() -> Checked:
 @equation(52, "A small ball of the tensor is an ellipsoid.", "theory.transformed_density")
 def _ellipsoid() -> Checked:
     # Points of the ellipsoid are mapped to about one distance of the mapped centre.
-    centre, epsilon = np.array([[0.5, 0.5]]), 0.01
-    angle = np.linspace(0, 2 * np.pi, 60)
-    circle = epsilon * np.column_stack([np.cos(angle), np.sin(angle)])
-    shell = centre + np.linalg.solve(np.linalg.cholesky(tensor_at(centre)[0]).T, circle.T).T
-    radius = np.linalg.norm(map_of(shell) - map_of(centre), axis=1)
-    return differ(radius, np.full(60, epsilon), 0.05, "largest relative difference of radii")
+    centre, epsilon = np.array([0.5, 0.5]), 0.01
+    radius = np.linalg.norm(map_of(ellipse(centre, epsilon)) - map_of(centre[None]), axis=1)
+    return differ(radius, np.full(len(radius), epsilon), 0.05, "largest relative difference of radii")
 
 
 @equation(53, "It covers the points near by geodesic distance.", "theory.transformed_density")

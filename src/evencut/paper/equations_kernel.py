@@ -10,6 +10,7 @@ from ..affinity import parzen_density, scott_bandwidth, squared_distances
 from ..criteria import average_association, energy
 from ..estimators import ProbabilisticKMeans
 from ..kernels import Gaussian
+from ..tensors import Floats
 from ..theory import entropy_criterion, gini_criterion, gini_impurity, kernel_pca, parzen_energy
 from .equation_table import LABELS, POINTS, Checked, differ, equation, exceed, matrix_of, points
 
@@ -19,9 +20,11 @@ _SIGMA = 0.8
 # A kernel matrix, and points whose inner products it holds.
 _KERNEL = matrix_of(Gaussian(_SIGMA), POINTS)
 _PHI = kernel_pca(average_association(_KERNEL), len(POINTS))
+# A discrete feature, and groups that have nothing to do with it.
+_VALUES, _GROUPS = np.random.default_rng(0).integers(0, 8, 400), np.random.default_rng(1).integers(0, 3, 400)
 
 
-def _means(phi: NDArray, labels: NDArray) -> NDArray[np.float64]:
+def _means(phi: NDArray, labels: NDArray) -> Floats:
     return np.array([phi[labels == k].mean(axis=0) for k in range(3)])
 
 
@@ -29,7 +32,7 @@ def _squared_errors(phi: NDArray, labels: NDArray, means: NDArray) -> float:
     return float(np.sum((phi - means[labels]) ** 2))
 
 
-def _inside(matrix: NDArray, labels: NDArray) -> NDArray[np.float64]:
+def _inside(matrix: NDArray, labels: NDArray) -> Floats:
     """The sum of each cluster's entries, the slow way."""
     return np.array([matrix[np.ix_(labels == k, labels == k)].sum() for k in np.unique(labels)])
 
@@ -143,20 +146,17 @@ def _probabilistic() -> Checked:
 
 @equation(17, "The entropy criterion.", "theory.entropy_criterion", "ProbabilisticKMeans")
 def _entropy() -> Checked:
-    values, labels = np.random.default_rng(0).integers(0, 8, 400), np.random.default_rng(1).integers(0, 3, 400)
-    entropies = [entropy(np.bincount(values[labels == k])) for k in range(3)]
-    return differ(entropy_criterion(values, labels), np.bincount(labels) @ entropies)
+    entropies = [entropy(np.bincount(_VALUES[_GROUPS == k])) for k in range(3)]
+    return differ(entropy_criterion(_VALUES, _GROUPS), np.bincount(_GROUPS) @ entropies)
 
 
 @equation(18, "The discrete Gini criterion.", "theory.gini_criterion")
 def _gini() -> Checked:
-    values, labels = np.random.default_rng(0).integers(0, 8, 400), np.random.default_rng(1).integers(0, 3, 400)
-    total = sum(np.sum(labels == k) * gini_impurity(np.bincount(values[labels == k])) for k in range(3))
-    return differ(gini_criterion(values, labels), total)
+    total = sum(np.sum(_GROUPS == k) * gini_impurity(np.bincount(_VALUES[_GROUPS == k])) for k in range(3))
+    return differ(gini_criterion(_VALUES, _GROUPS), total)
 
 
 @equation(19, "The Gini impurity of a histogram.", "theory.gini_impurity")
 def _impurity() -> Checked:
     # The chance that two draws, with replacement, differ.
-    values = np.random.default_rng(0).integers(0, 8, 300)
-    return differ(gini_impurity(np.bincount(values)), np.mean(values[:, None] != values))
+    return differ(gini_impurity(np.bincount(_VALUES)), np.mean(_VALUES[:, None] != _VALUES))

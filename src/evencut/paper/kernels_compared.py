@@ -16,6 +16,7 @@ from ..criteria import energy
 from ..datasets import make_clumped_moons, make_rings, make_sparse_subset
 from ..kernels import KNN, AdaptiveGaussian, Gaussian, LocalScaling
 from ..plotting import make_figure
+from ..tensors import Floats
 from .draw import GREEN, bars, clusters, curves, heading, ink
 from .frame import Named, Run
 from .solver import SEED, Solver, adaptive_gaussian, contrast, score, smaller
@@ -57,7 +58,7 @@ def bandwidth(run: Run) -> Any:
     return picture
 
 
-def _density_errors(shape: str, n_samples: int, draws: int) -> NDArray[np.float64]:
+def _density_errors(shape: str, n_samples: int, draws: int) -> Floats:
     """Mean integrated squared errors of a kernel's estimates at the factors of Scott's bandwidth."""
     true, cell = norm.pdf(_GRID), _GRID[1] - _GRID[0]
     total = np.zeros(len(_FACTORS))

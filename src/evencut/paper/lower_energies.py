@@ -6,12 +6,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from ..datasets import make_clumped_moons, make_rings, make_sparse_subset
 from ..kernels import Gaussian
 from ..plotting import make_figure
+from ..tensors import Floats
 from .draw import BLUE, ORANGE, bars, heading, ink
 from .frame import Named, Run
 from .solver import WELL, Solver, cures_of, make_moons, score
@@ -67,7 +67,7 @@ def lower_energies(run: Run) -> Any:
     return picture
 
 
-def _outcome(change: NDArray[np.float64]) -> SimpleNamespace:
+def _outcome(change: Floats) -> SimpleNamespace:
     """On how many problems the ARI is worse and better, how likely as many worse ones are by chance, and the mean."""
     worse, better = int(np.sum(change < -0.01)), int(np.sum(change > 0.01))
     chance = float(binomtest(worse, max(worse + better, 1), alternative="greater").pvalue)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..affinity import parzen_density
 from ..plotting import make_figure
 from ..segmentation import SampledKNN, segment
+from ..tensors import Floats, Mask
 from . import table1 as measured
 from .contact_sheet import painted
 from .draw import BLUE, GREEN, GREY, ORANGE, heading, ink, photo
@@ -53,7 +54,7 @@ def grabcut(run: Run) -> Any:
     return picture
 
 
-def _cut(one: Photo, kernel: str, regularizer: str | None = "contrast") -> NDArray[np.bool_]:
+def _cut(one: Photo, kernel: str, regularizer: str | None = "contrast") -> Mask:
     with warnings.catch_warnings():
         # A cut that takes all or nothing is part of what the figure is to show.
         warnings.simplefilter("ignore")
@@ -62,7 +63,7 @@ def _cut(one: Photo, kernel: str, regularizer: str | None = "contrast") -> NDArr
         return segment(one.image, box=one.box, start="box", max_iter=100, **chosen, **boundary).mask
 
 
-def _mode_ratio(one: Photo, mask: NDArray[np.bool_]) -> float:
+def _mode_ratio(one: Photo, mask: Mask) -> float:
     """Median colour density of the denser side of a cut over that of the other, from a sample of pixels."""
     colors = one.image.reshape(-1, 3).astype(float)
     rows = np.random.default_rng(SEED).choice(len(colors), 2000, replace=False)
@@ -80,7 +81,7 @@ def _boxed(one: Photo) -> NDArray[np.uint8]:
     return np.where(frame[..., None], np.array([213, 94, 0], dtype=np.uint8), one.image)
 
 
-def _errors(run: Run, folder: Path | None, subset: int | None) -> dict[Method, NDArray[np.float64]]:
+def _errors(run: Run, folder: Path | None, subset: int | None) -> dict[Method, Floats]:
     """Errors of all methods; photos measured before, in `folder`, are not measured again. A small run takes three."""
     data = run.find("grabcut", "boxes.csv").parents[1]
     with TemporaryDirectory() as scratch:
@@ -130,7 +131,7 @@ def table1(run: Run, folder: Path | None = None, subset: int | None = None) -> A
     return _draw_table(means)
 
 
-def _interval(difference: NDArray[np.float64]) -> tuple[float, float]:
+def _interval(difference: Floats) -> tuple[float, float]:
     """95 % interval of the mean of paired differences, by the bootstrap."""
     rng = np.random.default_rng(SEED)
     means = difference[rng.integers(0, len(difference), (10_000, len(difference)))].mean(axis=1)

@@ -13,6 +13,7 @@ from ..affinity import knn_radius, parzen_density, squared_distances
 from ..kernels import KNN, AdaptiveGaussian, Gaussian
 from ..on_demand import required
 from ..plotting import make_figure
+from ..tensors import Floats, Ints
 from .draw import BLUE, COLORMAP, ORANGE, canvas, heading, ink, photo, solid
 from .frame import Run
 from .solver import SEED, Solver, contrast, smaller
@@ -24,9 +25,9 @@ FIG2_SIGMA = 5.0
 class Photo:
     """A photograph: its pixels (values 0 to 1), their LAB colours, and the colours of a sample of pixels."""
 
-    pixels: NDArray[np.float64]
-    colors: NDArray[np.float64]
-    sample: NDArray[np.float64]
+    pixels: Floats
+    colors: Floats
+    sample: Floats
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ class Cut:
     median) and which holds the share `of_mode` of the densest twentieth of the sample.
     """
 
-    labels: NDArray[np.int64]
-    picture: NDArray[np.float64]
+    labels: Ints
+    picture: Floats
     share: float
     contrast: float
     of_mode: float
@@ -133,7 +134,7 @@ def nash(run: Run) -> Any:
     return picture
 
 
-def _embedded_density(X: NDArray, n_neighbors: int) -> NDArray[np.float64]:
+def _embedded_density(X: NDArray, n_neighbors: int) -> Floats:
     """Parzen density where distances are those of the adaptive kernel: one fixed Gaussian of d_pq = |x - y|/R."""
     radius = knn_radius(X, n_neighbors)
     return np.exp(-0.5 * squared_distances(X) / (radius[:, None] * radius)).mean(axis=1)

@@ -14,6 +14,7 @@ from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..on_demand import required
+from ..tensors import AnyFloats, Floats
 
 __all__ = ["PALETTE", "ClusterDisplay", "make_figure", "plot_selection", "require_matplotlib"]
 
@@ -63,7 +64,7 @@ class ClusterDisplay:
     2
     """
 
-    points: NDArray[np.floating]
+    points: AnyFloats
     labels: NDArray[Any]
     _: KW_ONLY
     axis_labels: tuple[str, str] = ("", "")
@@ -107,7 +108,7 @@ class ClusterDisplay:
         names = [str(name) for name in getattr(X, "columns", [])]
         # It looks for infinity in the sum, which may be infinite though no value is.
         with np.errstate(over="ignore", invalid="ignore"):
-            data: NDArray[np.float64] = check_array(X, dtype=np.float64)
+            data: Floats = check_array(X, dtype=np.float64)
         labels = np.asarray(labels)
         if labels.shape != (len(data),):
             raise ValueError(
@@ -183,7 +184,7 @@ def _appearance(name: Any, place: int) -> dict[str, str]:
     }
 
 
-def _on_a_plane(X: NDArray[np.float64], names: list[str]) -> tuple[NDArray[np.float64], tuple[str, str]]:
+def _on_a_plane(X: Floats, names: list[str]) -> tuple[Floats, tuple[str, str]]:
     """Two coordinates for each point, and what they are called."""
     largest = float(np.abs(X).max())
     if largest > _LARGEST_DRAWN:

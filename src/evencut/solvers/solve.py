@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..affinity import limits
 from ..criteria import RatioProblem
-from ..tensors import is_tensor
+from ..tensors import Ints, is_tensor
 from .block_spectrum import spectral_start
 from .exchanging import exchange_cycles
 from .lloyd import lloyd_descent
@@ -94,7 +93,7 @@ def solve(
 
 def refine(
     problem: RatioProblem,
-    start: NDArray[np.int64],
+    start: Ints,
     n_clusters: int,
     by_moves: bool = True,
     max_iter: int = 100,
@@ -174,7 +173,7 @@ def _solve_multilevel(problem: RatioProblem, n_clusters: int, effort: Effort, rn
     return _ended(problem, cycles(problem, n_clusters, random_state=rng, **how))
 
 
-def _ended(problem: RatioProblem, end: tuple[NDArray[np.int64], list[float], bool]) -> Solution:
+def _ended(problem: RatioProblem, end: tuple[Ints, list[float], bool]) -> Solution:
     labels, trace, converged = end
     return Solution.after(problem, labels, trace, converged, len(trace))
 
@@ -190,7 +189,7 @@ SOLVERS: dict[str, Solver] = {
 
 def _best_refined(
     problem: RatioProblem,
-    starts: Iterator[NDArray[np.int64]],
+    starts: Iterator[Ints],
     n_clusters: int,
     effort: Effort,
     rng: np.random.Generator,
@@ -206,7 +205,7 @@ def _by_energy(solution: Solution) -> float:
 
 def _starts(
     problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator, sample_large: bool = True
-) -> Iterator[NDArray[np.int64]]:
+) -> Iterator[Ints]:
     """Spectral starts of small or sparse problems; of large dense ones, starts from solved samples."""
     matrix = problem.matrix
     small = not sample_large or problem.n_points <= _MANY_DENSE
