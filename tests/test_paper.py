@@ -176,6 +176,8 @@ def test_the_solvers_are_those_of_the_policy(text):
         ({"at_least": {"n": 3}}, {"n": [2, 4]}, False),
         ({"below": {"n": "most"}}, {"n": {"a": 1, "b": 2}, "most": 3}, True),
         ({"below": {"n": "most"}}, {"n": {"a": 1, "b": 3}, "most": 3}, False),
+        ({"below": {"n": "0.5 * most"}}, {"n": 1, "most": 3}, True),
+        ({"below": {"n": "0.5 * most"}}, {"n": 2, "most": 3}, False),
         ({"at_most": {"n[a b]": 1}, "equal": {"is_so": True}}, {"n": {"a b": 1}, "is_so": True}, True),
         ({"at_most": {"n[a b]": 1}, "equal": {"is_so": True}}, {"n": {"a b": 1}, "is_so": False}, False),
     ],

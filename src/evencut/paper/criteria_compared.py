@@ -55,7 +55,6 @@ def equivalence(run: Run) -> Any:
 
     by = run.both(measure)
     run.words = {"spreads": spreads, "gaps": gaps}
-    run.words |= {"half_spread": 0.5 * spreads["fixed Gaussian"], "half_gap": 0.5 * gaps["fixed Gaussian"]}
     run.numbers = {"degree_variation": spreads, "largest_gap": gaps}
     run.numbers |= {name: {"agreement": m.apart, "ari": m.ari} for name, m in vars(by).items()}
     picture, axes = make_figure(1, 3, size=(12.5, 4))
@@ -110,7 +109,7 @@ def cheeger(run: Run) -> Any:
     tail, _ = make_sparse_subset(300 if run.small else 600, random_state=SEED)
     run.both(lambda solver: int(np.bincount(solver.cut(tail, Gaussian(0.2), "average_cut")).min()))
     run.words = {"low": ratio.min(), "high": ratio.max(), "splits": len(splits), "within": within, "graphs": n_graphs}
-    run.words |= {"best": best, "bounds": bounds, "right": right, "same": same, "n": len(tail), "few": 0.02 * len(tail)}
+    run.words |= {"best": best, "bounds": bounds, "right": right, "same": same, "n": len(tail)}
     run.decide("set", all(low - 1e-12 <= best[name] <= high + 1e-12 for name, (low, high) in bounds.items()))
     run.numbers = {"number": best, "bounds": bounds, "ratio": [ratio.min(), ratio.max()]}
     picture, axes = make_figure(1, 2, size=(10, 3.8))

@@ -54,7 +54,7 @@ def dominant(run: Run) -> Any:
     run.words = {"size": len(largest), "maximal": len(maximal), "height": share_below(density, inside)}
     run.words |= {"fullest": len(largest) / np.asarray(graph.sum(axis=1)).max(), "cliques": cliques, "n": n_graphs}
     is_clique = is_maximal_clique(graph, maximal) and is_maximal_clique(graph, largest)
-    run.words |= {"is_clique": is_clique, "half": 0.5 * len(X)}
+    run.words |= {"is_clique": is_clique, "points": len(X)}
     for name in sets:
         run.judge("similar", Both(by.steps.compared[name], by.lowest.compared[name]), name=name)
     run.numbers = {key: {name: vars(one) for name, one in m.compared.items()} for key, m in vars(by).items()}

@@ -49,7 +49,7 @@ def weights(run: Run) -> Any:
     transformed = {t: _variation((rho * density_law(rho, t))[inner]) for t in ("identity", "log", "constant")}
     identity = _replication_error(X, copies)
     run.words = {"before": before, "identity": identity, "transformed": Named(transformed)}
-    run.words |= {"by_weights": by_weights, "by_kernel": by_kernel, "half": 0.5 * before}
+    run.words |= {"by_weights": by_weights, "by_kernel": by_kernel}
     run.numbers = {"variation": [before, by_weights, by_kernel], "identity_error": identity, "transformed": transformed}
     picture, axes = make_figure(1, 3, size=(12, 3.8))
     grid = np.linspace(0.01, 3.5, 200)
@@ -115,7 +115,6 @@ def riemann(run: Run) -> Any:
     run.words = {"ball": _BALL, "low": min(round_ones), "high": max(round_ones), "near": near, "far": far, "law": law}
     run.words |= {"at": middle[[0, -1]], "dijkstra": errors["Dijkstra"][-1], "theorem": theorem, "shift": shift}
     run.words |= {"marched": marched, "kernels": float(np.median(np.abs(profiles[0] - profiles[1])))}
-    run.words |= {"three_near": 3 * near, "half_far": 0.5 * far}
     run.decide("marching", marched["fast marching"] < 0.02 if marched else None)
     run.numbers = {"distance": middle, "median_error": errors, "theorem_3_error": theorem, "density_law": law}
     picture, axes = make_figure(1, 3, size=(12, 4))
@@ -226,7 +225,7 @@ def mds(run: Run) -> Any:
     by = run.both(measure)
     spread = [_unevenness(one) for one in (squared, adaptive)]
     same = float(np.abs(kernel - _psi(np.sqrt(adaptive))).max())
-    run.words = {"same": same, "spread": spread, "half": 0.5 * spread[0]}
+    run.words = {"same": same, "spread": spread}
     run.numbers = {"variation": spread, "shift": shift, "dimensions": embedded.shape[1]}
     run.numbers |= {name: m.ari for name, m in vars(by).items()}
     m = by.steps

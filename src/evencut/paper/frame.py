@@ -243,12 +243,16 @@ class Run:
 def _is_kept(claim: dict[str, Any], words: dict[str, Any]) -> bool:
     """Whether what was measured is on the right side of every limit of a claim; of several numbers each one."""
 
-    def measured(name: str) -> Any:
+    def measured(told: Any) -> Any:
+        if not isinstance(told, str):
+            return told
+        factor, _, name = told.rpartition(" * ")
         value = Formatter().get_field(name, (), words)[0]
-        return list(value.values()) if isinstance(value, dict) else value
+        numbers = list(value.values()) if isinstance(value, dict) else value
+        return float(factor) * np.asarray(numbers) if factor else numbers
 
     return all(
-        np.all(compare(measured(name), measured(limit) if isinstance(limit, str) else limit))
+        np.all(compare(measured(name), measured(limit)))
         for side, compare in _COMPARED.items()
         for name, limit in claim.get(side, {}).items()
     )

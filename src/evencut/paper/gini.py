@@ -198,7 +198,7 @@ def entropy(run: Run) -> Any:
     run.words = {"n": n_samples, "true": true, "energies": Named(energies), "spans": spans, "sizes": sizes}
     run.words |= {"same": same, "identity": _histogram_identity(two_bumps), "best": best}
     misfits = [abs(energies[name] - true) for name in ("mixture of two", "histogram")]
-    run.words |= {"excess": energies["one Gaussian"] - true, "misfits": misfits, "tenth": 0.1 * spans["entropy"]}
+    run.words |= {"excess": energies["one Gaussian"] - true, "misfits": misfits}
     run.numbers = {"energies": energies | {"true": true}, "best_share": best, "share": sizes, "ari_with_k_means": same}
     picture, axes = make_figure(1, 3, size=(12, 3.8))
     bars(axes[0], {"": energies}, "(a) the entropy it bounds", ylabel="energy a point, nats")

@@ -44,7 +44,7 @@ def bandwidth(run: Run) -> Any:
     by = run.both(lambda s: Named({f"{p:g}:": score(truth, s.cut(X, Gaussian(p * scott))) for p in parts}))
     run.words = {"draws": draws, "best": best, "loss": np.interp(1.0, _FACTORS, errors["Gaussian"]) / lowest}
     run.words |= {"minor": errors["disc"].min() / lowest, "wrong": errors["Gaussian"][0] / lowest, "scott": scott}
-    run.words |= {"twice_minor": 2 * run.words["minor"], "growth": np.diff(ranges)}
+    run.words["growth"] = np.diff(ranges)
     run.words["ranges"] = Named({f"{n} points": share for n, share in zip(sizes, ranges)})
     run.numbers = {"factor": _FACTORS, "error": errors, "over_range": run.words["ranges"], "ari": vars(by)}
     picture, axes = make_figure(1, 2, size=(9.5, 3.6))
@@ -100,7 +100,7 @@ def normalized(run: Run) -> Any:
     by = run.both(measure)
     splits = [truth, by.steps.labels["equal volume"], (X[:, 0] > np.median(X[:, 0])).astype(int)]
     identity = [_parzen_identity(X, splits, kernels[name]) for name in ("equal volume", "as in Figure 1")]
-    run.words = {"errors": errors, "half": 0.5 * errors["fixed"], "identity": identity}
+    run.words = {"errors": errors, "identity": identity}
     run.numbers = {"error": errors, "identity": identity}
     run.numbers |= {name: {"ari": m.ari, "density_ratio": m.ratio} for name, m in vars(by).items()}
     picture, axes = make_figure(1, 3, size=(12, 3.6))
@@ -141,7 +141,6 @@ def adaptive(run: Run) -> Any:
 
     by = run.both(measure)
     run.words = {"varies": float(by_law.std() / by_law.mean()), "stored": stored, "n": 6 * n_draws}
-    run.words["tenth"] = 0.1 * stored["adaptive Gaussian"]
     run.words["differ"] = float(np.median(np.abs(scaling[near] - gaussian[near])))
     run.numbers = {name: {"ari": m.ari, "mean": m.means, "transforms": m.others} for name, m in vars(by).items()}
     run.numbers["stored"] = stored

@@ -187,7 +187,6 @@ def ncut(run: Run) -> Any:
 
     by = run.both(measure)
     run.words = {"n": len(X), "bandwidths": len(sigmas), "low": sigmas[0], "high": sigmas[-1]}
-    run.words |= {"few": 0.02 * len(X), "many": 0.2 * len(X)}
     run.numbers = {name: {"sigma": sigmas, "ari": m.sweep.score, "cures": m.ari} for name, m in vars(by).items()}
     m = by.lowest
     picture, axes = make_figure(2, 2, size=(9, 6))
@@ -245,7 +244,7 @@ def pairs(run: Run) -> Any:
     by = run.both(measure)
     run.words = {"far": away[-1], "costs": [costs[1][-1], costs[2][-1], _cost_of_leaving(1, 6, 1.0)], "sigma": _SIGMA}
     run.words |= {"n": len(sigmas), "spreads": spreads, "low": sigmas[0], "high": sigmas[-1]}
-    run.words |= {"few": 0.05 * len(X), "even": 0.3 * spreads[0], "half": 0.5 * len(sigmas)}
+    run.words["points"] = len(X)
     run.numbers = {"cost": costs, "sigma": sigmas}
     run.numbers |= {name: {"ari": m.cures, "separated": m.well} for name, m in vars(by).items()}
     picture, axes = make_figure(1, 3, size=(12, 3.6))

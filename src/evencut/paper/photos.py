@@ -113,7 +113,7 @@ def nash(run: Run) -> Any:
     m = _both_cuts(run, shown, Gaussian("scott"), AdaptiveGaussian(n_neighbors))
     before, after = parzen_density(shown.sample), _embedded_density(shown.sample, n_neighbors)
     spreads = [float(rho.std() / rho.mean()) for rho in (before, after)]
-    run.words = {"spreads": spreads, "half": 0.5 * spreads[0]}
+    run.words["spreads"] = spreads
     run.numbers["variation"] = spreads
     picture, axes = make_figure(2, 3, size=(10, 6.4))
     photo(axes[0, 0], shown.pixels, "(a) input")
