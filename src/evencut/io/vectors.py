@@ -30,27 +30,11 @@ def as_rows(X: Any) -> Any:
     array([[1., 2.],
            [3., 4.]])
     """
-    return named_rows(X)[0]
-
-
-def named_rows(X: Any) -> tuple[Any, Any]:
-    """The rows as `as_rows` gives them, and an empty frame with their names where an array has lost these.
-
-    A frame of X's own library, which scikit-learn reads names from; None where the rows still have theirs, or where
-    there are none: the numbers of a lone column of vectors have no names.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> rows, header = named_rows(pa.table({"height": [1.0, 2.0], "weight": [3.0, 4.0]}))
-    >>> rows.shape, header.column_names
-    ((2, 2), ['height', 'weight'])
-    """
-    return prepared_rows(X)[:2]
+    return prepared_rows(X)[0]
 
 
 def prepared_rows(X: Any, like: Preparation | None = None) -> tuple[Any, Any, Preparation | None]:
-    """The rows and their names as `named_rows` gives them, and what was done to columns that are not all numbers.
+    """The rows as `as_rows` gives them, an empty frame with names that an array has lost, and what was done to columns.
 
     Parameters
     ----------

@@ -147,11 +147,11 @@ class Attachment:
         """
         here = labels[first : first + rows.shape[0]]
         known = np.flatnonzero(here >= 0)
-        found = np.zeros((len(self.landmarks), n_clusters), dtype=np.int64)
+        votes = np.zeros((len(self.landmarks), n_clusters), dtype=np.int64)
         if known.size:
             nearest = self._search.query(self._points(rows[known]), 1)[1][:, 0]
-            np.add.at(found, (nearest, here[known]), 1)
-        return found
+            np.add.at(votes, (nearest, here[known]), 1)
+        return votes
 
     def shares(self, rows: Any, first: int = 0) -> Floats:
         """The share of each cluster (column) in the weights of each row's landmarks."""

@@ -42,12 +42,12 @@ def dominant(run: Run) -> Any:
         "Figure 2a": (load_photo("astronaut", 160, sample).sample, Gaussian(FIG2_SIGMA)),
         "Figure 7d": (load_photo("immunohistochemistry", 160, sample).sample, Gaussian("scott")),
     }
-    found = {name: _dominant(points, kernel) for name, (points, kernel) in sets.items()}
+    dominants = {name: _dominant(points, kernel) for name, (points, kernel) in sets.items()}
 
     def measure(solver: Solver) -> SimpleNamespace:
         labels = solver.cut(X, Disc(_RADIUS))
         own = smaller(labels)
-        compared = {name: _compare(solver, *sets[name], found[name]) for name in sets}
+        compared = {name: _compare(solver, *sets[name], dominants[name]) for name in sets}
         return SimpleNamespace(labels=labels, size=own.sum(), ratio=contrast(density, own), compared=compared)
 
     by = run.both(measure)
@@ -61,7 +61,7 @@ def dominant(run: Run) -> Any:
     picture, axes = make_figure(1, 3, size=(12, 3.6))
     clusters(axes[0], X, inside.astype(int), f"(a) the largest clique, {len(largest)} points")
     clusters(axes[1], X, by.steps.labels, "(b) kernel k-means, disc kernel")
-    clusters(axes[2], X, found["Figure 1c"].astype(int), "(c) dominant set, Gaussian kernel")
+    clusters(axes[2], X, dominants["Figure 1c"].astype(int), "(c) dominant set, Gaussian kernel")
     for ax, text in zip(axes, (f"disc graph, radius {_RADIUS}", f"radius {_RADIUS}", "σ = 0.2")):
         ax.set_xlabel(text)
     return picture

@@ -138,11 +138,11 @@ def _fast_marching_errors(X: NDArray) -> Named:
         return Named()
     z = X[:, 0] + 1j * X[:, 1]
     exact = np.abs(np.subtract.outer(z + 0.3 * z**2, z + 0.3 * z**2))
-    found = Named()
+    errors = Named()
     for name, paths in (("fast marching", "fast_marching"), ("Dijkstra", "graph")):
         lengths = Geodesic(24, metric=_conformal_tensor, paths=paths).distances(X)
-        found[name] = float(np.median(np.abs(lengths[exact > 0] / exact[exact > 0] - 1)))
-    return found
+        errors[name] = float(np.median(np.abs(lengths[exact > 0] / exact[exact > 0] - 1)))
+    return errors
 
 
 def _conformal_tensor(X: NDArray) -> Floats:

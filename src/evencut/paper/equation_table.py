@@ -145,18 +145,18 @@ def matrix_of(kernel: Kernel, X: AnyFloats) -> Floats:
 
 def check_all(run: Run) -> Any:
     """Every equation, checked by numbers: both sides compared, or an approximation measured."""
-    found = [(one, one.check()) for one in equations()]
+    checked = [(one, one.check()) for one in equations()]
     run.claims = {
-        "equations": [Claim(one.says, Verdict.of(str(c), c.holds), at=f"eq. {one.number}") for one, c in found]
+        "equations": [Claim(one.says, Verdict.of(str(c), c.holds), at=f"eq. {one.number}") for one, c in checked]
     }
     run.numbers["equations"] = [
         {"number": one.number, "defines": one.defines, "functions": list(one.functions), "error": c.error}
-        for one, c in found
+        for one, c in checked
     ]
     picture, ax = make_figure(size=(12, 3.6))
-    number = np.array([one.number for one, _ in found])
-    error, limit = (np.maximum([getattr(c, key) for _, c in found], _FLOOR) for key in ("error", "limit"))
-    is_bound, is_near = np.array(["violation" in c.what for _, c in found]), limit > 1e-4
+    number = np.array([one.number for one, _ in checked])
+    error, limit = (np.maximum([getattr(c, key) for _, c in checked], _FLOOR) for key in ("error", "limit"))
+    is_bound, is_near = np.array(["violation" in c.what for _, c in checked]), limit > 1e-4
     ax.vlines(number, _FLOOR, limit, color=GREY, lw=4, alpha=0.25)
     kinds = ((~is_bound & ~is_near, BLUE, "identity"), (is_bound, GREEN, "bound"), (is_near, ORANGE, "approximation"))
     for chosen, color, name in kinds:
@@ -164,7 +164,7 @@ def check_all(run: Run) -> Any:
     ax.legend(fontsize=9, ncols=3, loc="upper left")
     words = {"xlabel": "number of the equation", "ylabel": "error (bar: what is allowed)"}
     limits = {"xlim": (0, number.max() + 1), "ylim": (_FLOOR / 3, 3)}
-    heading(ax, f"{len(found)} numbered equations", yscale="log", **words, **limits)
+    heading(ax, f"{len(checked)} numbered equations", yscale="log", **words, **limits)
     return picture
 
 

@@ -163,9 +163,9 @@ def _numbers() -> Checked:
 def _law() -> Checked:
     X = points_of_square(1500)
     predicted = transformed_density(knn_density(X, 30), tensor_at(X))
-    found = knn_density(map_of(X), 30)
+    measured = knn_density(map_of(X), 30)
     return Checked(
-        float(1 - np.corrcoef(np.log(predicted), np.log(found))[0, 1]), 0.1, "1 - correlation of log densities"
+        float(1 - np.corrcoef(np.log(predicted), np.log(measured))[0, 1]), 0.1, "1 - correlation of log densities"
     )
 
 
@@ -193,5 +193,5 @@ def _knn() -> Checked:
 @equation(61, "With it, the law for a constant density is the K-th neighbour's distance.", "kernels.AdaptiveGaussian")
 def _knn_bandwidth() -> Checked:
     by_law = density_law(knn_density(POINTS, 7), "constant", dimension=2)
-    given = AdaptiveGaussian(7).bandwidths(POINTS)
-    return differ(by_law / by_law.mean(), given / given.mean())
+    bandwidths = AdaptiveGaussian(7).bandwidths(POINTS)
+    return differ(by_law / by_law.mean(), bandwidths / bandwidths.mean())

@@ -116,9 +116,9 @@ def _accurate() -> Checked:
 
 @equation(25, "Then the energy is about the Gini criterion.", "theory.gini_approximation")
 def _gini_approximation() -> Checked:
-    found = [parzen_energy(SAMPLE, _split(SAMPLE[:, 0] - shift), 0.15) for shift in (0.0, 1.0, 3.0)]
+    energies = [parzen_energy(SAMPLE, _split(SAMPLE[:, 0] - shift), 0.15) for shift in (0.0, 1.0, 3.0)]
     wanted = [gini_approximation(DENSITY, _split(GRID - shift), N_SAMPLES, CELL) for shift in (0.0, 1.0, 3.0)]
-    return differ(found, wanted, 0.1, f"largest relative difference of three splits for {N_SAMPLES} points,")
+    return differ(energies, wanted, 0.1, f"largest relative difference of three splits for {N_SAMPLES} points,")
 
 
 @equation(26, "One minus the criterion is the objective L.", "theory.continuous_gini_criterion")
@@ -212,10 +212,10 @@ def _both() -> Checked:
 def _one_cluster() -> Checked:
     X = np.random.default_rng(0).uniform(size=(60, 2))
     affinity = matrix_of(Disc(0.3), X) - np.eye(60)
-    found = dominant_set(affinity)
+    dominant = dominant_set(affinity)
     # At a clique every member has the same share, and cohesion (with 1/2 on the diagonal) is its mean affinity.
-    own = affinity[np.ix_(found.members, found.members)] + 0.5 * np.eye(len(found.members))
-    labels = np.isin(np.arange(60), found.members).astype(int)
+    own = affinity[np.ix_(dominant.members, dominant.members)] + 0.5 * np.eye(len(dominant.members))
+    labels = np.isin(np.arange(60), dominant.members).astype(int)
     both = energy(affinity + 0.5 * np.eye(60), labels, "average_association")
     rest = affinity[np.ix_(labels == 0, labels == 0)].sum() / np.sum(labels == 0) + 0.5
     return differ(-both - rest, own.sum() / len(own)) if len(own) else Checked(np.inf, 0.0, "no members:")

@@ -154,7 +154,7 @@ def adaptive(run: Run) -> Any:
 
 def _scores(solver: Solver, n_draws: int) -> dict[str, dict[str, float]]:
     """ARI by kernel and problem."""
-    found: dict[str, dict[str, float]] = {"KNN": {}, "adaptive Gaussian": {}, "local scaling": {}}
+    scores: dict[str, dict[str, float]] = {"KNN": {}, "adaptive Gaussian": {}, "local scaling": {}}
     for seed in range(n_draws):
         sets = {
             "moons": make_clumped_moons(500, clump=0.5, random_state=seed),
@@ -162,10 +162,10 @@ def _scores(solver: Solver, n_draws: int) -> dict[str, dict[str, float]]:
             "tail": make_sparse_subset(500, random_state=seed),
         }
         for where, (X, truth) in sets.items():
-            for name, kernel in zip(found, (KNN(10), adaptive_gaussian(X), LocalScaling(7))):
+            for name, kernel in zip(scores, (KNN(10), adaptive_gaussian(X), LocalScaling(7))):
                 for short, criterion in _CRITERIA.items():
-                    found[name][f"{where} {short} {seed}"] = score(truth, solver.cut(X, kernel, criterion))
-    return found
+                    scores[name][f"{where} {short} {seed}"] = score(truth, solver.cut(X, kernel, criterion))
+    return scores
 
 
 def _by_set(scores: dict[str, float]) -> dict[str, float]:

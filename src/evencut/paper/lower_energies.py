@@ -76,7 +76,7 @@ def _outcome(change: Floats) -> SimpleNamespace:
 
 def _solve_all(solver: Solver, n_samples: int, draws: Any) -> dict[tuple[str, str, str, int], SimpleNamespace]:
     """Energy and ARI by cure, data set, criterion and draw."""
-    found = {}
+    solved = {}
     for where, make in _SETS.items():
         for seed in draws:
             X, truth = make(n_samples, random_state=seed)
@@ -84,13 +84,13 @@ def _solve_all(solver: Solver, n_samples: int, draws: Any) -> dict[tuple[str, st
                 for short, criterion in _CRITERIA.items():
                     model = solver.fit(X, kernel, criterion, way)
                     one = SimpleNamespace(energy=float(model.energy_), ari=score(truth, model.labels_))
-                    found[cure, where, short, seed] = one
-    return found
+                    solved[cure, where, short, seed] = one
+    return solved
 
 
-def _table(found: dict[tuple[str, str, str, int], SimpleNamespace]) -> dict[str, dict[str, float]]:
+def _table(solved: dict[tuple[str, str, str, int], SimpleNamespace]) -> dict[str, dict[str, float]]:
     """Mean ARI over the draws, by cure and by data set with its criterion."""
     table: dict[str, dict[str, list[float]]] = {}
-    for (cure, where, short, _), one in found.items():
+    for (cure, where, short, _), one in solved.items():
         table.setdefault(cure, {}).setdefault(f"{where}, {short}", []).append(one.ari)
     return {cure: {key: float(np.mean(ari)) for key, ari in of.items()} for cure, of in table.items()}

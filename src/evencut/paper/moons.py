@@ -114,12 +114,12 @@ def sigma(run: Run) -> Any:
     k_means = KMeans(2, n_init=10, random_state=SEED).fit_predict(X)
 
     def measure(solver: Solver) -> SimpleNamespace:
-        found = sweep(solver, X, truth, sigmas)
-        ratio = np.array([contrast(density, smaller(labels)) for labels in found.labels])
-        sizes = found.smallest
-        like = np.array([score(k_means, labels) for labels in found.labels])
+        swept = sweep(solver, X, truth, sigmas)
+        ratio = np.array([contrast(density, smaller(labels)) for labels in swept.labels])
+        sizes = swept.smallest
+        like = np.array([score(k_means, labels) for labels in swept.labels])
         return SimpleNamespace(
-            sweep=found,
+            sweep=swept,
             ratio=ratio,
             like=like,
             linear=like[wide].min(),
@@ -145,18 +145,18 @@ def _spread_of_energies(X: NDArray) -> float:
 
 
 def _draw_sigma(X: NDArray, m: SimpleNamespace, scott: float, diameter: float) -> Any:
-    found: Sweep = m.sweep
+    swept: Sweep = m.sweep
     picture = canvas(10, 5.6)
     halves: Any = picture.subfigures(2, 1, height_ratios=(1, 1.7))
     for ax, at in zip(halves[0].subplots(1, 4), (0.06, scott / 2, scott * 2, diameter)):
-        place = int(np.argmin(np.abs(np.log(found.sigma / at))))
-        clusters(ax, X, found.labels[place], f"σ = {found.sigma[place]:.2f}", size=3)
+        place = int(np.argmin(np.abs(np.log(swept.sigma / at))))
+        clusters(ax, X, swept.labels[place], f"σ = {swept.sigma[place]:.2f}", size=3)
     ax = halves[1].subplots()
-    shown = {"ARI with the truth": found.score, "ARI with k-means": m.like}
-    shown["share of the smaller cluster"] = found.smallest / len(X)
+    shown = {"ARI with the truth": swept.score, "ARI with k-means": m.like}
+    shown["share of the smaller cluster"] = swept.smallest / len(X)
     where = {"fontsize": 9, "loc": "center left", "bbox_to_anchor": (0.02, 0.7)}
-    low, high = found.sigma[[0, -1]]
-    curves(ax, found.sigma, shown, "", where, xscale="log", xlim=(low, high), ylim=(-0.03, 1.25), xlabel="bandwidth σ")
+    low, high = swept.sigma[[0, -1]]
+    curves(ax, swept.sigma, shown, "", where, xscale="log", xlim=(low, high), ylim=(-0.03, 1.25), xlabel="bandwidth σ")
     for at, name in ((scott, "Scott's rule"), (diameter, "diameter of the data")):
         ax.axvline(at, color=ink(), lw=0.8)
         ax.text(at * 0.97, 1.17, name, fontsize=9, ha="right", va="center")
@@ -173,12 +173,12 @@ def ncut(run: Run) -> Any:
     sigmas = np.geomspace(0.05, 3, 40)
 
     def measure(solver: Solver) -> SimpleNamespace:
-        found = sweep(solver, X, truth, sigmas, _NC)
+        swept = sweep(solver, X, truth, sigmas, _NC)
         kernels = {"KNN kernel": KNN(10), "local scaling": LocalScaling(7), "adaptive Gaussian": adaptive_gaussian(X)}
-        m = SimpleNamespace(sweep=found, cured={name: solver.cut(X, one, _NC) for name, one in kernels.items()})
+        m = SimpleNamespace(sweep=swept, cured={name: solver.cut(X, one, _NC) for name, one in kernels.items()})
         m.ari = Named({name: score(truth, labels) for name, labels in m.cured.items()})
         m.sparse = Named({name: m.ari[name] for name in ("KNN kernel", "local scaling")})
-        ends = _turning_point(solver, X, found, steps=5)
+        ends = _turning_point(solver, X, swept, steps=5)
         m.sigma, m.labels = zip(*ends)
         m.value = [2 + energy(Gaussian(s).affinity(X), labels, _NC) for s, labels in ends]
         m.step, m.rise = m.sigma[1] / m.sigma[0], m.value[0] / m.value[1]
@@ -202,10 +202,10 @@ def ncut(run: Run) -> Any:
     return picture
 
 
-def _turning_point(solver: Solver, X: NDArray, found: Sweep, steps: int) -> tuple[tuple[float, NDArray], ...]:
+def _turning_point(solver: Solver, X: NDArray, swept: Sweep, steps: int) -> tuple[tuple[float, NDArray], ...]:
     """Bandwidths right below and right above the last change from a tiny cut to a balanced one, with their clusters."""
-    last = int(np.flatnonzero(found.smallest[:-1] <= 0.2 * len(X))[-1])
-    ends = [(float(found.sigma[i]), found.labels[i]) for i in (last, last + 1)]
+    last = int(np.flatnonzero(swept.smallest[:-1] <= 0.2 * len(X))[-1])
+    ends = [(float(swept.sigma[i]), swept.labels[i]) for i in (last, last + 1)]
     for _ in range(steps):
         middle = float(np.sqrt(ends[0][0] * ends[1][0]))
         labels = solver.cut(X, Gaussian(middle), _NC)
@@ -235,7 +235,7 @@ def pairs(run: Run) -> Any:
             overlap=np.sum(cut & other) / np.sum(cut | other),
             sparser=1 - share_below(knn_density(X, 10), other),
             cures=cures,
-            well=Named({name: int(np.sum(found > WELL)) for name, found in cures.items()}),
+            well=Named({name: int(np.sum(ari > WELL)) for name, ari in cures.items()}),
             mode=max(share_below(knn_density(clumped, 10), smaller(one)) for one in of_clump),
             alike=score(*(solver.cut(X, Gaussian(sigmas[-1]), name) for name in (_NC, "average_association"))),
             knn=score(truth, solver.cut(X, KNN(10), _NC)),

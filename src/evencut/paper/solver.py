@@ -132,4 +132,4 @@ def sweep(solver: Solver, X: Any, truth: Any, sigmas: Iterable[float], *args: An
     """Two clusters with a Gaussian kernel of each fixed bandwidth."""
     sigma = np.array(list(sigmas))
     labels = [solver.cut(X, Gaussian(s), *args, **options) for s in sigma]
-    return Sweep(sigma, labels, np.array([score(truth, found) for found in labels]))
+    return Sweep(sigma, labels, np.array([score(truth, one) for one in labels]))
