@@ -98,7 +98,7 @@ def test_equation(one):
     assert checked.holds, checked
     assert one.functions
     for name in one.functions:
-        assert one.number in numbers_in(locate(name).__doc__), f"{name} does not cite eq. {one.number}"
+        assert one.number in numbers_in(locate(f"evencut.{name}").__doc__), f"{name} does not cite eq. {one.number}"
 
 
 def test_equations_are_cited_by_number_alone():

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Tags
 
-from ..affinity import SCALES, PreparedPoints, as_affinity
+from ..affinity import PreparedPoints, as_affinity
 from ..affinity.notices import warn_user
-from ..criteria import CRITERIA, EQUALIZATIONS, PosedProblem
+from ..criteria import PosedProblem
 from ..kernels import Kernel, SharedNeighbors, affinity_of
 from ..selection import choose_number, select_number
-from ..solvers import SOLVERS, Solution, solve
+from ..solvers import Solution, solve
 from ..tensors import is_tensor, to_array
 from .clustering import Chosen, Clustering
 from .constraints import Links
 from .devices import number_on_device
-from .inputs import check_choice, check_count, check_metric, check_n_jobs, kernel_from, tags_of_inputs
+from .inputs import check_metric, check_problem, kernel_from, tags_of_inputs
 
 
 @dataclass(eq=False, repr=False)
@@ -143,13 +143,7 @@ class KernelClustering(Clustering):
 
     def _check_parameters(self) -> Kernel:
         """Raise for parameters out of range; the kernel as an object."""
-        check_choice("criterion", self.criterion, CRITERIA)
-        check_choice("equalize", self.equalize, EQUALIZATIONS)
-        check_choice("solver", self.solver, SOLVERS)
-        check_choice("scale", self.scale, SCALES)
-        for name in ("n_clusters", "n_init", "max_iter"):
-            check_count(name, getattr(self, name), auto=name == "n_clusters")
-        check_n_jobs(self.n_jobs)
+        check_problem(self)
         kernel = self._kernel()
         check_metric(self.metric, kernel)
         return kernel

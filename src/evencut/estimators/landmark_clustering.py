@@ -13,18 +13,17 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from ..affinity import SCALES, SparsePoints, as_affinity
-from ..criteria import CRITERIA, EQUALIZATIONS
+from ..affinity import SparsePoints, as_affinity
 from ..kernels import SharedNeighbors
 from ..landmarks import LandmarkGraph, RowBlocks, solve_landmarks
 from ..landmarks.blocks import is_lazy
 from ..selection import choose_number, select_number
-from ..solvers import SOLVERS, Solution
+from ..solvers import Solution
 from ..tensors import Floats, Ints, beside, is_tensor, to_array
 from .certainty import check_noise
 from .devices import fit_landmark_tensor, many_pairs, tensors_too
 from .fitting import whole_or_nothing
-from .inputs import check_choice, check_count, check_n_jobs, seed_from
+from .inputs import check_choice, check_count, check_problem, seed_from
 from .landmark_certainty import LandmarkCertaintyMixin, measure_certainty
 from .landmark_inputs import count_landmarks, rows_of, whole_masses
 from .leaks import mixing_rates
@@ -349,16 +348,10 @@ class LandmarkClustering(
         return lazy_results(rows, self.attachment_.predict, np.int64)
 
     def _check_parameters(self) -> None:
-        check_count("n_clusters", self.n_clusters, auto=True)
+        check_problem(self)
         check_count("n_landmarks", self.n_landmarks, auto=True)
-        for name in ("n_nearest", "n_init", "max_iter"):
-            check_count(name, getattr(self, name))
-        check_choice("scale", self.scale, SCALES)
+        check_count("n_nearest", self.n_nearest)
         check_choice("metric", self.metric, ("euclidean", "cosine"))
-        check_choice("criterion", self.criterion, CRITERIA)
-        check_choice("equalize", self.equalize, EQUALIZATIONS)
-        check_choice("solver", self.solver, SOLVERS)
-        check_n_jobs(self.n_jobs)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

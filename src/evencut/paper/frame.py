@@ -46,6 +46,8 @@ def _read_texts() -> dict[str, Any]:
 
 #: Every figure by name: its title, its caption, the part of the paper, the function that makes it, and its claims.
 TEXTS: dict[str, Any] = _read_texts()["figure"]
+#: Every numbered equation: the functions that state it, and whether it defines a term.
+EQUATIONS: dict[str, Any] = _read_texts()["equations"]
 #: Sentences of the paper that nothing here decides: where, what it says, and why.
 UNTESTED: list[dict[str, str]] = _read_texts()["untested"]
 

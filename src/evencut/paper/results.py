@@ -245,7 +245,7 @@ def _equation_rows(figure: Results) -> str:
     rows = []
     for one in equations():
         verdict = checked[f"eq. {one.number}"]
-        functions = ", ".join(f"`{name.removeprefix('evencut.')}`" for name in one.functions)
+        functions = ", ".join(f"`{name}`" for name in one.functions)
         kind = "definition" if one.defines else _MARKS[verdict["verdict"]]
         rows.append(" | ".join((str(one.number), _cell(one.says), functions, _cell(verdict["measured"]), kind)))
     return _table("eq. | says | function | measured | verdict", rows)

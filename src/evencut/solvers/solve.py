@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
 from typing import TypeAlias
 
 import numpy as np
@@ -130,7 +132,7 @@ def _solve_automatically(problem: RatioProblem, n_clusters: int, effort: Effort,
     if matrix.is_graph and problem.n_points > _MANY_NODES:
         return _solve_multilevel(problem, n_clusters, effort, rng)
     if not matrix.is_graph and (matrix.is_lazy or problem.n_points > _MANY_DENSE):
-        return _solve_by_moves(problem, n_clusters, effort, rng)
+        return _solve_from_starts(problem, n_clusters, effort, rng)
     return _solve_all_ways(problem, n_clusters, effort, rng)
 
 
@@ -147,23 +149,27 @@ def _solve_all_ways(problem: RatioProblem, n_clusters: int, effort: Effort, rng:
     if problem.matrix.is_graph and effort.n_init > n_cuts:
         how = {"n_init": _GRAPH_CYCLES, "n_runs": effort.n_init - n_cuts, "max_iter": effort.max_iter}
         found.append(_ended(problem, multilevel(problem, n_clusters, random_state=of_cycles, **how)))
-    return min(found, key=_by_energy)
+    return min(found, key=attrgetter("energy"))
 
 
-def _solve_by_moves(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
-    """Spectral starts, those of large dense problems from a sample, refined by single-point moves."""
-    return _best_refined(problem, _starts(problem, n_clusters, effort, rng), n_clusters, effort, rng, True)
+def _solve_from_starts(
+    problem: RatioProblem,
+    n_clusters: int,
+    effort: Effort,
+    rng: np.random.Generator,
+    *,
+    by_moves: bool = True,
+    sample_large: bool = True,
+) -> Solution:
+    """Spectral starts, those of large dense problems from a sample, refined by single-point moves or by Lloyd steps."""
+    starts = _starts(problem, n_clusters, effort, rng, sample_large)
+    refined = (refine(problem, start, n_clusters, by_moves, effort.max_iter, rng) for start in starts)
+    return min(refined, key=attrgetter("energy"))
 
 
-def _solve_spectral(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
-    """Spectral starts, of all points also where these are many, refined by single-point moves."""
-    starts = _starts(problem, n_clusters, effort, rng, sample_large=False)
-    return _best_refined(problem, starts, n_clusters, effort, rng, True)
-
-
-def _solve_by_lloyd(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
-    """The same starts refined by the steps of kernel k-means."""
-    return _best_refined(problem, _starts(problem, n_clusters, effort, rng), n_clusters, effort, rng, False)
+_solve_spectral = partial(_solve_from_starts, sample_large=False)
+_solve_by_lloyd = partial(_solve_from_starts, by_moves=False)
+_solve_by_cuts = partial(_solve_spectral, by_moves=False)
 
 
 def _solve_multilevel(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
@@ -187,24 +193,8 @@ SOLVERS: dict[str, Solver] = {
 }
 
 
-def _best_refined(
-    problem: RatioProblem,
-    starts: Iterator[Ints],
-    n_clusters: int,
-    effort: Effort,
-    rng: np.random.Generator,
-    by_moves: bool,
-) -> Solution:
-    found = (refine(problem, start, n_clusters, by_moves, effort.max_iter, rng) for start in starts)
-    return min(found, key=_by_energy)
-
-
-def _by_energy(solution: Solution) -> float:
-    return solution.energy
-
-
 def _starts(
-    problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator, sample_large: bool = True
+    problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator, sample_large: bool
 ) -> Iterator[Ints]:
     """Spectral starts of small or sparse problems; of large dense ones, starts from solved samples."""
     matrix = problem.matrix
@@ -221,9 +211,3 @@ def _starts(
         yield spread_labels(problem, rows, sample, found.labels, n_clusters)
     if on_device and len(rows) < problem.n_points:
         yield spectral_start(problem, n_clusters, effort.n_init, rows, rng)
-
-
-def _solve_by_cuts(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
-    """Spectral starts of a dense problem, however large, refined by Lloyd steps."""
-    starts = spectral_starts(problem, n_clusters, effort.n_init, rng)
-    return _best_refined(problem, starts, n_clusters, effort, rng, False)
