@@ -29,7 +29,6 @@ from evencut.selection import (
     neighborhood_sizes,
     shared_votes,
 )
-from evencut.selection.candidates import affinity_at
 from evencut.solvers.spectral import spectral_embedding
 
 from .records import publish
@@ -57,7 +56,7 @@ def pair(ratio: int, apart: float, length: float, draw: int) -> tuple[np.ndarray
 
 def judge_without_sizes(around: Neighborhoods, selection: Selection) -> Labels:
     """The candidate whose clusters leak least for how fast they mix inside: a score, with no term for sizes."""
-    graph = affinity_at(around, neighborhood_sizes(around.n_points, 2)[-1])
+    graph = around.affinity(neighborhood_sizes(around.n_points, 2)[-1])
     return min(selection.candidates, key=lambda candidate: _leak_over_mixing(graph, candidate.labels)).labels
 
 

@@ -1,9 +1,12 @@
-"""Shared fixtures: random numbers of its own for every test; real data and a browser, where they are to be had."""
+"""Shared fixtures: the command line; random numbers for each test; real data and a browser, where there are any."""
 
+import io
 import os
 import shutil
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 # Lets scikit-learn's suite run its array API check instead of skipping it; read when scipy is imported.
@@ -35,6 +38,26 @@ def _no_progress_lines(monkeypatch: pytest.MonkeyPatch) -> None:
 def rng() -> np.random.Generator:
     """Random numbers that are the same whatever ran before."""
     return np.random.default_rng(0)
+
+
+@pytest.fixture
+def run(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[..., SimpleNamespace]:
+    """The command line in an empty folder: gives its exit code and what it wrote."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object, stdin: str | None = None) -> SimpleNamespace:
+        from evencut.cli import main
+
+        if stdin is not None:
+            monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(stdin.encode())))
+        with pytest.raises(SystemExit) as left:
+            main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return SimpleNamespace(code=left.value.code, out=captured.out, err=captured.err)
+
+    return run
 
 
 @pytest.fixture(scope="session")

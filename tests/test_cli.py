@@ -1,6 +1,5 @@
 """The command `evencut`: what it writes, what it says, and that a mistake costs one line and nothing else."""
 
-import io
 import os
 import shutil
 import signal
@@ -10,7 +9,6 @@ import time
 import warnings
 from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -21,27 +19,11 @@ from sklearn.metrics import adjusted_rand_score
 
 import evencut
 from evencut import EvenCut, KernelClustering
-from evencut.cli import main, outputs
+from evencut.cli import outputs
 from evencut.datasets import make_clumped_moons, make_rings
 
 EVENCUT = [sys.executable, "-m", "evencut"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(evencut.__file__).parents[1]), "TERM": "xterm", "COLUMNS": "100"}
-
-
-@pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
-    """Run the command line in an empty folder; gives its exit code and what it wrote."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments, stdin=None):
-        if stdin is not None:
-            monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(stdin.encode())))
-        with pytest.raises(SystemExit) as left:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return SimpleNamespace(code=left.value.code, out=captured.out, err=captured.err)
-
-    return run
 
 
 @pytest.fixture(scope="module")

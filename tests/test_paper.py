@@ -91,11 +91,13 @@ def check(figure, name):
     assert told == [claim.says for claim in figure.claims], "docs/reproduced is old: make paper"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in FIGURES if name not in NEEDS_DATA])
 def test_the_claims_hold(name):
     check(make(name, small=True), name)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in FIGURES if name in NEEDS_DATA])
 def test_the_claims_on_real_data_hold(name, data_folder):
     check(make(name, data=data_folder, small=True), name)

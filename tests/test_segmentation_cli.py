@@ -7,23 +7,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from evencut.cli import main
 from evencut.paper import table1
 from evencut.paper.grabcut import error_rate, find_photos, grown_box, read_photo, tight_box
 from evencut.segmentation import partition, segment
-
-
-@pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as left:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return SimpleNamespace(code=left.value.code, out=captured.out, err=captured.err)
-
-    return run
 
 
 def pixels(path):

@@ -10,14 +10,12 @@ import time
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from PIL import Image
 from scipy.ndimage import distance_transform_edt, gaussian_filter
 
-from evencut.cli import main
 from evencut.segmentation import decode_mask, encode_mask, segment, segment_many
 
 
@@ -224,19 +222,6 @@ def test_run_lengths_give_the_mask_back(mask):
 
 
 @pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as left:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return SimpleNamespace(code=left.value.code, out=captured.out, err=captured.err)
-
-    return run
-
-
-@pytest.fixture
 def photos(tmp_path):
     folder = tmp_path / "photos"
     folder.mkdir()
@@ -324,7 +309,7 @@ def _end_its_last_process(process):
 ])
 def test_a_folder_killed_and_resumed_repeats_at_most_one_photo(tmp_path, jobs, kill):
     """What was finished stays; a run that goes on at once waits for photos still in hand."""
-    n_photos = 8
+    n_photos = 5
     folder, rows = tmp_path / "photos", ["photo,x0,y0,x1,y1"]
     folder.mkdir()
     for i in range(n_photos):

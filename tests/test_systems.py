@@ -1,6 +1,7 @@
 """Tables in any units: candidates are found in several coordinate systems, and new points follow the one chosen."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -164,3 +165,23 @@ def test_columns_that_would_be_lost_beside_another_are_not_compared_as_given(rng
     assert [(system.name, system.votes) for system in lost] == [("one deviation", 2)]
     kept = coordinate_systems(X, np.ones(30), np.array([1.0, 1.0, 1e9]))
     assert [(system.name, system.votes) for system in kept] == [("as given", 1), ("one deviation", 1)]
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_systems_side_by_side_find_what_they_find_one_after_another(far):
+    X, _ = make_blobs(300, n_features=5, centers=4, cluster_std=3.0, random_state=1)
+    X *= [1, 10, 100, 1, 1]
+    if far:
+        X[7] *= 1e6
+    models = [EvenCut(4, n_jobs=n, random_state=0).fit(X) for n in (1, 3)]
+    ours, theirs = ([candidate.labels.tolist() for candidate in model.selection_.candidates] for model in models)
+    assert ours == theirs
+    assert models[0].selection_.consensus.tolist() == models[1].selection_.consensus.tolist()
+
+
+def test_threads_leave_the_filters_of_warnings_as_they_were():
+    X, _ = make_blobs(200, n_features=5, centers=3, random_state=1)
+    before = list(warnings.filters)
+    for seed in range(5):
+        EvenCut(3, n_jobs=3, random_state=seed).fit(X * [1, 10, 100, 1, 1])
+    assert warnings.filters == before

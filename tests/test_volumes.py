@@ -8,7 +8,6 @@ import pytest
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
-from evencut.cli import main
 from evencut.datasets import make_volume
 from evencut.segmentation import read_volume, segment, segment_many, write_labels
 from evencut.segmentation.barrier import barrier_distance
@@ -220,19 +219,6 @@ def save_nrrd(path, volume):
 
 
 SAVERS = {"scan.nii.gz": save_nifti, "scan.nii": save_nifti, "scan.tif": save_tiff, "scan.nrrd": save_nrrd}
-
-
-@pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as left:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return SimpleNamespace(code=left.value.code, out=captured.out, err=captured.err)
-
-    return run
 
 
 @pytest.mark.parametrize("name", SAVERS)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 __all__ = [
     "AnyFloats", "AnyInts", "Floats", "Ints", "Mask", "Places", "answer_like", "array_namespace", "beside",
     "count_copies", "cpu_tensors_as_arrays", "double", "first_of_each", "group_greatest", "group_least", "group_sums",
-    "in_memory", "in_order", "is_tensor", "numbered", "one_hot", "runs_on_device", "stable_order", "to_array",
+    "in_memory", "is_tensor", "numbered", "one_hot", "order_statistics", "runs_on_device", "stable_order", "to_array",
     "to_tensor",
 ]  # fmt: skip
 
@@ -217,16 +217,16 @@ def stable_order(values: Any) -> Any:
     return values.argsort(stable=True) if is_tensor(values) else np.argsort(values, kind="stable")
 
 
-def in_order(values: Any) -> Any:
-    """Each column in rising order.
+def order_statistics(values: Any, *places: int) -> list[Any]:
+    """For each place, its value in every column, were the column in rising order.
 
     Examples
     --------
-    >>> in_order([[2, 0], [1, 3]])
-    array([[1, 0],
-           [2, 3]])
+    >>> order_statistics([[2, 0], [1, 3], [5, 4]], 0, 2)
+    [array([1, 0]), array([5, 4])]
     """
-    return values.sort(dim=0).values if is_tensor(values) else np.sort(values, axis=0)
+    in_order = values.sort(dim=0).values if is_tensor(values) else np.partition(values, places, axis=0)
+    return [in_order[place] for place in places]
 
 
 def one_hot(labels: Any, n_labels: int, scale: Any = None) -> Any:

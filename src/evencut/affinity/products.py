@@ -8,6 +8,7 @@ in double precision. The result is therefore exact.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from ..tensors import AnyFloats, Floats, Ints, Places
 
@@ -33,13 +34,14 @@ class _OneThread:
     """Products on one thread while anybody is inside: limits set from several threads would undo each other."""
 
     def __init__(self) -> None:
-        self._lock, self._inside = threading.Lock(), 0
+        self._lock, self._inside, self._n_modules = threading.Lock(), 0, 0
+        self._libraries: Any = None
         self._limits: Any = None
 
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
-                self._limits = threadpool_limits(1)
+                self._limits = self._loaded().limit(limits=1)
             self._inside += 1
 
     def __exit__(self, *_: object) -> None:
@@ -47,6 +49,19 @@ class _OneThread:
             self._inside -= 1
             if self._inside == 0:
                 self._limits.restore_original_limits()
+
+    def _loaded(self) -> ThreadpoolController:
+        # To look for the libraries takes longer than a small fit's search; only an import can have loaded more of them.
+        if len(sys.modules) != self._n_modules:
+            self._n_modules, self._libraries = len(sys.modules), ThreadpoolController()
+        return self._libraries
+
+    def begin_thread(self, n_threads: int) -> None:
+        """Set what each thread has for itself: its loops run alone, and `n_jobs=None` means the threads left for it."""
+        from joblib import parallel_config
+
+        self._libraries.limit(limits=1, user_api="openmp")
+        parallel_config("threading", n_jobs=n_threads)
 
 
 #: To be entered around many searches, which then look for the libraries of products only once.
@@ -58,7 +73,9 @@ def in_threads(work: Callable[[Any], Any], tasks: Iterable[Any], n_threads: int)
     with ONE_THREAD:
         if n_threads == 1:
             return [work(task) for task in tasks]
-        with ThreadPoolExecutor(n_threads) as pool:
+        tasks = list(tasks)
+        threads_left = max(1, n_threads // max(1, len(tasks)))
+        with ThreadPoolExecutor(n_threads, initializer=ONE_THREAD.begin_thread, initargs=(threads_left,)) as pool:
             return list(pool.map(work, tasks))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tensors import Floats, Mask, Places, array_namespace, beside, double, in_order, is_tensor, to_array
+from ..tensors import Floats, Mask, Places, array_namespace, beside, double, is_tensor, order_statistics, to_array
 from .density import column_moments
 
 #: The ways of scaling by the names the estimators take.
@@ -60,11 +60,12 @@ def feature_scale(
 def _usual_ranges(X: Any) -> tuple[Floats, Floats]:
     """From where to where values of each column are not far away, judged by a sample of evenly spaced rows."""
     # A quarter of each: what is added up may be no float.
-    values = in_order(double(X[:: -(-len(X) // _SAMPLE)]) / 4)
+    values = double(X[:: -(-len(X) // _SAMPLE)]) / 4
     n_rows = len(values)
-    middle = (values[(n_rows - 1) // 2] + values[n_rows // 2]) / 2
-    offset = in_order(abs(values - middle))
-    middle, usual = to_array(middle), to_array(offset[int(_USUAL * (n_rows - 1))]) + 0.0
+    below, above = order_statistics(values, (n_rows - 1) // 2, n_rows // 2)
+    middle = (below + above) / 2
+    offset = abs(values - middle)
+    middle, usual = to_array(middle), to_array(order_statistics(offset, int(_USUAL * (n_rows - 1)))[0]) + 0.0
     # Where a column has one value almost everywhere, what the others usually differ by; where nobody does, anything.
     for column in np.flatnonzero(usual == 0):
         others = to_array(offset[:, column])

@@ -55,7 +55,8 @@ class EvenCut(Clustering):
     random_state : int, RandomState or None, default=None
         The same seed gives the same labels, whatever `n_jobs`.
     n_jobs : int or None, default=None
-        Threads of the neighbour search; -1 uses all cores.
+        Threads of the neighbour searches and of the coordinate systems, which are compared side by side; -1 uses all
+        cores.
     verbose : int, default=0
         1 reports the progress of the fit on stderr, as a bar on a terminal.
 

@@ -15,13 +15,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..affinity import GIVEN, CoordinateSystem, NeighborSearch, is_dense
+from ..affinity import GIVEN, CoordinateSystem, NeighborSearch, far_rows, is_dense
 from ..criteria import normalized_cut
 from ..kernels import shared_neighbor_affinity
 from ..solvers.multilevel import multilevel
@@ -30,7 +32,6 @@ from .trees import Joins, SpanningTree, join_pieces, spanning_tree
 __all__ = [
     "Neighborhoods",
     "Partition",
-    "affinity_at",
     "cuts",
     "intrinsic_dimension",
     "log_density",
@@ -39,7 +40,6 @@ __all__ = [
     "rare_groups",
     "smooth_density",
     "stepped",
-    "tree_at",
     "tree_cuts",
 ]
 
@@ -78,18 +78,18 @@ class Partition(NamedTuple):
     system: str = GIVEN
 
 
-class Neighborhoods(NamedTuple):
-    """The neighbours of points in one coordinate system, and what hangs on them but not on the number of clusters."""
+@dataclass(frozen=True, eq=False)
+class Neighborhoods:
+    """The neighbours of points in one coordinate system, and what follows from them for any number of clusters."""
 
     system: CoordinateSystem
     search: NeighborSearch
     weights: NDArray[np.float64]
     distances: NDArray[np.float64]
     indices: NDArray[np.integer]
-    dimension: float
     joins: Joins
-    trees: dict[int, SpanningTree]
-    affinities: dict[int, sparse.csr_array]
+    _trees: dict[int, SpanningTree] = field(default_factory=dict, init=False)
+    _affinities: dict[int, sparse.csr_array] = field(default_factory=dict, init=False)
 
     @property
     def X(self) -> NDArray[np.floating]:
@@ -106,6 +106,29 @@ class Neighborhoods(NamedTuple):
         """How many there are."""
         return len(self.weights)
 
+    @cached_property
+    def dimension(self) -> float:
+        """The intrinsic dimension."""
+        return intrinsic_dimension(self.distances)
+
+    @cached_property
+    def far(self) -> NDArray[np.intp]:
+        """The rows far away; none where the points are no rows of numbers."""
+        return far_rows(self.X) if self.has_coordinates else np.empty(0, dtype=np.intp)
+
+    def tree(self, core: int) -> SpanningTree:
+        """The spanning tree with core distances to neighbour number `core`."""
+        if core not in self._trees:
+            self._trees[core] = spanning_tree(self.distances, self.indices, self.joins, core, self.weights)
+        return self._trees[core]
+
+    def affinity(self, size: int) -> sparse.csr_array:
+        """The shared-neighbour affinity with `size` neighbours."""
+        if size not in self._affinities:
+            away, near = self.distances[:, : size + 1], self.indices[:, : size + 1]
+            self._affinities[size] = shared_neighbor_affinity(self.X, away, near, n_jobs=self.search.n_jobs)
+        return self._affinities[size]
+
 
 def neighborhood_sizes(n_points: int, n_clusters: int) -> list[int]:
     """The scales K that are tried: 0.6, 1 and 1.6 times a sixth of an average cluster, that kept within 10 and 25."""
@@ -120,7 +143,7 @@ def look_around(
     system: CoordinateSystem | None = None,
     n_jobs: int | None = None,
 ) -> Neighborhoods:
-    """The neighbours of the points in a system, for any number of clusters; as they are by default.
+    """The neighbours of points that are in a system already, for any number of clusters.
 
     Examples
     --------
@@ -129,12 +152,11 @@ def look_around(
     (50, 41)
     """
     system = CoordinateSystem(GIVEN) if system is None else system
-    X = system(X)
     search = NeighborSearch(X, n_jobs=n_jobs)
     distances, indices = search.query_self(round(_SCALES[-1] * _MOST) + 1)
     counts = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=np.float64)
     joins = join_pieces(X, indices, n_jobs=n_jobs)
-    return Neighborhoods(system, search, counts, distances, indices, intrinsic_dimension(distances), joins, {}, {})
+    return Neighborhoods(system, search, counts, distances, indices, joins)
 
 
 def intrinsic_dimension(distances: NDArray[np.float64]) -> float:
@@ -161,7 +183,7 @@ def cuts(
     [('step', 6), ('step', 10), ('gap', 10), ('step', 16), ('gap', 16)]
     """
     for rank, size in enumerate(neighborhood_sizes(len(around.X), n_clusters)):
-        affinity = affinity_at(around, size)
+        affinity = around.affinity(size)
         matrices = {"step": stepped(affinity, around, size)}
         # At the finest scale gaps are mostly chance; its cut would only be outvoted.
         if rank > 0:
@@ -183,7 +205,7 @@ def tree_cuts(around: Neighborhoods, n_clusters: int) -> Iterator[Partition]:
     True
     """
     for core, share in itertools.product(_CORES, _SHARES):
-        labels = tree_at(around, core).cut(n_clusters, share)
+        labels = around.tree(core).cut(n_clusters, share)
         yield Partition("tree", f"{share:g} of a cluster", core, labels, around.system.name)
 
 
@@ -197,22 +219,7 @@ def rare_groups(around: Neighborhoods, n_clusters: int) -> NDArray[np.int64]:
     >>> sorted(np.bincount(rare_groups(look_around(X), 2)).tolist())
     [6, 294]
     """
-    return tree_at(around, _CORES[1]).cut(n_clusters, _SHARES[-1])
-
-
-def tree_at(around: Neighborhoods, core: int) -> SpanningTree:
-    """The spanning tree with core distances to neighbour number `core`."""
-    if core not in around.trees:
-        around.trees[core] = spanning_tree(around.distances, around.indices, around.joins, core, around.weights)
-    return around.trees[core]
-
-
-def affinity_at(around: Neighborhoods, size: int) -> sparse.csr_array:
-    """The shared-neighbour affinity with `size` neighbours."""
-    if size not in around.affinities:
-        away, near = around.distances[:, : size + 1], around.indices[:, : size + 1]
-        around.affinities[size] = shared_neighbor_affinity(around.X, away, near, n_jobs=around.search.n_jobs)
-    return around.affinities[size]
+    return around.tree(_CORES[1]).cut(n_clusters, _SHARES[-1])
 
 
 def log_density(around: Neighborhoods, size: int, dimension: float) -> NDArray[np.float64]:

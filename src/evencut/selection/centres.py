@@ -21,14 +21,12 @@ one centre fewer have the better Bayesian information criterion on the others; o
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity import far_rows
 from .candidates import Neighborhoods, Partition
 from .mixtures import KINDS, Mixture, fit_mixture, n_parameters
 
@@ -133,14 +131,13 @@ class _Seen(NamedTuple):
 
     @classmethod
     def of(cls, around: Neighborhoods, n_clusters: int, rng: np.random.Generator) -> _Seen:
-        far = far_rows(around.X)
-        near = np.delete(np.arange(around.n_points), far)
+        near = np.delete(np.arange(around.n_points), around.far)
         # About the mean, where variances are not small differences of large squares.
         X = around.X - around.X[near].mean(axis=0, dtype=np.float64)
         rows = near[sample_of(len(near), n_clusters, rng)]
         mass = around.weights[rows] / around.weights[rows].sum()
         by_neighbors = float(mass @ neighbor_log_density(around, rows))
-        return cls(X, far, rows, mass, dequantized(X[rows], rng), by_neighbors, around.dimension)
+        return cls(X, around.far, rows, mass, dequantized(X[rows], rng), by_neighbors, around.dimension)
 
     def kinds(self, n_clusters: int) -> list[str]:
         """The mixtures that there are points enough for."""
@@ -276,10 +273,7 @@ def _likeliest(
 def _kmeans(X: NDArray[np.floating], mass: NDArray[np.float64], n_clusters: int, seed: int) -> NDArray[np.int64]:
     from sklearn.cluster import KMeans
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # fewer distinct points than clusters leave some without any
-        labels = KMeans(n_clusters, n_init=1, random_state=seed).fit(X, sample_weight=mass).labels_
-    return labels.astype(np.int64)
+    return KMeans(n_clusters, n_init=1, random_state=seed).fit(X, sample_weight=mass).labels_.astype(np.int64)
 
 
 def _ward(X: NDArray[np.floating], n_clusters: int) -> NDArray[np.int64]:

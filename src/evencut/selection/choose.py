@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
-from ..affinity import AffinityLike, CoordinateSystem, coordinate_systems, far_rows
+from ..affinity import AffinityLike, CoordinateSystem, coordinate_systems
+from ..affinity.products import in_threads
+from ..affinity.threads import n_threads
 from ..criteria import normalized_cut
 from ..io.errors import some
 from ..kernels import Extension, Points, SharedNeighbors
@@ -17,7 +21,6 @@ from ..solvers import Solution
 from .candidates import (
     Neighborhoods,
     Partition,
-    affinity_at,
     cuts,
     look_around,
     neighborhood_sizes,
@@ -209,7 +212,11 @@ def look_around_in_systems(
         return [look_around(X, weights, n_jobs=n_jobs)]
     counts = np.ones(len(X)) if weights is None else weights
     systems = coordinate_systems(X, counts, units)
-    return [look_around(X, counts, system=system, n_jobs=n_jobs) for system in systems]
+    # Many short steps, each of which would wait for the other threads.
+    in_systems = [(system, system(X)) for system in systems]
+    return in_threads(
+        lambda known: look_around(known[1], counts, system=known[0], n_jobs=n_jobs), in_systems, n_threads(n_jobs)
+    )
 
 
 def agree(
@@ -232,8 +239,7 @@ def agree(
     found: list[Partition] = []
     votes: dict[Hashable, float] = {}
     worths = {}
-    for around in systems:
-        partitions, shares, worth = _candidates(around, n_clusters, random_state, found)
+    for around, (partitions, shares, worth) in zip(systems, _candidates_of_all(systems, n_clusters, random_state)):
         found += partitions
         votes |= {(around.system.name, group): around.system.votes * share for group, share in shares.items()}
         worths[around.system.name] = worth
@@ -251,6 +257,25 @@ def agree(
     return Selection(ranked, standing[order], shared[order], alike[np.ix_(order, order)], confidence, worths, numbers)
 
 
+def _candidates_of_all(
+    systems: Sequence[Neighborhoods], n_clusters: int, random_state: int | None
+) -> list[tuple[list[Partition], dict[str, float], float]]:
+    """The candidates of every coordinate system, side by side unless one starts from those of another."""
+    before: list[Partition] = []
+
+    def find(around: Neighborhoods) -> tuple[list[Partition], dict[str, float], float]:
+        candidates = _candidates(around, n_clusters, random_state, before)
+        if far:
+            before.extend(candidates[0])
+        return candidates
+
+    far = any(around.far.size for around in systems)
+    # Fewer distinct points than clusters leave some without any. Filters belong to all threads: they are set out here.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return in_threads(find, systems, 1 if far else n_threads(systems[0].search.n_jobs))
+
+
 def _candidates(
     around: Neighborhoods, n_clusters: int, random_state: int | None, before: Sequence[Partition]
 ) -> tuple[list[Partition], dict[str, float], float]:
@@ -261,7 +286,7 @@ def _candidates(
     of_cuts = list(cuts(around, n_clusters, random_state=random_state))
     # A cluster of few points is met by no k-means: a mixture must start from a tree to see it.
     starts = [of_cuts[len(of_cuts) // 2].labels, rare_groups(around, n_clusters)]
-    if around.has_coordinates and far_rows(around.X).size:
+    if around.far.size:
         # Cuts that part a row far away leave the others one cluster fewer, and mixtures no start for all clusters.
         starts += [other.labels for other in before if other.family == "centre"]
     of_centres, shares, worth = centres(around, n_clusters, starts, np.random.default_rng(random_state))
@@ -302,4 +327,4 @@ def _of_one(around: Neighborhoods, n_clusters: int, numbers: tuple[NumberCandida
 def _kernel_at(around: Neighborhoods, size: int) -> tuple[SharedNeighbors, sparse.csr_array, Extension]:
     kernel, near = SharedNeighbors(n_neighbors=max(size, 1)), slice(size + 1)
     extension = kernel.extend_from(around.search, around.distances[:, near], around.indices[:, near])
-    return kernel, affinity_at(around, size), extension
+    return kernel, around.affinity(size), extension

@@ -9,11 +9,13 @@ and of spanning trees (:mod:`evencut.selection.consensus`), the number k is judg
 
 and worth :math:`\exp(s_0 - s_k)` beside the best score :math:`s_0`. Too few clusters leave a gap to cut, which costs
 little more; too many must cut where there is no gap. Of the columns as given and at one deviation the system is taken
-whose best number has the better score. Where the gap is not clear, others are asked: the number of Gaussians that
-explain the points (:mod:`evencut.selection.gaussians`) is taken, and where nothing else shows structure, the number of
-areas with steps in density between them (:mod:`evencut.selection.steps`). The answer is 1 where one Gaussian explains
-the points, or where there is no clear gap and no valley (:mod:`evencut.selection.valleys`) that many agree on: a strand
-of even density has borders that many agree on, where chance made it thin, but they are hardly less dense than the rest.
+whose best number has the better score. A gap is clear where one cluster more would leak twice as much:
+:math:`a_k` times the mean above is at most :math:`-\log 2`. Where the best number has no clear gap, others are asked:
+the number of Gaussians that explain the points (:mod:`evencut.selection.gaussians`) is taken, and where nothing else
+shows structure, the number of areas with steps in density between them (:mod:`evencut.selection.steps`). Otherwise it
+is the best number with a clear gap or with a valley (:mod:`evencut.selection.valleys`) that many agree on, and 1 where
+there is none, or where one Gaussian explains the points: a strand of even density has borders that many agree on, where
+chance made it thin, but they are hardly less dense than the rest.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from ..criteria import RatioProblem, normalized_cut
 from ..solvers.merging import merge_levels
 from ..solvers.multilevel import multilevel
 from ..solvers.spectral import cut_embedding, spectral_embedding, unit_rows
-from .candidates import Neighborhoods, affinity_at, log_density, neighborhood_sizes, tree_cuts
+from .candidates import Neighborhoods, log_density, neighborhood_sizes, tree_cuts
 from .consensus import agreement, consensus, shared_votes
 from .gaussians import explain_by_gaussians
 from .steps import count_steps
@@ -46,9 +48,9 @@ _PARTS = 100
 _SMALL_LEAK = 3e-3
 _LITTLE_AGREEMENT = 0.05
 _AGREEMENT = 0.75
-# So clear a gap is structure, and so are borders that are less dense than the inside by this much, in logarithms and
-# times the share that agrees on them.
-_CLEAR_GAP = -1.1
+# A gap is structure where one cluster more would leak twice as much, and borders are where they are less dense than the
+# inside by this much: both in logarithms, and times the share that agrees on the clusters.
+_CLEAR_GAP = -np.log(2)
 _VALLEY = 0.125
 
 
@@ -91,7 +93,7 @@ class NumberCandidate:
     @property
     def has_clear_gap(self) -> bool:
         """Whether one cluster more would leak so much more that nobody else is asked."""
-        return self.gap <= _CLEAR_GAP
+        return self.gap * self.agreement <= _CLEAR_GAP
 
 
 def choose_number(ranked: Sequence[NumberCandidate]) -> int:
@@ -142,7 +144,7 @@ class _Judged:
     @classmethod
     def of(cls, around: Neighborhoods, random_state: int | None) -> _Judged:
         graphs = (
-            (normalized_cut(affinity_at(around, size), around.weights), log_density(around, size, around.dimension))
+            (normalized_cut(around.affinity(size), around.weights), log_density(around, size, around.dimension))
             for size in neighborhood_sizes(around.n_points, 1)
         )
         numbers, merged_to = [], _merge_down(graphs, around.n_points, random_state)
@@ -154,8 +156,9 @@ class _Judged:
         return cls(around, _best_first(numbers), {k: merged.cuts for k, merged in merged_to.items()})
 
     def other_evidence(self, random_state: int | None) -> NumberCandidate:
-        """The best number, or the one that Gaussians or steps speak for."""
-        best, by_number = self.ranked[0], {candidate.n_clusters: candidate for candidate in self.ranked}
+        """The best number that shows structure, or the one that Gaussians or steps speak for."""
+        best = next((candidate for candidate in self.ranked if candidate.is_clear), self.ranked[0])
+        by_number = {candidate.n_clusters: candidate for candidate in self.ranked}
         starts = {k: cuts[len(cuts) // 2] for k, cuts in self.cuts.items()}
         explained = explain_by_gaussians(self.around, starts, np.random.default_rng(random_state))
         if explained is not None and explained.holds and explained.n_clusters > 1:

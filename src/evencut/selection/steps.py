@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..criteria import normalized_cut
 from ..solvers.multilevel import multilevel
-from .candidates import Neighborhoods, affinity_at, smooth_density, stepped
+from .candidates import Neighborhoods, smooth_density, stepped
 
 __all__ = ["count_steps"]
 
@@ -47,7 +47,7 @@ def count_steps(around: Neighborhoods, random_state: int | None = None) -> int:
     # In one column chance makes steps as sharp as any.
     if around.n_points < 2 * _NEIGHBORHOODS * _NEIGHBORS or around.X.shape[1] == 1:
         return 1
-    affinity = affinity_at(around, _NEIGHBORS)
+    affinity = around.affinity(_NEIGHBORS)
     density = smooth_density(around, _NEIGHBORS, around.dimension)
     problem = normalized_cut(stepped(affinity, around, _NEIGHBORS), around.weights)
     rows = np.repeat(np.arange(around.n_points), np.diff(affinity.indptr))
