@@ -14,7 +14,7 @@ from .devices import tensors_too
 from .prediction import Prediction
 from .probabilities import N_NEAREST, Certainty, certainty_of, opinions_of
 
-__all__ = ["CertaintyMixin", "RowCertaintyMixin", "check_noise", "refuse_device"]
+__all__ = ["CertaintyMixin", "RowCertaintyMixin", "check_noise", "unknown_on_device"]
 
 
 
@@ -134,7 +134,8 @@ class CertaintyMixin(RowCertaintyMixin, FitState):
     def _sure(self) -> tuple[Certainty, Floats, Floats]:
         """What new rows are judged by; probabilities and outlier scores of the fitted ones."""
         check_is_fitted(self)
-        refuse_device(self._fitted_points)
+        if is_tensor(self._fitted_points):
+            raise unknown_on_device()
         if "certainty" not in self._derived:
             self._derived["certainty"] = self._measure()
         return self._derived["certainty"]
@@ -171,12 +172,11 @@ def check_noise(noise: Any) -> None:
         )
 
 
-def refuse_device(points: Any) -> None:
-    """Raise for a fit on a device, where probabilities are not known."""
-    if is_tensor(points):
-        raise NotImplementedError(
-            "probabilities and outlier scores are not known for a fit on a GPU; fit the points as an array, on the CPU."
-        )
+def unknown_on_device() -> NotImplementedError:
+    """What is raised after a fit on a device, which does not tell how sure it is."""
+    return NotImplementedError(
+        "probabilities and outlier scores are not known for a fit on a GPU; fit the points as an array, on the CPU."
+    )
 
 
 def _warn_of_margins(what: str) -> None:

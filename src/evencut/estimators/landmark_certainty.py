@@ -16,7 +16,7 @@ from ..affinity import as_affinity
 from ..landmarks import LandmarkGraph, RowBlocks
 from ..landmarks.attaching import Attachment
 from ..tensors import Floats, Ints, is_tensor
-from .certainty import RowCertaintyMixin, refuse_device
+from .certainty import RowCertaintyMixin, unknown_on_device
 from .devices import tensors_too
 from .landmark_inputs import rows_of
 from .probabilities import N_NEAREST, Certainty, certainty_of
@@ -77,8 +77,8 @@ class LandmarkCertaintyMixin(RowCertaintyMixin):
 
     def _known_certainty(self) -> Certainty:
         check_is_fitted(self)
-        refuse_device(self.attachment_.landmarks)
-        assert self._certainty is not None
+        if self._certainty is None:
+            raise unknown_on_device()
         return self._certainty
 
     def _judged_rows(self) -> tuple[Floats, Floats]:

@@ -125,7 +125,8 @@ class Attachment:
             weights = self.beside(rows)._weights(rows)
             votes = [vote_there(indices, units, known, n_clusters) for _, indices, units in weights]
             return array_namespace(rows).concatenate(votes)
-        return np.concatenate([self._voted(away, near) for _, away, near in self.in_memory._nearest(rows)])
+        here = self.in_memory
+        return np.concatenate([here._voted(away, near) for _, away, near in here._nearest(rows)])
 
     def _voted(self, distances: AnyFloats, near: AnyInts) -> Ints:
         """The cluster with the most weight among the nearest landmarks of each row; among equals the first."""
