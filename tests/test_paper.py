@@ -148,7 +148,7 @@ def test_the_lowest_energy_is_a_verdict_of_its_own():
 @pytest.fixture
 def text(monkeypatch):
     claims = {
-        "twice": {"says": "a", "measured": "{m[0]} of {n}", "why": "steps", "why_lowest": "low"},
+        "twice": {"says": "a", "measured": "{m[0]} of {n}", "why": "steps", "why_lowest": "low", "above": {"m[0]": 3}},
         "once": {"says": "b of {name}", "measured": "{n}"},
     }
     monkeypatch.setitem(TEXTS, "made_up", {"title": "t", "caption": "{n} points", "claims": claims})
@@ -156,9 +156,8 @@ def text(monkeypatch):
 
 def test_one_rule_judges_what_both_solvers_find(text):
     run = Run("made_up")
-    run.words = {"n": 9}
-    run.twice("twice", Both([1], [5]), lambda m: m[0] > 3)
-    run.judge("once", True, name="x")
+    run.words, run.by = {"n": 9}, Both([1], [5])
+    run.decide("once", True, name="x")
     figure = run.figure(None)
     assert figure.caption == "9 points"
     assert figure.claims[0].steps == Verdict("1 of 9", "fail", "steps")
@@ -170,10 +169,33 @@ def test_the_solvers_are_those_of_the_policy(text):
     assert Run("made_up").both(lambda solver: solver.name) == Both("lloyd", "auto")
 
 
+@pytest.mark.parametrize(
+    ("limits", "measured", "holds"),
+    [
+        ({"above": {"n": 3}}, {"n": 4}, True),
+        ({"above": {"n": 3}}, {"n": 3}, False),
+        ({"at_least": {"n": 3}}, {"n": [3, 4]}, True),
+        ({"at_least": {"n": 3}}, {"n": [2, 4]}, False),
+        ({"below": {"n": "most"}}, {"n": {"a": 1, "b": 2}, "most": 3}, True),
+        ({"below": {"n": "most"}}, {"n": {"a": 1, "b": 3}, "most": 3}, False),
+        ({"below": {"n": "0.5 * most"}}, {"n": 1, "most": 3}, True),
+        ({"below": {"n": "0.5 * most"}}, {"n": 2, "most": 3}, False),
+        ({"at_most": {"n[a b]": 1}, "equal": {"is_so": True}}, {"n": {"a b": 1}, "is_so": True}, True),
+        ({"at_most": {"n[a b]": 1}, "equal": {"is_so": True}}, {"n": {"a b": 1}, "is_so": False}, False),
+    ],
+)
+def test_a_claim_holds_where_all_that_was_measured_keeps_its_limits(monkeypatch, limits, measured, holds):
+    claims = {"one": {"says": "a", "measured": "{n}", **limits}}
+    monkeypatch.setitem(TEXTS, "made_up", {"title": "t", "caption": "c", "claims": claims})
+    run = Run("made_up")
+    run.words = measured
+    assert run.figure(None).verdict == ("pass" if holds else "fail")
+
+
 def test_a_claim_that_nothing_has_judged_is_an_error(text):
     run = Run("made_up")
-    run.judge("once", True, name="x", n=1)
-    with pytest.raises(ValueError, match="has not judged twice"):
+    run.words, run.by = {"n": 9}, Both([1], [5])
+    with pytest.raises(ValueError, match="has not judged once"):
         run.figure(None)
 
 

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .affinity import (
     Affinity,
@@ -21,7 +21,7 @@ from .affinity import (
     equalizing_scale,
     out_of_range,
 )
-from .tensors import array_namespace, double, first_of_each, group_sums, to_array
+from .tensors import AnyFloats, AnyInts, Floats, array_namespace, double, first_of_each, group_sums, to_array
 
 __all__ = [
     "CRITERIA", "EQUALIZATIONS", "Criterion", "PosedProblem", "RatioProblem", "average_association", "average_cut",
@@ -58,8 +58,8 @@ class RatioProblem:
     """
 
     matrix: Affinity
-    weights: NDArray[np.floating]
-    diagonal: NDArray[np.floating] | None = None
+    weights: AnyFloats
+    diagonal: AnyFloats | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "matrix", as_affinity(self.matrix))
@@ -69,9 +69,7 @@ class RatioProblem:
         """Number of points."""
         return len(self.weights)
 
-    def associations(
-        self, labels: NDArray[np.integer], n_clusters: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def associations(self, labels: AnyInts, n_clusters: int) -> tuple[Floats, Floats]:
         """M(S_k, S_k) and w(S_k) of each cluster."""
         inside = self.matrix.inside(labels, n_clusters)
         if self.diagonal is not None:
@@ -98,10 +96,10 @@ class Criterion(ABC):
         return self.problem(matrix, counts)
 
     @abstractmethod
-    def problem(self, matrix: Affinity, counts: NDArray[np.float64]) -> RatioProblem:
+    def problem(self, matrix: Affinity, counts: Floats) -> RatioProblem:
         """The problem, given the entries w_p w_q A_pq and the weights w of the points."""
 
-    def point_weight(self, degree: NDArray[np.float64]) -> NDArray[np.float64]:
+    def point_weight(self, degree: Floats) -> Floats:
         """The weight in the problem of new points whose affinities sum to `degree`: one, unless it is the degree."""
         return array_namespace(degree).ones_like(degree)
 
@@ -118,7 +116,7 @@ class _AverageAssociation(Criterion):
     -2.0
     """
 
-    def problem(self, matrix: Affinity, counts: NDArray[np.float64]) -> RatioProblem:
+    def problem(self, matrix: Affinity, counts: Floats) -> RatioProblem:
         return RatioProblem(matrix, counts)
 
 
@@ -136,7 +134,7 @@ class _NormalizedCut(Criterion):
     -1.0
     """
 
-    def problem(self, matrix: Affinity, counts: NDArray[np.float64]) -> RatioProblem:
+    def problem(self, matrix: Affinity, counts: Floats) -> RatioProblem:
         degree = matrix.degrees()
         bad = out_of_range(degree)
         if len(bad):
@@ -147,7 +145,7 @@ class _NormalizedCut(Criterion):
             )
         return RatioProblem(matrix, degree)
 
-    def point_weight(self, degree: NDArray[np.float64]) -> NDArray[np.float64]:
+    def point_weight(self, degree: Floats) -> Floats:
         """The degree."""
         return degree
 
@@ -164,7 +162,7 @@ class _AverageCut(Criterion):
     4.0
     """
 
-    def problem(self, matrix: Affinity, counts: NDArray[np.float64]) -> RatioProblem:
+    def problem(self, matrix: Affinity, counts: Floats) -> RatioProblem:
         return RatioProblem(matrix, counts, -matrix.degrees())
 
 
@@ -198,14 +196,14 @@ class PosedProblem:
 
     problem: RatioProblem
     criterion: Criterion
-    weights: NDArray[np.float64]
-    scale: NDArray[np.float64]
+    weights: Floats
+    scale: Floats
     is_even: bool
 
 
 def pose(
     affinity: AffinityLike,
-    weights: NDArray[np.float64],
+    weights: Floats,
     criterion: str,
     equalize: str | None = None,
     *,
@@ -266,7 +264,7 @@ def energy(
     return CRITERIA[criterion](affinity, weights).energy(labels)
 
 
-def _adaptive_weights(affinity: Affinity, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _adaptive_weights(affinity: Affinity, weights: Floats) -> Floats:
     density = double(affinity @ weights)
     if not (density > 0).all():
         raise ValueError(
@@ -277,7 +275,7 @@ def _adaptive_weights(affinity: Affinity, weights: NDArray[np.float64]) -> NDArr
     return law / law.mean()
 
 
-def _point_weights(affinity: Affinity, weights: ArrayLike | None) -> NDArray[np.float64]:
+def _point_weights(affinity: Affinity, weights: ArrayLike | None) -> Floats:
     n_points = affinity.shape[0]
     counts = double(affinity.beside(np.ones(n_points) if weights is None else weights))
     if counts.shape != (n_points,):

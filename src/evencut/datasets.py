@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from .tensors import AnyInts, Floats, Ints
+
 __all__ = ["make_clumped_moons", "make_growing_density", "make_rings", "make_sparse_subset", "make_volume"]
 
 _CLUMP_ANGLE = np.pi / 2
@@ -23,7 +25,7 @@ def make_clumped_moons(
     clump: float = 0.5,
     noise: float = 0.05,
     random_state: Any = None,
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[Floats, Ints]:
     r"""Two interleaved half circles, one with a dense clump: the paper's Figure 1.
 
     The points of the upper half circle lie at :math:`(\cos t, \sin t)`, those of the lower one at
@@ -72,7 +74,7 @@ def make_rings(
     factor: float = 0.4,
     noise: float = 0.05,
     random_state: Any = None,
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[Floats, Ints]:
     r"""Two concentric rings, the outer one of radius 1 with a dense clump if asked.
 
     Parameters
@@ -120,7 +122,7 @@ def make_sparse_subset(
     length: float = 3.0,
     noise: float = 0.05,
     random_state: Any = None,
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[Floats, Ints]:
     r"""Two half circles, one with a sparse tail of outliers: data for the sparse subset bias.
 
     The tail leaves the right end (2, 0.5) of the lower half circle along the direction (1, 1) and belongs
@@ -170,11 +172,7 @@ def make_sparse_subset(
     return _noisy_and_shuffled(rng, X, np.repeat([0, 1], [n_upper, n_samples // 2]), noise)
 
 
-def make_growing_density(
-    n_samples: int = 200,
-    ratio: float = 50.0,
-    random_state: Any = None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def make_growing_density(n_samples: int = 200, ratio: float = 50.0, random_state: Any = None) -> tuple[Floats, Floats]:
     r"""Points on a line that grow denser along it: the paper's Figure on density inversion.
 
     On [0, 1] the density is exponential, :math:`\rho(x) = r^x \log r / (r - 1)` with `r` the `ratio`.
@@ -221,7 +219,7 @@ def make_volume(
     noise: float = 0.1,
     bias: float = 0.2,
     random_state: Any = None,
-) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+) -> tuple[NDArray[np.float32], Ints]:
     r"""A synthetic scan of known shapes, with noise, a bias field and anisotropic voxels.
 
     .. math:: v(p) = (1 + b\, f(p))\, g_{y(p)} + \epsilon_p
@@ -276,7 +274,7 @@ def make_volume(
     return volume.astype(np.float32), np.maximum(y, 0)
 
 
-def _wobbly(rng: np.random.RandomState, places: NDArray[np.float64], centre: Any, radius: float) -> Any:
+def _wobbly(rng: np.random.RandomState, places: Floats, centre: Any, radius: float) -> Any:
     """Inside a ball whose radius changes by a fifth with the direction."""
     away = places - centre
     length = np.linalg.norm(away, axis=-1)
@@ -285,14 +283,14 @@ def _wobbly(rng: np.random.RandomState, places: NDArray[np.float64], centre: Any
     return length < radius * (1 + 0.2 * wave)
 
 
-def _nested(rng: np.random.RandomState, places: NDArray[np.float64], room: NDArray[np.float64]) -> NDArray[np.int64]:
+def _nested(rng: np.random.RandomState, places: Floats, room: Floats) -> Ints:
     centre = rng.uniform(-0.06, 0.06, 3)
     outer = _wobbly(rng, places, centre, 0.34)
     inner = _wobbly(rng, places, centre + rng.uniform(-0.05, 0.05, 3), 0.16) & outer
     return outer.astype(np.int64) + inner
 
 
-def _tubes(rng: np.random.RandomState, places: NDArray[np.float64], room: NDArray[np.float64]) -> NDArray[np.int64]:
+def _tubes(rng: np.random.RandomState, places: Floats, room: Floats) -> Ints:
     """Balls along two curves that cross the volume side by side."""
     labels = np.zeros(places.shape[:-1], dtype=np.int64)
     for aside in (-0.2, 0.2):
@@ -307,7 +305,7 @@ def _tubes(rng: np.random.RandomState, places: NDArray[np.float64], room: NDArra
     return labels
 
 
-def _blobs(rng: np.random.RandomState, places: NDArray[np.float64], room: NDArray[np.float64]) -> NDArray[np.int64]:
+def _blobs(rng: np.random.RandomState, places: Floats, room: Floats) -> Ints:
     """The blob in the middle, and four like it around it."""
     labels = np.zeros(places.shape[:-1], dtype=np.int64)
     for k, (u, v) in enumerate(((0.0, 0.0), (-0.55, -0.55), (-0.55, 0.55), (0.55, -0.55), (0.55, 0.55))):
@@ -316,20 +314,18 @@ def _blobs(rng: np.random.RandomState, places: NDArray[np.float64], room: NDArra
     return labels
 
 
-def _angles(rng: np.random.RandomState, n_points: int, turn: float, clump: float) -> NDArray[np.float64]:
+def _angles(rng: np.random.RandomState, n_points: int, turn: float, clump: float) -> Floats:
     """Uniform angles on [0, turn], a share `clump` of them gathered at the clump's angle."""
     n_clump = round(clump * n_points)
     gathered = rng.normal(_CLUMP_ANGLE, _CLUMP_DEVIATION, n_clump)
     return np.concatenate([rng.uniform(0, turn, n_points - n_clump), gathered])
 
 
-def _circle(angles: NDArray[np.float64]) -> NDArray[np.float64]:
+def _circle(angles: Floats) -> Floats:
     return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
-def _noisy_and_shuffled(
-    rng: np.random.RandomState, X: NDArray[np.float64], y: NDArray[np.integer], noise: float
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _noisy_and_shuffled(rng: np.random.RandomState, X: Floats, y: AnyInts, noise: float) -> tuple[Floats, Ints]:
     order = rng.permutation(len(X))
     return (X + rng.normal(0, noise, X.shape))[order], y[order].astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""Names of a package that are loaded when they are asked for, so that nobody waits for what is not used."""
+"""What is loaded when it is asked for, so that nobody waits for what is not used: names, and optional libraries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-__all__ = ["on_demand"]
+__all__ = ["on_demand", "required"]
 
 
 def on_demand(package: str, **modules: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -39,3 +39,19 @@ def on_demand(package: str, **modules: str) -> tuple[Callable[[str], Any], Calla
         return sorted({*vars(sys.modules[package]), *homes} - {"TYPE_CHECKING", "on_demand"})
 
     return getter, names
+
+
+def required(module: str, need: str, extra: str) -> Any:
+    """A module of an optional library; where that is missing, an error that says what to install.
+
+    Examples
+    --------
+    >>> required("no_such_library", "Drawing needs no-such-library", "plot")
+    Traceback (most recent call last):
+    ModuleNotFoundError: Drawing needs no-such-library, which is not installed: pip install "evencut[plot]"
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as missing:
+        message = f'{need}, which is not installed: pip install "evencut[{extra}]"'
+        raise ModuleNotFoundError(message, name=module.partition(".")[0]) from missing

@@ -9,16 +9,25 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "answer_like", "array_namespace", "beside", "count_copies", "cpu_tensors_as_arrays", "double", "first_of_each",
-    "group_greatest", "group_least", "group_sums", "in_memory", "is_tensor", "numbered", "one_hot", "order_statistics",
-    "runs_on_device", "stable_order", "to_array", "to_tensor",
+    "AnyFloats", "AnyInts", "Floats", "Ints", "Mask", "Places", "answer_like", "array_namespace", "beside",
+    "count_copies", "cpu_tensors_as_arrays", "double", "first_of_each", "group_greatest", "group_least", "group_sums",
+    "in_memory", "is_tensor", "numbered", "one_hot", "order_statistics", "runs_on_device", "stable_order", "to_array",
+    "to_tensor",
 ]  # fmt: skip
+
+#: Arrays of NumPy as signatures name them: numbers of one type or of any, places in an array, and masks.
+Floats: TypeAlias = NDArray[np.float64]
+AnyFloats: TypeAlias = NDArray[np.floating]
+Ints: TypeAlias = NDArray[np.int64]
+AnyInts: TypeAlias = NDArray[np.integer]
+Places: TypeAlias = NDArray[np.intp]
+Mask: TypeAlias = NDArray[np.bool_]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

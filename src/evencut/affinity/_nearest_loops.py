@@ -28,9 +28,6 @@ def keep_nearest(
     """
     n_kept: cython.Py_ssize_t = best.shape[1]
     n_columns: cython.Py_ssize_t = scores.shape[1]
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    start: cython.Py_ssize_t
     with cython.nogil:
         for i in range(rows.shape[0]):
             row = rows[i]
@@ -80,9 +77,6 @@ def _subtract(
     weights: cython.const[cython.double][::1],
     scores: cython.double[:, ::1],
 ):
-    row: cython.Py_ssize_t
-    entry: cython.Py_ssize_t
-    place: cython.Py_ssize_t
     with cython.nogil:
         for row in range(scores.shape[0]):
             for entry in range(indptr[row], indptr[row + 1]):
@@ -101,10 +95,6 @@ def pair_distances(
 
     Four sums run side by side; the order is the same for every pair.
     """
-    p: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    f: cython.Py_ssize_t
-    t: cython.Py_ssize_t
     parts: cython.double[4]
     n_features: cython.Py_ssize_t = queries.shape[1]
     whole: cython.Py_ssize_t = n_features // 4 * 4
@@ -129,8 +119,6 @@ def pair_distances(
 
 def sort_pairs(distances: cython.double[:, ::1], indices: cython.longlong[:, ::1]):
     """Sort each (short) row by distance, among equal distances by index."""
-    p: cython.Py_ssize_t
-    i: cython.Py_ssize_t
     with cython.nogil:
         for p in range(distances.shape[0]):
             for i in range(1, distances.shape[1]):

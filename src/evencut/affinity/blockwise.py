@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..tensors import AnyFloats, Places
 from .matrix import Affinity
 from .products import in_threads
 from .threads import n_threads
@@ -55,12 +55,12 @@ class BlockwiseAffinity(Affinity):
 
     def __init__(
         self,
-        compute: Callable[[Any, Any], NDArray[np.floating]],
+        compute: Callable[[Any, Any], AnyFloats],
         n_points: int,
         dtype: Any,
         *,
         n_jobs: int | None = None,
-        scale: NDArray[np.floating] | None = None,
+        scale: AnyFloats | None = None,
     ):
         self._compute = compute
         self.shape = (n_points, n_points)
@@ -68,7 +68,7 @@ class BlockwiseAffinity(Affinity):
         self._n_jobs = n_jobs
         self._scale = scale
 
-    def __matmul__(self, other: NDArray[np.floating]) -> NDArray[np.floating]:
+    def __matmul__(self, other: AnyFloats) -> AnyFloats:
         other = np.asarray(other)
         if other.shape[:1] != self.shape[1:]:
             raise ValueError(f"an affinity of {self.shape[0]} points cannot multiply an array of shape {other.shape}.")
@@ -83,19 +83,19 @@ class BlockwiseAffinity(Affinity):
         in_threads(fill, self._blocks(), n_threads(self._n_jobs))
         return product if self._scale is None else (product.T * self._scale.astype(self.dtype)).T
 
-    def rescaled(self, scale: NDArray[np.floating]) -> BlockwiseAffinity:
+    def rescaled(self, scale: AnyFloats) -> BlockwiseAffinity:
         """The affinity with rows and columns multiplied by `scale` as well."""
         scale = np.asarray(scale, dtype=np.float64)
         both = scale if self._scale is None else self._scale * scale
         return BlockwiseAffinity(self._compute, self.shape[0], self.dtype, n_jobs=self._n_jobs, scale=both)
 
-    def among(self, points: NDArray[np.intp]) -> BlockwiseAffinity:
+    def among(self, points: Places) -> BlockwiseAffinity:
         """The affinity among some of the points, in the order given."""
         scale = None if self._scale is None else self._scale[points]
         compute = _Among(self._compute, np.asarray(points))
         return BlockwiseAffinity(compute, len(points), self.dtype, n_jobs=self._n_jobs, scale=scale)
 
-    def part(self, rows: Any, columns: Any = slice(None)) -> NDArray[np.floating]:
+    def part(self, rows: Any, columns: Any = slice(None)) -> AnyFloats:
         """The dense block at some rows and columns (slices or index arrays).
 
         Examples
@@ -110,7 +110,7 @@ class BlockwiseAffinity(Affinity):
             block = block * np.multiply.outer(self._scale[rows], self._scale[columns]).astype(self.dtype)
         return block
 
-    def diagonal(self) -> NDArray[np.floating]:
+    def diagonal(self) -> AnyFloats:
         """The affinity of each point with itself."""
         found = np.empty(self.shape[0], dtype=self.dtype)
         for first in range(0, self.shape[0], 256):
@@ -127,10 +127,10 @@ class BlockwiseAffinity(Affinity):
 class _Among:
     """Blocks of some of the points."""
 
-    compute: Callable[[Any, Any], NDArray[np.floating]]
-    points: NDArray[np.intp]
+    compute: Callable[[Any, Any], AnyFloats]
+    points: Places
 
-    def __call__(self, p: Any, q: Any) -> NDArray[np.floating]:
+    def __call__(self, p: Any, q: Any) -> AnyFloats:
         return self.compute(self.points[p], self.points[q])
 
 
@@ -156,7 +156,7 @@ class GaussianBlocks:
     array([[1.   , 0.607, 0.011]])
     """
 
-    def __init__(self, points: NDArray[np.floating], sigma: NDArray[np.floating] | None = None, pairing: str = "mean"):
+    def __init__(self, points: AnyFloats, sigma: AnyFloats | None = None, pairing: str = "mean"):
         # About the mean, |x|^2 + |y|^2 - 2xy cancels least; as one product it needs no second pass.
         centred = points - points.mean(axis=0)
         half_norm = -0.5 * np.einsum("ij,ij->i", centred, centred)[:, None]
@@ -166,7 +166,7 @@ class GaussianBlocks:
         self._sigma = None if sigma is None else sigma.astype(points.dtype)
         self._pairing = pairing
 
-    def __call__(self, p: Any, q: Any) -> NDArray[np.floating]:
+    def __call__(self, p: Any, q: Any) -> AnyFloats:
         """The block of the kernel between the points at p and those at q."""
         exponent = self._left[p] @ self._right[q].T
         if self._sigma is None:
@@ -183,7 +183,7 @@ class GaussianBlocks:
         return kernel
 
 
-def _exp(exponent: NDArray[np.floating]) -> NDArray[np.floating]:
+def _exp(exponent: AnyFloats) -> AnyFloats:
     """The exponential in place, without subnormal numbers, which are slow and count for nothing."""
     lowest = np.log(np.finfo(exponent.dtype).tiny) + 1
     np.clip(exponent, lowest, 0, out=exponent)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..tensors import AnyFloats, Floats, Ints, Places
 from .products import DenseProducts, in_threads, refined
 
 # The share of true neighbours that is wanted, and the sample on which it is measured.
@@ -49,7 +50,7 @@ class CellSearch:
     True
     """
 
-    def __init__(self, X: NDArray[np.floating], n_neighbors: int, n_threads: int = 1):
+    def __init__(self, X: AnyFloats, n_neighbors: int, n_threads: int = 1):
         self.X = X
         self.exact = DenseProducts(X)
         points = self.exact.about_mean(X, np.float32)
@@ -74,9 +75,7 @@ class CellSearch:
         self.n_searched = min(self.n_searched, max(1, int(share * len(self.centres))))
         self.recall = float(np.mean(self._ranks < self.n_searched))
 
-    def query(
-        self, at: NDArray[np.floating], n_neighbors: int, n_threads: int = 1
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def query(self, at: AnyFloats, n_neighbors: int, n_threads: int = 1) -> tuple[Floats, Ints]:
         """Distances and indices of the nearest points found, nearest first."""
         from ._nearest_loops import keep_nearest
 
@@ -106,7 +105,7 @@ class CellSearch:
             found[0][short], found[1][short] = self.exact.query(at[short], n_neighbors, n_threads)
         return found
 
-    def _sampled_ranks(self, cell: NDArray[np.intp], n_neighbors: int, n_threads: int) -> NDArray[np.intp]:
+    def _sampled_ranks(self, cell: Places, n_neighbors: int, n_threads: int) -> Places:
         """For the true neighbours of a sample: which of its cells, in the order of distance, they are in; sorted."""
         n_sample = min(max(_SAMPLE, _SAMPLED_NEIGHBORS // n_neighbors), len(self.X))
         sample = np.random.default_rng(0).choice(len(self.X), n_sample, replace=False)
@@ -137,9 +136,7 @@ def _centres(points: NDArray[np.float32], n_cells: int, n_threads: int) -> NDArr
     return centres
 
 
-def _nearest_cells(
-    points: NDArray[np.float32], centres: NDArray[np.float32], n_near: int, n_threads: int
-) -> NDArray[np.intp]:
+def _nearest_cells(points: NDArray[np.float32], centres: NDArray[np.float32], n_near: int, n_threads: int) -> Places:
     """The nearest centres of each point, nearest first."""
     halves = 0.5 * np.einsum("pi,pi->p", centres, centres)
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..tensors import array_namespace, beside, first_of_each, group_greatest, group_least, group_sums, to_array
+from ..tensors import Places, array_namespace, beside, first_of_each, group_greatest, group_least, group_sums, to_array
 from .distinct import DistinctPoints
 from .neighbors import MAX_TREE_FEATURES, NeighborSearch
 
@@ -76,7 +75,7 @@ def condense(table: DistinctPoints, n_centres: int, *, n_jobs: int | None = None
 
 def _apart(
     search: NeighborSearch, away: Any, nearest: Any, n_kept: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+) -> tuple[Places, Places]:
     """Points of groups apart from all others that are kept, `n_kept` at most, and all points that share their centres.
 
     Given are the distance of each point to the nearest centre, and which it is. Only what is known of the centres, and

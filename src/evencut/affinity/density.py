@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..tensors import array_namespace, beside, cpu_tensors_as_arrays, double, is_tensor, to_array
+from ..tensors import AnyFloats, Floats, array_namespace, beside, cpu_tensors_as_arrays, double, is_tensor, to_array
 from .neighbors import kneighbors
 from .spaces import is_dense
 
@@ -17,7 +17,7 @@ _MEDIAN_SAMPLE = 2000
 _ROWS_AT_ONCE = 1 << 16
 
 
-def scott_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> NDArray[np.float64]:
+def scott_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> Floats:
     r"""Scott's rule of thumb, one bandwidth for each feature (eq. 14).
 
     .. math:: \sqrt{\Sigma_{ii}} = r_i \, n^{-1/(N+4)}
@@ -40,7 +40,7 @@ def scott_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> NDArray[n
     return np.asarray(spread * n_samples ** (-1.0 / (len(variance) + 4)))
 
 
-def column_moments(X: Any, weights: Any = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def column_moments(X: Any, weights: Any = None) -> tuple[Floats, Floats]:
     """Weighted means and variances of the columns, in double precision; of tensors a block of rows at a time.
 
     Examples
@@ -58,7 +58,7 @@ def column_moments(X: Any, weights: Any = None) -> tuple[NDArray[np.float64], ND
     return to_array(mean), to_array(variance)
 
 
-def silverman_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> NDArray[np.float64]:
+def silverman_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> Floats:
     r"""Silverman's rule of thumb, one bandwidth for each feature.
 
     .. math:: \sqrt{\Sigma_{ii}} = r_i \left(\frac{4}{(N+2)\,n}\right)^{1/(N+4)}
@@ -78,7 +78,7 @@ def whiten(
     *,
     like: ArrayLike | None = None,
     weights: ArrayLike | None = None,
-) -> tuple[NDArray[np.float64], float]:
+) -> tuple[Floats, float]:
     r"""Points measured in bandwidths, :math:`\Sigma^{-1/2} x`, and :math:`\log \det \Sigma^{1/2}` (eq. 12).
 
     Parameters
@@ -111,9 +111,7 @@ def whiten(
 
 
 @cpu_tensors_as_arrays
-def parzen_density(
-    X: ArrayLike, bandwidth: float | str | ArrayLike = "scott", at: ArrayLike | None = None
-) -> NDArray[np.float64]:
+def parzen_density(X: ArrayLike, bandwidth: float | str | ArrayLike = "scott", at: ArrayLike | None = None) -> Floats:
     r"""Parzen estimate with a Gaussian kernel of unit volume (eqs 11, 12), near the density where it suits (eq. 24).
 
     .. math:: \rho(x) = \frac1n \sum_q |2\pi\Sigma|^{-1/2} \exp\left(-\tfrac12 (x-f_q)^T\Sigma^{-1}(x-f_q)\right)
@@ -138,17 +136,12 @@ def parzen_density(
         from .on_device import gaussian_pairs
 
         return norm * gaussian_pairs(queries, 1.0, "gaussian", points).degrees()
-    density = np.empty(len(queries))
-    step = max(1, _BLOCK_ENTRIES // len(points))
-    for first in range(0, len(queries), step):
-        block = slice(first, first + step)
-        density[block] = np.exp(-0.5 * squared_distances(queries[block], points)).sum(axis=1)
-    return density * norm
+    return norm * _kernel_sums(queries, points)
 
 
 def variable_density(
     X: ArrayLike, n_neighbors: int = 20, at: ArrayLike | None = None, n_jobs: int | None = None
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Density by normalised Gaussian kernels of variable bandwidth (footnote 3).
 
     .. math:: \rho(x) = \frac1n \sum_q (2\pi\sigma_q^2)^{-N/2} \exp\left(-\frac{\|x-f_q\|^2}{2\sigma_q^2}\right),
@@ -177,19 +170,19 @@ def variable_density(
     n_features = points.shape[1]
     sigma = knn_radius(points, n_neighbors, n_jobs=n_jobs) / np.sqrt(n_features + 2)
     log_volume = n_features * (np.log(sigma) + 0.5 * np.log(2 * np.pi))
-    density = np.empty(len(queries))
+    return _kernel_sums(queries, points, sigma, log_volume) / len(points)
+
+
+def _kernel_sums(queries: Any, points: Any, sigma: Any = 1.0, log_volume: Any = 0.0) -> Floats:
+    """Sums of Gaussian kernels at the points, each of its own bandwidth and volume, a block of queries at a time."""
     step = max(1, _BLOCK_ENTRIES // len(points))
-    for first in range(0, len(queries), step):
-        block = slice(first, first + step)
-        exponent = -0.5 * squared_distances(queries[block], points) / sigma**2 - log_volume
-        density[block] = np.exp(exponent).mean(axis=1)
-    return density
+    blocks = (queries[first : first + step] for first in range(0, len(queries), step))
+    exponents = (-0.5 * squared_distances(block, points) / sigma**2 - log_volume for block in blocks)
+    return np.concatenate([np.exp(exponent).sum(axis=1) for exponent in exponents])
 
 
 @cpu_tensors_as_arrays
-def knn_radius(
-    X: ArrayLike, n_neighbors: int, at: ArrayLike | None = None, n_jobs: int | None = None
-) -> NDArray[np.float64]:
+def knn_radius(X: ArrayLike, n_neighbors: int, at: ArrayLike | None = None, n_jobs: int | None = None) -> Floats:
     r"""Distance :math:`R_p^K` to the K-th nearest other point; never zero.
 
     Where K or more points coincide the radius is the smallest positive one found, so that
@@ -214,9 +207,7 @@ def knn_radius(
 
 
 @cpu_tensors_as_arrays
-def knn_density(
-    X: ArrayLike, n_neighbors: int, at: ArrayLike | None = None, n_jobs: int | None = None
-) -> NDArray[np.float64]:
+def knn_density(X: ArrayLike, n_neighbors: int, at: ArrayLike | None = None, n_jobs: int | None = None) -> Floats:
     r"""Nearest-neighbour estimate of the density (eq. 60).
 
     .. math:: \rho_p \approx \frac{K}{n V_K}
@@ -241,7 +232,7 @@ def knn_density(
     return xp.exp(log_density.clip(-700, 700))
 
 
-def squared_distances(X: Any, Y: Any = None) -> NDArray[np.floating]:
+def squared_distances(X: Any, Y: Any = None) -> AnyFloats:
     """Squared distances (Euclidean, save for points of another metric); exactly symmetric between the points of `X`.
 
     Examples
@@ -279,9 +270,7 @@ def squared_distances(X: Any, Y: Any = None) -> NDArray[np.floating]:
     return squared
 
 
-def bandwidth_of(
-    X: NDArray[np.float64], bandwidth: float | str | ArrayLike, weights: ArrayLike | None = None
-) -> NDArray[np.float64]:
+def bandwidth_of(X: Floats, bandwidth: float | str | ArrayLike, weights: ArrayLike | None = None) -> Floats:
     """A rule, number, vector or matrix as an array; spreads of constant features count as one."""
     if isinstance(bandwidth, str):
         rules = {"scott": scott_bandwidth, "silverman": silverman_bandwidth, "median": _median_distance}
@@ -304,7 +293,7 @@ def bandwidth_of(
     return sigma
 
 
-def _median_distance(X: NDArray[np.float64], weights: ArrayLike | None = None) -> float:
+def _median_distance(X: Floats, weights: ArrayLike | None = None) -> float:
     """Of distinct points; how often one occurs says nothing about lengths."""
     from scipy.spatial.distance import pdist
 
@@ -312,7 +301,7 @@ def _median_distance(X: NDArray[np.float64], weights: ArrayLike | None = None) -
     return float(np.median(pdist(double(to_array(X[::step]))))) if len(X) > 1 else 1.0
 
 
-def _points(X: Any) -> NDArray[np.float64]:
+def _points(X: Any) -> Floats:
     """Points in double precision; tensors as they are, whose kernels keep their precision."""
     if is_tensor(X):
         from ..gpu.arrays import check_tensor

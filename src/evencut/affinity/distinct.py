@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from ..tensors import (
+    AnyInts,
+    Floats,
+    Places,
     array_namespace,
     beside,
     double,
@@ -67,18 +69,18 @@ class DistinctPoints:
     """
 
     points: Any
-    weights: NDArray[np.float64]
-    of_row: NDArray[np.intp]
-    first_row: NDArray[np.intp]
+    weights: Floats
+    of_row: Places
+    first_row: Places
 
-    def taken(self, order: NDArray[np.intp]) -> DistinctPoints:
+    def taken(self, order: Places) -> DistinctPoints:
         """The same points in another order."""
         return DistinctPoints(
             self.points[order], self.weights[order], stable_order(order)[self.of_row], self.first_row[order]
         )
 
 
-def distinct_points(X: Any, weights: NDArray[np.float64] | None = None) -> DistinctPoints:
+def distinct_points(X: Any, weights: Floats | None = None) -> DistinctPoints:
     """The distinct rows of a table with their weights, near-copies merged.
 
     The order of the points depends on their values alone, not on the order of the rows or on how often one occurs;
@@ -112,7 +114,7 @@ def distinct_points(X: Any, weights: NDArray[np.float64] | None = None) -> Disti
     return DistinctPoints(middle, total, group[found.of_row], first)
 
 
-def _exact(X: Any, weights: NDArray[np.float64]) -> DistinctPoints:
+def _exact(X: Any, weights: Floats) -> DistinctPoints:
     """Equal rows put together, sorted by a hash of their values."""
     if isinstance(X, SparsePoints):
         return _exact_sparse(X.rows, weights)
@@ -139,7 +141,7 @@ def distinct_rows(X: Any) -> tuple[Any, Any]:
     return first, of_row
 
 
-def _exact_sparse(X: sparse.csr_array, weights: NDArray[np.float64]) -> DistinctPoints:
+def _exact_sparse(X: sparse.csr_array, weights: Floats) -> DistinctPoints:
     """Equal sparse rows put together; rows of the same hash are compared in full."""
     canonical = X.copy()
     canonical.sum_duplicates()
@@ -158,7 +160,7 @@ def _exact_sparse(X: sparse.csr_array, weights: NDArray[np.float64]) -> Distinct
     return DistinctPoints(SparsePoints(canonical[order]), total, of_row, order)
 
 
-def _exact_given(X: GivenDistances, weights: NDArray[np.float64]) -> DistinctPoints:
+def _exact_given(X: GivenDistances, weights: Floats) -> DistinctPoints:
     """Points at distance zero whose distances to all others are equal, put together, in the order given."""
     first_of: dict[bytes, int] = {}
     same = np.arange(len(X))
@@ -196,7 +198,7 @@ def row_hashes(X: Any) -> Any:
     return total ^ -(2**63)
 
 
-def _near_copies(points: Any) -> NDArray[np.integer] | None:
+def _near_copies(points: Any) -> AnyInts | None:
     """The group of each point, where some are copies of each other but for a last digit; None where there are none."""
     n_points = len(points)
     if n_points < _PLACES:
@@ -225,7 +227,7 @@ def _distances_between(points: Any) -> Any:
     return pdist(points)
 
 
-def _gaps(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+def _gaps(distances: Floats) -> Floats:
     """Lengths, the shortest first, that no distance is near: those above are a thousand times larger than those below.
 
     One odd pair on either side is no pattern.
@@ -236,7 +238,7 @@ def _gaps(distances: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.sqrt(low[wide]) * np.sqrt(high[wide])
 
 
-def _leaves_places(apart: NDArray[np.float64], reach: float) -> bool:
+def _leaves_places(apart: Floats, reach: float) -> bool:
     """Whether some points, by the distances between all pairs of them, are many places at a distance of `reach`."""
     n_points = round((1 + np.sqrt(1 + 8 * len(apart))) / 2)
     p, q = (ends[apart <= reach] for ends in np.triu_indices(n_points, 1))
@@ -244,7 +246,7 @@ def _leaves_places(apart: NDArray[np.float64], reach: float) -> bool:
     return n_places >= _PLACES and np.bincount(place).max() <= max(_LARGEST_SHARE * n_points, 2)
 
 
-def _linked(p: NDArray[np.integer], q: NDArray[np.integer], n_points: int) -> tuple[int, NDArray[np.intp]]:
+def _linked(p: AnyInts, q: AnyInts, n_points: int) -> tuple[int, Places]:
     """How many groups links between points make of them, and the group of each."""
     from scipy.sparse.csgraph import connected_components
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from ..tensors import answer_like, array_namespace, beside, cpu_tensors_as_arrays, double, is_tensor, to_array
+from ..tensors import Floats, answer_like, array_namespace, beside, cpu_tensors_as_arrays, double, is_tensor, to_array
 from .matrix import Affinity, AffinityLike, as_affinity, scale_affinity
 
 _SWEEPS = 100
@@ -19,11 +19,11 @@ _MOST_CG_STEPS = 500
 
 def density_law(
     density: ArrayLike,
-    transform: str | Callable[[NDArray[np.float64]], ArrayLike] = "constant",
+    transform: str | Callable[[Floats], ArrayLike] = "constant",
     dimension: int = 1,
     *,
     alpha: float = 1.0,
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Bandwidths, or weights, that turn the density :math:`\rho` into :math:`\tau(\rho)`.
 
     .. math:: \sigma_p \propto \sqrt[N]{\tau(\rho_p) / \rho_p}
@@ -103,8 +103,8 @@ def equalizing_scale(
     *,
     weights: ArrayLike | None = None,
     tol: float = 1e-10,
-    start: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
+    start: Floats | None = None,
+) -> Floats:
     r"""The scale s with :math:`s_p (A s)_p = w_p`, to a relative error of `tol`.
 
     Parameters
@@ -153,7 +153,7 @@ def equalizing_scale(
     return answer_like(like, scale)
 
 
-def _newton(affinity: Affinity, target: NDArray, scale: NDArray, tol: float) -> NDArray[np.float64]:
+def _newton(affinity: Affinity, target: NDArray, scale: NDArray, tol: float) -> Floats:
     """Newton's method on log s, matrix-free: each step solves (diag(r) + S A S) x = w - r."""
     for _ in range(_NEWTON_STEPS):
         degree = scale * double(affinity @ scale)
@@ -167,7 +167,7 @@ def _newton(affinity: Affinity, target: NDArray, scale: NDArray, tol: float) -> 
     return scale
 
 
-def _conjugate_gradients(affinity: Affinity, scale: NDArray, right: NDArray, rtol: float) -> NDArray[np.float64]:
+def _conjugate_gradients(affinity: Affinity, scale: NDArray, right: NDArray, rtol: float) -> Floats:
     """The solution x of (1 + S A S) x = right, to a residual of `rtol` times the right side."""
     solution, residual = 0 * right, right
     direction, squared = residual, float(residual @ residual)
@@ -183,7 +183,7 @@ def _conjugate_gradients(affinity: Affinity, scale: NDArray, right: NDArray, rto
     return solution
 
 
-def _error(degree: NDArray[np.float64], target: NDArray[np.float64]) -> float:
+def _error(degree: Floats, target: Floats) -> float:
     return float(abs(degree / target - 1).max())
 
 

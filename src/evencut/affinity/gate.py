@@ -10,10 +10,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from ..tensors import array_namespace, is_tensor, to_array
+from ..tensors import AnyFloats, Places, array_namespace, is_tensor, to_array
 
 # Solvers square sums of affinities; single precision has less of a range.
 _LARGEST = {8: 1e140, 4: 1e30}
@@ -22,7 +21,7 @@ _SMALLEST = {8: 1e-140, 4: 1e-30}
 _ROUNDING = 8
 
 
-def check_rows(X: NDArray[np.floating], metric: str) -> None:
+def check_rows(X: AnyFloats, metric: str) -> None:
     """Raise for rows that have no distance to others under a metric, whatever the others are.
 
     Examples
@@ -49,9 +48,7 @@ def check_rows(X: NDArray[np.floating], metric: str) -> None:
         )
 
 
-def check_pairs(
-    distances: NDArray[np.floating], rows: NDArray[np.intp], columns: NDArray[np.intp], metric: str
-) -> NDArray[np.floating]:
+def check_pairs(distances: AnyFloats, rows: Places, columns: Places, metric: str) -> AnyFloats:
     """Distances as they are, once all are seen to be finite; `rows` and `columns` number the points for the error.
 
     Examples

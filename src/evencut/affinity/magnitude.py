@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from ..tensors import array_namespace, double, to_array
+from ..tensors import AnyFloats, Floats, array_namespace, double, to_array
 
 # Squared distances stay well inside the range of floats while spans are below; single precision has less of a range.
 _LARGEST = {8: 1e140, 4: 1e15}
@@ -21,7 +20,7 @@ _FAR = {8: 1e12, 4: 1e3}
 _SPAN = {8: 2.0**300, 4: 2.0**30}
 
 
-def exact_scale(X: NDArray[np.floating], names: Sequence[Any] | None = None) -> float:
+def exact_scale(X: AnyFloats, names: Sequence[Any] | None = None) -> float:
     """A power of two that brings the values into the range where squared distances can be computed; one mostly.
 
     Dividing by it is exact. Raises where no scale will do: where single values are so far from all others that the
@@ -56,7 +55,7 @@ def exact_scale(X: NDArray[np.floating], names: Sequence[Any] | None = None) -> 
     return scale
 
 
-def sum_scale(X: NDArray[np.floating]) -> float:
+def sum_scale(X: AnyFloats) -> float:
     """A power of two that leaves the sums over two rows within the range of floats; one mostly.
 
     For metrics that are ratios of such sums, and do not change with it.
@@ -95,9 +94,7 @@ def moderate_rows(X: Any) -> Any:
     return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
 
 
-def check_magnitude(
-    X: NDArray[np.floating], names: Sequence[Any] | None = None, cure: str = ", or use scale='standard'"
-) -> None:
+def check_magnitude(X: AnyFloats, names: Sequence[Any] | None = None, cure: str = ", or use scale='standard'") -> None:
     """Raise where squared distances cannot be computed and lengths must stay as they are.
 
     `cure` is what else helps than dividing all columns by one number.
@@ -116,7 +113,7 @@ def check_magnitude(
         )
 
 
-def shrink_far(X: NDArray[np.floating], centre: NDArray[np.floating], radius: float) -> NDArray[np.floating]:
+def shrink_far(X: AnyFloats, centre: AnyFloats, radius: float) -> AnyFloats:
     """New points with those at an immense distance drawn nearer in a straight line, which changes no nearest point.
 
     Examples
@@ -137,7 +134,7 @@ def shrink_far(X: NDArray[np.floating], centre: NDArray[np.floating], radius: fl
     return near
 
 
-def _extent(low: NDArray[np.float64], high: NDArray[np.float64]) -> tuple[float, float]:
+def _extent(low: Floats, high: Floats) -> tuple[float, float]:
     """The widest span of a column and the largest value; spans by halves, since a whole one may be no float."""
     span = 2 * float((high / 2 - low / 2).max())
     return min(span, float(np.finfo(float).max)), float(max(np.abs(low).max(), np.abs(high).max()))
@@ -148,7 +145,7 @@ def _is_usual(wide: float, largest: float, size: int) -> bool:
     return wide == 0 or (SMALLEST[size] <= wide and max(wide, largest) <= _LARGEST[size])
 
 
-def _typical_length(X: NDArray[np.floating]) -> float:
+def _typical_length(X: AnyFloats) -> float:
     """How far a tenth of the values are from the middle of their column, in the widest column.
 
     Fewer are the exception: a value that stands for a missing one, or a slip. Where every column has one value almost
@@ -164,7 +161,7 @@ def _typical_length(X: NDArray[np.floating]) -> float:
     return usual or rare
 
 
-def _refuse(X: NDArray[np.floating], names: Sequence[Any] | None, typical: float) -> None:
+def _refuse(X: AnyFloats, names: Sequence[Any] | None, typical: float) -> None:
     row, column = np.unravel_index(int(np.abs(X).argmax()), X.shape)
     raise ValueError(
         f"row {row}, column {_name(int(column), names)} is {X[row, column]:.3g}, while values usually differ by "

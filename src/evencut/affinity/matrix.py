@@ -9,10 +9,23 @@ from __future__ import annotations
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from ..tensors import array_namespace, beside, double, group_sums, in_memory, is_tensor, numbered, one_hot, to_array
+from ..tensors import (
+    AnyFloats,
+    AnyInts,
+    Floats,
+    Places,
+    array_namespace,
+    beside,
+    double,
+    group_sums,
+    in_memory,
+    is_tensor,
+    numbered,
+    one_hot,
+    to_array,
+)
 from .gate import check_entries
 
 _SYMMETRY_TOLERANCE = {4: 1e-4, 8: 1e-8}
@@ -41,7 +54,7 @@ class Affinity(Protocol):
     shape: tuple[int, int]
     dtype: np.dtype
     graph: sparse.csr_array | None = None
-    array: NDArray[np.floating] | None = None
+    array: AnyFloats | None = None
     rounding: float = 1e-12
 
     @property
@@ -59,29 +72,29 @@ class Affinity(Protocol):
         """Whether its entries are computed, or kept elsewhere."""
         return self.graph is None and self.array is None
 
-    def __matmul__(self, other: NDArray[np.floating]) -> NDArray[np.floating]: ...
+    def __matmul__(self, other: AnyFloats) -> AnyFloats: ...
 
     def beside(self, values: Any) -> Any:
         """Values as arrays of the kind that the affinity is multiplied with."""
         return to_array(values)
 
-    def rough(self, other: NDArray[np.floating]) -> NDArray[np.floating]:
+    def rough(self, other: AnyFloats) -> AnyFloats:
         """The product with as many digits as a start needs, where that is quicker."""
         return self @ other
 
-    def diagonal(self) -> NDArray[np.floating]:
+    def diagonal(self) -> AnyFloats:
         """The affinity of each point with itself."""
         ...
 
-    def part(self, rows: Any, columns: Any = slice(None)) -> NDArray[np.floating]:
+    def part(self, rows: Any, columns: Any = slice(None)) -> AnyFloats:
         """The dense block at some rows and columns (slices or index arrays)."""
         ...
 
-    def rescaled(self, scale: NDArray[np.floating]) -> Affinity:
+    def rescaled(self, scale: AnyFloats) -> Affinity:
         r"""The affinity :math:`s_p s_q A_{pq}`."""
         ...
 
-    def among(self, points: NDArray[np.intp]) -> Affinity:
+    def among(self, points: Places) -> Affinity:
         """The affinity among some of the points, in the order given."""
         ...
 
@@ -94,40 +107,34 @@ class Affinity(Protocol):
         """The smallest entry; zero where only products are known, whose entries are never negative."""
         return 0.0
 
-    def degrees(self) -> NDArray[np.float64]:
+    def degrees(self) -> Floats:
         r"""Node degrees :math:`d_p = \sum_q A_{pq}`."""
         return double(self @ self.beside(np.ones(self.shape[1])))
 
-    def links(
-        self, labels: NDArray[np.integer], n_clusters: int, scale: NDArray[np.floating] | None = None
-    ) -> NDArray[np.float64]:
+    def links(self, labels: AnyInts, n_clusters: int, scale: AnyFloats | None = None) -> Floats:
         """Sum of the affinities of each point (row) with each cluster (column), columns scaled where asked for."""
         members = one_hot(labels, n_clusters, scale)
         return double(self @ array_namespace(members).asarray(members, dtype=self.dtype))
 
-    def links_after(
-        self, links: NDArray[np.float64], before: NDArray[np.integer], labels: NDArray[np.integer], n_clusters: int
-    ) -> NDArray[np.float64]:
+    def links_after(self, links: Floats, before: AnyInts, labels: AnyInts, n_clusters: int) -> Floats:
         """The links of other labels than those before, whose links are known."""
         return self.links(labels, n_clusters)
 
-    def links_to_some(
-        self, points: NDArray[np.integer], labels: NDArray[np.integer], n_clusters: int
-    ) -> NDArray[np.float64]:
+    def links_to_some(self, points: AnyInts, labels: AnyInts, n_clusters: int) -> Floats:
         """The links of every point to clusters of some points, a block of rows at a time."""
         step = max(1, _LINKED_AT_ONCE // len(points))
         blocks = [slice(first, first + step) for first in range(0, self.shape[0], step)]
         links = [DenseAffinity(self.part(rows, points)).links(labels, n_clusters) for rows in blocks]
         return array_namespace(labels).concatenate(links)
 
-    def inside(self, labels: NDArray[np.integer], n_clusters: int) -> NDArray[np.float64]:
+    def inside(self, labels: AnyInts, n_clusters: int) -> Floats:
         """Sum of the affinities inside each cluster."""
         own = self.links(labels, n_clusters)[numbered(labels), labels]
         return group_sums(own, labels, n_clusters)
 
 
 #: What users give and get: a dense array, a scipy sparse matrix, or an affinity whose rows are computed when needed.
-AffinityLike: TypeAlias = "NDArray[np.floating] | sparse.csr_array | Affinity"
+AffinityLike: TypeAlias = "AnyFloats | sparse.csr_array | Affinity"
 
 
 class DenseAffinity(Affinity):
@@ -141,35 +148,35 @@ class DenseAffinity(Affinity):
            [2., 4.]])
     """
 
-    array: NDArray[np.floating]
+    array: AnyFloats
 
-    def __init__(self, array: NDArray[np.floating]):
+    def __init__(self, array: AnyFloats):
         self.array = array
         self.shape, self.dtype = array.shape, array.dtype
 
-    def __matmul__(self, other: NDArray[np.floating]) -> NDArray[np.floating]:
+    def __matmul__(self, other: AnyFloats) -> AnyFloats:
         return self.array @ other
 
     def beside(self, values: Any) -> Any:
         """Values of the kind of the entries, where those are."""
         return beside(self.array, values)
 
-    def diagonal(self) -> NDArray[np.floating]:
+    def diagonal(self) -> AnyFloats:
         """The affinity of each point with itself."""
         return self.array.diagonal()
 
-    def part(self, rows: Any, columns: Any = slice(None)) -> NDArray[np.floating]:
+    def part(self, rows: Any, columns: Any = slice(None)) -> AnyFloats:
         """A block of the array."""
         return self.array[rows][:, columns]
 
-    def rescaled(self, scale: NDArray[np.floating]) -> DenseAffinity:
+    def rescaled(self, scale: AnyFloats) -> DenseAffinity:
         """A new array, or this one where every scale is one."""
         if (scale == 1).all():
             return self
         scale = array_namespace(self.array).asarray(self.beside(scale), dtype=self.dtype)
         return DenseAffinity(self.array * scale * scale[:, None])
 
-    def among(self, points: NDArray[np.intp]) -> DenseAffinity:
+    def among(self, points: Places) -> DenseAffinity:
         """A copy of the entries among some of the points."""
         points = self.beside(points)
         return DenseAffinity(self.array[points[:, None], points])
@@ -178,7 +185,7 @@ class DenseAffinity(Affinity):
         """The smallest entry."""
         return float(self.array.min()) if len(self.array) else np.inf
 
-    def degrees(self) -> NDArray[np.float64]:
+    def degrees(self) -> Floats:
         """Sums of the rows, in double precision."""
         xp = array_namespace(self.array)
         return xp.sum(self.array, axis=1, dtype=xp.float64)
@@ -205,18 +212,18 @@ class GraphAffinity(Affinity):
         self.graph = graph
         self.shape, self.dtype = graph.shape, graph.dtype
 
-    def __matmul__(self, other: NDArray[np.floating]) -> NDArray[np.floating]:
+    def __matmul__(self, other: AnyFloats) -> AnyFloats:
         return self.graph @ other
 
-    def diagonal(self) -> NDArray[np.floating]:
+    def diagonal(self) -> AnyFloats:
         """The affinity of each point with itself."""
         return self.graph.diagonal()
 
-    def part(self, rows: Any, columns: Any = slice(None)) -> NDArray[np.floating]:
+    def part(self, rows: Any, columns: Any = slice(None)) -> AnyFloats:
         """A dense block of the graph."""
         return self.graph[rows][:, columns].toarray()
 
-    def rescaled(self, scale: NDArray[np.floating]) -> GraphAffinity:
+    def rescaled(self, scale: AnyFloats) -> GraphAffinity:
         """The same graph with new entries, or this one where every scale is one."""
         if np.all(scale == 1):
             return self
@@ -224,7 +231,7 @@ class GraphAffinity(Affinity):
         data = graph.data * np.repeat(scale, np.diff(graph.indptr)) * scale[graph.indices]
         return GraphAffinity(sparse.csr_array((data, graph.indices, graph.indptr), shape=graph.shape))
 
-    def among(self, points: NDArray[np.intp]) -> GraphAffinity:
+    def among(self, points: Places) -> GraphAffinity:
         """The graph of some of the points."""
         return GraphAffinity(self.graph[points][:, points])
 
@@ -232,13 +239,11 @@ class GraphAffinity(Affinity):
         """The smallest entry, those that are not stored counted as zero."""
         return float(self.graph.data.min(initial=0))
 
-    def degrees(self) -> NDArray[np.float64]:
+    def degrees(self) -> Floats:
         """Sums of the rows, in double precision."""
         return np.asarray(self.graph.sum(axis=1, dtype=np.float64)).ravel()
 
-    def links(
-        self, labels: NDArray[np.integer], n_clusters: int, scale: NDArray[np.floating] | None = None
-    ) -> NDArray[np.float64]:
+    def links(self, labels: AnyInts, n_clusters: int, scale: AnyFloats | None = None) -> Floats:
         """Entry by entry: a table of all members would cost as much for a few rows as for all."""
         graph = self.graph
         data = graph.data if scale is None else graph.data * scale[graph.indices]
@@ -247,7 +252,7 @@ class GraphAffinity(Affinity):
         links = np.bincount(cells, data, graph.shape[0] * n_clusters).astype(np.float64, copy=False)
         return links.reshape(-1, n_clusters)
 
-    def inside(self, labels: NDArray[np.integer], n_clusters: int) -> NDArray[np.float64]:
+    def inside(self, labels: AnyInts, n_clusters: int) -> Floats:
         """Sum of the affinities inside each cluster, in blocks of bounded size."""
         graph, indptr = self.graph, self.graph.indptr
         inside = np.zeros(n_clusters)
@@ -288,7 +293,7 @@ def as_affinity(matrix: Any) -> Affinity:
     return DenseAffinity(matrix.detach().double())
 
 
-def degrees(affinity: AffinityLike) -> NDArray[np.float64]:
+def degrees(affinity: AffinityLike) -> Floats:
     r"""Node degrees :math:`d_p = \sum_q A_{pq}`, for a Gaussian kernel proportional to the density (eq. 67).
 
     Examples
@@ -300,7 +305,7 @@ def degrees(affinity: AffinityLike) -> NDArray[np.float64]:
     return as_affinity(affinity).degrees()
 
 
-def scale_affinity(affinity: AffinityLike, scale: NDArray[np.floating]) -> Any:
+def scale_affinity(affinity: AffinityLike, scale: AnyFloats) -> Any:
     r"""The affinity :math:`s_p s_q A_{pq}`, of the kind given; the affinity itself where every scale is one.
 
     Examples
@@ -335,7 +340,7 @@ def check_affinity(affinity: AffinityLike, what: str = "a precomputed affinity")
 def _checked(affinity: Any, what: str) -> Any:
     if affinity.ndim != 2 or affinity.shape[0] != affinity.shape[1]:
         raise ValueError(f"{what} must be square, but its shape is {tuple(affinity.shape)}.")
-    values: NDArray[np.floating] = affinity.data if sparse.issparse(affinity) else affinity
+    values: AnyFloats = affinity.data if sparse.issparse(affinity) else affinity
     check_entries(affinity, what)
     if not len(values):
         return affinity
@@ -349,7 +354,7 @@ def _checked(affinity: Any, what: str) -> Any:
     return affinity
 
 
-def _float_array(affinity: Any) -> NDArray[np.floating]:
+def _float_array(affinity: Any) -> AnyFloats:
     affinity = np.asarray(affinity)
     return affinity if affinity.dtype in (np.float32, np.float64) else affinity.astype(np.float64)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..tensors import is_tensor, stable_order, to_array
+from ..tensors import AnyFloats, AnyInts, Floats, Places, is_tensor, stable_order, to_array
 from .cells import CellSearch
 from .gate import check_found
 from .notices import warn_user
@@ -35,7 +35,7 @@ _MOST_PIVOTS = 4096
 _POINTS_PER_PIVOT = 256
 _METHODS = ("auto", "exact", "approximate")
 _SYMMETRIZE = ("mean", "union", "mutual")
-_Found = tuple[NDArray[np.float64], NDArray[np.integer]]
+_Found = tuple[Floats, AnyInts]
 
 
 class NeighborSearch:
@@ -179,27 +179,34 @@ class NeighborSearch:
         in_threads(search, range(0, len(at), step), self.n_jobs)
         return best, indices.astype(_index_type(self.n_points), copy=False)
 
-    def _ask_distinct(self, n_neighbors: int) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
+    def _ask_distinct(self, n_neighbors: int) -> tuple[Floats, AnyInts]:
         """Neighbours by way of the distinct points: crowds of equal points would fill a leaf of the tree."""
-        from ._neighbor_loops import expand_ties
-
-        distinct, inverse = np.unique(self.X, axis=0, return_inverse=True)
+        distinct, kind = np.unique(self.X, axis=0, return_inverse=True)
+        kind = kind.ravel()
         search = NeighborSearch(distinct, n_jobs=self.n_jobs, method="exact")
         distances, near = search.query(distinct, min(n_neighbors, len(distinct)))
-        reach = np.empty((len(self.X), n_neighbors))
-        indices = np.empty(reach.shape, dtype=_index_type(len(self.X)))
-        expand_ties(inverse.ravel().astype(np.int64), near.astype(np.int64), distances, reach, indices)
-        return reach, indices
+        sizes = np.bincount(kind)
+        members, starts = np.argsort(kind, kind="stable"), np.cumsum(sizes) - sizes
+        rank = np.empty(len(kind), dtype=np.int64)
+        rank[members] = np.arange(len(kind)) - np.repeat(starts, sizes)
+        # How many points nearer kinds have, and how many of each kind are then taken.
+        nearer = np.cumsum(sizes[near], axis=1) - sizes[near]
+        taken = np.clip(n_neighbors - nearer, 0, sizes[near]).ravel()
+        tables: tuple[Any, ...] = (distances, near, nearer)
+        reach, group, first = (np.repeat(one.ravel(), taken).reshape(-1, n_neighbors)[kind] for one in tables)
+        # Equal points in a ring from each on: they are neighbours of each other in turn.
+        place = (rank[:, None] + np.arange(n_neighbors) - first) % sizes[group]
+        return reach, members[starts[group] + place].astype(_index_type(len(self.X)))
 
 
 def kneighbors(
-    X: NDArray[np.floating],
+    X: AnyFloats,
     n_neighbors: int,
     *,
-    at: NDArray[np.floating] | None = None,
+    at: AnyFloats | None = None,
     n_jobs: int | None = None,
     method: Any = "auto",
-) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
+) -> tuple[Floats, AnyInts]:
     """Distances and indices of the nearest points of `X`, nearest first.
 
     Parameters
@@ -232,8 +239,8 @@ def kneighbors(
     return search.query_self(n_neighbors) if at is None else search.query(at, n_neighbors)
 
 
-def neighbor_graph(indices: NDArray[np.integer], symmetrize: str = "mean", dtype: Any = np.float64) -> sparse.csr_array:
-    r"""The symmetric graph of nearest neighbours, rows sorted, built in one pass over the neighbour table.
+def neighbor_graph(indices: AnyInts, symmetrize: str = "mean", dtype: Any = np.float64) -> sparse.csr_array:
+    r"""The symmetric graph of nearest neighbours, rows sorted.
 
     .. math:: A_{pq} = \tfrac12 [q \in KNN(p)] + \tfrac12 [p \in KNN(q)]
 
@@ -253,21 +260,20 @@ def neighbor_graph(indices: NDArray[np.integer], symmetrize: str = "mean", dtype
            [1. , 1. , 0.5],
            [0. , 0.5, 1. ]])
     """
-    from ._neighbor_loops import fill_union, transpose_table, union_sizes
-
     if symmetrize not in _SYMMETRIZE:
         raise ValueError(f"symmetrize={symmetrize!r} is not known; choose one of {_SYMMETRIZE}.")
     if is_tensor(indices):
         return _graph_of_tensors(indices, symmetrize, str(dtype).removeprefix("torch."))
-    n_samples = len(indices)
-    table = np.array(indices, dtype=_index_type(n_samples))
-    starts, sources = transpose_table(table)
-    one_sided = symmetrize != "mutual"
-    indptr = union_sizes(table, starts, sources, one_sided)
-    columns = np.empty(indptr[-1], dtype=table.dtype)
-    data = np.ones(indptr[-1], dtype=dtype)
-    fill_union(table, starts, sources, one_sided, 0.5 if symmetrize == "mean" else 1.0, indptr, columns, data)
-    return sparse.csr_array((data, columns, indptr.astype(_index_type(len(data)))), shape=(n_samples,) * 2)
+    n_samples, n_neighbors = indices.shape
+    kind = _index_type(2 * indices.size)
+    ends = np.arange(0, indices.size + 1, n_neighbors, dtype=kind)
+    parts = (np.ones(indices.size, dtype=np.int8), indices.ravel().astype(kind, copy=False), ends)
+    theirs = sparse.csr_array(parts, shape=(n_samples,) * 2).T.tocsr()
+    # Transposed twice, the rows are sorted.
+    mine = theirs.T.tocsr()
+    graph = sparse.csr_array(mine * theirs if symmetrize == "mutual" else mine + theirs)
+    graph.data = (0.5 * graph.data if symmetrize == "mean" else graph.data > 0).astype(dtype)
+    return graph
 
 
 def _graph_of_tensors(indices: Any, symmetrize: str, dtype: str) -> sparse.csr_array:
@@ -280,7 +286,7 @@ def _graph_of_tensors(indices: Any, symmetrize: str, dtype: str) -> sparse.csr_a
     return sparse.csr_array((data, columns, indptr), shape=(n_samples,) * 2)
 
 
-def near_order(X: NDArray[np.floating]) -> NDArray[np.intp]:
+def near_order(X: AnyFloats) -> Places:
     """An order of the points in which those near each other mostly follow one another (the Z-order curve).
 
     Tensors are ordered by the nearest of some of them, these by how far out they are.
@@ -312,9 +318,7 @@ def near_order(X: NDArray[np.floating]) -> NDArray[np.intp]:
     return np.argsort(code, kind="stable")
 
 
-def neighbor_recall(
-    X: NDArray[np.floating], indices: NDArray[np.integer], *, n_sample: int = 200, random_state: int = 0
-) -> float:
+def neighbor_recall(X: AnyFloats, indices: AnyInts, *, n_sample: int = 200, random_state: int = 0) -> float:
     """Share of correct neighbours, measured on a random sample that is searched exactly.
 
     A neighbour is right if no farther than the farthest true one, so that ties count.
@@ -354,7 +358,7 @@ def _choose(method: Any, X: Any) -> Any:
     return "auto" if method == "auto" else "pairs"
 
 
-def _from_graph(graph: Any, n_neighbors: int, n_samples: int) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
+def _from_graph(graph: Any, n_neighbors: int, n_samples: int) -> tuple[Floats, AnyInts]:
     """Rows of a sparse matrix of distances as tables of neighbours, nearest first."""
     graph = sparse.csr_array(graph)
     fewest = int(np.diff(graph.indptr).min())

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from ..tensors import beside, is_tensor, numbered, to_array
+from ..tensors import Floats, Places, beside, is_tensor, numbered, to_array
 from . import limits
 from .condensing import condense
 from .distinct import DistinctPoints, distinct_points
@@ -47,10 +46,10 @@ class PreparedPoints:
     """
 
     points: Any
-    weights: NDArray[np.float64]
-    of_row: NDArray[np.intp]
-    first_row: NDArray[np.intp]
-    feature_scale: NDArray[np.float64]
+    weights: Floats
+    of_row: Places
+    first_row: Places
+    feature_scale: Floats
     metric: Any = "euclidean"
     system: CoordinateSystem | None = None
 
@@ -60,12 +59,12 @@ class PreparedPoints:
         return replace(self, points=to_array(self.points)) if is_tensor(self.points) else self
 
     @property
-    def given_order(self) -> NDArray[np.intp]:
+    def given_order(self) -> Places:
         """The points in the order of their first rows."""
         return np.argsort(self.first_row, kind="stable")
 
     @property
-    def divisor(self) -> NDArray[np.float64]:
+    def divisor(self) -> Floats:
         """What the columns were divided by in all, that of a system of other units included."""
         factor = None if self.system is None else self.system.factor
         return self.feature_scale if factor is None else self.feature_scale / factor
@@ -80,7 +79,7 @@ class PreparedPoints:
         weights, first_row = to_array(few.weights), to_array(few.first_row)
         return replace(self, points=few.points, weights=weights, of_row=of_row, first_row=first_row)
 
-    def taken(self, places: NDArray[np.intp]) -> PreparedPoints:
+    def taken(self, places: Places) -> PreparedPoints:
         """Some of the points, each a row of its own."""
         points, weights, first_row = _taken(self.points, places), self.weights[places], self.first_row[places]
         return replace(self, points=points, weights=weights, of_row=np.arange(len(places)), first_row=first_row)
@@ -103,7 +102,7 @@ class PreparedPoints:
 
 def prepare(
     X: Any,
-    weights: NDArray[np.float64] | None = None,
+    weights: Floats | None = None,
     *,
     scale: str | None = "auto",
     has_units: bool = False,
@@ -175,7 +174,7 @@ def prepare(
     return PreparedPoints(distinct.points, to_array(distinct.weights), of_row, first, divisor, metric)
 
 
-def prepare_affinity(affinity: Any, weights: NDArray[np.float64]) -> PreparedPoints:
+def prepare_affinity(affinity: Any, weights: Floats) -> PreparedPoints:
     """The rows and columns of positive weight of an affinity given in place of points; it is never scaled.
 
     Examples
@@ -189,16 +188,14 @@ def prepare_affinity(affinity: Any, weights: NDArray[np.float64]) -> PreparedPoi
     return _as_they_are(points, weights, kept, np.ones(affinity.shape[1]), "euclidean")
 
 
-def _as_they_are(
-    points: Any, weights: NDArray[np.float64], kept: NDArray[np.intp], divisor: NDArray[np.float64], metric: str
-) -> PreparedPoints:
+def _as_they_are(points: Any, weights: Floats, kept: Places, divisor: Floats, metric: str) -> PreparedPoints:
     """Every row a point, in the order given."""
     of_row = np.full(len(weights), -1, dtype=np.intp)
     of_row[kept] = np.arange(len(kept))
     return PreparedPoints(points, weights[kept], of_row, kept, divisor, metric)
 
 
-def _taken(X: Any, rows: NDArray[np.intp]) -> Any:
+def _taken(X: Any, rows: Places) -> Any:
     return X[beside(X, rows)] if is_tensor(X) else X[rows]
 
 
@@ -214,7 +211,7 @@ def _unit_of(X: Any, metric: str, has_units: bool, names: Sequence[Any] | None) 
     return exact_scale(X, names)
 
 
-def _divided(rows: Any, divisor: NDArray[np.float64]) -> Any:
+def _divided(rows: Any, divisor: Floats) -> Any:
     if np.all(divisor == 1):
         return rows
     if is_tensor(rows):

@@ -19,13 +19,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
+from ..tensors import AnyFloats, Floats, Ints, Places
+
 _ROWS_AT_ONCE = 256
 _COLUMNS_AT_ONCE = 4096
 # Points whose medians are the middle: it need only be among them.
 _ROWS_OF_MIDDLE = 100
 # Candidates kept beyond those asked for: rounding may swap the order of a few.
 _SPARE = 8
-_Found = tuple[NDArray[np.float64], NDArray[np.int64]]
+_Found = tuple[Floats, Ints]
 
 
 class _OneThread:
@@ -77,7 +79,7 @@ def in_threads(work: Callable[[Any], Any], tasks: Iterable[Any], n_threads: int)
             return list(pool.map(work, tasks))
 
 
-def refined(queries: NDArray, points: NDArray, candidates: NDArray[np.int64], n_neighbors: int) -> _Found:
+def refined(queries: NDArray, points: NDArray, candidates: Ints, n_neighbors: int) -> _Found:
     """The nearest of the candidates of each row (-1: none), by distances in double precision."""
     from ._nearest_loops import pair_distances, sort_pairs
 
@@ -103,7 +105,7 @@ class DenseProducts:
     array([[0]])
     """
 
-    def __init__(self, X: NDArray[np.floating]):
+    def __init__(self, X: AnyFloats):
         self.X = X
         # In the precision of the points: what is left after it is taken off is rounded once, as it is anyway. Beside a
         # point far away the mean is far from all, and what is left is all rounding; medians are not.
@@ -111,7 +113,7 @@ class DenseProducts:
         self._unit = _single_unit(float(np.maximum(X.max(axis=0) - self.centre, self.centre - X.min(axis=0)).max()))
         self._single: tuple[NDArray, NDArray] | None = None
 
-    def query(self, at: NDArray[np.floating], n_neighbors: int, n_threads: int = 1) -> _Found:
+    def query(self, at: AnyFloats, n_neighbors: int, n_threads: int = 1) -> _Found:
         """Distances and indices of the nearest points, nearest first."""
         at, n_neighbors = np.ascontiguousarray(at), min(n_neighbors, len(self.X))
         if self._single is None:
@@ -135,7 +137,7 @@ class DenseProducts:
         # What can be computed anew would only make a saved model larger.
         return {**vars(self), "_single": None}
 
-    def about_mean(self, rows: NDArray[np.floating], dtype: Any) -> NDArray:
+    def about_mean(self, rows: AnyFloats, dtype: Any) -> NDArray:
         """Rows less the mean of the points, in a unit whose squares single precision can hold."""
         offsets = rows - self.centre
         return (offsets if self._unit == 1 else offsets / self._unit).astype(dtype, copy=False)
@@ -147,7 +149,7 @@ class DenseProducts:
 
     def _candidates(
         self, queries: NDArray, n_neighbors: int, operands: tuple[NDArray, NDArray]
-    ) -> tuple[_Found, NDArray[np.float64]]:
+    ) -> tuple[_Found, Floats]:
         """The nearest found in the precision of the operands, and the score that all left out have at least."""
         from ._nearest_loops import keep_nearest
 
@@ -163,7 +165,7 @@ class DenseProducts:
         left_out = best[:, -1].astype(np.float64) if n_kept < len(points) else np.full(len(queries), np.inf)
         return refined(queries, self.X, indices, n_neighbors), left_out
 
-    def _block(self, queries: NDArray, n_neighbors: int) -> tuple[_Found, NDArray[np.intp]]:
+    def _block(self, queries: NDArray, n_neighbors: int) -> tuple[_Found, Places]:
         """Neighbours by single precision, and the rows for which it may have missed one."""
         assert self._single is not None
         found, left_out = self._candidates(queries, n_neighbors, self._single)
@@ -176,7 +178,7 @@ class DenseProducts:
         reach = 0.5 * (found[0][:, -1] / self._unit) ** 2
         return found, np.flatnonzero(~(left_out + 0.5 * squared - slack > reach))
 
-    def _certain(self, queries: NDArray, n_neighbors: int, found: _Found, doubtful: NDArray[np.intp]) -> _Found:
+    def _certain(self, queries: NDArray, n_neighbors: int, found: _Found, doubtful: Places) -> _Found:
         """The same with the doubtful rows searched in double precision."""
         if doubtful.size:
             again = self._candidates(queries[doubtful], n_neighbors, self._operands(np.float64))[0]
@@ -236,7 +238,7 @@ def _single_unit(largest: float) -> float:
     return 1.0 if largest == 0 or 1e-15 <= largest <= 1e15 else float(2.0 ** np.frexp(largest)[1])
 
 
-def squared_lengths(X: sparse.csr_array) -> NDArray[np.float64]:
+def squared_lengths(X: sparse.csr_array) -> Floats:
     """Squared lengths of sparse rows."""
     squares = X.astype(np.float64)
     squares.data **= 2

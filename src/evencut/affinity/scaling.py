@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..tensors import array_namespace, beside, double, is_tensor, order_statistics, to_array
+from ..tensors import Floats, Mask, Places, array_namespace, beside, double, is_tensor, order_statistics, to_array
 from .density import column_moments
 
 #: The ways of scaling by the names the estimators take.
@@ -25,8 +24,8 @@ _SAMPLE = 10_000
 
 
 def feature_scale(
-    X: Any, scale: str | None, weights: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
+    X: Any, scale: str | None, weights: Floats | None = None
+) -> Floats:
     """What each column is divided by.
 
     Parameters
@@ -58,7 +57,7 @@ def feature_scale(
     return np.where(varying, deviation, 1.0)
 
 
-def _usual_ranges(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _usual_ranges(X: Any) -> tuple[Floats, Floats]:
     """From where to where values of each column are not far away, judged by a sample of evenly spaced rows."""
     # A quarter of each: what is added up may be no float.
     values = double(X[:: -(-len(X) // _SAMPLE)]) / 4
@@ -76,7 +75,7 @@ def _usual_ranges(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return 4 * (middle - _FAR * usual), 4 * (middle + _FAR * usual)
 
 
-def _deviations(X: Any, weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def _deviations(X: Any, weights: Floats | None) -> Floats:
     """Standard deviations of the columns, without a row far away."""
     far = far_rows(X)
     if far.size:
@@ -85,7 +84,7 @@ def _deviations(X: Any, weights: NDArray[np.float64] | None) -> NDArray[np.float
     return _all_deviations(X, weights)
 
 
-def far_rows(X: Any) -> NDArray[np.intp]:
+def far_rows(X: Any) -> Places:
     """The rows far away: one, or one in a thousand, with a value a hundred times farther off than nine in ten.
 
     Examples
@@ -104,13 +103,13 @@ def far_rows(X: Any) -> NDArray[np.intp]:
     return far if far.size <= max(1, _FAR_SHARE * len(X)) else far[:0]
 
 
-def _ends(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _ends(X: Any) -> tuple[Floats, Floats]:
     """The least and the largest value of each column."""
     xp = array_namespace(X)
     return double(to_array(xp.amin(X, axis=0))), double(to_array(xp.amax(X, axis=0)))
 
 
-def _all_deviations(X: Any, weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def _all_deviations(X: Any, weights: Floats | None) -> Floats:
     """Standard deviations of the columns, also where the squares of their values would leave the range of floats."""
     low, high = _ends(X)
     largest = np.maximum(abs(low), abs(high))
@@ -119,9 +118,7 @@ def _all_deviations(X: Any, weights: NDArray[np.float64] | None) -> NDArray[np.f
     return np.float64(np.float32(_exact_deviations(X, weights, low == high, unit) / unit)) * unit
 
 
-def _exact_deviations(
-    X: Any, weights: NDArray[np.float64] | None, constant: NDArray[np.bool_], unit: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _exact_deviations(X: Any, weights: Floats | None, constant: Mask, unit: Floats) -> Floats:
     # Squares of usual values are held by double precision, and a tensor need not be copied.
     copied = not is_tensor(X) or bool(((unit < 1e-100) | (unit > 1e100)).any())
     variance = column_moments(X / beside(X, unit) if copied else X, weights)[1]

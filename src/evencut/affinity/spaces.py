@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from ..tensors import AnyFloats, Floats, Places
 from .gate import check_pairs, check_rows
 from .magnitude import moderate_rows
 
@@ -71,7 +71,7 @@ class GivenDistances:
 
     norm: float | None = None
 
-    def __init__(self, table: NDArray[np.floating], rows: NDArray[np.intp] | None = None):
+    def __init__(self, table: AnyFloats, rows: Places | None = None):
         self.table = table
         self.rows = np.arange(len(table)) if rows is None else rows
         self.shape, self.dtype = (len(self.rows), table.shape[1]), table.dtype
@@ -82,7 +82,7 @@ class GivenDistances:
     def __getitem__(self, chosen: Any) -> GivenDistances:
         return GivenDistances(self.table, np.atleast_1d(self.rows[chosen]))
 
-    def distances(self, to: GivenDistances) -> NDArray[np.floating]:
+    def distances(self, to: GivenDistances) -> AnyFloats:
         """Distances of these points (rows) to others (columns)."""
         return self.table[self.rows[:, None], to.rows]
 
@@ -116,7 +116,7 @@ class SparsePoints:
     def __getitem__(self, chosen: Any) -> SparsePoints:
         return SparsePoints(self.rows[chosen])
 
-    def distances(self, to: SparsePoints) -> NDArray[np.floating]:
+    def distances(self, to: SparsePoints) -> AnyFloats:
         """Distances of these points (rows) to others (columns)."""
         from sklearn.metrics import pairwise_distances
 
@@ -142,7 +142,7 @@ class MetricPoints:
            [2., 0.]])
     """
 
-    def __init__(self, X: NDArray[np.floating], metric: Any, rows: NDArray[np.intp] | None = None):
+    def __init__(self, X: AnyFloats, metric: Any, rows: Places | None = None):
         self.X, self.metric = X, metric
         self.rows = np.arange(len(X)) if rows is None else rows
         self.shape, self.dtype = X.shape, X.dtype
@@ -158,7 +158,7 @@ class MetricPoints:
     def __getitem__(self, chosen: Any) -> MetricPoints:
         return MetricPoints(np.atleast_2d(self.X[chosen]), self.metric, np.atleast_1d(self.rows[chosen]))
 
-    def distances(self, to: MetricPoints) -> NDArray[np.floating]:
+    def distances(self, to: MetricPoints) -> AnyFloats:
         """Distances of these points (rows) to others (columns)."""
         from sklearn.metrics import pairwise_distances
 
@@ -176,7 +176,7 @@ def is_dense(X: Any) -> bool:
 
 
 def _check_own(
-    table: NDArray[np.float64], rows: NDArray[np.intp], columns: NDArray[np.intp], metric: Any
+    table: Floats, rows: Places, columns: Places, metric: Any
 ) -> None:
     """Raise for distances of a function that are none."""
     bad = np.argwhere(~(table >= 0))
@@ -188,7 +188,7 @@ def _check_own(
         )
 
 
-def filled_distances(graph: Any) -> NDArray[np.float64]:
+def filled_distances(graph: Any) -> Floats:
     """Sparse distances, such as a neighbour graph, as a table: what is not stored is twice as far as all that is.
 
     Of two directions the one that is stored counts, or the shorter one.
@@ -216,7 +216,7 @@ def filled_distances(graph: Any) -> NDArray[np.float64]:
     return table
 
 
-def _on_the_sphere(X: NDArray[np.floating]) -> NDArray[np.floating]:
+def _on_the_sphere(X: AnyFloats) -> AnyFloats:
     """Latitudes and longitudes, in radians, as points of the unit sphere, whose chords are in the order of the arcs."""
     if X.shape[1] != 2:
         raise ValueError(f"metric='haversine' takes latitude and longitude, but X has {X.shape[1]} columns.")
@@ -340,7 +340,7 @@ def check_finite(X: Any) -> Any:
     return X
 
 
-def check_distances(table: NDArray[np.floating]) -> NDArray[np.floating]:
+def check_distances(table: AnyFloats) -> AnyFloats:
     """A matrix of distances as it is, once it is seen to be one.
 
     Examples
@@ -371,7 +371,7 @@ def check_distances(table: NDArray[np.floating]) -> NDArray[np.floating]:
     return table
 
 
-def check_not_negative(table: NDArray[np.floating]) -> None:
+def check_not_negative(table: AnyFloats) -> None:
     """Raise where a distance is negative."""
     if table.min(initial=0) < 0:
         p, q = np.unravel_index(int(table.argmin()), table.shape)

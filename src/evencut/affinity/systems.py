@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from ..tensors import array_namespace, beside, double, is_tensor, to_array
+from ..tensors import AnyFloats, Floats, array_namespace, beside, double, is_tensor, to_array
 from .magnitude import SMALLEST
 
 __all__ = ["GIVEN", "ONE_DEVIATION", "RANKS", "CoordinateSystem", "coordinate_systems"]
@@ -50,9 +49,9 @@ class CoordinateSystem:
 
     name: str
     votes: int = 1
-    factor: NDArray[np.float64] | None = None
-    values: tuple[NDArray[np.float64], ...] = ()
-    scores: tuple[NDArray[np.float64], ...] = ()
+    factor: Floats | None = None
+    values: tuple[Floats, ...] = ()
+    scores: tuple[Floats, ...] = ()
 
     def __call__(self, X: Any) -> Any:
         """The points in this system; between known values ranks are interpolated."""
@@ -65,9 +64,7 @@ class CoordinateSystem:
         return xp.stack(columns, axis=1)
 
 
-def coordinate_systems(
-    X: NDArray[np.floating], weights: NDArray[np.float64], units: NDArray[np.float64]
-) -> list[CoordinateSystem]:
+def coordinate_systems(X: AnyFloats, weights: Floats, units: Floats) -> list[CoordinateSystem]:
     """The systems of points whose columns have one deviation each: as given, as they are, and in ranks.
 
     Parameters
@@ -102,7 +99,7 @@ def coordinate_systems(
     return systems
 
 
-def _between(column: Any, values: NDArray[np.float64], scores: NDArray[np.float64]) -> Any:
+def _between(column: Any, values: Floats, scores: Floats) -> Any:
     """The scores at some values, straight lines between those that are known and level beyond them."""
     if not is_tensor(column):
         return np.interp(column, values, scores).astype(column.dtype, copy=False)
@@ -116,9 +113,7 @@ def _between(column: Any, values: NDArray[np.float64], scores: NDArray[np.float6
     return xp.asarray(scores[after - 1] + share * (scores[after] - scores[after - 1]), dtype=column.dtype)
 
 
-def _normal_scores(
-    column: NDArray[np.floating], weights: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _normal_scores(column: AnyFloats, weights: Floats) -> tuple[Floats, Floats]:
     """The distinct values of a column, in order, and their normal scores."""
     known, place = np.unique(column, return_inverse=True)
     mass = np.bincount(place, weights)

@@ -11,7 +11,7 @@ from evencut.cli import table_options as tables
 from evencut.cli.choose_device import CPU, check_device, on_device
 from evencut.cli.cluster_files import cluster_blocks, is_one_table
 from evencut.cli.console import progress, say
-from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
+from evencut.cli.errors import UserError, library_errors_are_the_users
 from evencut.cli.labels_out import cluster_sizes, write_labels
 from evencut.cli.model_files import check_places, save_model
 from evencut.cli.options import Seed, number_of, one_of, whole_number_or_auto
@@ -65,10 +65,10 @@ def cluster(
     encoding: tables.Encoding = None,
     standardize: tables.Standardize = False,
     metric: Annotated[
-        str, one_of("How points are compared: ", METRICS, " precomputed reads a table of distances.")
+        str, one_of("--metric", "How points are compared: ", METRICS, " precomputed reads a table of distances.")
     ] = "euclidean",
     kernel: Annotated[
-        str | None, one_of("Minimise one criterion on one kernel instead of the consensus: ", KERNELS)
+        str | None, one_of("--kernel", "Minimise one criterion on one kernel instead of the consensus: ", KERNELS)
     ] = None,
     n_neighbors: Annotated[str | None, typer.Option(metavar="N", help="Neighbours of the kernel [its own].")] = None,
     bandwidth: Annotated[
@@ -78,12 +78,12 @@ def cluster(
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Another parameter of the kernel; may be repeated.")
     ] = None,
     criterion: Annotated[
-        str | None, one_of("With --kernel or --landmarks: ", CRITERIA, " [normalized_cut]")
+        str | None, one_of("--criterion", "With --kernel or --landmarks: ", CRITERIA, " [normalized_cut]")
     ] = None,
     equalize: Annotated[
-        str | None, one_of("With --kernel or --landmarks, equalise the density: ", _EQUALIZE, " [none]")
+        str | None, one_of("--equalize", "With --kernel or --landmarks, equalise the density: ", _EQUALIZE, " [none]")
     ] = None,
-    solver: Annotated[str | None, one_of("With --kernel or --landmarks: ", SOLVERS, " [auto]")] = None,
+    solver: Annotated[str | None, one_of("--solver", "With --kernel or --landmarks: ", SOLVERS, " [auto]")] = None,
     landmarks: Annotated[
         str | None,
         typer.Option(metavar="P|auto", help="Cluster P landmarks (or auto), in blocks: for data larger than memory."),
@@ -101,10 +101,9 @@ def cluster(
     files = tables.file_names(files)
     if n_jobs == 0:
         raise UserError("--n-jobs 0 would do nothing; give at least 1, or -1 for all cores.")
-    check_name("--metric", metric, METRICS)
-    problem = _problem(criterion, equalize, solver)
+    named = {"criterion": criterion, "equalize": equalize, "solver": solver}
+    problem: dict[str, Any] = {key: None if one == "none" else one for key, one in named.items() if one is not None}
     estimator: EvenCut | KernelClustering | LandmarkClustering
-    check_name("--missing", missing, MISSING)
     if landmarks is not None:
         _check_unused("--landmarks", kernel=kernel, n_neighbors=n_neighbors, bandwidth=bandwidth, parameter=parameter)
         _check_unused("--landmarks", device=device != CPU)
@@ -160,17 +159,6 @@ def _say_done(labels: Any, what: str, *written: str) -> None:
     say(f"{len(labels)} {what}, {cluster_sizes(labels)}" + (f"; wrote {files}" if files else ""))
 
 
-def _problem(criterion: str | None, equalize: str | None, solver: str | None) -> dict[str, Any]:
-    """The parameters of a criterion that were named."""
-    asked = {"criterion": (criterion, CRITERIA), "equalize": (equalize, _EQUALIZE), "solver": (solver, SOLVERS)}
-    chosen = {}
-    for name, (value, known) in asked.items():
-        if value is not None:
-            check_name(f"--{name}", value, known)
-            chosen[name] = None if value == "none" else value
-    return chosen
-
-
 def _model(
     kernel: str | None, problem: dict[str, Any], options: dict[str, str | None], assigned: list[str]
 ) -> EvenCut | KernelClustering:
@@ -183,7 +171,6 @@ def _model(
                 "shared_neighbors, or leave the option out."
             )
         return EvenCut()
-    check_name("--kernel", kernel, KERNELS)
     for text in assigned:
         name, equals, value = text.partition("=")
         if not equals:

@@ -104,10 +104,8 @@ class _Lines:
     """A line for each step that takes long, from a thread of its own, and more lines the longer it takes."""
 
     def __init__(self) -> None:
-        self._name: str | Callable[[], str] | None = None
-        self._begun = time.monotonic()
-        self._changed = threading.Condition()
-        self._is_over = False
+        self._step: tuple[str | Callable[[], str], float] | None = None
+        self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
     def __enter__(self) -> _Lines:
@@ -115,28 +113,25 @@ class _Lines:
         return self
 
     def __exit__(self, *_: Any) -> None:
-        with self._changed:
-            self._is_over = True
-            self._changed.notify()
+        self._over.set()
         self._thread.join()
 
     def step(self, name: str | Callable[[], str]) -> None:
         """The next step begins."""
-        with self._changed:
-            self._name, self._begun = name, time.monotonic()
-            self._changed.notify()
+        self._step = name, time.monotonic()
 
     def _watch(self) -> None:
-        with self._changed:
-            begun, next_line = self._begun, _SLOW_SECONDS
-            while not self._is_over:
-                if self._begun != begun:
-                    begun, next_line = self._begun, _SLOW_SECONDS
-                passed = time.monotonic() - begun
-                if passed < next_line or self._name is None:
-                    self._changed.wait(next_line - passed if self._name is not None else None)
-                    continue
-                say(f"{self._name() if callable(self._name) else self._name} ({passed:.0f} s)")
+        last, next_line = None, _SLOW_SECONDS
+        while not self._over.wait(_SLOW_SECONDS / 10):
+            step = self._step
+            if step is None:
+                continue
+            if step is not last:
+                last, next_line = step, _SLOW_SECONDS
+            name, begun = step
+            passed = time.monotonic() - begun
+            if passed >= next_line:
+                say(f"{name() if callable(name) else name} ({passed:.0f} s)")
                 next_line = passed + min(max(passed * (_GROWTH - 1), _SLOW_SECONDS), _LONGEST_SILENCE)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evencut.affinity import METRICS
 from evencut.cli import table_options as tables
 from evencut.cli.console import progress, say
-from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
+from evencut.cli.errors import UserError, library_errors_are_the_users
 from evencut.cli.options import one_of
 from evencut.cli.outputs import check_distinct, check_writable, whole_file
 from evencut.diagnosis import UNRELATED, Description, describe
@@ -46,15 +46,13 @@ def diagnose(
     decimal: tables.Decimal = None,
     encoding: tables.Encoding = None,
     standardize: tables.Standardize = False,
-    metric: Annotated[str, one_of("How points are compared: ", METRICS)] = "euclidean",
+    metric: Annotated[str, one_of("--metric", "How points are compared: ", METRICS)] = "euclidean",
 ) -> int:
     """Report whether a clustering is biased by density, how, and what cures it.
 
     Exit codes: 0, no bias was found (ok, overlap, one body, or too few points); 1, the clustering is biased, or
     its labels are unrelated to the points; 2, invalid input.
     """
-    check_name("--missing", missing, MISSING)
-    check_name("--metric", metric, METRICS)
     in_blocks = labels is not None and Path(labels).is_dir()
     if data == "-" and labels == "-":
         raise UserError("points and labels cannot both come from standard input; give one of them as a file.")

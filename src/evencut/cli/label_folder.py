@@ -20,6 +20,7 @@ from evencut.io import Source
 from evencut.io.arrow import read_arrow
 from evencut.landmarks import Block
 from evencut.landmarks.attaching import Attachment
+from evencut.tensors import Ints
 
 # Readers of Parquet folders pass over names that begin with an underscore.
 _RECORD = "_evencut.json"
@@ -68,7 +69,7 @@ class LabelFolder:
         """Numbers of the blocks whose labels are there."""
         return [number for number in range(n_blocks) if self._part(number).exists()]
 
-    def write(self, number: int, labels: NDArray[np.int64], block: Block) -> None:
+    def write(self, number: int, labels: Ints, block: Block) -> None:
         """Write the labels of a block, whole or not at all."""
         import pyarrow
         import pyarrow.parquet

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from evencut.cli.errors import UserError
 from evencut.cli.outputs import check_writable, whole_file
+from evencut.tensors import AnyInts, Ints, Mask
 
 _FORMATS = {".png": "PNG", ".tif": "TIFF", ".tiff": "TIFF", ".webp": "WEBP", ".bmp": "BMP"}
 _MOST_COLORS = 32
@@ -28,7 +29,7 @@ def check_picture_file(path: str, n_labels: int = 2) -> None:
     check_writable(path)
 
 
-def read_strokes(path: str, *, object_and_background: bool) -> NDArray[np.int64]:
+def read_strokes(path: str, *, object_and_background: bool) -> Ints:
     """Labels of the strokes in an image file: grey levels as they are, colours numbered.
 
     Parameters
@@ -65,7 +66,7 @@ def read_strokes(path: str, *, object_and_background: bool) -> NDArray[np.int64]
     return labels
 
 
-def write_mask(path: str | Path, labels: NDArray[np.integer], names: NDArray[np.integer]) -> None:
+def write_mask(path: str | Path, labels: AnyInts, names: AnyInts) -> None:
     """White on the larger of two labels; a palette picture, whose values are the labels, where there are more."""
     from PIL import Image
 
@@ -81,14 +82,14 @@ def write_mask(path: str | Path, labels: NDArray[np.integer], names: NDArray[np.
     _write(path, picture)
 
 
-def write_cutout(path: str, image: Any, mask: NDArray[np.bool_]) -> None:
+def write_cutout(path: str, image: Any, mask: Mask) -> None:
     """The object on a transparent ground."""
     from PIL import Image
 
     _write(path, Image.fromarray(np.dstack([_rgb(image), (255 * mask).astype(np.uint8)])))
 
 
-def write_overlay(path: str, image: Any, labels: NDArray[np.integer], names: NDArray[np.integer]) -> None:
+def write_overlay(path: str, image: Any, labels: AnyInts, names: AnyInts) -> None:
     """The photo with the labels painted over it."""
     from PIL import Image
 

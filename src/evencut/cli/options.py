@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from evencut.cli.errors import UserError
+from evencut.cli.errors import UserError, check_name
 
 
 def completed(known: Iterable[str]) -> Callable[[str], list[str]]:
@@ -84,9 +84,16 @@ def names(known: Iterable[str]) -> str:
     return f"{', '.join(most)} or {last}."
 
 
-def one_of(before: str, known: Iterable[str], after: str = "") -> Any:
+def one_of(option: str, before: str, known: Iterable[str], after: str = "", metavar: str = "TEXT") -> Any:
     """An option that takes one of some names, which its help line lists and a shell completes."""
-    return typer.Option(help=before + names(known) + after, autocompletion=completed(known))
+
+    def parse(text: str) -> str:
+        check_name(option, text, known)
+        return text
+
+    return typer.Option(
+        parser=parse, metavar=metavar, help=before + names(known) + after, autocompletion=completed(known)
+    )
 
 
 def number_of(option: str, smallest: int, about: str, largest: int | None = None, metavar: str = "N") -> Any:

@@ -8,7 +8,7 @@ import typer
 
 from evencut.cli import table_options as tables
 from evencut.cli.console import progress, say
-from evencut.cli.errors import check_name, library_errors_are_the_users
+from evencut.cli.errors import library_errors_are_the_users
 from evencut.cli.labels_out import cluster_sizes, write_labels
 from evencut.cli.model_files import load_model
 from evencut.cli.outputs import check_distinct, check_writable
@@ -35,7 +35,6 @@ def predict(
 ) -> None:
     """Assign new points to the clusters of a saved model."""
     files = tables.file_names(files)
-    check_name("--missing", missing, MISSING)
     sources = tables.open_sources(files, keep=append, encoding=encoding)
     check_output_format(output)
     for source in sources:

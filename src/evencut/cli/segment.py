@@ -9,9 +9,9 @@ import numpy as np
 import typer
 
 from evencut.cli.console import progress, say
-from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
+from evencut.cli.errors import UserError, library_errors_are_the_users
 from evencut.cli.masks import check_picture_file, read_strokes, write_cutout, write_mask, write_overlay
-from evencut.cli.options import Seed, names, number_of, number_or_name
+from evencut.cli.options import Seed, number_of, number_or_name, one_of
 from evencut.cli.outputs import check_distinct
 
 _CRITERIA = ("entropy", "average_association", "normalized_cut", "average_cut")
@@ -63,14 +63,11 @@ def segment(
         str | None, typer.Option(help="Write the photo with the result drawn over it.")
     ] = None,
     criterion: Annotated[
-        str | None,
-        typer.Option(
-            help=f"{names(_CRITERIA)} By default entropy, and normalized_cut with --regions."
-        ),
+        str | None, one_of("--criterion", "", _CRITERIA, " By default entropy, and normalized_cut with --regions.")
     ] = None,
-    kernel: Annotated[str, typer.Option(help=names(_KERNELS))] = "knn",
-    equalize: Annotated[str, typer.Option(help=names(_EQUALIZERS))] = "none",
-    regularizer: Annotated[str, typer.Option(help=f"Boundary term: {names(_REGULARIZERS)}")] = "contrast",
+    kernel: Annotated[str, one_of("--kernel", "", _KERNELS)] = "knn",
+    equalize: Annotated[str, one_of("--equalize", "", _EQUALIZERS)] = "none",
+    regularizer: Annotated[str, one_of("--regularizer", "Boundary term: ", _REGULARIZERS)] = "contrast",
     smoothness: Annotated[str, typer.Option(help="Weight of the boundary term: auto or a number.")] = "auto",
     soft: Annotated[bool, typer.Option("--soft", help="Let the object extend beyond the box.")] = False,
     seed: Seed = 0,
@@ -80,13 +77,6 @@ def segment(
     The mask is white on the object, black elsewhere; with more than two labels it is a palette picture whose values
     are the labels. The mask of a volume is 1 on the object and has the place in space of the volume.
     """
-    for option, value, known in (
-        ("--criterion", criterion or "entropy", _CRITERIA),
-        ("--kernel", kernel, _KERNELS),
-        ("--equalize", equalize, _EQUALIZERS),
-        ("--regularizer", regularizer, _REGULARIZERS),
-    ):
-        check_name(option, value, known)
     with library_errors_are_the_users():
         from evencut import segmentation
         from evencut.cli.volumes import check_volume_outputs, read_volume_strokes, write_volume_mask

@@ -12,7 +12,7 @@ import typer
 
 from evencut.cli.console import say
 from evencut.cli.errors import UserError
-from evencut.cli.options import completed
+from evencut.cli.options import one_of
 from evencut.io import MISSING, Source, Table
 
 Append = Annotated[
@@ -30,11 +30,12 @@ Header = Annotated[
 Key = Annotated[str | None, typer.Option(help="Array of an NPZ file to use.")]
 Missing = Annotated[
     str,
-    typer.Option(
+    one_of(
+        "--missing",
+        "Missing values (empty, NA, ?): refuse them, leave their rows out (label -1), or fill in the mean, of all rows "
+        "or of the ten nearest: ",
+        MISSING,
         metavar="|".join(MISSING),
-        autocompletion=completed(MISSING),
-        help="Missing values (empty, NA, ?): refuse them, leave their rows out (label -1), or fill in the mean, of all "
-        "rows or of the ten nearest.",
     ),
 ]
 Decimal = Annotated[str | None, typer.Option(metavar=".|,", help="Decimal mark of a CSV [detected].")]

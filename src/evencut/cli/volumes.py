@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evencut.cli.errors import UserError
 from evencut.cli.outputs import check_writable, whole_file
 from evencut.segmentation import Segmentation, Volume, read_volume
 from evencut.segmentation.volumes import volume_format, write_labels
+from evencut.tensors import Ints
 
 
 def check_volume_outputs(out: str, cutout: str | None, overlay: str | None, regions: int | None) -> None:
@@ -21,7 +21,7 @@ def check_volume_outputs(out: str, cutout: str | None, overlay: str | None, regi
     check_writable(out)
 
 
-def read_volume_strokes(path: str) -> NDArray[np.int64]:
+def read_volume_strokes(path: str) -> Ints:
     """Labels of the strokes in a volume of whole numbers, 0 where there is none."""
     strokes = read_volume(path).voxels
     if strokes.dtype.kind == "f" and (strokes == np.rint(strokes)).all():

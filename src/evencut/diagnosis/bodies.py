@@ -7,10 +7,10 @@ with a single mode, and what chance makes of it is known.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from ..tensors import Floats, Ints, Places
 from .borders import NEAR, Border
 from .evidence import Evidence, Surroundings
 from .verdicts import without_valley
@@ -46,7 +46,7 @@ def _lie_on_a_line(around: Surroundings) -> bool:
     return bool(spread[-1] > _STRAIGHT * spread.sum())
 
 
-def _parts(border: Border, around: Surroundings, codes: NDArray[np.int64], on_line: bool) -> bool:
+def _parts(border: Border, around: Surroundings, codes: Ints, on_line: bool) -> bool:
     """Whether the border parts two bodies."""
     if not on_line and without_valley(border) <= 0.5:
         return True
@@ -60,7 +60,7 @@ def _parts(border: Border, around: Surroundings, codes: NDArray[np.int64], on_li
     return has_two_modes(around.X[near] @ across, around.weights[near])
 
 
-def has_two_modes(values: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> bool:
+def has_two_modes(values: Floats, weights: Floats | None = None) -> bool:
     """Whether values on a line have a valley that chance does not make, at the level of 5 %.
 
     Examples
@@ -73,7 +73,7 @@ def has_two_modes(values: NDArray[np.float64], weights: NDArray[np.float64] | No
     return bool(np.sqrt(len(values)) * dip(values, weights) > _CHANCE_DIP)
 
 
-def dip(values: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> float:
+def dip(values: Floats, weights: Floats | None = None) -> float:
     r"""Hartigan and Hartigan's dip, :math:`\min_G \sup_x |F(x) - G(x)|` over the distributions G with one mode.
 
     G is convex up to its mode and concave beyond. The interval that holds the mode shrinks until the greatest convex
@@ -107,7 +107,7 @@ def dip(values: NDArray[np.float64], weights: NDArray[np.float64] | None = None)
     return apart / 2
 
 
-def _hull(x: NDArray[np.float64], y: NDArray[np.float64], low: int, high: int) -> NDArray[np.intp]:
+def _hull(x: Floats, y: Floats, low: int, high: int) -> Places:
     """Knots of the lower convex hull of the points from `low` to `high`."""
     knots: list[int] = []
     for i in range(low, high + 1):

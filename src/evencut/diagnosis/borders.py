@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from ..tensors import AnyInts, Floats, Ints
+
 #: Layers of the graph, from the border inwards, that the profile of a border looks at.
 DEPTH = 4
 #: Share of a point's neighbours in one other cluster from which on it counts as a stray there.
@@ -59,7 +61,7 @@ class Border:
     height: float
     reach: float
     mixing: tuple[float, float]
-    profile: tuple[NDArray[np.float64], NDArray[np.float64]]
+    profile: tuple[Floats, Floats]
 
     def other(self, cluster: int) -> int:
         """The cluster on the other side."""
@@ -87,21 +89,21 @@ class Ground:
     """
 
     graph: sparse.csr_array
-    codes: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    log_density: NDArray[np.float64]
-    peak: NDArray[np.float64]
+    codes: Ints
+    weights: Floats
+    log_density: Floats
+    peak: Floats
     piece: NDArray[np.int32]
-    sizes: NDArray[np.int64]
-    volume: NDArray[np.float64]
+    sizes: Ints
+    volume: Floats
 
 
-def edges(graph: sparse.csr_array) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+def edges(graph: sparse.csr_array) -> tuple[AnyInts, AnyInts]:
     """Both ends of every edge, each edge in both directions."""
     return np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr)), graph.indices
 
 
-def weighted_quantile(values: NDArray[np.float64], weights: NDArray[np.float64], share: float = 0.5) -> float:
+def weighted_quantile(values: Floats, weights: Floats, share: float = 0.5) -> float:
     """The value below which a share of the weight lies, interpolated; for equal weights that of NumPy.
 
     Examples
@@ -116,7 +118,7 @@ def weighted_quantile(values: NDArray[np.float64], weights: NDArray[np.float64],
     return float(np.interp(place[0] + share * (place[-1] - place[0]), place, values[order]))
 
 
-def settle(codes: NDArray[np.int64], graph: sparse.csr_array, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def settle(codes: Ints, graph: sparse.csr_array, sizes: Ints) -> Ints:
     """Labels without strays: points deep inside another cluster are no part of the border between the two.
 
     A cluster with many such points is not astray but astride, which is what borders are asked about; it is kept.
@@ -131,7 +133,7 @@ def settle(codes: NDArray[np.int64], graph: sparse.csr_array, sizes: NDArray[np.
     return np.where(astray & few[codes], home, codes)
 
 
-def peaks(log_density: NDArray[np.float64], graph: sparse.csr_array, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+def peaks(log_density: Floats, graph: sparse.csr_array, codes: Ints) -> Floats:
     """Log density of the peak reached from each point by steepest ascent inside its own cluster."""
     p, q = edges(graph)
     same = codes[p] == codes[q]
@@ -147,7 +149,7 @@ def peaks(log_density: NDArray[np.float64], graph: sparse.csr_array, codes: NDAr
         uphill = further
 
 
-def pieces(graph: sparse.csr_array, codes: NDArray[np.int64]) -> NDArray[np.int32]:
+def pieces(graph: sparse.csr_array, codes: Ints) -> NDArray[np.int32]:
     """The connected pieces that the graph falls into when all edges between clusters are cut."""
     p, q = edges(graph)
     inner = codes[p] == codes[q]
@@ -165,7 +167,7 @@ class _Side:
     below: float
     middle: float
     around: float
-    profile: NDArray[np.float64]
+    profile: Floats
 
 
 def border_between(first: int, second: int, ground: Ground) -> Border:
@@ -197,9 +199,9 @@ def border_between(first: int, second: int, ground: Ground) -> Border:
 
 def _side(
     cluster: int,
-    ends: NDArray[np.integer],
-    high_ends: NDArray[np.integer],
-    high_weight: NDArray[np.float64],
+    ends: AnyInts,
+    high_ends: AnyInts,
+    high_weight: Floats,
     level: float,
     smaller: int,
     ground: Ground,
@@ -218,43 +220,31 @@ def _side(
     )
 
 
-def _cross_edges(
-    ground: Ground, first: int, second: int
-) -> tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.float64]]:
+def _cross_edges(ground: Ground, first: int, second: int) -> tuple[AnyInts, AnyInts, Floats]:
     """The edges from one cluster to the other: their ends on either side, and their weights."""
     members = np.flatnonzero(ground.codes == first)
-    starts, stops = ground.graph.indptr[members], ground.graph.indptr[members + 1]
-    place = _ranges(starts, stops)
-    q = ground.graph.indices[place]
-    p = np.repeat(members, stops - starts)
+    rows = ground.graph[members]
+    p, q = np.repeat(members, np.diff(rows.indptr)), rows.indices
     across = ground.codes[q] == second
-    return p[across], q[across], ground.graph.data[place[across]]
-
-
-def _ranges(starts: NDArray[np.integer], stops: NDArray[np.integer]) -> NDArray[np.intp]:
-    """All whole numbers of the half-open ranges, one range after the other."""
-    lengths = stops - starts
-    first = np.cumsum(lengths) - lengths
-    return np.arange(lengths.sum()) + np.repeat(starts - first, lengths)
+    return p[across], q[across], rows.data[across]
 
 
 def _layers(
-    seeds: NDArray[np.integer], cluster: int, ground: Ground
-) -> tuple[list[NDArray[np.integer]], list[float]]:
+    seeds: AnyInts, cluster: int, ground: Ground
+) -> tuple[list[AnyInts], list[float]]:
     """Layers of a cluster from the border inwards, and the weight of the edges between each and the next."""
     graph, codes = ground.graph, ground.codes
     seen = np.zeros(len(codes), bool)
     seen[seeds] = True
-    layers: list[NDArray[np.integer]] = [seeds]
+    layers: list[AnyInts] = [seeds]
     cuts: list[float] = []
     while len(layers) < DEPTH:
-        last = layers[-1]
-        place = _ranges(graph.indptr[last], graph.indptr[last + 1])
-        reached = graph.indices[place]
+        rows = graph[layers[-1]]
+        reached = rows.indices
         inwards = (codes[reached] == cluster) & ~seen[reached]
         if not inwards.any():
             break
-        cuts.append(float(graph.data[place[inwards]].sum()))
+        cuts.append(float(rows.data[inwards].sum()))
         layers.append(np.unique(reached[inwards]))
         seen[layers[-1]] = True
     return layers, cuts

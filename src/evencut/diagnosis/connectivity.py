@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from ..affinity import kneighbors, squared_distances
+from ..tensors import AnyFloats, AnyInts, Floats, Mask
 
 #: Distances computed to rank the points nearest to another piece; above it only the nearest are ranked.
 _DISTANCES = 2_000_000
@@ -15,9 +15,7 @@ _DISTANCES = 2_000_000
 _MANY = 32
 
 
-def joining_neighbors(
-    X: NDArray[np.floating], graph: sparse.csr_array, neighbors: NDArray[np.integer], used: int
-) -> tuple[int, int | None]:
+def joining_neighbors(X: AnyFloats, graph: sparse.csr_array, neighbors: AnyInts, used: int) -> tuple[int, int | None]:
     """Number of connected pieces of `graph`, and the smallest neighbour count that joins them all.
 
     Parameters
@@ -57,17 +55,13 @@ def joining_neighbors(
     return n_pieces, int(count)
 
 
-def _known_links(
-    piece: NDArray[np.integer], neighbors: NDArray[np.integer]
-) -> tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.integer]]:
+def _known_links(piece: AnyInts, neighbors: AnyInts) -> tuple[AnyInts, AnyInts, AnyInts]:
     """Pairs of pieces that see each other among the neighbours known, and the rank at which they do."""
     p, rank = np.nonzero(piece[neighbors] != piece[:, None])
     return piece[p], piece[neighbors[p, rank]], rank + 1
 
 
-def _tree(
-    first: NDArray[np.integer], second: NDArray[np.integer], rank: NDArray[np.integer], n_pieces: int
-) -> tuple[sparse.csr_array, int]:
+def _tree(first: AnyInts, second: AnyInts, rank: AnyInts, n_pieces: int) -> tuple[sparse.csr_array, int]:
     """The links of least rank that join what can be joined, and the largest rank among them."""
     low, high = np.minimum(first, second), np.maximum(first, second)
     order = np.lexsort((rank, high, low))
@@ -78,7 +72,7 @@ def _tree(
     return tree, int(tree.data.max()) if tree.nnz else 0
 
 
-def _cheapest_link(X: NDArray[np.floating], inside: NDArray[np.bool_], piece: NDArray[np.integer]) -> tuple[int, int]:
+def _cheapest_link(X: AnyFloats, inside: Mask, piece: AnyInts) -> tuple[int, int]:
     """Fewest neighbours by which the piece `inside` and another one see each other, and that other piece."""
     members, others = np.flatnonzero(inside), np.flatnonzero(~inside)
     gap, nearest = kneighbors(X[others], 1, at=X[members], method="exact")
@@ -89,7 +83,7 @@ def _cheapest_link(X: NDArray[np.floating], inside: NDArray[np.bool_], piece: ND
     return int(ranks[best]), int(piece[far[best]])
 
 
-def _rank(X: NDArray[np.floating], centres: NDArray[np.integer], radius: NDArray[np.float64]) -> NDArray[np.integer]:
+def _rank(X: AnyFloats, centres: AnyInts, radius: Floats) -> AnyInts:
     """How many other points lie as near to each centre as `radius`."""
     step = max(1, _DISTANCES // len(X))
     counts = [

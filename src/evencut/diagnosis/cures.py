@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from ..tensors import Floats, Ints, Places
 from .bodies import count_bodies
 from .evidence import Evidence, Surroundings, gather, survey
 from .points import LabelledPoints
@@ -88,10 +88,10 @@ def after_trying(
 
 def _compared(
     given: LabelledPoints,
-    place: NDArray[np.intp],
+    place: Places,
     ground: Surroundings,
     before: list[Finding],
-    codes: NDArray[np.int64],
+    codes: Ints,
     model: Any,
 ) -> TriedCure:
     """The cure beside what was given, on the same points."""
@@ -145,9 +145,7 @@ def _crumb(evidence: Evidence, findings: Sequence[Finding]) -> float:
     return float(shares.min()) if stragglers or shares.min() < min(_CRUMB, _CRUMB_OF_AVERAGE * shares.mean()) else 0.0
 
 
-def _overlap_of_clusters(
-    old: NDArray[np.int64], new: NDArray[np.int64], weights: NDArray[np.float64], n_clusters: int
-) -> NDArray[np.float64]:
+def _overlap_of_clusters(old: Ints, new: Ints, weights: Floats, n_clusters: int) -> Floats:
     """For each old cluster, the largest share of common points with a new one in the points that either has."""
     common = np.bincount(old * n_clusters + new, weights, n_clusters**2).reshape(n_clusters, -1).astype(np.float64)
     either = common.sum(axis=1)[:, None] + common.sum(axis=0)[None, :] - common

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from ..io import prepared_rows
 from ..io.cells import Column
 from ..io.in_memory import columns_in_memory, refuse_unread
+from ..tensors import Floats, Places
 
-Floats = NDArray[np.float64]
 _BARELY = 0.2
 
 
@@ -199,7 +199,7 @@ def describe(
     return Description(tuple(descriptions))
 
 
-def contrasts(rows: Any, codes: NDArray[np.intp], n_clusters: int) -> tuple[Floats, Floats]:
+def contrasts(rows: Any, codes: Places, n_clusters: int) -> tuple[Floats, Floats]:
     """Means of the columns inside and outside of each cluster, over the values that are there.
 
     Parameters
@@ -241,7 +241,7 @@ class _Measured:
     def n_rows(self) -> int:
         return int(self.rows.shape[0])
 
-    def effects(self, codes: NDArray[np.intp], n_clusters: int) -> list[list[ColumnEffect]]:
+    def effects(self, codes: Places, n_clusters: int) -> list[list[ColumnEffect]]:
         inside, outside = contrasts(self.rows, codes, n_clusters)
         sizes = _deviations(self.rows, codes, inside)
         size = (inside - outside) / np.where(sizes > 0, sizes, 1.0)
@@ -261,7 +261,7 @@ class _Measured:
             for k in range(n_clusters)
         ]  # fmt: skip
 
-    def nearest_to_middle(self, members: NDArray[np.intp], n_rows: int) -> NDArray[np.intp]:
+    def nearest_to_middle(self, members: Places, n_rows: int) -> Places:
         """The rows of a cluster that are nearest to its mean, all columns at one deviation."""
         rows = self.rows[members].toarray() if sparse.issparse(self.rows) else self.rows[members]
         there = ~np.isnan(rows)
@@ -319,7 +319,7 @@ def _names(given: Sequence[str] | None, n_columns: int, own: Any) -> list[str]:
     return [f"column {i + 1}" for i in range(n_columns)] if chosen is None else [str(name) for name in chosen]
 
 
-def _deviations(rows: Any, codes: NDArray[np.intp], inside: Floats) -> Floats:
+def _deviations(rows: Any, codes: Places, inside: Floats) -> Floats:
     """Deviation of each column inside the clusters, over all of them."""
     if sparse.issparse(rows):
         squares = np.asarray(rows.multiply(rows).sum(axis=0)).ravel() / rows.shape[0]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from ..affinity import Affinity, AffinityLike, PreparedPoints, as_affinity, check_affinity
@@ -15,7 +15,7 @@ from ..io import as_rows
 from ..kernels import KERNELS, KNN, Kernel
 from ..landmarks.blocks import RowBlocks, is_lazy, sample
 from ..landmarks.choosing import RowSample
-from ..tensors import is_tensor, to_array, to_tensor
+from ..tensors import Ints, Places, is_tensor, to_array, to_tensor
 from .advice import advise
 from .bodies import count_bodies
 from .chance import FEWEST_JUDGED, chance_unrelated
@@ -74,9 +74,7 @@ def diagnose_labels(
     return replace(report, cures=tried, advice=advice, code=code)
 
 
-def diagnose_fitted(
-    prepared: PreparedPoints, labels: NDArray[np.int64], *, cure: Any = None, **options: Any
-) -> BiasReport:
+def diagnose_fitted(prepared: PreparedPoints, labels: Ints, *, cure: Any = None, **options: Any) -> BiasReport:
     """Diagnose a fitted model on its prepared points, one label for each; options as in `diagnose`."""
     return _report(fitted_points(prepared, labels), cure, **options)
 
@@ -142,7 +140,7 @@ def _judged(
     return after_trying(borders_say, given.names, tried, count_bodies(around, evidence)), tried
 
 
-def _draw(n_points: int, max_points: int, random_state: int) -> NDArray[np.intp]:
+def _draw(n_points: int, max_points: int, random_state: int) -> Places:
     if n_points <= max_points:
         return np.arange(n_points)
     return np.sort(np.random.default_rng(random_state).choice(n_points, max_points, replace=False))
@@ -184,7 +182,7 @@ def _arrays_of(X: Any, by_row: tuple[Any, Any], affinity: Any, max_points: int, 
 
 def _kernel_matrix(
     given: LabelledPoints,
-    drawn: NDArray[np.intp],
+    drawn: Places,
     kernel: Any,
     affinity: AffinityLike | None,
     n_jobs: int | None,
@@ -211,7 +209,7 @@ def _degree_spread(matrix: Affinity) -> float:
     return float(degree.std() / degree.mean()) if degree.mean() > 0 else float("inf")
 
 
-def _criteria_gap(matrix: Affinity, codes: NDArray[np.int64]) -> float:
+def _criteria_gap(matrix: Affinity, codes: Ints) -> float:
     """Average association in units of the mean degree against normalised cut, as a share of the latter."""
     degree = matrix.degrees()
     if not (degree > 0).all():

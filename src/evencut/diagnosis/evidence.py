@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from ..affinity import kneighbors
 from ..selection.candidates import intrinsic_dimension
+from ..tensors import AnyFloats, AnyInts, Floats, Ints, Mask, Places
 from .borders import Border, Ground, border_between, edges, peaks, pieces, settle, weighted_quantile
 
 #: Neighbours of the graph on which borders and conductance are measured.
@@ -58,12 +58,12 @@ class Surroundings:
         Intrinsic dimension of the data.
     """
 
-    X: NDArray[np.floating]
-    weights: NDArray[np.float64]
-    has_copies: NDArray[np.bool_]
-    drawn: NDArray[np.intp]
-    distances: NDArray[np.float64]
-    indices: NDArray[np.integer]
+    X: AnyFloats
+    weights: Floats
+    has_copies: Mask
+    drawn: Places
+    distances: Floats
+    indices: AnyInts
     graph: sparse.csr_array
     dimension: float
     n_jobs: int | None
@@ -97,20 +97,18 @@ class Evidence:
         Clusters without a point of their own: all of theirs coincide with points that are mostly another's.
     """
 
-    codes: NDArray[np.int64]
-    log_density: NDArray[np.float64]
-    middle: NDArray[np.float64]
-    sizes: NDArray[np.float64]
-    density: NDArray[np.float64]
-    conductance: NDArray[np.float64]
+    codes: Ints
+    log_density: Floats
+    middle: Floats
+    sizes: Floats
+    density: Floats
+    conductance: Floats
     borders: list[Border]
     lone: dict[int, Lone]
     unseen: frozenset[int]
 
 
-def survey(
-    X: NDArray[np.floating], weights: NDArray[np.float64], drawn: NDArray[np.intp], n_jobs: int | None = None
-) -> Surroundings:
+def survey(X: AnyFloats, weights: Floats, drawn: Places, n_jobs: int | None = None) -> Surroundings:
     """Neighbours and graph of the points `drawn`."""
     points, has_copies, weights = X[drawn], weights >= 2, weights / weights.mean()
     distances, indices = kneighbors(points, _most_neighbors(len(points)) + 1, n_jobs=n_jobs)
@@ -119,7 +117,7 @@ def survey(
     return Surroundings(X, weights, has_copies, drawn, distances, indices, graph, dimension, n_jobs)
 
 
-def gather(around: Surroundings, codes: NDArray[np.int64], n_clusters: int) -> Evidence:
+def gather(around: Surroundings, codes: Ints, n_clusters: int) -> Evidence:
     """Measure the clustering `codes` (0 to k-1, no noise) of all points."""
     sizes = np.bincount(codes, around.weights, n_clusters).astype(np.float64)
     seen, weights, graph = codes[around.drawn], around.weights[around.drawn], around.graph
@@ -154,9 +152,7 @@ def gather(around: Surroundings, codes: NDArray[np.int64], n_clusters: int) -> E
     )
 
 
-def _cluster_densities(
-    log_density: NDArray[np.float64], seen: NDArray[np.int64], weights: NDArray[np.float64], n_clusters: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _cluster_densities(log_density: Floats, seen: Ints, weights: Floats, n_clusters: int) -> tuple[Floats, Floats]:
     """Median log density of each cluster, and its quantile among all points."""
     order = np.argsort(log_density, kind="stable")
     upto = np.r_[0.0, np.cumsum(weights[order])] / weights.sum()
@@ -166,7 +162,7 @@ def _cluster_densities(
     return middle, upto[np.searchsorted(log_density[order], middle, "right")]
 
 
-def _lone(around: Surroundings, codes: NDArray[np.int64], cluster: int, log_density: NDArray[np.float64]) -> Lone:
+def _lone(around: Surroundings, codes: Ints, cluster: int, log_density: Floats) -> Lone:
     """A small cluster against all points, also where the rest was judged on a sample."""
     X, n_jobs, tiny = around.X, around.n_jobs, np.finfo(float).tiny
     members = np.flatnonzero(codes == cluster)[:200]
@@ -192,9 +188,7 @@ def _most_neighbors(n_points: int) -> int:
     return int(min(n_points - 1, max(GRAPH_NEIGHBORS, round(n_points**0.4))))
 
 
-def _log_density(
-    around: Surroundings, weights: NDArray[np.float64], codes: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _log_density(around: Surroundings, weights: Floats, codes: Ints, sizes: Ints) -> Floats:
     """K/(n V_K) with K no more than a third of the point's cluster, so that small clusters are seen.
 
     A neighbour that stands for more rows counts for more.
@@ -209,7 +203,7 @@ def _log_density(
     return np.log(neighbors * mean_weight / len(codes)) - around.dimension * np.log(radius)
 
 
-def _graph(indices: NDArray[np.integer], weights: NDArray[np.float64]) -> sparse.csr_array:
+def _graph(indices: AnyInts, weights: Floats) -> sparse.csr_array:
     """The symmetric graph of neighbours, without loops; an edge weighs the mean of its two ends."""
     n_points, n_neighbors = indices.shape
     parts = (np.ones(indices.size), indices.ravel(), np.arange(0, indices.size + 1, n_neighbors))
@@ -222,9 +216,7 @@ def _graph(indices: NDArray[np.integer], weights: NDArray[np.float64]) -> sparse
     return both
 
 
-def _smooth(
-    values: NDArray[np.float64], graph: sparse.csr_array, codes: NDArray[np.int64], weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _smooth(values: Floats, graph: sparse.csr_array, codes: Ints, weights: Floats) -> Floats:
     """Mean over a point and its neighbours in its own cluster: less noise, and no leak across the border."""
     p, q = edges(graph)
     same = codes[p] == codes[q]
@@ -233,13 +225,13 @@ def _smooth(
     return total / (weights + np.bincount(p, weights[q], len(values)))
 
 
-def _cuts(graph: sparse.csr_array, codes: NDArray[np.int64], n_clusters: int) -> NDArray[np.float64]:
+def _cuts(graph: sparse.csr_array, codes: Ints, n_clusters: int) -> Floats:
     p, q = edges(graph)
     pairs = codes[p] * n_clusters + codes[q]
     return np.bincount(pairs, graph.data, minlength=n_clusters**2).reshape(n_clusters, -1).astype(np.float64)
 
 
-def _conductance(cuts: NDArray[np.float64]) -> NDArray[np.float64]:
+def _conductance(cuts: Floats) -> Floats:
     volume = cuts.sum(axis=1)
     inside = np.divide(np.diag(cuts), volume, out=np.zeros(len(cuts)), where=volume > 0)
     return 1 - inside

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..tensors import Floats, Places
 from .borders import DEPTH
 from .verdicts import OK, ONE_BODY, OVERLAP, TOO_FEW
 
@@ -147,7 +148,7 @@ def _projected(report: BiasReport) -> str:
     return "; the two leading principal components" if report.pictures.projected else ""
 
 
-def _scatter(plane: NDArray[np.float64], colours: list[str], order: NDArray[np.intp], caption: str) -> str:
+def _scatter(plane: Floats, colours: list[str], order: Places, caption: str) -> str:
     width, height, pad = 430, 340, 12
     low, high = plane.min(axis=0), plane.max(axis=0)
     span = np.where(high > low, high - low, 1.0)

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from ..affinity import degrees, knn_density
 from ..kernels import KERNELS, Kernel
+from ..tensors import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +28,8 @@ class DensityMapping:
     kernel : str
     """
 
-    before: NDArray[np.float64]
-    after: NDArray[np.float64]
+    before: Floats
+    after: Floats
     spread_before: float
     spread_after: float
     kernel: str
@@ -82,7 +83,7 @@ def density_mapping(X: ArrayLike, kernel: str | Kernel = "knn", *, n_jobs: int |
     >>> mapping.spread_after < 0.5 * mapping.spread_before
     True
     """
-    points: NDArray[np.float64] = check_array(X, dtype=np.float64, ensure_min_samples=3, input_name="X")
+    points: Floats = check_array(X, dtype=np.float64, ensure_min_samples=3, input_name="X")
     if isinstance(kernel, str):
         if kernel not in KERNELS or kernel == "precomputed":
             known = sorted(set(KERNELS) - {"precomputed"})

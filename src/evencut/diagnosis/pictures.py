@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..tensors import AnyFloats, Floats, Places
 from .evidence import Evidence
 from .report import Pictures
 from .verdicts import Finding
@@ -13,7 +13,7 @@ from .verdicts import Finding
 _DRAWN = 1500
 
 
-def pictures(points: NDArray[np.floating], evidence: Evidence, findings: list[Finding]) -> Pictures:
+def pictures(points: AnyFloats, evidence: Evidence, findings: list[Finding]) -> Pictures:
     """A picture of the points looked at, and of the border that each finding rests on."""
     step = max(1, -(-len(points) // _DRAWN))
     thinned = np.arange(0, len(points), step)
@@ -30,7 +30,7 @@ def pictures(points: NDArray[np.floating], evidence: Evidence, findings: list[Fi
     )
 
 
-def _plane(points: NDArray[np.floating], shown: NDArray[np.intp]) -> NDArray[np.float64]:
+def _plane(points: AnyFloats, shown: Places) -> Floats:
     """The points as they are in the plane; spread along a line; or their two leading principal components."""
     if points.shape[1] == 2:
         return points[shown].astype(np.float64)
@@ -42,7 +42,7 @@ def _plane(points: NDArray[np.floating], shown: NDArray[np.intp]) -> NDArray[np.
     return PCA(2, svd_solver="full", random_state=0).fit(points).transform(points[shown])
 
 
-def _profile(k: int, finding: Finding) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+def _profile(k: int, finding: Finding) -> tuple[Floats, Floats] | None:
     """Layers of the cluster from its border inwards, then those of its neighbour."""
     border = finding.border
     if border is None:

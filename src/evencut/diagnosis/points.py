@@ -20,6 +20,7 @@ from ..affinity import (
     is_dense,
     prepare,
 )
+from ..tensors import AnyFloats, Floats, Ints, Mask, Places
 
 _FEWEST = 3
 
@@ -49,11 +50,11 @@ class LabelledPoints:
     """
 
     prepared: PreparedPoints
-    points: NDArray[np.floating]
+    points: AnyFloats
     names: list[Any]
-    codes: NDArray[np.int64]
-    sizes: NDArray[np.float64]
-    rows: NDArray[np.intp]
+    codes: Ints
+    sizes: Floats
+    rows: Places
     n_noise: int
     n_split: int
     weighted: bool
@@ -125,7 +126,7 @@ def labelled_points(
     )
 
 
-def fitted_points(prepared: PreparedPoints, labels: NDArray[np.int64]) -> LabelledPoints:
+def fitted_points(prepared: PreparedPoints, labels: Ints) -> LabelledPoints:
     """The points of a fitted model, as it prepared them, with their clusters."""
     names, codes = np.unique(labels, return_inverse=True)
     _check_number(names)
@@ -182,7 +183,7 @@ def _checked_labels(labels: ArrayLike, n_rows: int) -> NDArray[Any]:
     return names
 
 
-def _checked_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
+def _checked_weights(sample_weight: ArrayLike | None, n_rows: int) -> Floats:
     if sample_weight is None:
         return np.ones(n_rows)
     weights = np.asarray(sample_weight, dtype=np.float64)
@@ -195,20 +196,14 @@ def _checked_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np
     return weights
 
 
-def _is_no_noise(labels: NDArray[Any]) -> NDArray[np.bool_]:
+def _is_no_noise(labels: NDArray[Any]) -> Mask:
     """All but the number -1, also where tables turned it into text."""
     if labels.dtype.kind in "US":
         return ~np.isin(labels, np.array(["-1"], dtype=labels.dtype))
     return labels != -1 if labels.dtype.kind in "if" else np.ones(len(labels), bool)
 
 
-def _heaviest(
-    of_row: NDArray[np.intp],
-    codes: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    n_points: int,
-    n_clusters: int,
-) -> NDArray[np.int64]:
+def _heaviest(of_row: Places, codes: Ints, weights: Floats, n_points: int, n_clusters: int) -> Ints:
     """The cluster that has most of the weight of each point; of equals the first."""
     pairs, place = np.unique(of_row * n_clusters + codes, return_inverse=True)
     total = np.bincount(place, weights)

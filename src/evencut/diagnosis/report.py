@@ -7,9 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..tensors import Floats, Ints
 from .verdicts import BIASES, OK, ONE_BODY, OVERLAP, TOO_FEW, UNRELATED
 
 if TYPE_CHECKING:
@@ -100,7 +98,7 @@ class TriedCure:
     offered: bool
     reason: str
     n_tried: int
-    labels: NDArray[np.int64] | None = field(repr=False)
+    labels: Ints | None = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the model and the labels, in plain Python types."""
@@ -130,11 +128,11 @@ def _percent(share: float) -> str:
 class Pictures:
     """What the pictures of a report are drawn from: a thinned plane view and the border profiles."""
 
-    plane: NDArray[np.float64]
-    density: NDArray[np.float64]
-    codes: NDArray[np.int64]
+    plane: Floats
+    density: Floats
+    codes: Ints
     projected: bool
-    profiles: list[tuple[NDArray[np.float64], NDArray[np.float64]] | None]
+    profiles: list[tuple[Floats, Floats] | None]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from ..affinity import knn_radius
 from ..criteria import CRITERIA
 from ..kernels import Gaussian
 from ..solvers import Solution, solve
+from ..tensors import Floats, Ints
 from .diagnose import diagnose_labels
 from .verdicts import EQUAL_SIZES, MODE_ISOLATION, OK, SPARSE_SUBSET
 
@@ -42,12 +43,12 @@ class SweepRow:
     """
 
     bandwidth: float
-    sizes: NDArray[np.int64]
+    sizes: Ints
     energy: float
     stability: float
     verdict: str
     confidence: float
-    labels: NDArray[np.int64]
+    labels: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +171,7 @@ def bandwidth_sweep(
     ['ok', 'ok']
     """
     rng = check_random_state(random_state)
-    points: NDArray[np.float64] = check_array(X, dtype=np.float64, ensure_min_samples=10, input_name="X")
+    points: Floats = check_array(X, dtype=np.float64, ensure_min_samples=10, input_name="X")
     n_given = len(points)
     if n_given > max_points:
         points = points[np.sort(rng.choice(n_given, max_points, replace=False))]
@@ -195,14 +196,14 @@ def bandwidth_sweep(
 
 
 def _solved(
-    points: NDArray[np.float64], sigma: float, criterion: str, n_clusters: int, seed: int
+    points: Floats, sigma: float, criterion: str, n_clusters: int, seed: int
 ) -> Solution:
     """The clustering that an estimator with this Gaussian kernel finds."""
     problem = CRITERIA[criterion](Gaussian(sigma).affinity(points))
     return solve(problem, n_clusters, random_state=seed)
 
 
-def _default_bandwidths(X: NDArray[np.float64]) -> NDArray[np.float64]:
+def _default_bandwidths(X: Floats) -> Floats:
     smallest = 0.5 * float(np.median(knn_radius(X, 5)))
     diameter = float(np.linalg.norm(X.max(axis=0) - X.min(axis=0)))
     return np.geomspace(smallest, max(diameter, 2 * smallest), 12)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..tensors import AnyFloats
 from .borders import Border
 from .evidence import Evidence, Lone
 
@@ -73,7 +73,7 @@ def judge(evidence: Evidence) -> list[Finding]:
     return findings
 
 
-def gravest(findings: Sequence[Finding], sizes: NDArray[np.floating]) -> tuple[str, float]:
+def gravest(findings: Sequence[Finding], sizes: AnyFloats) -> tuple[str, float]:
     """The verdict that touches most points, each counted by its confidence; a bias before overlap, ok last.
 
     A few stragglers as a cluster of their own come first: they cost the others a cluster, and so a border. The
@@ -94,7 +94,7 @@ def gravest(findings: Sequence[Finding], sizes: NDArray[np.floating]) -> tuple[s
     return OK, min(finding.confidence for finding in findings)
 
 
-def share_without_valley(findings: Sequence[Finding], sizes: NDArray[np.floating]) -> float:
+def share_without_valley(findings: Sequence[Finding], sizes: AnyFloats) -> float:
     """How much of the clustering is not ok, in points or in clusters, whichever is more; each by its confidence.
 
     A few stragglers as a cluster of their own are few points, but half of two clusters.
@@ -115,7 +115,7 @@ def without_valley(border: Border) -> float:
     return float(1 / (1 + np.exp(-_STEEPNESS * (score - _THRESHOLD))))
 
 
-def kind_of(border: Border, sizes: NDArray[np.floating]) -> tuple[str, tuple[int, ...]]:
+def kind_of(border: Border, sizes: AnyFloats) -> tuple[str, tuple[int, ...]]:
     """What a border without a valley means, and the clusters to blame.
 
     The smaller cluster is the piece cut out: of a denser kind it is a mode, of a sparser kind a rim. Parts of
@@ -136,7 +136,7 @@ def kind_of(border: Border, sizes: NDArray[np.floating]) -> tuple[str, tuple[int
     return EQUAL_SIZES, (small, large)
 
 
-def _judge_border(border: Border, cluster: int, sizes: NDArray[np.floating]) -> Finding:
+def _judge_border(border: Border, cluster: int, sizes: AnyFloats) -> Finding:
     chance = without_valley(border)
     if chance <= 0.5:
         return Finding(OK, 1 - chance, border)

@@ -5,19 +5,41 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..affinity import as_affinity
 from ..affinity.notices import warn_user
-from ..tensors import answer_like, is_tensor, to_array
+from ..tensors import Floats, Ints, Mask, answer_like, is_tensor, to_array
 from .devices import tensors_too
 from .prediction import Prediction
 from .probabilities import N_NEAREST, Certainty, certainty_of, opinions_of
 
-__all__ = ["CertaintyMixin", "check_noise"]
+__all__ = ["CertaintyMixin", "RowCertaintyMixin", "check_noise", "unknown_on_device"]
 
-Floats = NDArray[np.float64]
+
+
+class RowCertaintyMixin:
+    """`probabilities_` and `outlier_scores_` of the fitted rows, computed when first asked for."""
+
+    labels_: Any
+    _is_given: Mask | None
+    _judged_rows: Any
+
+    @property
+    def probabilities_(self) -> Any:
+        """Probability of the cluster of each row."""
+        sure, _ = self._judged_rows()
+        return answer_like(self.labels_, sure)
+
+    @property
+    def outlier_scores_(self) -> Any:
+        """How far each row lies outside of its cluster, from 0 to 1."""
+        _, scores = self._judged_rows()
+        return answer_like(self.labels_, scores)
+
+    def _with_given(self, sure: Floats) -> Floats:
+        """The probabilities, one where a label was given: it is what it is."""
+        return sure if self._is_given is None else np.where(self._is_given, 1.0, sure)
 
 
 class FitState:
@@ -31,25 +53,14 @@ class FitState:
     _affinity: Any
     _margin: Any
     _left_out: Any
-    _is_given: NDArray[np.bool_] | None
     _ready: Any
     labels_: Any
     selection_: Any
     n_clusters_: int
 
 
-class CertaintyMixin(FitState):
+class CertaintyMixin(RowCertaintyMixin, FitState):
     """`predict_proba`, `probabilities_` and `outlier_scores_` of an estimator that clusters points in memory."""
-
-    @property
-    def probabilities_(self) -> Any:
-        """Probability of the cluster of each row."""
-        return answer_like(self.labels_, self._sure()[1])
-
-    @property
-    def outlier_scores_(self) -> Any:
-        """How far each row lies outside of its cluster, from 0 to 1."""
-        return answer_like(self.labels_, self._sure()[2])
 
     @property
     def margin_(self) -> Any:
@@ -112,18 +123,18 @@ class CertaintyMixin(FitState):
         prediction, X = self._ready(X)
         return prediction.margins(X)
 
-    def _scores(self, X: Any, labels: NDArray[np.int64]) -> Floats:
+    def _scores(self, X: Any, labels: Ints) -> Floats:
         """Outlier scores of new points whose clusters are known."""
         return self._sure()[0].outlier_scores(self._prediction.nearest_distances(X, N_NEAREST), labels)
+
+    def _judged_rows(self) -> tuple[Floats, Floats]:
+        return self._sure()[1:]
 
     def _sure(self) -> tuple[Certainty, Floats, Floats]:
         """What new rows are judged by; probabilities and outlier scores of the fitted ones."""
         check_is_fitted(self)
         if is_tensor(self._fitted_points):
-            raise NotImplementedError(
-                "probabilities and outlier scores are not known for a fit on a GPU; fit the points as an array, on the "
-                "CPU."
-            )
+            raise unknown_on_device()
         if "certainty" not in self._derived:
             self._derived["certainty"] = self._measure()
         return self._derived["certainty"]
@@ -134,27 +145,19 @@ class CertaintyMixin(FitState):
         labels, affinity = prediction.fitted_labels, as_affinity(self._affinity)
         distances = prediction.own_distances(affinity, N_NEAREST)
         selection = getattr(self, "selection_", None)
-        certainty, answers = certainty_of(
-            affinity,
-            labels,
-            prediction.point_scale,
-            distances,
-            opinions_of(selection, labels, self._prepared.weights),
-        )
+        opinions = opinions_of(selection, labels, self._prepared.weights)
+        certainty, answers = certainty_of(affinity, labels, prediction.point_scale, distances, labels, opinions)
         scores = certainty.outlier_scores(distances, labels)
         rows = to_array(self.labels_) if is_tensor(self.labels_) else self.labels_
         sure = certainty.probabilities(answers, scores)[of_row, rows]
         scores = scores[of_row]
         places = np.flatnonzero(of_row < 0)
         if places.size:
-            given, found = self._left_out
-            scores[places] = certainty.outlier_scores(prediction.nearest_distances(given, N_NEAREST), found)
-            new = certainty.probabilities(prediction.averaged(given, certainty.field), scores[places])
-            sure[places] = new[np.arange(len(found)), found]
-        if self._is_given is not None:
-            # A label that was given is what it is.
-            sure[self._is_given] = 1.0
-        return certainty, sure, scores
+            new, clusters = self._left_out
+            scores[places] = certainty.outlier_scores(prediction.nearest_distances(new, N_NEAREST), clusters)
+            every = certainty.probabilities(prediction.averaged(new, certainty.field), scores[places])
+            sure[places] = every[np.arange(len(clusters)), clusters]
+        return certainty, self._with_given(sure), scores
 
 
 def check_noise(noise: Any) -> None:
@@ -166,6 +169,13 @@ def check_noise(noise: Any) -> None:
             f"noise={noise!r} must be an outlier score from 0 to 1 above which a row is labelled -1, such as 0.5; or "
             "None."
         )
+
+
+def unknown_on_device() -> NotImplementedError:
+    """What is raised after a fit on a device, which does not tell how sure it is."""
+    return NotImplementedError(
+        "probabilities and outlier scores are not known for a fit on a GPU; fit the points as an array, on the CPU."
+    )
 
 
 def _warn_of_margins(what: str) -> None:

@@ -5,36 +5,20 @@ A model knows how to fit all clusters at once, what it says of each point, and i
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..tensors import Floats, Ints
 
 #: The shapes of a Gaussian, from the fewest parameters to the most.
 COVARIANCES = ("fixed", "spherical", "diagonal", "full")
 
-Floats = NDArray[np.float64]
-
-
-class ClusterModel(ABC):
-    """One distribution a cluster, fitted by maximum likelihood to the points that are in it."""
-
-    @abstractmethod
-    def fit(self, X: Floats, labels: NDArray[np.int64], n_clusters: int) -> None:
-        """Fit the parameters of every cluster to its points; none may be empty."""
-
-    @abstractmethod
-    def log_likelihood(self, X: Floats) -> Floats:
-        """log P(x | theta_k): one row a point, one column a cluster."""
-
-    @abstractmethod
-    def entropies(self) -> Floats:
-        """The entropy of each cluster's distribution, in nats."""
 
 
 @dataclass
-class GaussianModel(ClusterModel):
+class GaussianModel:
     """A Gaussian a cluster.
 
     Parameters
@@ -61,7 +45,7 @@ class GaussianModel(ClusterModel):
     means_: Floats = field(init=False, repr=False)
     covariances_: Floats = field(init=False, repr=False)
 
-    def fit(self, X: Floats, labels: NDArray[np.int64], n_clusters: int) -> None:
+    def fit(self, X: Floats, labels: Ints, n_clusters: int) -> None:
         """Means and covariances of the clusters."""
         n_features = X.shape[1]
         self.means_ = np.array([X[labels == k].mean(axis=0) for k in range(n_clusters)])
@@ -95,7 +79,7 @@ class GaussianModel(ClusterModel):
 
 
 @dataclass
-class HistogramModel(ClusterModel):
+class HistogramModel:
     """A histogram a feature and cluster; features count as independent inside a cluster.
 
     Parameters
@@ -118,7 +102,7 @@ class HistogramModel(ClusterModel):
     smoothing: float = 0.0
     densities_: list[Floats] = field(init=False, repr=False)
 
-    def fit(self, X: Floats, labels: NDArray[np.int64], n_clusters: int) -> None:
+    def fit(self, X: Floats, labels: Ints, n_clusters: int) -> None:
         """Shares of the bins over their widths."""
         self.densities_ = []
         for i, edges in enumerate(self.edges):
@@ -126,7 +110,7 @@ class HistogramModel(ClusterModel):
             np.add.at(count, (labels, self._bins(X, i)), 1.0)
             self.densities_.append(count / count.sum(axis=1, keepdims=True) / np.diff(edges))
 
-    def _bins(self, X: Floats, i: int) -> NDArray[np.int64]:
+    def _bins(self, X: Floats, i: int) -> Ints:
         # Points outside, which only new ones can be, count to the outermost bins.
         inner = self.edges[i][1:-1]
         return np.searchsorted(inner, X[:, i], side="right").astype(np.int64)
@@ -144,3 +128,7 @@ class HistogramModel(ClusterModel):
             share = density * np.diff(edges)
             total -= np.sum(share * np.log(np.where(share > 0, density, 1.0)), axis=1)
         return total
+
+
+#: One distribution a cluster, fitted by maximum likelihood to the points that are in it.
+ClusterModel: TypeAlias = GaussianModel | HistogramModel

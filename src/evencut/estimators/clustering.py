@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import _check_sample_weight
 
@@ -16,7 +16,7 @@ from ..criteria import PosedProblem, pose
 from ..kernels import Extension, Kernel
 from ..selection import Selection
 from ..solvers import Solution, heaviest_first
-from ..tensors import is_tensor, to_array
+from ..tensors import Floats, Ints, is_tensor, to_array
 from .cluster_space import ClusterSpaceMixin
 from .constraints import Links, check_links, keep_links, log_shares
 from .devices import fit_tensor
@@ -55,25 +55,17 @@ class Chosen:
     system: CoordinateSystem | None = None
 
 
+@dataclass(eq=False, repr=False)
 class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimator):
     """What the estimators of one table in memory share; each says what it chooses and which problem it poses."""
 
-    def __init__(
-        self,
-        n_clusters: int | str = "auto",
-        *,
-        scale: str | None = "auto",
-        metric: str = "euclidean",
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.n_clusters = n_clusters
-        self.scale = scale
-        self.metric = metric
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_clusters: int | str = "auto"
+    _: KW_ONLY
+    scale: str | None = "auto"
+    metric: str = "euclidean"
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     @whole_or_nothing
     def fit(
@@ -123,13 +115,11 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
             return fit_tensor(self, X, y, sample_weight, kernel, links)
         return self._fit_array(X, y, sample_weight, kernel, links)
 
-    def fit_predict(
-        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, **links: Any
-    ) -> NDArray[np.int64]:
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, **links: Any) -> Ints:
         """Cluster the points and return their labels; parameters as in :meth:`fit`."""
         return self.fit(X, y, sample_weight=sample_weight, **links).labels_
 
-    def label_points(self, prepared: PreparedPoints) -> NDArray[np.int64]:
+    def label_points(self, prepared: PreparedPoints) -> Ints:
         """Fit to points that are prepared already; their clusters."""
         kernel = self._check_parameters()
         few = prepared.condensed(self._most_points(), self.n_jobs)
@@ -173,7 +163,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
             self.labels_ = keep_links(links, self.labels_, self._log_shares(prepared), partial)
         return self
 
-    def _log_shares(self, prepared: PreparedPoints) -> NDArray[np.float64]:
+    def _log_shares(self, prepared: PreparedPoints) -> Floats:
         """How probable each cluster is for each row, as a logarithm; rows of weight zero know only their own."""
         own = self._prediction.fitted_labels
         likely = log_shares(as_affinity(self._affinity), own, self._prediction.point_scale)[prepared.of_row]
@@ -185,7 +175,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         self,
         prepared: PreparedPoints,
         kernel: Kernel | None,
-        partial: NDArray[np.int64] | None,
+        partial: Ints | None,
         links: Links | None = None,
     ) -> Solution:
         """Choose, pose, solve and record, once the points are what is to be clustered."""
@@ -234,7 +224,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         return prepared
 
     def _steer(
-        self, prepared: PreparedPoints, chosen: Chosen, partial: NDArray[np.int64], seed: int
+        self, prepared: PreparedPoints, chosen: Chosen, partial: Ints, seed: int
     ) -> tuple[PosedProblem, Solution]:
         """The problem in which labelled points count more, and its solution with these held."""
         held = labels_of_points(partial, prepared, chosen.n_clusters)
@@ -242,7 +232,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         asked = {"seed": seed, "start": start, **self._problem()}
         return solve_steered(chosen.affinity, prepared.weights, held, chosen.n_clusters, **asked)
 
-    def _label_rows(self, left_out: Any, solution: Solution, partial: NDArray[np.int64] | None) -> None:
+    def _label_rows(self, left_out: Any, solution: Solution, partial: Ints | None) -> None:
         """Give every row the label of its point; rows of weight zero, `left_out`, are predicted."""
         prepared = self._prepared
         self.labels_ = solution.labels[prepared.of_row]

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
+from ..tensors import AnyFloats, Floats, Places
+
 #: A dense or sparse affinity in memory.
-Matrix: TypeAlias = "NDArray[np.floating] | sparse.csr_array"
+Matrix: TypeAlias = "AnyFloats | sparse.csr_array"
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +32,8 @@ class DominantSet:
     converged : bool
     """
 
-    weights: NDArray[np.float64]
-    members: NDArray[np.intp]
+    weights: Floats
+    members: Places
     cohesion: float
     n_iter: int
     converged: bool
@@ -106,9 +108,7 @@ def is_maximal_clique(affinity: Matrix, members: ArrayLike) -> bool:
     return bool(everyone[members].all() and everyone.sum() == len(members))
 
 
-def _replicator(
-    affinity: Matrix, x: NDArray[np.float64], tol: float, max_iter: int
-) -> tuple[NDArray[np.float64], int, bool]:
+def _replicator(affinity: Matrix, x: Floats, tol: float, max_iter: int) -> tuple[Floats, int, bool]:
     for step in range(max_iter):
         payoff = affinity @ x
         cohesion = float(x @ payoff)
@@ -119,9 +119,7 @@ def _replicator(
     return x, max_iter, False
 
 
-def _infection(
-    affinity: Matrix, x: NDArray[np.float64], tol: float, max_iter: int
-) -> tuple[NDArray[np.float64], int, bool]:
+def _infection(affinity: Matrix, x: Floats, tol: float, max_iter: int) -> tuple[Floats, int, bool]:
     """Infection and immunisation: at each step the point that gains, or loses, most moves; the step is exact."""
     x = x.copy()
     row = _row_reader(affinity)
@@ -153,13 +151,13 @@ def _infection(
 DYNAMICS = {"infection": _infection, "replicator": _replicator}
 
 
-def _violation(x: NDArray[np.float64], payoff: NDArray[np.float64], cohesion: float) -> float:
+def _violation(x: Floats, payoff: Floats, cohesion: float) -> float:
     """How far x is from a maximum: no point outside pays more than cohesion, none inside pays less."""
     short = np.minimum(x, (cohesion - payoff) / cohesion)
     return float(np.sqrt(np.sum(short**2)))
 
 
-def _row_reader(affinity: Any) -> Callable[[int], tuple[Any, NDArray[np.floating]]]:
+def _row_reader(affinity: Any) -> Callable[[int], tuple[Any, AnyFloats]]:
     if sparse.issparse(affinity):
         indptr, indices, data = affinity.indptr, affinity.indices, affinity.data
         return lambda p: (indices[indptr[p] : indptr[p + 1]], data[indptr[p] : indptr[p + 1]])

@@ -13,23 +13,22 @@ the surest first. All other rows, and those whose pairs are kept, stay where the
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 from scipy.special import bdtrc
 
 from ..affinity import Affinity
 from ..selection import Selection
+from ..tensors import Floats, Ints, Places
 from .probabilities import shares
 
 __all__ = ["Links", "check_links", "keep_links", "log_shares"]
 
-Pairs = NDArray[np.int64]
+Pairs = Ints
 
 _LITTLE = 1e-3
 # More than any evidence: the logarithm of a share is never below that of `_LITTLE`.
@@ -50,7 +49,7 @@ class Links:
     must: Pairs
     cannot: Pairs
 
-    def judged(self, selection: Selection, n_clusters: int, of_row: NDArray[np.intp]) -> Selection:
+    def judged(self, selection: Selection, n_clusters: int, of_row: Places) -> Selection:
         """The candidate that keeps the most pairs put first, where a sign test speaks for it.
 
         Parameters
@@ -105,12 +104,7 @@ def check_links(must_link: Any, cannot_link: Any, n_rows: int) -> Links | None:
     return Links(must, cannot)
 
 
-def keep_links(
-    links: Links,
-    labels: NDArray[np.int64],
-    likely: NDArray[np.float64],
-    held: NDArray[np.int64] | None = None,
-) -> NDArray[np.int64]:
+def keep_links(links: Links, labels: Ints, likely: Floats, held: Ints | None = None) -> Ints:
     """Labels that keep all pairs: those of rows in pairs change where they must, all others stay.
 
     Parameters
@@ -150,7 +144,7 @@ def keep_links(
     return kept.astype(np.int64)
 
 
-def log_shares(affinity: Affinity, labels: NDArray[np.int64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
+def log_shares(affinity: Affinity, labels: Ints, scale: Floats) -> Floats:
     """Logarithm of what the neighbours of each point say of each cluster."""
     own = shares(affinity, scale, np.eye(int(labels.max()) + 1)[labels])
     return np.log(shares(affinity, scale, own) + _LITTLE)
@@ -172,33 +166,25 @@ def _pairs(name: str, given: Any, n_rows: int) -> Pairs:
     return pairs.astype(np.int64)
 
 
-def _units(must: Pairs, n_points: int) -> NDArray[np.int64]:
+def _units(must: Pairs, n_points: int) -> Ints:
     """What moves together: points that pairs join, each unit a number from 0."""
-    graph = sparse.coo_array((np.ones(len(must)), (must[:, 0], must[:, 1])), shape=(n_points, n_points))
-    return connected_components(graph, directed=False)[1].astype(np.int64)
+    return connected_components(_graph(must, n_points), directed=False)[1].astype(np.int64)
+
+
+def _graph(must: Pairs, n_points: int) -> sparse.csr_array:
+    return sparse.csr_array((np.ones(len(must)), (must[:, 0], must[:, 1])), shape=(n_points, n_points))
 
 
 def _path(must: Pairs, first: int, last: int) -> list[int]:
     """Rows from one to another along the pairs that must be together."""
-    near: dict[int, list[int]] = {}
-    for p, q in must.tolist():
-        near.setdefault(p, []).append(q)
-        near.setdefault(q, []).append(p)
-    came: dict[int, int] = {first: first}
-    queue = deque([first])
-    while queue and last not in came:
-        row = queue.popleft()
-        for other in near.get(row, []):
-            if other not in came:
-                came[other] = row
-                queue.append(other)
+    came = breadth_first_order(_graph(must, int(must.max()) + 1), first, directed=False)[1]
     path = [last]
     while path[-1] != first:
-        path.append(came[path[-1]])
+        path.append(int(came[path[-1]]))
     return path[::-1]
 
 
-def _known(held: NDArray[np.int64] | None, unit: NDArray[np.int64]) -> NDArray[np.int64]:
+def _known(held: Ints | None, unit: Ints) -> Ints:
     """The label of each unit where one is known; two of them contradict each other."""
     known = np.full(int(unit.max()) + 1, -1, dtype=np.int64)
     if held is None:
@@ -214,8 +200,8 @@ def _known(held: NDArray[np.int64] | None, unit: NDArray[np.int64]) -> NDArray[n
 
 
 def _assigned(
-    costs: NDArray[np.float64], apart: Pairs, known: NDArray[np.int64], n_clusters: int
-) -> NDArray[np.int64]:
+    costs: Floats, apart: Pairs, known: Ints, n_clusters: int
+) -> Ints:
     """The cheapest cluster of each unit that keeps it apart from those it cannot be with, the least free one first."""
     labels = np.where(known >= 0, known, costs.argmin(axis=1))
     against: dict[int, set[int]] = {}
@@ -242,7 +228,7 @@ def _assigned(
     return labels
 
 
-def _gain(costs: NDArray[np.float64]) -> float:
+def _gain(costs: Floats) -> float:
     """How much the best cluster is better than the second, negative: the surest units choose first."""
     best = np.sort(costs)[:2]
     return float(best[0] - best[-1])

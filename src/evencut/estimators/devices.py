@@ -11,11 +11,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..affinity import limits
 from ..kernels import Kernel
-from ..tensors import answer_like, is_tensor, runs_on_device, to_array, to_tensor
+from ..tensors import Floats, answer_like, is_tensor, runs_on_device, to_array, to_tensor
 from .fitting import warn_of_early_stop
 from .partial_labels import check_partial
 
@@ -130,7 +129,7 @@ def _stays(estimator: Any, X: Any, kernel: Kernel | None, partial: Any) -> bool:
     return partial is None and many and kernel.takes_tensors
 
 
-def _check_weights(sample_weight: Any, X: Any) -> NDArray[np.float64]:
+def _check_weights(sample_weight: Any, X: Any) -> Floats:
     """Weights of the rows as an array, checked to be where X is; ones where none are given."""
     from ..gpu.arrays import same_device
 

@@ -5,10 +5,11 @@ They generalise maximal cliques to weighted graphs, and share the mode isolation
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
@@ -18,6 +19,7 @@ from ..affinity import prepare
 from ..affinity.notices import warn_user
 from ..diagnosis import MODE_ISOLATION, DensityBiasWarning, diagnose_labels
 from ..kernels import Kernel, affinity_of
+from ..tensors import Floats, Ints, Mask, Places
 from .cohesion import DYNAMICS, DominantSet, Matrix, dominant_set, is_maximal_clique, is_zero_one
 from .fitting import whole_or_nothing
 from .inputs import check_choice, check_count, check_metric, check_points, check_space, kernel_from, tags_of_inputs
@@ -27,6 +29,7 @@ from .partial_labels import refuse_partial
 _ALMOST = 1e-2
 
 
+@dataclass(eq=False, repr=False)
 class DominantSets(ClusterMixin, BaseEstimator):
     r"""Dominant sets, found one after the other.
 
@@ -80,30 +83,17 @@ class DominantSets(ClusterMixin, BaseEstimator):
     array([0, 0, 0, 1, 1])
     """
 
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        kernel: str | Kernel = "gaussian",
-        metric: str = "euclidean",
-        dynamics: str = "infection",
-        assign_rest: bool = True,
-        min_size: int = 2,
-        tol: float = 1e-5,
-        max_iter: int = 10_000,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ):
-        self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.metric = metric
-        self.dynamics = dynamics
-        self.assign_rest = assign_rest
-        self.min_size = min_size
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_clusters: int | None = None
+    _: KW_ONLY
+    kernel: str | Kernel = "gaussian"
+    metric: str = "euclidean"
+    dynamics: str = "infection"
+    assign_rest: bool = True
+    min_size: int = 2
+    tol: float = 1e-5
+    max_iter: int = 10_000
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
 
     @whole_or_nothing
     def fit(self, X: ArrayLike, y: Any = None) -> DominantSets:
@@ -148,11 +138,11 @@ class DominantSets(ClusterMixin, BaseEstimator):
         self._warn(sets, points, given)
         return self
 
-    def fit_predict(self, X: ArrayLike, y: Any = None) -> NDArray[np.int64]:
+    def fit_predict(self, X: ArrayLike, y: Any = None) -> Ints:
         """Find the dominant sets and return their labels; parameters as in :meth:`fit`."""
         return self.fit(X, y).labels_
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
+    def predict(self, X: Any) -> Ints:
         r"""Sets of new points.
 
         With `n_clusters` and `assign_rest`, the set with the largest mean affinity per unit of cohesion. Otherwise only
@@ -189,12 +179,12 @@ class DominantSets(ClusterMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         return {"scale": None, "merge": False, "has_units": kernel.has_units, "metric": self.metric, "names": names}
 
-    def _peel(self, affinity: Matrix) -> tuple[list[tuple[DominantSet, NDArray[np.intp]]], NDArray[np.int64]]:
+    def _peel(self, affinity: Matrix) -> tuple[list[tuple[DominantSet, Places]], Ints]:
         """The sets, each with its members as points of the data, and the labels without those left over."""
         rng = check_random_state(self.random_state)
         labels = np.full(affinity.shape[0], -1, dtype=np.int64)
         wanted = affinity.shape[0] if self.n_clusters is None else int(self.n_clusters)
-        sets: list[tuple[DominantSet, NDArray[np.intp]]] = []
+        sets: list[tuple[DominantSet, Places]] = []
         left = np.arange(affinity.shape[0])
         while len(sets) < wanted and len(left):
             part = affinity[left][:, left]
@@ -210,7 +200,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
             left = np.delete(left, members)
         return sets, labels
 
-    def _warn(self, sets: list[tuple[DominantSet, NDArray[np.intp]]], points: Any, given: bool) -> None:
+    def _warn(self, sets: list[tuple[DominantSet, Places]], points: Any, given: bool) -> None:
         if not all(one.converged for one, _ in sets):
             warn_user(
                 f"a dominant set was not reached in max_iter={self.max_iter} steps; raise max_iter or tol.",
@@ -241,13 +231,13 @@ class DominantSets(ClusterMixin, BaseEstimator):
         return tags_of_inputs(super().__sklearn_tags__(), self.kernel, self.metric)
 
 
-def _leave_some(one: DominantSet, most: int) -> NDArray[np.intp]:
+def _leave_some(one: DominantSet, most: int) -> Places:
     """The members with the largest shares, at most so many that later sets have a point each."""
     order = np.argsort(-one.weights[one.members], kind="stable")
     return np.sort(one.members[order[: max(1, most)]])
 
 
-def _cliques(affinity: Matrix, sets: list[tuple[DominantSet, NDArray[np.intp]]]) -> NDArray[np.bool_]:
+def _cliques(affinity: Matrix, sets: list[tuple[DominantSet, Places]]) -> Mask:
     """Whether each set is a maximal clique among the points that no earlier set had taken."""
     left = np.arange(affinity.shape[0])
     answers = []
@@ -257,9 +247,7 @@ def _cliques(affinity: Matrix, sets: list[tuple[DominantSet, NDArray[np.intp]]])
     return np.array(answers, dtype=bool)
 
 
-def _pulls(
-    n_points: int, sets: list[tuple[DominantSet, NDArray[np.intp]]]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _pulls(n_points: int, sets: list[tuple[DominantSet, Places]]) -> tuple[Floats, Floats]:
     """Weights whose products with affinities are payoffs of the sets, and mean affinities with them, over cohesion."""
     joining, resting = np.zeros((n_points, len(sets))), np.zeros((n_points, len(sets)))
     for k, (one, members) in enumerate(sets):
@@ -270,9 +258,7 @@ def _pulls(
     return joining, resting
 
 
-def _join(
-    affinity: Matrix, sets: list[tuple[DominantSet, NDArray[np.intp]]], labels: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _join(affinity: Matrix, sets: list[tuple[DominantSet, Places]], labels: Ints) -> Ints:
     """Give each point without a set to the one with the largest affinity per unit of cohesion."""
     rest = np.flatnonzero(labels < 0)
     pull = np.asarray(affinity[rest] @ _pulls(len(labels), sets)[1])

@@ -6,11 +6,11 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from ..affinity import Affinity, as_affinity
-from ..tensors import answer_like, is_tensor, to_array
+from ..tensors import Floats, Ints, Places, answer_like, is_tensor, to_array
 from .certainty import CertaintyMixin, check_noise
 from .devices import many_pairs, tensors_too
 from .tree import TreeMixin
@@ -52,7 +52,7 @@ class FittedClustering(CertaintyMixin, TreeMixin):
         return answer_like(self.labels_, as_affinity(self._affinity).among(self._prepared.given_order).entries)
 
     @tensors_too
-    def predict(self, X: Any, noise: float | None = None) -> NDArray[np.int64]:
+    def predict(self, X: Any, noise: float | None = None) -> Ints:
         """Clusters of new points.
 
         Parameters
@@ -173,10 +173,10 @@ class FittedClustering(CertaintyMixin, TreeMixin):
             options.setdefault("typical", self._medoids(labels))
         return describe(to_array(X) if is_tensor(X) else X, labels, **options)
 
-    def _medoids(self, labels: NDArray[np.int64]) -> dict[Any, NDArray[np.intp]]:
+    def _medoids(self, labels: Ints) -> dict[Any, Places]:
         """The rows of each cluster, the most central points of its affinity first."""
         matrix, first_row = as_affinity(self._affinity), self._prepared.first_row
-        found: dict[Any, NDArray[np.intp]] = {}
+        found: dict[Any, Places] = {}
         for k in np.unique(labels):
             points = np.flatnonzero(labels[first_row] == k)
             central = np.argsort(_off_centre(matrix.among(points)), kind="stable") if len(points) else points
@@ -184,7 +184,7 @@ class FittedClustering(CertaintyMixin, TreeMixin):
         return found
 
 
-def _off_centre(inside: Affinity) -> NDArray[np.float64]:
+def _off_centre(inside: Affinity) -> Floats:
     """How far each point of a cluster is from its middle, where points are near whose walks end at the same places."""
     places = np.random.default_rng(0).normal(size=(inside.shape[0], _PROJECTIONS))
     degree = np.maximum(inside.degrees(), np.finfo(float).tiny)[:, None]

@@ -18,15 +18,7 @@ _Fit = TypeVar("_Fit", bound=Callable[..., Any])
 _WIDTH = 20
 
 
-class _Silence:
-    def step(self, name: str, number: int, total: int) -> None:
-        """Say nothing."""
-
-    def close(self) -> None:
-        """Nothing to end."""
-
-
-class _Report(_Silence):
+class _Report:
     """A bar that moves on a terminal, one line a step elsewhere."""
 
     def __init__(self) -> None:
@@ -49,8 +41,7 @@ class _Report(_Silence):
         print(f"\r\x1b[K{text}" if self._terminal else text, end=end, file=sys.stderr, flush=True)
 
 
-_SILENCE = _Silence()
-_report: ContextVar[_Silence] = ContextVar("evencut_progress", default=_SILENCE)
+_report: ContextVar[_Report | None] = ContextVar("evencut_progress", default=None)
 
 
 def step(name: str, number: int, total: int) -> None:
@@ -60,7 +51,8 @@ def step(name: str, number: int, total: int) -> None:
     --------
     >>> step("neighbours", 1, 3)
     """
-    _report.get().step(name, number, total)
+    if report := _report.get():
+        report.step(name, number, total)
 
 
 def whole_or_nothing(fit: _Fit) -> _Fit:
@@ -74,11 +66,12 @@ def whole_or_nothing(fit: _Fit) -> _Fit:
     def guarded(self: Any, *args: Any, **options: Any) -> Any:
         before = dict(vars(self))
         _forget(self)
-        report = _Report() if getattr(self, "verbose", 0) else _SILENCE
+        report = _Report() if getattr(self, "verbose", 0) else None
         token = _report.set(report)
         try:
             fitted = fit(self, *args, **options)
-            report.close()
+            if report:
+                report.close()
             return fitted
         except Exception:
             vars(self).clear()

@@ -14,14 +14,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..affinity import AffinityLike, squared_distances
 from ..criteria import normalized_cut
 from ..selection.number import fine_parts
 from ..solvers.merging import merges, part_links
-
-Floats = NDArray[np.float64]
+from ..tensors import Floats, Ints, Places
 
 # Fine parts: enough for four times the clusters, and at least so many.
 _PARTS = 100
@@ -50,7 +48,7 @@ class Hierarchy:
     """
 
     linkage: Floats
-    leaf_of_point: NDArray[np.int64]
+    leaf_of_point: Ints
     gaps: Floats
 
     @property
@@ -64,7 +62,7 @@ class Hierarchy:
         clear = np.flatnonzero(np.nan_to_num(self.gaps, nan=0.0) <= _CLEAR_GAP)
         return [int(k) for k in clear[np.argsort(self.gaps[clear], kind="stable")]]
 
-    def cut(self, n_clusters: int) -> NDArray[np.int64]:
+    def cut(self, n_clusters: int) -> Ints:
         """Cluster of each leaf where `n_clusters` are left."""
         parent = np.arange(2 * self.n_leaves - 1)
         for step, (a, b) in enumerate(self.linkage[: self.n_leaves - n_clusters, :2].astype(int)):
@@ -78,7 +76,7 @@ class Hierarchy:
 def hierarchy_of(
     affinity: AffinityLike,
     weights: Floats,
-    labels: NDArray[np.int64],
+    labels: Ints,
     random_state: int | None = None,
     *,
     points: Any = None,
@@ -104,7 +102,7 @@ def hierarchy_of(
     return Hierarchy(linkage, leaf_of_point.astype(np.int64), gaps)
 
 
-def _apart(points: Any, leaf_of_point: NDArray[np.intp], n_leaves: int) -> Floats:
+def _apart(points: Any, leaf_of_point: Places, n_leaves: int) -> Floats:
     """Distances between the means of the leaves, the largest one; zero where points have no coordinates."""
     if not isinstance(points, np.ndarray):
         return np.zeros((n_leaves, n_leaves))
@@ -116,7 +114,7 @@ def _apart(points: Any, leaf_of_point: NDArray[np.intp], n_leaves: int) -> Float
 
 
 def _merged(
-    links: Floats, weight: Floats, group: NDArray[np.int64], apart: Floats
+    links: Floats, weight: Floats, group: Ints, apart: Floats
 ) -> tuple[Floats, Floats]:
     """The merges, those inside of groups first, and the gap at every number of clusters."""
     n_leaves = len(weight)

@@ -13,9 +13,11 @@ from sklearn.base import clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_array, validate_data
 
-from ..affinity import METRICS, SparsePoints, check_distances, check_finite, filled_distances, is_dense
+from ..affinity import METRICS, SCALES, SparsePoints, check_distances, check_finite, filled_distances, is_dense
+from ..criteria import CRITERIA, EQUALIZATIONS
 from ..io import prepared_rows
 from ..kernels import KERNELS, Kernel
+from ..solvers import SOLVERS
 
 
 def check_choice(name: str, value: Any, choices: Any) -> None:
@@ -37,6 +39,16 @@ def check_n_jobs(n_jobs: Any) -> None:
     """Raise unless it is None or a whole number other than zero."""
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
         raise ValueError(f"n_jobs={n_jobs!r} must be None, a number of threads, or -1 for all cores.")
+
+
+def check_problem(estimator: Any) -> None:
+    """Raise for parameters out of range that say which problem is solved, on what, and with how much effort."""
+    choices = {"criterion": CRITERIA, "equalize": EQUALIZATIONS, "solver": SOLVERS, "scale": SCALES}
+    for name, known in choices.items():
+        check_choice(name, getattr(estimator, name), known)
+    for name in ("n_clusters", "n_init", "max_iter"):
+        check_count(name, getattr(estimator, name), auto=name == "n_clusters")
+    check_n_jobs(estimator.n_jobs)
 
 
 def kernel_from(kernel: Any) -> Kernel:

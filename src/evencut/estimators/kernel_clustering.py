@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils import Tags
 
-from ..affinity import SCALES, PreparedPoints, as_affinity
+from ..affinity import PreparedPoints, as_affinity
 from ..affinity.notices import warn_user
-from ..criteria import CRITERIA, EQUALIZATIONS, PosedProblem
+from ..criteria import PosedProblem
 from ..kernels import Kernel, SharedNeighbors, affinity_of
 from ..selection import choose_number, select_number
-from ..solvers import SOLVERS, Solution, solve
+from ..solvers import Solution, solve
 from ..tensors import is_tensor, to_array
 from .clustering import Chosen, Clustering
 from .constraints import Links
 from .devices import number_on_device
-from .inputs import check_choice, check_count, check_metric, check_n_jobs, kernel_from, tags_of_inputs
+from .inputs import check_metric, check_problem, kernel_from, tags_of_inputs
 
 
+@dataclass(eq=False, repr=False)
 class KernelClustering(Clustering):
     r"""Kernel clustering: the partition of lowest energy of one criterion on the affinity of one kernel.
 
@@ -126,41 +128,18 @@ class KernelClustering(Clustering):
     [300, 300]
     """
 
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        *,
-        kernel: str | Kernel | None = None,
-        criterion: str = "normalized_cut",
-        equalize: str | None = None,
-        solver: str = "auto",
-        scale: str | None = "auto",
-        metric: str = "euclidean",
-        n_init: int = 4,
-        max_iter: int = 100,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        super().__init__(
-            n_clusters, scale=scale, metric=metric, random_state=random_state, n_jobs=n_jobs, verbose=verbose
-        )
-        self.kernel = kernel
-        self.criterion = criterion
-        self.equalize = equalize
-        self.solver = solver
-        self.n_init = n_init
-        self.max_iter = max_iter
+    n_clusters: int | str = 8
+    _: KW_ONLY
+    kernel: str | Kernel | None = None
+    criterion: str = "normalized_cut"
+    equalize: str | None = None
+    solver: str = "auto"
+    n_init: int = 4
+    max_iter: int = 100
 
     def _check_parameters(self) -> Kernel:
         """Raise for parameters out of range; the kernel as an object."""
-        check_choice("criterion", self.criterion, CRITERIA)
-        check_choice("equalize", self.equalize, EQUALIZATIONS)
-        check_choice("solver", self.solver, SOLVERS)
-        check_choice("scale", self.scale, SCALES)
-        for name in ("n_clusters", "n_init", "max_iter"):
-            check_count(name, getattr(self, name), auto=name == "n_clusters")
-        check_n_jobs(self.n_jobs)
+        check_problem(self)
         kernel = self._kernel()
         check_metric(self.metric, kernel)
         return kernel

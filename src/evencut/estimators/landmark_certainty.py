@@ -10,19 +10,19 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..affinity import as_affinity
 from ..landmarks import LandmarkGraph, RowBlocks
 from ..landmarks.attaching import Attachment
-from ..tensors import answer_like, is_tensor
+from ..tensors import Floats, Ints, is_tensor
+from .certainty import RowCertaintyMixin, unknown_on_device
 from .devices import tensors_too
-from .probabilities import N_NEAREST, Certainty, certainty_of_landmarks
+from .landmark_inputs import rows_of
+from .probabilities import N_NEAREST, Certainty, certainty_of
 
 __all__ = ["LandmarkCertaintyMixin", "measure_certainty"]
 
-Floats = NDArray[np.float64]
 
 # Rows of the sample that landmarks were chosen from whose distances tell what is typical of a cluster.
 _MOST_ROWS = 20_000
@@ -30,29 +30,14 @@ _MOST_ROWS = 20_000
 _ENTRIES_AT_ONCE = 4_000_000
 
 
-class LandmarkCertaintyMixin:
+class LandmarkCertaintyMixin(RowCertaintyMixin):
     """`predict_proba`, `probabilities_` and `outlier_scores_` of an estimator of landmarks."""
 
     _certainty: Certainty | None
     #: The rows of the fit, until they have been judged, and what came of it.
     _fitted_rows: RowBlocks | None
     _judged: tuple[Floats, Floats] | None
-    _is_given: NDArray[np.bool_] | None
-    _rows: Any
     attachment_: Attachment
-    labels_: Any
-
-    @property
-    def probabilities_(self) -> Any:
-        """Probability of the cluster of each row; computed when first asked for."""
-        sure, _ = self._judged_rows()
-        return answer_like(self.labels_, sure)
-
-    @property
-    def outlier_scores_(self) -> Any:
-        """How far each row lies outside of its cluster, from 0 to 1; computed when first asked for."""
-        _, scores = self._judged_rows()
-        return answer_like(self.labels_, scores)
 
     @tensors_too
     def predict_proba(self, X: Any) -> Floats:
@@ -83,9 +68,9 @@ class LandmarkCertaintyMixin:
         array([1. , 0.5])
         """
         certainty = self._known_certainty()
-        return self._rows(X, reset=False).gathered(partial(_probabilities, self.attachment_, certainty))
+        return rows_of(self, X, reset=False).gathered(partial(_probabilities, self.attachment_, certainty))
 
-    def _without_noise(self, rows: RowBlocks, labels: NDArray[np.int64], noise: float) -> NDArray[np.int64]:
+    def _without_noise(self, rows: RowBlocks, labels: Ints, noise: float) -> Ints:
         """Labels with -1 where the outlier score is above `noise`."""
         scores = rows.gathered(partial(_scores, self.attachment_, self._known_certainty()))
         return np.where(scores > noise, -1, labels)
@@ -93,10 +78,7 @@ class LandmarkCertaintyMixin:
     def _known_certainty(self) -> Certainty:
         check_is_fitted(self)
         if self._certainty is None:
-            raise NotImplementedError(
-                "probabilities and outlier scores are not known for a fit on a GPU; fit the rows as an array, on the "
-                "CPU."
-            )
+            raise unknown_on_device()
         return self._certainty
 
     def _judged_rows(self) -> tuple[Floats, Floats]:
@@ -108,10 +90,7 @@ class LandmarkCertaintyMixin:
                 )
             judged = self._fitted_rows.gathered(partial(_judge, self.attachment_, certainty))
             sure, scores = judged.T.copy()
-            if self._is_given is not None:
-                # A label that was given is what it is.
-                sure[self._is_given] = 1.0
-            self._judged, self._fitted_rows = (sure, scores), None
+            self._judged, self._fitted_rows = (self._with_given(sure), scores), None
         return self._judged
 
 
@@ -129,12 +108,9 @@ def measure_certainty(graph: LandmarkGraph, attachment: Attachment) -> Certainty
         return None
     rows = graph.pilot[:: -(-graph.pilot.shape[0] // _MOST_ROWS)]
     assert attachment.labels is not None
-    return certainty_of_landmarks(
-        as_affinity(graph.affinity),
-        attachment.labels,
-        attachment.mean_distances(rows, N_NEAREST),
-        attachment.predict(rows),
-    )
+    distances, of_rows = attachment.mean_distances(rows, N_NEAREST), attachment.predict(rows)
+    weights = np.ones(len(attachment.labels))
+    return certainty_of(as_affinity(graph.affinity), attachment.labels, weights, distances, of_rows)[0]
 
 
 def _scores(attachment: Attachment, certainty: Certainty, rows: Any, first: int) -> Floats:

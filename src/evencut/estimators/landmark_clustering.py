@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from ..affinity import SCALES, SparsePoints, as_affinity
-from ..criteria import CRITERIA, EQUALIZATIONS
+from ..affinity import SparsePoints, as_affinity
 from ..kernels import SharedNeighbors
 from ..landmarks import LandmarkGraph, RowBlocks, solve_landmarks
 from ..landmarks.blocks import is_lazy
 from ..selection import choose_number, select_number
-from ..solvers import SOLVERS, Solution
-from ..tensors import beside, is_tensor, to_array
+from ..solvers import Solution
+from ..tensors import Floats, Ints, beside, is_tensor, to_array
 from .certainty import check_noise
 from .devices import fit_landmark_tensor, many_pairs, tensors_too
 from .fitting import whole_or_nothing
-from .inputs import check_choice, check_count, check_n_jobs, seed_from
+from .inputs import check_choice, check_count, check_problem, seed_from
 from .landmark_certainty import LandmarkCertaintyMixin, measure_certainty
 from .landmark_inputs import count_landmarks, rows_of, whole_masses
 from .leaks import mixing_rates
@@ -34,6 +34,7 @@ from .stream_fits import StreamMixin
 __all__ = ["LandmarkClustering"]
 
 
+@dataclass(eq=False, repr=False)
 class LandmarkClustering(
     LandmarkCertaintyMixin,
     StreamMixin,
@@ -140,36 +141,20 @@ class LandmarkClustering(
     [2500, 2500]
     """
 
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        *,
-        n_landmarks: int | str = "auto",
-        n_nearest: int = 5,
-        landmark_density: str | Callable[[NDArray[np.float64]], ArrayLike] = "constant",
-        criterion: str = "normalized_cut",
-        equalize: str | None = None,
-        scale: str | None = "auto",
-        metric: str = "euclidean",
-        solver: str = "auto",
-        n_init: int = 4,
-        max_iter: int = 100,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ):
-        self.n_clusters = n_clusters
-        self.n_landmarks = n_landmarks
-        self.n_nearest = n_nearest
-        self.landmark_density = landmark_density
-        self.criterion = criterion
-        self.equalize = equalize
-        self.scale = scale
-        self.metric = metric
-        self.solver = solver
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_clusters: int | str = 8
+    _: KW_ONLY
+    n_landmarks: int | str = "auto"
+    n_nearest: int = 5
+    landmark_density: str | Callable[[Floats], ArrayLike] = "constant"
+    criterion: str = "normalized_cut"
+    equalize: str | None = None
+    scale: str | None = "auto"
+    metric: str = "euclidean"
+    solver: str = "auto"
+    n_init: int = 4
+    max_iter: int = 100
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
 
     @whole_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> LandmarkClustering:
@@ -202,11 +187,12 @@ class LandmarkClustering(
         return self.fit(X, y, sample_weight=sample_weight).labels_
 
     def _fit_array(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> LandmarkClustering:
-        rows = self._rows(X, reset=True)
+        rows = rows_of(self, X, reset=True)
         partial = check_partial(self, y, rows.n_rows)
         if partial is not None and is_lazy(X):
             raise TypeError("partial labels do not go with a Dask collection; pass an array, a memory map or files.")
-        n_landmarks = self._count_landmarks(rows.n_rows, rows.n_features, sparse.issparse(X))
+        size = (rows.n_rows, rows.n_features)
+        n_landmarks = count_landmarks(self.n_landmarks, self.n_clusters, *size, sparse.issparse(X))
         mass, mass_unit = whole_masses(sample_weight, X, rows)
         drawn = self._draw(rows, seed_from(self.random_state), mass)
         self._cluster_sample(drawn, n_landmarks, rows, partial, mass_unit)
@@ -242,13 +228,13 @@ class LandmarkClustering(
         if is_tensor(X):
             return self.attachment_.predict(X)
         if is_lazy(X):
-            return self._lazy_labels(self._rows(X, reset=False, count=False))
-        rows = self._rows(X, reset=False)
+            return self._lazy_labels(rows_of(self, X, reset=False, count=False))
+        rows = rows_of(self, X, reset=False)
         labels = rows.filled(self.attachment_.predict)
         return labels if noise is None else self._without_noise(rows, labels, noise)
 
     @tensors_too
-    def transform(self, X: Any) -> NDArray[np.float64]:
+    def transform(self, X: Any) -> Floats:
         """Distances to the clusters: one less the share of each cluster in the weights of a row's landmarks.
 
         Parameters
@@ -260,7 +246,7 @@ class LandmarkClustering(
         ndarray of shape (n_rows, n_clusters)
         """
         check_is_fitted(self)
-        return 1 - self._rows(X, reset=False).gathered(self.attachment_.shares)
+        return 1 - rows_of(self, X, reset=False).gathered(self.attachment_.shares)
 
     def score(self, X: Any, y: Any = None) -> float:
         """How connected and well separated the clusters are: :meth:`KernelClustering.score` on the landmark graph.
@@ -300,12 +286,12 @@ class LandmarkClustering(
     def _n_features_out(self) -> int:
         return self.n_clusters_
 
-    def predict_blocks(self, X: Any, skip: Collection[int] = ()) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    def predict_blocks(self, X: Any, skip: Collection[int] = ()) -> Iterator[tuple[int, Ints]]:
         """Number and labels of each block of rows, as they are finished; blocks in `skip` are left out."""
         check_is_fitted(self)
-        return self._rows(X, reset=False).results(self.attachment_.predict, skip)
+        return rows_of(self, X, reset=False).results(self.attachment_.predict, skip)
 
-    def _solve(self, graph: LandmarkGraph, seed: int, rows: Any, partial: NDArray[np.int64] | None) -> Solution:
+    def _solve(self, graph: LandmarkGraph, seed: int, rows: Any, partial: Ints | None) -> Solution:
         """Cluster the landmarks, steered by partial labels of the rows, and keep what labels a row."""
         weights, labelled = graph.weights, graph.labelled
         if graph.are_all_points and self.n_nearest > 1:
@@ -327,7 +313,7 @@ class LandmarkClustering(
     def _record(
         self,
         graph: LandmarkGraph,
-        weights: NDArray[np.float64],
+        weights: Floats,
         n_clusters: int,
         solution: Solution,
         attachment: Any,
@@ -358,23 +344,11 @@ class LandmarkClustering(
 
         return lazy_results(rows, self.attachment_.predict, np.int64)
 
-    def _rows(self, X: Any, *, reset: bool, count: bool = True) -> RowBlocks:
-        return rows_of(self, X, reset=reset, count=count)
-
-    def _count_landmarks(self, n_rows: int, n_features: int, is_sparse: bool) -> int:
-        return count_landmarks(self.n_landmarks, self.n_clusters, n_rows, n_features, is_sparse)
-
     def _check_parameters(self) -> None:
-        check_count("n_clusters", self.n_clusters, auto=True)
+        check_problem(self)
         check_count("n_landmarks", self.n_landmarks, auto=True)
-        for name in ("n_nearest", "n_init", "max_iter"):
-            check_count(name, getattr(self, name))
-        check_choice("scale", self.scale, SCALES)
+        check_count("n_nearest", self.n_nearest)
         check_choice("metric", self.metric, ("euclidean", "cosine"))
-        check_choice("criterion", self.criterion, CRITERIA)
-        check_choice("equalize", self.equalize, EQUALIZATIONS)
-        check_choice("solver", self.solver, SOLVERS)
-        check_n_jobs(self.n_jobs)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ..landmarks import RowBlocks, row_blocks, usual_landmarks
 from ..landmarks.blocks import is_lazy
-from ..tensors import is_tensor
+from ..tensors import Ints, is_tensor
 from .inputs import check_rows
 
 __all__ = ["check_enough", "count_landmarks", "rows_of", "whole_masses"]
@@ -86,7 +85,7 @@ def check_enough(n_clusters: int | str, n_landmarks: int) -> None:
         )
 
 
-def whole_masses(sample_weight: Any, X: Any, rows: RowBlocks) -> tuple[NDArray[np.int64] | None, float]:
+def whole_masses(sample_weight: Any, X: Any, rows: RowBlocks) -> tuple[Ints | None, float]:
     """Weights as whole numbers of a unit, so that sums do not depend on their order, and that unit."""
     if sample_weight is None:
         return None, 1.0

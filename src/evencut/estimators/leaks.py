@@ -8,11 +8,10 @@ slowly; sizes do not enter.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from ..affinity import Affinity, AffinityLike, as_affinity
-from ..tensors import double, to_array
+from ..tensors import AnyInts, Floats, double, to_array
 
 __all__ = ["mixing_rates", "separation"]
 
@@ -24,7 +23,7 @@ _SMALL_LEAK = 0.01
 _FEW_POINTS = 50
 
 
-def separation(leak: NDArray[np.float64], mixing: NDArray[np.float64]) -> NDArray[np.float64]:
+def separation(leak: Floats, mixing: Floats) -> Floats:
     r"""How well each cluster is one and apart, between -1 and 1: :math:`(c - \ell) / (c + \ell + 2\delta)`.
 
     The leak of a cluster is compared with :math:`c = \sqrt m`, by Cheeger's inequality of the order of the leak that
@@ -41,7 +40,7 @@ def separation(leak: NDArray[np.float64], mixing: NDArray[np.float64]) -> NDArra
     return np.asarray((inside - leak) / (inside + leak + 2 * _SMALL_LEAK))
 
 
-def mixing_rates(affinity: AffinityLike, labels: NDArray[np.integer], n_clusters: int) -> NDArray[np.float64]:
+def mixing_rates(affinity: AffinityLike, labels: AnyInts, n_clusters: int) -> Floats:
     """How fast a random walk mixes on the links inside each cluster.
 
     Examples
@@ -63,7 +62,7 @@ def _mixing_rate(affinity: Affinity) -> float:
     if n_points < 2:
         return 1.0
 
-    def product(vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    def product(vector: Floats) -> Floats:
         return double(to_array(affinity @ affinity.beside(vector)))
 
     degrees = product(np.ones(n_points))
@@ -71,7 +70,7 @@ def _mixing_rate(affinity: Affinity) -> float:
         return 0.0
     scale, first = 1 / np.sqrt(degrees), np.sqrt(degrees / degrees.sum())
 
-    def walk(vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    def walk(vector: Floats) -> Floats:
         vector = vector.ravel()
         return scale * product(scale * vector) - first * (first @ vector)
 

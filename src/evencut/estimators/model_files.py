@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..io.errors import one_line
+from ..on_demand import required
 
 _FORMAT = 2
 # Types of other libraries that models hold and that skops does not trust by itself.
@@ -140,9 +141,4 @@ def _strange(held: list[str]) -> list[str]:
 
 def require_skops() -> Any:
     """The library that writes and reads the files; where it is missing, an error that says what to install."""
-    try:
-        import skops.io
-    except ModuleNotFoundError as missing:
-        cure = 'models are saved with skops, which is not installed: pip install "evencut[models]"'
-        raise ModuleNotFoundError(cure, name="skops") from missing
-    return skops.io
+    return required("skops.io", "files of models need skops", "models")

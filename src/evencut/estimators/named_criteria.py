@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
+from dataclasses import dataclass, field
 
-import numpy as np
-
-from ..kernels import Kernel
 from .kernel_clustering import KernelClustering
 
 
@@ -20,44 +18,13 @@ def _with_sections(own: str, general: str) -> str:
 
 
 class _NamedCriterion(KernelClustering):
-    _criterion: str
-
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         if cls.__doc__ and KernelClustering.__doc__:  # neither is there under python -OO
             cls.__doc__ = _with_sections(inspect.cleandoc(cls.__doc__), inspect.cleandoc(KernelClustering.__doc__))
 
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        *,
-        kernel: str | Kernel | None = None,
-        equalize: str | None = None,
-        solver: str = "auto",
-        scale: str | None = "auto",
-        metric: str = "euclidean",
-        n_init: int = 4,
-        max_iter: int = 100,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        super().__init__(
-            n_clusters,
-            kernel=kernel,
-            criterion=self._criterion,
-            equalize=equalize,
-            solver=solver,
-            scale=scale,
-            metric=metric,
-            n_init=n_init,
-            max_iter=max_iter,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
 
-
+@dataclass(eq=False, repr=False)
 class NormalizedCut(_NamedCriterion):
     r"""Normalised cut: :class:`KernelClustering` with its default criterion, under its own name (eq. 10).
 
@@ -70,9 +37,10 @@ class NormalizedCut(_NamedCriterion):
     array([0, 0, 1, 1])
     """
 
-    _criterion = "normalized_cut"
+    criterion: str = field(default="normalized_cut", init=False)
 
 
+@dataclass(eq=False, repr=False)
 class KernelKMeans(_NamedCriterion):
     r"""Kernel k-means: :class:`KernelClustering` with the average association criterion (eqs 8, 9).
 
@@ -88,4 +56,4 @@ class KernelKMeans(_NamedCriterion):
     array([0, 0, 1, 1])
     """
 
-    _criterion = "average_association"
+    criterion: str = field(default="average_association", init=False)

@@ -18,6 +18,7 @@ from ..criteria import PosedProblem, RatioProblem, pose
 from ..io.errors import some
 from ..solvers import Solution, solve
 from ..solvers.moves import improve_by_moves
+from ..tensors import AnyFloats, Floats, Ints, Mask
 
 if TYPE_CHECKING:
     from ..landmarks import LandmarkGraph, RowBlocks
@@ -32,7 +33,7 @@ _STEPS = 60
 _GO_ON = 0.95
 
 
-def check_partial(estimator: Any, y: Any, n_rows: int) -> NDArray[np.int64] | None:
+def check_partial(estimator: Any, y: Any, n_rows: int) -> Ints | None:
     """Partial labels as numbers of clusters, -1 where unknown; None where there are none, or where none is missing.
 
     Unknown are -1, NaN, None and the missing values of pandas. Names are numbered in their order (categories in
@@ -77,7 +78,7 @@ def _listed(y: Any) -> tuple[NDArray[Any], list[Any] | None]:
     return np.asarray(y), None if order is None else list(order)
 
 
-def _unknown(given: NDArray[Any]) -> NDArray[np.bool_]:
+def _unknown(given: NDArray[Any]) -> Mask:
     """Where a label is not known."""
     if given.dtype.kind in "iub":
         return given == UNKNOWN
@@ -110,7 +111,7 @@ def _names(known: NDArray[Any], order: list[Any] | None, n_clusters: Any) -> NDA
     return np.array(names)
 
 
-def _numbers(known: NDArray[Any]) -> NDArray[np.int64]:
+def _numbers(known: NDArray[Any]) -> Ints:
     """Labels that are whole numbers from 0."""
     for value in np.unique(known).tolist() if known.dtype.kind != "O" else known.tolist():
         if not isinstance(value, Real) or not float(value).is_integer() or value < 0:
@@ -120,7 +121,7 @@ def _numbers(known: NDArray[Any]) -> NDArray[np.int64]:
     return known.astype(np.int64)
 
 
-def labels_of_points(labels: NDArray[np.int64], prepared: PreparedPoints, n_clusters: int) -> NDArray[np.int64]:
+def labels_of_points(labels: Ints, prepared: PreparedPoints, n_clusters: int) -> Ints:
     """The label of each point: that of most of its labelled rows, -1 where none is labelled."""
     _check_largest(labels, n_clusters)
     known = np.flatnonzero((labels >= 0) & (prepared.of_row >= 0))
@@ -130,9 +131,7 @@ def labels_of_points(labels: NDArray[np.int64], prepared: PreparedPoints, n_clus
     return np.where(votes.any(axis=1), votes.argmax(axis=1), UNKNOWN)
 
 
-def labels_of_landmarks(
-    labels: NDArray[np.int64], rows: RowBlocks, graph: LandmarkGraph, n_clusters: int
-) -> NDArray[np.int64]:
+def labels_of_landmarks(labels: Ints, rows: RowBlocks, graph: LandmarkGraph, n_clusters: int) -> Ints:
     """The label of each landmark in use: that of most labelled rows it is nearest to, -1 where there are none."""
     _check_largest(labels, n_clusters)
     votes = rows.total(partial(graph.attachment.votes, labels=labels, n_clusters=n_clusters))[graph.used]
@@ -141,14 +140,14 @@ def labels_of_landmarks(
 
 def solve_steered(
     affinity: AffinityLike,
-    weights: NDArray[np.float64],
-    held: NDArray[np.int64],
+    weights: Floats,
+    held: Ints,
     n_clusters: int,
     criterion: str,
     equalize: str | None,
     seed: int,
     *,
-    start: NDArray[np.int64] | None = None,
+    start: Ints | None = None,
     **effort: Any,
 ) -> tuple[PosedProblem, Solution]:
     """The problem in which labelled points count more, and its solution with these held.
@@ -161,7 +160,7 @@ def solve_steered(
     return posed, steer(posed.problem, start, held, n_clusters, effort["max_iter"], seed)
 
 
-def emphasis(held: NDArray[np.int64], weights: NDArray[np.float64], n_clusters: int) -> NDArray[np.float64]:
+def emphasis(held: Ints, weights: Floats, n_clusters: int) -> Floats:
     """By how much each labelled point counts more; one for the others."""
     factor = np.ones(len(held))
     for label in np.unique(held[held >= 0]):
@@ -170,9 +169,7 @@ def emphasis(held: NDArray[np.int64], weights: NDArray[np.float64], n_clusters: 
     return factor
 
 
-def steer(
-    problem: RatioProblem, start: NDArray[np.int64], held: NDArray[np.int64], n_clusters: int, max_iter: int, seed: int
-) -> Solution:
+def steer(problem: RatioProblem, start: Ints, held: Ints, n_clusters: int, max_iter: int, seed: int) -> Solution:
     """The better of two starts with labelled points held: clusters found without labels, and labels spread along the
     graph."""
     if problem.matrix.is_lazy:
@@ -192,7 +189,7 @@ def steer(
     return min(found, key=lambda solution: solution.energy)
 
 
-def _check_largest(labels: NDArray[np.int64], n_clusters: int) -> None:
+def _check_largest(labels: Ints, n_clusters: int) -> None:
     if labels.max() >= n_clusters:
         raise ValueError(
             f"y holds the label {labels.max()}, but n_clusters={n_clusters} allows labels from 0 to {n_clusters - 1}; "
@@ -200,9 +197,7 @@ def _check_largest(labels: NDArray[np.int64], n_clusters: int) -> None:
         )
 
 
-def _matched(
-    start: NDArray[np.int64], held: NDArray[np.int64], weights: NDArray[np.floating], n_clusters: int
-) -> NDArray[np.int64]:
+def _matched(start: Ints, held: Ints, weights: AnyFloats, n_clusters: int) -> Ints:
     """The clusters renumbered so that they hold as much labelled weight of their own number as they can."""
     from scipy.optimize import linear_sum_assignment
 
@@ -215,9 +210,7 @@ def _matched(
     return number[start]
 
 
-def _spread(
-    matrix: Affinity, matched: NDArray[np.int64], held: NDArray[np.int64], n_clusters: int
-) -> NDArray[np.int64]:
+def _spread(matrix: Affinity, matched: Ints, held: Ints, n_clusters: int) -> Ints:
     """Where a walk that starts at the labelled points is most likely to come by; clusters without any start whole."""
     labelled = np.isin(np.arange(n_clusters), held)
     source = np.where(held >= 0, held, np.where(labelled[matched], UNKNOWN, matched))
@@ -232,7 +225,7 @@ def _spread(
     return np.where(reached.max(axis=1) > 0, reached.argmax(axis=1), matched)
 
 
-def _every_cluster(labels: NDArray[np.int64], held: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
+def _every_cluster(labels: Ints, held: Ints, n_clusters: int) -> Ints:
     """The labels with every empty cluster given a free point of the largest."""
     labels = labels.copy()
     for k in np.flatnonzero(np.bincount(labels, minlength=n_clusters) == 0):

@@ -19,7 +19,7 @@ from ..affinity.notices import warn_user
 from ..criteria import Criterion, PosedProblem, RatioProblem
 from ..kernels import Extension, Kernel
 from ..solvers.lloyd import bound_costs, cluster_links
-from ..tensors import array_namespace, beside, group_sums, is_tensor, numbered, to_array
+from ..tensors import AnyInts, Floats, Ints, Places, array_namespace, beside, group_sums, is_tensor, numbered, to_array
 from .leaks import mixing_rates, separation
 
 _ROWS_PER_BLOCK = 4096
@@ -58,21 +58,21 @@ class Prediction:
 
     kernel: Kernel
     points: Any
-    kept: NDArray[np.intp]
+    kept: Places
     extension: Extension | None
-    fitted_labels: NDArray[np.int64]
-    fitted_margins: NDArray[np.float64]
-    point_scale: NDArray[np.float64]
-    inside: NDArray[np.float64]
-    weight: NDArray[np.float64]
+    fitted_labels: Ints
+    fitted_margins: Floats
+    point_scale: Floats
+    inside: Floats
+    weight: Floats
     criterion: Criterion
     is_even: bool
     n_jobs: int | None = None
     #: How fast each cluster mixes, once it was asked for.
-    _mixing: NDArray[np.float64] | None = None
+    _mixing: Floats | None = None
 
     @classmethod
-    def of(cls, chosen: Any, prepared: Any, posed: PosedProblem, labels: NDArray[np.int64], n_jobs: int | None) -> Any:
+    def of(cls, chosen: Any, prepared: Any, posed: PosedProblem, labels: Ints, n_jobs: int | None) -> Any:
         """The prediction that belongs to a solved problem."""
         inside, weight, own_margins = summary(posed.problem, labels, int(labels.max()) + 1)
         return cls(
@@ -90,7 +90,7 @@ class Prediction:
             n_jobs=n_jobs,
         )
 
-    def labels(self, X: Any) -> NDArray[np.int64]:
+    def labels(self, X: Any) -> Ints:
         """Clusters of new points.
 
         A point without any affinity takes the label of the nearest fitted point; where only affinities are known it
@@ -98,11 +98,11 @@ class Prediction:
         """
         return self._assigned(X)[0]
 
-    def margins(self, X: Any) -> NDArray[np.float64]:
+    def margins(self, X: Any) -> Floats:
         """How much dearer the second-best cluster is for new points; zero for points without any affinity."""
         return self._assigned(X)[1]
 
-    def averaged(self, X: Any, field: NDArray[np.float64]) -> NDArray[np.float64]:
+    def averaged(self, X: Any, field: Floats) -> Floats:
         """Means of a field of the fitted points, by the affinity of new points with them; zero where there is none."""
         X = self._within_reach(X)
         found = np.zeros((X.shape[0], field.shape[1]))
@@ -112,7 +112,7 @@ class Prediction:
             found[block] = sums / np.where(total > 0, total, 1.0)[:, None]
         return found
 
-    def nearest_distances(self, X: Any, n_nearest: int) -> NDArray[np.float64]:
+    def nearest_distances(self, X: Any, n_nearest: int) -> Floats:
         """Mean distance of new points to the nearest fitted ones; of affinities, one over their sum."""
         X = self._within_reach(X)
         if self.kernel.is_pairwise:
@@ -120,7 +120,7 @@ class Prediction:
             return 1 / np.maximum(degree.astype(np.float64), _TINY)
         return self._search.query(X, min(n_nearest, len(self.points)))[0].mean(axis=1)
 
-    def nearest_points(self, X: Any) -> NDArray[np.integer]:
+    def nearest_points(self, X: Any) -> AnyInts:
         """The fitted point that is nearest to each new one."""
         X = self._within_reach(X)
         if self.kernel.is_pairwise:
@@ -128,7 +128,7 @@ class Prediction:
             return np.concatenate(found)
         return self._search.query(X, 1)[1][:, 0]
 
-    def own_distances(self, affinity: Affinity, n_nearest: int) -> NDArray[np.float64]:
+    def own_distances(self, affinity: Affinity, n_nearest: int) -> Floats:
         """The same of the fitted points to each other."""
         if self.kernel.is_pairwise:
             degree = np.asarray(affinity @ self.point_scale) - affinity.diagonal() * self.point_scale
@@ -137,7 +137,7 @@ class Prediction:
             return np.zeros(1)
         return self._search.query_self(min(n_nearest + 1, len(self.points)))[0][:, 1:].mean(axis=1)
 
-    def distances(self, X: Any) -> NDArray[np.float64]:
+    def distances(self, X: Any) -> Floats:
         """Squared distances of new points to the clusters, less their own squared length.
 
         A point without any affinity has those of the fitted point nearest to it.
@@ -170,7 +170,7 @@ class Prediction:
             self._mixing = mixing_rates(as_affinity(whole).rescaled(self.point_scale), self.fitted_labels, n_clusters)
         return mean_separation(leaving, counts, self.weight, self._mixing, X.shape[0])
 
-    def _assigned(self, X: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _assigned(self, X: Any) -> tuple[Ints, Floats]:
         """Labels and margins, a block of rows at a time."""
         X = self._within_reach(X)
 
@@ -197,7 +197,7 @@ class Prediction:
         blocks = [(*of_links(links), (links != 0).any(axis=1)) for links in self._linked(X)]
         return tuple(array_namespace(parts[0]).concatenate(parts) for parts in zip(*blocks))
 
-    def _linked(self, X: Any) -> Iterator[NDArray[np.float64]]:
+    def _linked(self, X: Any) -> Iterator[Floats]:
         """Block by block, the affinity of new points (rows) with each cluster (columns), as the problem has it."""
         like = X if is_tensor(X) else self.fitted_labels
         labels, scale = beside(like, self.fitted_labels), beside(like, self.point_scale)
@@ -223,7 +223,7 @@ class Prediction:
         return block_rows(len(X), bytes_per_row, X.device, what="a prediction")
 
     def _place_far(
-        self, X: Any, far: NDArray[np.intp], labels: NDArray[np.int64], margin: NDArray[np.float64]
+        self, X: Any, far: Places, labels: Ints, margin: Floats
     ) -> None:
         """Label the points without any affinity, in place."""
         if not len(far):
@@ -238,18 +238,18 @@ class Prediction:
                 f"{len(far)} new points have no affinity with any fitted point and go to cluster 0."
             )
 
-    def _point_weights(self, links: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _point_weights(self, links: Floats) -> Floats:
         """The weights of new points in the problem; one where they would be zero."""
         degree = links.sum(axis=1)
         weights = self.criterion.point_weight(1.0 * (degree > 0) if self.is_even else degree)
         return array_namespace(weights).where(weights > 0, weights, 1.0)
 
-    def _costs(self, links: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _costs(self, links: Floats) -> Floats:
         links = self._even(links)
         inside, weight = beside(links, self.inside), beside(links, self.weight)
         return bound_costs(links, self.criterion.point_weight(links.sum(axis=1)), inside, weight)
 
-    def _even(self, links: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _even(self, links: Floats) -> Floats:
         """The links scaled to a degree of one, where all degrees were made equal."""
         if not self.is_even:
             return links
@@ -281,7 +281,7 @@ def mean_separation(
     leaving: NDArray[Any],
     counts: NDArray[Any],
     weight: NDArray[Any],
-    mixing: NDArray[np.float64],
+    mixing: Floats,
     n_rows: int,
 ) -> float:
     """The mean over rows of the separation of their cluster; rows without any affinity count zero.
@@ -300,9 +300,7 @@ def mean_separation(
     return float(counts @ separation(leak, mixing) / n_rows)
 
 
-def summary(
-    problem: RatioProblem, labels: NDArray[np.int64], n_clusters: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def summary(problem: RatioProblem, labels: Ints, n_clusters: int) -> tuple[Floats, Floats, Floats]:
     """Association and weight of each cluster, and the margin of each point."""
     labels = problem.matrix.beside(labels)
     links, inside, weight = cluster_links(problem, labels, n_clusters)
@@ -310,9 +308,7 @@ def summary(
     return to_array(inside), to_array(weight), to_array(margins(costs, links, weight, labels))
 
 
-def margins(
-    costs: NDArray[np.float64], links: NDArray[np.float64], weight: NDArray[np.float64], labels: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def margins(costs: Floats, links: Floats, weight: Floats, labels: Ints) -> Floats:
     r"""How much dearer the best other cluster is than the one taken, from 0 at a border to 1 deep inside.
 
     .. math:: \frac{c_{pl} - c_{pk}}{2 \sum_j (M S_j)_p / w(S_j)}, \qquad l = \arg\min_{j \ne k} c_{pj}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..affinity import check_magnitude
 from ..affinity.notices import warn_user
 from ..solvers import heaviest_first
+from ..tensors import Floats, Ints
 from .cluster_models import COVARIANCES, ClusterModel, GaussianModel, HistogramModel
 from .fitting import whole_or_nothing
 from .inputs import check_choice, check_count, check_rows
@@ -26,19 +27,19 @@ MODELS = ("gaussian", "histogram")
 
 # Least variance of a Gaussian, over the variance of the data.
 _FLOOR = 1e-6
-Labels = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class _Run:
     """Where one start has ended."""
 
-    labels: Labels
+    labels: Ints
     energy: float
     trace: tuple[float, ...]
     converged: bool
 
 
+@dataclass(eq=False, repr=False)
 class ProbabilisticKMeans(ClusterMixin, BaseEstimator):
     r"""Probabilistic k-means, also called model-based clustering with hard assignments (eq. 16).
 
@@ -101,28 +102,16 @@ class ProbabilisticKMeans(ClusterMixin, BaseEstimator):
     array([0, 0, 0, 1, 1])
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        model: str = "gaussian",
-        covariance: str = "full",
-        width: float = 1.0,
-        n_bins: int = 16,
-        smoothing: float = 1.0,
-        n_init: int = 10,
-        max_iter: int = 300,
-        random_state: int | np.random.RandomState | None = None,
-    ):
-        self.n_clusters = n_clusters
-        self.model = model
-        self.covariance = covariance
-        self.width = width
-        self.n_bins = n_bins
-        self.smoothing = smoothing
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    model: str = "gaussian"
+    covariance: str = "full"
+    width: float = 1.0
+    n_bins: int = 16
+    smoothing: float = 1.0
+    n_init: int = 10
+    max_iter: int = 300
+    random_state: int | np.random.RandomState | None = None
 
     @whole_or_nothing
     def fit(self, X: ArrayLike, y: Any = None) -> ProbabilisticKMeans:
@@ -157,11 +146,11 @@ class ProbabilisticKMeans(ClusterMixin, BaseEstimator):
         self._record(points, model, best)
         return self
 
-    def fit_predict(self, X: ArrayLike, y: Any = None) -> Labels:
+    def fit_predict(self, X: ArrayLike, y: Any = None) -> Ints:
         """Cluster the points and return their labels; parameters as in :meth:`fit`."""
         return self.fit(X, y).labels_
 
-    def predict(self, X: ArrayLike) -> Labels:
+    def predict(self, X: ArrayLike) -> Ints:
         """Clusters of new points: those under which they are likeliest.
 
         Parameters
@@ -176,7 +165,7 @@ class ProbabilisticKMeans(ClusterMixin, BaseEstimator):
         points = check_rows(self, X, reset=False, dtype=np.float64)
         return self.model_.log_likelihood(points).argmax(axis=1)
 
-    def _new_model(self, points: NDArray[np.float64]) -> ClusterModel:
+    def _new_model(self, points: Floats) -> ClusterModel:
         if self.model == "gaussian":
             floor = _FLOOR * (float(points.var(axis=0).mean()) or 1.0)
             return GaussianModel(self.covariance, float(self.width), floor)
@@ -187,7 +176,7 @@ class ProbabilisticKMeans(ClusterMixin, BaseEstimator):
         edges = [np.linspace(a, b, self.n_bins + 1) for a, b in zip(lowest, highest)]
         return HistogramModel(edges, float(self.smoothing))
 
-    def _descend(self, points: NDArray[np.float64], model: ClusterModel, rng: np.random.RandomState) -> _Run:
+    def _descend(self, points: Floats, model: ClusterModel, rng: np.random.RandomState) -> _Run:
         """Turns from one start until no point moves."""
         labels = self._start(points, rng)
         trace: list[float] = []
@@ -203,7 +192,7 @@ class ProbabilisticKMeans(ClusterMixin, BaseEstimator):
         trace.append(self._value(model, model.log_likelihood(points), labels))
         return _Run(labels, trace[-1], tuple(trace), False)
 
-    def _start(self, points: NDArray[np.float64], rng: np.random.RandomState) -> Labels:
+    def _start(self, points: Floats, rng: np.random.RandomState) -> Ints:
         """Every point with the nearest of k-means++ centres, features in units of their deviations."""
         from sklearn.cluster import kmeans_plusplus
 
@@ -216,14 +205,14 @@ class ProbabilisticKMeans(ClusterMixin, BaseEstimator):
         labels[chosen] = np.arange(self.n_clusters)
         return labels
 
-    def _value(self, model: ClusterModel, likelihood: NDArray[np.float64], labels: Labels) -> float:
+    def _value(self, model: ClusterModel, likelihood: Floats, labels: Ints) -> float:
         """What the turns lower: eq. 16, and the likelihood of the points that the bins are taken to hold."""
         value = -float(likelihood[np.arange(len(labels)), labels].sum())
         if isinstance(model, HistogramModel) and model.smoothing > 0:
             value -= model.smoothing * float(sum(np.log(density).sum() for density in model.densities_))
         return value
 
-    def _record(self, points: NDArray[np.float64], model: ClusterModel, best: _Run) -> None:
+    def _record(self, points: Floats, model: ClusterModel, best: _Run) -> None:
         self.labels_ = heaviest_first(best.labels, np.ones(len(points)))
         model.fit(points, self.labels_, self.n_clusters)
         likelihood = model.log_likelihood(points)
@@ -245,7 +234,7 @@ class ProbabilisticKMeans(ClusterMixin, BaseEstimator):
                 raise ValueError(f"{name}={value!r} must be a number, {least}.")
 
 
-def _with_all_clusters(likelihood: NDArray[np.float64], labels: Labels) -> Labels:
+def _with_all_clusters(likelihood: Floats, labels: Ints) -> Ints:
     """Each point's likeliest cluster; ties and clusters that would lose their last point stay as they are."""
     rows = np.arange(len(labels))
     best = likelihood.argmax(axis=1)

@@ -21,14 +21,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from ..affinity import Affinity
+from ..tensors import Floats, Ints
 
-__all__ = ["Certainty", "certainty_of", "certainty_of_landmarks", "opinions_of", "outlier_scores", "shares"]
+__all__ = ["Certainty", "certainty_of", "opinions_of", "outlier_scores", "shares"]
 
-Floats = NDArray[np.float64]
 
 #: Neighbours whose mean distance tells how far out a point lies.
 N_NEAREST = 10
@@ -86,19 +85,20 @@ class Certainty:
         unknown = np.clip(2 * scores - 1, 0.0, 1.0)[:, None]
         return (1 - unknown) * inside + unknown / self.n_clusters
 
-    def outlier_scores(self, distances: Floats, labels: NDArray[np.int64]) -> Floats:
+    def outlier_scores(self, distances: Floats, labels: Ints) -> Floats:
         """Outlier scores of points of known clusters, as :func:`outlier_scores`."""
         return outlier_scores(distances, self.typical[labels], self.spread)
 
 
 def certainty_of(
     affinity: Affinity,
-    labels: NDArray[np.int64],
+    labels: Ints,
     scale: Floats,
     distances: Floats,
-    opinions: Floats | None,
+    row_labels: Ints,
+    opinions: Floats | None = None,
 ) -> tuple[Certainty, Floats]:
-    """What the fitted points know, and the mean answers that each of them gets from the others.
+    """What fitted points, or landmarks, know of rows, and the mean answers that each of them gets from the others.
 
     Parameters
     ----------
@@ -106,8 +106,10 @@ def certainty_of(
     labels : ndarray of shape (n,)
     scale : ndarray of shape (n,)
         How much each point counts.
-    distances : ndarray of shape (n,)
-        Mean distance of each point to its nearest.
+    distances : ndarray of shape (n_rows,)
+        Mean distance of rows to the nearest of these points.
+    row_labels : ndarray of shape (n_rows,)
+        Clusters of those rows.
     opinions : ndarray of shape (n, n_clusters), optional
         Of the candidates, as :func:`opinions_of` gives them.
     """
@@ -117,28 +119,7 @@ def certainty_of(
     answers = shares(affinity, scale, field)
     heard = own if opinions is None else opinions
     sharpness = _sharpness(_evidence(answers, n_clusters), heard)
-    typical, spread = _typical(distances, labels, n_clusters)
-    return Certainty(field, n_clusters, sharpness, typical, spread), answers
-
-
-def certainty_of_landmarks(
-    affinity: Affinity, labels: NDArray[np.int64], distances: Floats, row_labels: NDArray[np.int64]
-) -> Certainty:
-    """What landmarks know of their rows.
-
-    Parameters
-    ----------
-    affinity : Affinity of shape (n_landmarks, n_landmarks)
-    labels : ndarray of shape (n_landmarks,)
-    distances : ndarray of shape (n_rows,)
-        Mean distance of some rows to their nearest landmarks.
-    row_labels : ndarray of shape (n_rows,)
-        Clusters of those rows.
-    """
-    n_clusters, scale = int(labels.max()) + 1, np.ones(len(labels))
-    own = shares(affinity, scale, np.eye(n_clusters)[labels])
-    sharpness = _sharpness(_evidence(shares(affinity, scale, own), n_clusters), own)
-    return Certainty(own, n_clusters, sharpness, *_typical(distances, row_labels, n_clusters))
+    return Certainty(field, n_clusters, sharpness, *_typical(distances, row_labels, n_clusters)), answers
 
 
 def shares(affinity: Affinity, scale: Floats, field: Floats) -> Floats:
@@ -162,7 +143,7 @@ def shares(affinity: Affinity, scale: Floats, field: Floats) -> Floats:
     return np.where(has[:, None], np.clip(sums, 0.0, None) / np.where(has, total, 1.0)[:, None], 0.0)
 
 
-def opinions_of(selection: Any, labels: NDArray[np.int64], weights: Floats) -> Floats | None:
+def opinions_of(selection: Any, labels: Ints, weights: Floats) -> Floats | None:
     """What the other candidates say of each point: how far their cluster of it is each of those chosen.
 
     They count by their votes, and by how much they agree with the one that was chosen: who sees nothing
@@ -236,7 +217,7 @@ def _sharpness(evidence: Floats, heard: Floats) -> float:
     return float(minimize_scalar(cost, bounds=(0.0, _SHARPEST), method="bounded").x)
 
 
-def _typical(distances: Floats, labels: NDArray[np.int64], n_clusters: int) -> tuple[Floats, float]:
+def _typical(distances: Floats, labels: Ints, n_clusters: int) -> tuple[Floats, float]:
     """Median logarithm of the distances in each cluster, and their deviation from it."""
     logs = np.log(np.maximum(distances, np.finfo(float).tiny))
     whole = float(np.median(logs))

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..landmarks import RowBlocks, RowReservoir, draw_rows, landmark_graph, sample_rows, usual_landmarks
-from ..tensors import is_tensor, to_array
+from ..tensors import Ints, is_tensor, to_array
 from .fitting import warn_of_early_stop
 from .inputs import scaling_of, seed_from
-from .landmark_inputs import check_enough
+from .landmark_inputs import check_enough, count_landmarks, rows_of
 
 __all__ = ["StreamMixin"]
 
@@ -35,8 +32,6 @@ class StreamMixin:
     labels_: Any
     _fitted_rows: Any
     _check_parameters: Any
-    _count_landmarks: Any
-    _rows: Any
     _solve: Any
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -79,11 +74,11 @@ class StreamMixin:
 
     def _take_batch(self, X: Any) -> Self:
         before: RowReservoir | None = getattr(self, "stream_", None)
-        rows = self._rows(X, reset=before is None)
+        rows = rows_of(self, X, reset=before is None)
         stream = self._draw(rows, seed_from(self.random_state) if before is None else before.seed)
         stream = stream if before is None else before + stream
-        is_set = not isinstance(self.n_landmarks, str)
-        n_landmarks = self.n_landmarks if is_set else self._count_landmarks(stream.n_seen, rows.n_features, False)
+        asked, size = self.n_landmarks, (stream.n_seen, rows.n_features)
+        n_landmarks = count_landmarks(asked, self.n_clusters, *size, False) if isinstance(asked, str) else asked
         self._cluster_sample(stream, min(n_landmarks, stream.n_seen))
         self.stream_ = stream
         self.labels_, self._fitted_rows = rows.filled(self.attachment_.predict), rows
@@ -94,7 +89,7 @@ class StreamMixin:
         """Whether rows are sampled at unit length: not where columns are scaled before."""
         return self.metric == "cosine" and self.scale != "standard"
 
-    def _draw(self, rows: RowBlocks, seed: int, mass: NDArray[np.int64] | None = None) -> RowReservoir:
+    def _draw(self, rows: RowBlocks, seed: int, mass: Ints | None = None) -> RowReservoir:
         """The sample of the rows, of a size that does not depend on how many there are."""
         n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
         usual = usual_landmarks(_MANY_ROWS, rows.n_features, n_clusters)
@@ -106,7 +101,7 @@ class StreamMixin:
         drawn: RowReservoir,
         n_landmarks: int,
         rows: RowBlocks | None = None,
-        partial: NDArray[np.int64] | None = None,
+        partial: Ints | None = None,
         mass_unit: float = 1.0,
     ) -> None:
         """Cluster a sample, steered by partial labels of the rows, and keep what labels a row."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..solvers import heaviest_first
-from ..tensors import is_tensor
+from ..tensors import Floats, Ints, is_tensor
 from .certainty import FitState
 from .devices import answer_like
 from .hierarchy import Hierarchy, hierarchy_of
@@ -20,7 +19,7 @@ class TreeMixin(FitState):
     """`tree_`, `leaf_of_row_`, `cut` and `plot_tree` of an estimator that clusters points in memory."""
 
     @property
-    def tree_(self) -> NDArray[np.float64]:
+    def tree_(self) -> Floats:
         """Merges from fine to coarse in the linkage format of scipy."""
         return self._tree()[0].linkage
 
@@ -29,7 +28,7 @@ class TreeMixin(FitState):
         """The leaf of `tree_` of each row."""
         return answer_like(self.labels_, self._tree()[1])
 
-    def cut(self, n_clusters: int) -> NDArray[np.int64]:
+    def cut(self, n_clusters: int) -> Ints:
         """Labels of the fitted rows for another number of clusters, without another fit.
 
         Parameters
@@ -83,7 +82,7 @@ class TreeMixin(FitState):
         hierarchy = self._tree()[0]
         return plot_tree(hierarchy.linkage, self.n_clusters_, hierarchy.stable, ax)
 
-    def _tree(self) -> tuple[Hierarchy, NDArray[np.int64]]:
+    def _tree(self) -> tuple[Hierarchy, Ints]:
         check_is_fitted(self)
         if is_tensor(self._fitted_points):
             raise NotImplementedError("a fit on a GPU has no tree; fit the points as an array, on the CPU.")

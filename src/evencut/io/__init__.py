@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from .preparation import Preparation, Table
     from .reading import read_columns, read_labels, read_table
     from .sources import READABLE, Source, kind_and_compression
-    from .vectors import as_rows, named_rows, prepared_rows
+    from .vectors import as_rows, prepared_rows
     from .writing import WRITABLE, check_output_format, write_table, write_with_columns
 
 __all__ = [
     "MISSING", "READABLE", "WRITABLE", "Column", "OpenedFile", "Preparation", "Source", "Table", "TableError",
-    "as_rows", "check_output_format", "expand", "kind_and_compression", "named_rows", "open_file", "prepared_rows",
+    "as_rows", "check_output_format", "expand", "kind_and_compression", "open_file", "prepared_rows",
     "read_columns", "read_labels", "read_table", "write_table", "write_with_columns",
 ]  # fmt: skip
 
@@ -33,6 +33,6 @@ __getattr__, __dir__ = on_demand(
     preparation="Preparation Table",
     reading="read_columns read_labels read_table",
     sources="READABLE Source kind_and_compression",
-    vectors="as_rows named_rows prepared_rows",
+    vectors="as_rows prepared_rows",
     writing="WRITABLE check_output_format write_table write_with_columns",
 )

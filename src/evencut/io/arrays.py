@@ -8,6 +8,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..tensors import AnyFloats
 from .columns import choose_one
 from .errors import TableError, one_line
 from .limits import TableLimits
@@ -89,7 +90,7 @@ def _array_name(names: Sequence[str], path: str, key: str | None, label_column: 
     return names[0] if key is None else key
 
 
-def _checked_points(values: NDArray[Any], path: str) -> NDArray[np.floating]:
+def _checked_points(values: NDArray[Any], path: str) -> AnyFloats:
     if values.dtype.names is not None or values.dtype.kind not in "biuf":
         raise TableError(f"{path} holds {values.dtype}, not numbers; save an array of numbers.")
     if values.ndim == 1:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..tensors import AnyFloats
 from .cells import Column, days_since_1970, is_missing
 from .errors import TableError, one_line, require_pyarrow
 from .limits import TableLimits
@@ -156,7 +156,7 @@ def is_numeric(kind: Any) -> bool:
     return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)
 
 
-def _floats(values: Any) -> NDArray[np.floating]:
+def _floats(values: Any) -> AnyFloats:
     """The numbers, in single precision where they were stored so."""
     pyarrow = require_pyarrow()
     kind = pyarrow.float32() if pyarrow.types.is_float32(values.type) else pyarrow.float64()

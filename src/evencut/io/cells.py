@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..tensors import AnyFloats, Floats
+
 #: Cells that stand for a value nobody knows, in small letters.
 _MISSING_WORDS = frozenset({"", "?", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"})
 
@@ -48,7 +50,7 @@ class Column:
     """
 
     name: str
-    numbers: NDArray[np.floating]
+    numbers: AnyFloats
     codes: NDArray[np.int32] | None = None
     names: tuple[str, ...] = ()
     refused: str | None = None
@@ -67,7 +69,7 @@ class Column:
         return {row: self.names[code] for row, code in enumerate(codes) if code >= 0}
 
     @classmethod
-    def of_words(cls, name: str, words: Mapping[int, str], numbers: NDArray[np.floating]) -> Column:
+    def of_words(cls, name: str, words: Mapping[int, str], numbers: AnyFloats) -> Column:
         """The column of `numbers` in which some rows hold words.
 
         Examples
@@ -118,7 +120,7 @@ def numbers_in_words(column: Column) -> Column:
     return Column(column.name, np.where(column.codes >= 0, np.array(numbers)[column.codes], column.numbers))
 
 
-def days_since_1970(cells: Sequence[Any]) -> NDArray[np.float64]:
+def days_since_1970(cells: Sequence[Any]) -> Floats:
     """Dates and times as days since 1970, spans of time in days, NaN where there is a gap.
 
     Examples

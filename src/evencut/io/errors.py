@@ -5,8 +5,9 @@ Options are named as Python spells them (`columns=`); the command line shows the
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
+
+from ..on_demand import required
 
 
 class TableError(ValueError):
@@ -41,8 +42,4 @@ def some(names: list[str], most: int = 6) -> str:
 
 def require_pyarrow(module: str = "pyarrow", what: str = "Parquet files") -> Any:
     """A module of pyarrow; where it is missing, an error that says what to install."""
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as missing:
-        cure = f'{what} need pyarrow, which is not installed: pip install "evencut[cli]"'
-        raise ModuleNotFoundError(cure, name="pyarrow") from missing
+    return required(module, f"{what} need pyarrow", "cli")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..tensors import AnyFloats, Floats, Mask, Places
 from .errors import TableError, some
 
 #: What may be done about missing values.
@@ -24,7 +25,7 @@ _DONORS_ASKED = 10
 _MOST_DONORS = 2000
 
 
-def column_unit(values: NDArray[np.floating]) -> NDArray[np.float64]:
+def column_unit(values: AnyFloats) -> Floats:
     """A power of two near the largest value of each column: sums of values divided by it never overflow.
 
     Examples
@@ -36,7 +37,7 @@ def column_unit(values: NDArray[np.floating]) -> NDArray[np.float64]:
     return np.where(largest > 0, np.ldexp(1.0, np.frexp(largest)[1] - 1), 1.0)
 
 
-def column_means(values: NDArray[np.floating]) -> NDArray[np.float64]:
+def column_means(values: AnyFloats) -> Floats:
     """Means of the columns, over what is not missing.
 
     Examples
@@ -48,7 +49,7 @@ def column_means(values: NDArray[np.floating]) -> NDArray[np.float64]:
     return np.nanmean(values / unit, axis=0, dtype=np.float64) * unit
 
 
-def donor_rows(matrix: NDArray[np.floating], missing: str) -> NDArray[np.float64] | None:
+def donor_rows(matrix: AnyFloats, missing: str) -> Floats | None:
     """Rows to fill gaps from: those that lack least, spread over the table.
 
     Examples
@@ -70,8 +71,8 @@ def without_gaps(
     names: list[str],
     missing: str,
     like: Any,
-    donors: NDArray[np.float64] | None,
-) -> tuple[NDArray[Any], NDArray[np.intp], list[str]]:
+    donors: Floats | None,
+) -> tuple[NDArray[Any], Places, list[str]]:
     """The matrix without NaN, the rows left of it, and what to tell about it.
 
     Parameters
@@ -123,8 +124,8 @@ def without_gaps(
 
 
 def _filled_from(
-    donors: NDArray[np.float64], matrix: NDArray[Any], lacking: NDArray[np.bool_]
-) -> NDArray[np.float64]:
+    donors: Floats, matrix: NDArray[Any], lacking: Mask
+) -> Floats:
     """Gaps filled with the mean of the rows that are nearest, compared over the columns that both have."""
     from sklearn.impute import KNNImputer
 

@@ -15,8 +15,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..tensors import AnyFloats
 from .arrow import arrow_column
 from .cells import Column, days_since_1970, is_gap
 from .errors import TableError
@@ -142,7 +142,7 @@ def _cells(values: Any) -> Sequence[Any]:
     return values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind not in "Mm" else list(values)
 
 
-def _as_floats(values: Any) -> NDArray[np.floating]:
+def _as_floats(values: Any) -> AnyFloats:
     stored = getattr(values.dtype, "numpy_dtype", values.dtype)
     exact = np.float32 if stored == np.float32 else np.float64
     if type(values).__module__.split(".")[0] == "pandas":

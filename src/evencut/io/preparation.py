@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..tensors import AnyFloats, AnyInts, Floats, Places
 from .cells import Column, dated
 from .errors import TableError, some
 from .gaps import FILLED, MISSING, column_means, column_unit, donor_rows, without_gaps
@@ -52,7 +53,7 @@ class Frame:
 
     source: str
     columns: list[Column]
-    matrix: NDArray[np.floating] | None = None
+    matrix: AnyFloats | None = None
     lines: Sequence[int] | None = None
     has_header: bool = True
     notices: tuple[str, ...] = ()
@@ -111,7 +112,7 @@ class Preparation:
     missing: str = "error"
     dates: tuple[str, ...] = ()
     divisors: tuple[float, ...] | None = None
-    donors: NDArray[np.float64] | None = None
+    donors: Floats | None = None
     gaps: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -151,15 +152,15 @@ class Table:
         Name and number of rows of each file, where there are several.
     """
 
-    values: NDArray[np.floating]
+    values: AnyFloats
     columns: list[str]
-    rows: NDArray[np.intp]
+    rows: Places
     n_rows: int
     preparation: Preparation
     notices: tuple[str, ...] = ()
     files: tuple[tuple[str, int], ...] = ()
 
-    def for_all_rows(self, labels: NDArray[np.integer]) -> NDArray[np.integer]:
+    def for_all_rows(self, labels: AnyInts) -> AnyInts:
         """One label for each row of the file; -1 where the row was left out.
 
         Examples
@@ -238,11 +239,11 @@ def prepare(frame: Frame, missing: str = "error", like: Preparation | None = Non
 
 def _matrix(
     frame: Frame, columns: list[Column], like: Preparation | None
-) -> tuple[NDArray[np.floating], list[str], dict[str, tuple[str, ...]], list[str]]:
+) -> tuple[AnyFloats, list[str], dict[str, tuple[str, ...]], list[str]]:
     """All columns as numbers, their names, the words that became columns, and what to tell about them."""
     categories: dict[str, tuple[str, ...]] = {}
     names: list[str] = []
-    parts: list[NDArray[np.floating]] = []
+    parts: list[AnyFloats] = []
     notices = []
     known = like.categories if like is not None else {}
     for column in columns:
@@ -266,7 +267,7 @@ def _owners(columns: list[Column], categories: dict[str, tuple[str, ...]]) -> li
 
 
 def _divisors(
-    matrix: NDArray[np.floating],
+    matrix: AnyFloats,
     columns: list[Column],
     categories: dict[str, tuple[str, ...]],
     dates: tuple[str, ...],
@@ -308,7 +309,7 @@ def _about_words(column: Column, words: tuple[str, ...]) -> str:
     return told + (f"; {some(strange)} are new and belong to none of them" if strange else "")
 
 
-def _indicators(column: Column, words: tuple[str, ...]) -> NDArray[np.float64]:
+def _indicators(column: Column, words: tuple[str, ...]) -> Floats:
     """One column a word, 1 where a row has it; a word not met before is in none of them, a missing one is NaN."""
     if column.codes is None:
         return np.full((len(column.numbers), len(words)), np.nan)

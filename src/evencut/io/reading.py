@@ -29,13 +29,9 @@ _ROWS_AT_ONCE = 128
 def read_table(
     source: str | Path | Source | Sequence[str | Path | Source],
     *,
-    columns: Sequence[str] | None = None,
-    without: str | None = None,
-    header: bool | None = None,
-    key: str | None = None,
     missing: str = "error",
-    decimal: str | None = None,
     like: Preparation | None = None,
+    **chosen: Any,
 ) -> Table:
     """Read points from a file, or CSV from standard input if `source` is `-`.
 
@@ -44,20 +40,12 @@ def read_table(
     source : str, Path or Source, or sequence of them
         CSV (with any separator), JSON lines and JSON, also compressed (`.gz`, `.zst`, `.bz2`, `.xz`, `.zip`), Excel,
         Parquet, Feather, Arrow (as file or stream), NPY or NPZ. Several files are one table, and have the same columns.
-    columns : sequence of str, optional
-        Names of the columns to keep, their numbers counted from 1, or ranges of numbers; all of them otherwise.
-    without : str, optional
-        A column that is none of the points, such as one of labels; name or number.
-    header : bool, optional
-        Whether line 1 of a CSV file names the columns; found out from the line otherwise.
-    key : str, optional
-        Name of the array in an NPZ file; needed where it holds several.
-    missing : {"error", "drop", "mean"}
+    missing : {"error", "drop", "mean", "neighbors"}
         What to do about missing values.
-    decimal : {".", ","}, optional
-        The decimal mark of a CSV file; found out otherwise.
     like : Preparation, optional
         Read the columns of another file, in the same way.
+    **chosen
+        `columns`, `without`, `header`, `key` and `decimal` of :func:`read_frame`.
 
     Examples
     --------
@@ -70,7 +58,6 @@ def read_table(
     >>> table.values.tolist(), table.notices
     ([[1.5, 2.0], [1.5, 3.0]], ("1 missing values in 1 of 2 rows became the mean of 'x'",))
     """
-    chosen: dict[str, Any] = {"columns": columns, "without": without, "header": header, "key": key, "decimal": decimal}
     sources = [source] if isinstance(source, str | Path | Source) else source
     return prepare(joined([read_frame(one, like=like, **chosen) for one in sources]), missing, like)
 
@@ -82,7 +69,7 @@ def read_columns(source: str | Path | Source, **chosen: Any) -> list[Column]:
     ----------
     source : str, Path or Source
     **chosen
-        `columns`, `without`, `header`, `key` and `decimal` of :func:`read_table`, and those of :func:`read_frame`.
+        As in :func:`read_frame`.
 
     Examples
     --------
@@ -114,8 +101,18 @@ def read_frame(
 
     Parameters
     ----------
-    source, columns, without, header, key, decimal, like
+    source, like
         As for :func:`read_table`.
+    columns : sequence of str, optional
+        Names of the columns to keep, their numbers counted from 1, or ranges of numbers; all of them otherwise.
+    without : str, optional
+        A column that is none of the points, such as one of labels; name or number.
+    header : bool, optional
+        Whether line 1 of a CSV file names the columns; found out from the line otherwise.
+    key : str, optional
+        Name of the array in an NPZ file; needed where it holds several.
+    decimal : {".", ","}, optional
+        The decimal mark of a CSV file; found out otherwise.
     separator : str, optional
         What separates the cells of a CSV file; found out otherwise.
     guess : bool

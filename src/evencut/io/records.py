@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import IO, Any
 
+from ..on_demand import required
 from .errors import TableError, one_line
 from .limits import TableLimits
 
@@ -76,11 +77,7 @@ def json_rows(file: IO[str], name: str) -> Rows:
 
 def excel_rows(file: IO[bytes], name: str, header: bool | None, limits: TableLimits) -> Rows:
     """The rows of the first sheet of a workbook; its first row names the columns where it holds no number."""
-    try:
-        from openpyxl import load_workbook
-    except ModuleNotFoundError as missing:
-        cure = 'Excel files need openpyxl, which is not installed: pip install "evencut[excel]"'
-        raise ModuleNotFoundError(cure, name="openpyxl") from missing
+    load_workbook = required("openpyxl", "Excel files need openpyxl", "excel").load_workbook
     try:
         # In memory: a workbook that is read bit by bit keeps its file open.
         stored = BytesIO(file.read())

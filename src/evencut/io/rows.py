@@ -196,15 +196,10 @@ def _split(lines: Iterable[str], skipped: int, separator: str | None, name: str)
 def _even(rows: Iterator[Row], width: int, first_line: int, name: str) -> Iterator[Row]:
     for line, cells in rows:
         if len(cells) != width:
-            remark = str(cells[0]).lstrip().startswith("#")
-            raise TableError(
-                f"{name}, line {line} has {len(cells)} values, but line {first_line} has {width}; "
-                + (
-                    "it begins with #: remarks stand before the table only."
-                    if remark
-                    else "every line must have the same number."
-                )
-            )
+            why = "every line must have the same number."
+            if str(cells[0]).lstrip().startswith("#"):
+                why = "it begins with #: remarks stand before the table only."
+            raise TableError(f"{name}, line {line} has {len(cells)} values, but line {first_line} has {width}; {why}")
         yield line, cells
 
 

@@ -13,8 +13,8 @@ import math
 import sys
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from io import BufferedReader, BytesIO, RawIOBase, TextIOWrapper
 from pathlib import Path
@@ -23,23 +23,17 @@ from typing import IO, Any, cast
 from .errors import TableError, one_line, require_pyarrow
 from .limits import TableLimits
 
-_KINDS = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "csv",
-    ".data": "csv",
-    ".dat": "csv",
-    ".jsonl": "json lines",
-    ".ndjson": "json lines",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".feather": "feather",
-    ".arrow": "feather",
-    ".npy": "npy",
-    ".npz": "npz",
-    ".json": "json",
-    ".xlsx": "excel",
+_SUFFIXES = {
+    "csv": (".csv", ".tsv", ".txt", ".data", ".dat"),
+    "json lines": (".jsonl", ".ndjson"),
+    "parquet": (".parquet", ".pq"),
+    "feather": (".feather", ".arrow"),
+    "npy": (".npy",),
+    "npz": (".npz",),
+    "json": (".json",),
+    "excel": (".xlsx",),
 }
+_KINDS = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in suffixes}
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz", ".zip": "zip"}
 # The others are compressed inside.
 _COMPRESSIBLE = ("csv", "json lines", "json")
@@ -47,7 +41,14 @@ _GZIP_MARK = b"\x1f\x8b"
 _PEEKED = 1 << 16
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
-_OPENERS: dict[str | None, Any] = {"bzip2": bz2.BZ2File, "xz": lzma.LZMAFile}
+# How bytes are packed and unpacked on their way. A gzip file stores neither name nor time: the same table is the same
+# file.
+_STREAMS: dict[str | None, Callable[[IO[bytes], Any], Any]] = {
+    None: lambda file, mode: nullcontext(file),
+    "gzip": lambda file, mode: gzip.GzipFile("", mode, fileobj=file, mtime=0),
+    "bzip2": bz2.BZ2File,
+    "xz": lzma.LZMAFile,
+}
 _ENTRY = zipfile.ZipInfo("table.csv")
 
 #: What the name of a file to read may end in.
@@ -213,14 +214,8 @@ class Source:
 @contextmanager
 def compressed(file: IO[bytes], compression: str | None) -> Iterator[Any]:
     """A file to write to whose bytes arrive compressed in an open one, which stays open."""
-    if compression is None:
-        yield file
-    elif compression == "gzip":
-        # Neither name nor time are stored: the same table is the same file.
-        with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
-            yield packed
-    elif compression in _OPENERS:
-        with _OPENERS[compression](file, "wb") as packed:
+    if compression in _STREAMS:
+        with _STREAMS[compression](file, "wb") as packed:
             yield packed
     elif compression == "zip":
         # A date that never changes: the same table is the same file.
@@ -253,13 +248,8 @@ class _Counted(RawIOBase):
 
 @contextmanager
 def _uncompressed(file: IO[bytes], compression: str | None, name: str) -> Iterator[Any]:
-    if compression is None:
-        yield file
-    elif compression == "gzip":
-        with gzip.GzipFile(fileobj=file) as plain:
-            yield plain
-    elif compression in _OPENERS:
-        with _OPENERS[compression](file, "rb") as plain:
+    if compression in _STREAMS:
+        with _STREAMS[compression](file, "rb") as plain:
             yield plain
     elif compression == "zip":
         with zipfile.ZipFile(file) as archive:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..tensors import AnyFloats, AnyInts
 from .cells import Column
 from .errors import TableError, require_pyarrow, some
 from .in_memory import FRAMES, column_in_memory, columns_in_memory, named_columns, refuse_unread
@@ -30,27 +30,11 @@ def as_rows(X: Any) -> Any:
     array([[1., 2.],
            [3., 4.]])
     """
-    return named_rows(X)[0]
-
-
-def named_rows(X: Any) -> tuple[Any, Any]:
-    """The rows as `as_rows` gives them, and an empty frame with their names where an array has lost these.
-
-    A frame of X's own library, which scikit-learn reads names from; None where the rows still have theirs, or where
-    there are none: the numbers of a lone column of vectors have no names.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> rows, header = named_rows(pa.table({"height": [1.0, 2.0], "weight": [3.0, 4.0]}))
-    >>> rows.shape, header.column_names
-    ((2, 2), ['height', 'weight'])
-    """
-    return prepared_rows(X)[:2]
+    return prepared_rows(X)[0]
 
 
 def prepared_rows(X: Any, like: Preparation | None = None) -> tuple[Any, Any, Preparation | None]:
-    """The rows and their names as `named_rows` gives them, and what was done to columns that are not all numbers.
+    """The rows as `as_rows` gives them, an empty frame with names that an array has lost, and what was done to columns.
 
     Parameters
     ----------
@@ -127,7 +111,7 @@ def list_names(name: str, n_numbers: int) -> list[str]:
     return [f"{name}[{i}]" for i in range(n_numbers)]
 
 
-def list_values(name: str, column: Any) -> NDArray[np.floating]:
+def list_values(name: str, column: Any) -> AnyFloats:
     """An Arrow column of lists as an array, in single precision where the numbers are."""
     import pyarrow
     import pyarrow.compute
@@ -152,7 +136,7 @@ def _columns(X: Any) -> dict[str, Any]:
     return {str(X.name): X} if hasattr(X, "to_frame") else dict(named_columns(X))
 
 
-def _stacked(X: Any, columns: dict[str, Any]) -> tuple[NDArray[np.floating], Any]:
+def _stacked(X: Any, columns: dict[str, Any]) -> tuple[AnyFloats, Any]:
     """Columns of numbers and of vectors side by side, and their names unless it is one column of vectors."""
     parts, names = [], []
     for name, values in columns.items():
@@ -169,7 +153,7 @@ def _stacked(X: Any, columns: dict[str, Any]) -> tuple[NDArray[np.floating], Any
     return np.column_stack(parts), pyarrow.table({name: pyarrow.array([], pyarrow.float64()) for name in names})
 
 
-def _numbers(name: str, values: Any) -> NDArray[np.floating]:
+def _numbers(name: str, values: Any) -> AnyFloats:
     """The numbers of a column, or the vectors in it as rows."""
     if _holds_lists(values):
         if hasattr(values, "array"):
@@ -182,7 +166,7 @@ def _numbers(name: str, values: Any) -> NDArray[np.floating]:
     return column.numbers
 
 
-def _from_pandas_lists(name: str, column: Any) -> NDArray[np.floating]:
+def _from_pandas_lists(name: str, column: Any) -> AnyFloats:
     if hasattr(column.array, "__arrow_array__"):
         return list_values(name, column.array.__arrow_array__())
     vectors = list(column)
@@ -207,7 +191,7 @@ def _holds_lists(column: Any) -> bool:
     return isinstance(first, list | tuple | np.ndarray)
 
 
-def _check_even(name: str, lengths: NDArray[np.integer]) -> None:
+def _check_even(name: str, lengths: AnyInts) -> None:
     if not len(lengths):
         raise TableError(f"column {name!r} has no rows; give one vector for each point.")
     odd = np.flatnonzero(lengths != lengths[0])

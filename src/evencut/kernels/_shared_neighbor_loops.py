@@ -47,7 +47,6 @@ def pair_affinities(rows, mine, theirs, among, pattern, sharpness, power: cython
     n_near: cython.Py_ssize_t = lists.shape[1]
     # By the number of common neighbours: a power costs as much as all the rest.
     pairs.share = np.empty(n_near + 1)
-    common: cython.Py_ssize_t
     for common in range(n_near + 1):
         pairs.share[common] = pow(cython.cast(cython.double, common) / n_near, power)
     _fill(pairs, query_lists, lists, indices, affinities)
@@ -65,9 +64,6 @@ def _fill(
     slot: cython.int[::1] = np.zeros(lists.shape[0], dtype=np.int32)
     twin: cython.longlong[::1] = np.empty(lists.shape[0] if pairs.among else 0, dtype=np.int64)
     n_near: cython.Py_ssize_t = lists.shape[1]
-    p: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    entry: cython.Py_ssize_t
     with cython.nogil:
         if pairs.among:
             _find_entries(pairs, indices, twin)
@@ -95,7 +91,6 @@ def _fill(
 @cython.nogil
 def _find_entries(pairs: _Pairs, indices: cython.const[cython.int][::1], entries: cython.longlong[::1]) -> cython.int:
     """The first entry of each sorted row whose column is no lower than the first row to fill in."""
-    p: cython.Py_ssize_t
     for p in range(entries.shape[0]):
         low = pairs.indptr[p]
         high = pairs.indptr[p + 1]

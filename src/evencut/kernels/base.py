@@ -10,13 +10,14 @@ from numbers import Integral
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from ..affinity import AffinityLike, as_affinity, check_affinity, check_entries
 from ..affinity.notices import warn_user
+from ..tensors import AnyFloats, Floats
 
-Points = NDArray[np.floating]
+Points = AnyFloats
 Extension = Callable[[Points], AffinityLike]
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
@@ -138,7 +139,7 @@ class Kernel(BaseEstimator):
         """A function from new points to the rows of their affinities with `X`; one that can be pickled is kept."""
 
     def affinity_and_extension(
-        self, X: Points, *, weights: NDArray[np.float64] | None = None, n_jobs: int | None = None
+        self, X: Points, *, weights: Floats | None = None, n_jobs: int | None = None
     ) -> tuple[AffinityLike, Extension | None]:
         """The affinity of points of these weights, and the extension where it comes with it at no cost.
 
@@ -164,7 +165,7 @@ class NeighborKernel(Kernel):
         return self._both(X, n_jobs)[0]
 
     def affinity_and_extension(
-        self, X: Points, *, weights: NDArray[np.float64] | None = None, n_jobs: int | None = None
+        self, X: Points, *, weights: Floats | None = None, n_jobs: int | None = None
     ) -> tuple[AffinityLike, Extension | None]:
         """Both from one search; a subclass with an affinity of its own keeps to it."""
         if type(self).affinity is not NeighborKernel.affinity:
@@ -172,14 +173,14 @@ class NeighborKernel(Kernel):
         return self._both(X, n_jobs)
 
 
+@dataclass(eq=False, repr=False)
 class FixedBandwidth(Kernel):
     """A kernel of one bandwidth for all points: a length, one a feature, a matrix, or a rule that follows the data."""
 
     settings = (BANDWIDTH,)
 
-    def __init__(self, bandwidth: float | str | ArrayLike = "scott", memory: float | None = None):
-        self.bandwidth = bandwidth
-        self.memory = memory
+    bandwidth: float | str | ArrayLike = "scott"
+    memory: float | None = None
 
     @property
     def has_units(self) -> bool:  # type: ignore[override]
@@ -204,7 +205,7 @@ class FixedBandwidth(Kernel):
 
 
 def affinity_of(
-    kernel: Kernel, X: Any, *, weights: NDArray[np.float64] | None = None, n_jobs: int | None = None
+    kernel: Kernel, X: Any, *, weights: Floats | None = None, n_jobs: int | None = None
 ) -> tuple[AffinityLike, Extension | None]:
     """The affinity of a kernel, after checking that it is a finite, symmetric matrix.
 
@@ -247,13 +248,13 @@ def check_neighbors(kernel: Any, n_points: int, itself: int = 0) -> None:
         )
 
 
-def exp_half(squared: NDArray[np.floating]) -> NDArray[np.floating]:
+def exp_half(squared: AnyFloats) -> AnyFloats:
     """The Gaussian exp(-x/2) of squared distances, in place."""
     squared *= -0.5
     return np.exp(squared, out=squared)
 
 
-def matrix_per_point(matrices: ArrayLike, X: Points, name: str) -> NDArray[np.float64]:
+def matrix_per_point(matrices: ArrayLike, X: Points, name: str) -> Floats:
     """The matrices given, one positive definite one for each point."""
     matrices = np.asarray(matrices, dtype=np.float64)
     n_samples, n_features = X.shape

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.ndimage import map_coordinates
 
+from ..on_demand import required
+from ..tensors import Floats
 from .base import Points
 
 _MOST_FEATURES = 3
@@ -35,12 +35,12 @@ class MetricGrid:
         Length under the metric per unit of Euclidean length.
     """
 
-    origin: NDArray[np.float64]
+    origin: Floats
     step: float
-    slowness: NDArray[np.float64]
+    slowness: Floats
 
     @classmethod
-    def around(cls, X: Points, tensor: Callable[[Points], NDArray[np.float64]], n_cells: int) -> MetricGrid:
+    def around(cls, X: Points, tensor: Callable[[Points], Floats], n_cells: int) -> MetricGrid:
         """A grid of `n_cells` along the longest side of the points' box, and a small margin.
 
         Parameters
@@ -71,12 +71,12 @@ class MetricGrid:
         nodes = origin + step * np.moveaxis(np.indices(shape), 0, -1).reshape(-1, X.shape[1])
         return cls(origin, step, np.sqrt(tensor(nodes)).reshape(shape))
 
-    def distances(self, sources: Points, targets: Points) -> NDArray[np.float64]:
+    def distances(self, sources: Points, targets: Points) -> Floats:
         """Lengths of the shortest ways from each source to each target, one row a source; all inside the grid.
 
         Needs scikit-fmm.
         """
-        marching = _scikit_fmm()
+        marching = required("skfmm", "paths='fast_marching' needs scikit-fmm (paths='graph' does not)", "geodesic")
         sources, targets = np.asarray(sources, dtype=np.float64), np.asarray(targets, dtype=np.float64)
         nodes = self.origin + self.step * np.moveaxis(np.indices(self.slowness.shape), 0, -1)
         slow_here, slow_there = self._at(self.slowness, sources), self._at(self.slowness, targets)
@@ -91,18 +91,6 @@ class MetricGrid:
             found[row, near] = straight[near] * 0.5 * (slow_here[row] + slow_there[near])
         return found
 
-    def _at(self, field: NDArray[np.float64], points: Points) -> NDArray[np.float64]:
+    def _at(self, field: Floats, points: Points) -> Floats:
         """The field between the nodes, linearly; points outside the grid have the value at its edge."""
         return map_coordinates(field, (points - self.origin).T / self.step, order=1, mode="nearest")
-
-
-def _scikit_fmm() -> Any:
-    try:
-        import skfmm
-    except ModuleNotFoundError as missing:
-        raise ModuleNotFoundError(
-            "paths='fast_marching' needs scikit-fmm, which is not installed: pip install \"evencut[geodesic]\"; "
-            "paths='graph' does not.",
-            name="skfmm",
-        ) from missing
-    return skfmm

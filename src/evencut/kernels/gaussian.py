@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..affinity import (
     AffinityLike,
@@ -22,7 +23,7 @@ from ..affinity import (
     whiten,
 )
 from ..affinity.on_device import gaussian_pairs
-from ..tensors import array_namespace, is_tensor
+from ..tensors import AnyFloats, Floats, array_namespace, is_tensor
 from .base import (
     NEIGHBORS,
     Extension,
@@ -75,7 +76,7 @@ class Gaussian(FixedBandwidth):
         return partial(_rows_at_one_bandwidth, X, None, whiten(X, self.bandwidth)[0], self.bandwidth)
 
     def affinity_and_extension(
-        self, X: Points, *, weights: NDArray[np.float64] | None = None, n_jobs: int | None = None
+        self, X: Points, *, weights: Floats | None = None, n_jobs: int | None = None
     ) -> tuple[AffinityLike, Extension | None]:
         """Both at the bandwidth that the rule gives for weighted points."""
         if not is_dense(X) or type(self).affinity is not Gaussian.affinity or type(self).extend is not Gaussian.extend:
@@ -84,7 +85,7 @@ class Gaussian(FixedBandwidth):
         extension = partial(_rows_at_one_bandwidth, X, weights, points, self.bandwidth)
         return self._affinity(points, X.dtype, n_jobs), extension
 
-    def _rows_elsewhere(self, X: Any, length: float | None, Y: Any) -> NDArray[np.floating]:
+    def _rows_elsewhere(self, X: Any, length: float | None, Y: Any) -> AnyFloats:
         """Affinities by distances alone, of points that are not rows of one array."""
         _holds_all(X, self.memory)
         squared = squared_distances(Y, None if Y is X else X)
@@ -100,6 +101,7 @@ class Gaussian(FixedBandwidth):
         return BlockwiseAffinity(GaussianBlocks(points), len(points), points.dtype, n_jobs=n_jobs)
 
 
+@dataclass(eq=False, repr=False)
 class AdaptiveGaussian(Kernel):
     r"""Gaussian kernel with a bandwidth of its own at each point (eq. 48).
 
@@ -138,21 +140,12 @@ class AdaptiveGaussian(Kernel):
     title = "Gaussian, adaptive bandwidth"
     settings = (NEIGHBORS,)
 
-    def __init__(
-        self,
-        n_neighbors: int = 7,
-        transform: str | Callable[[NDArray[np.float64]], ArrayLike] = "constant",
-        alpha: float = 1.0,
-        covariances: ArrayLike | None = None,
-        normalize: bool = False,
-        memory: float | None = None,
-    ):
-        self.n_neighbors = n_neighbors
-        self.transform = transform
-        self.alpha = alpha
-        self.covariances = covariances
-        self.normalize = normalize
-        self.memory = memory
+    n_neighbors: int = 7
+    transform: str | Callable[[Floats], ArrayLike] = "constant"
+    alpha: float = 1.0
+    covariances: ArrayLike | None = None
+    normalize: bool = False
+    memory: float | None = None
 
     @property
     def is_tied_to_rows(self) -> bool:
@@ -164,7 +157,7 @@ class AdaptiveGaussian(Kernel):
         """Densities and matrices need a dimension; distances to neighbours do not."""
         return self.covariances is not None or self.transform != "constant" or self.normalize
 
-    def bandwidths(self, X: Points, n_jobs: int | None = None) -> NDArray[np.float64]:
+    def bandwidths(self, X: Points, n_jobs: int | None = None) -> Floats:
         """The bandwidth of each point, in the mean (of logarithms) its distance to the K-th neighbour."""
         check_neighbors(self, len(X))
         radius = knn_radius(X, self.n_neighbors, n_jobs=n_jobs)
@@ -200,14 +193,14 @@ class AdaptiveGaussian(Kernel):
         sigma = None if self.covariances is not None else self.bandwidths(X, n_jobs)
         return partial(self._rows, X, sigma)
 
-    def _rows(self, X: Points, sigma: NDArray[np.float64] | None, Y: Points) -> AffinityLike:
+    def _rows(self, X: Points, sigma: Floats | None, Y: Points) -> AffinityLike:
         if is_tensor(X):
             # A new point is seen from the points alone, at their own bandwidths: a product with any constant.
             middle = float(array_namespace(sigma).log(sigma).mean().exp())
             return gaussian_pairs(Y, sigma.new_full((len(Y),), middle), "product", X, sigma**2 / middle)  # type: ignore
         return self._from_centres(X, np.asarray(Y) if is_dense(Y) else Y, sigma).T
 
-    def _from_centres(self, X: Points, Y: Points, sigma: NDArray[np.float64] | None) -> NDArray[np.floating]:
+    def _from_centres(self, X: Points, Y: Points, sigma: Floats | None) -> AnyFloats:
         """Row p: the kernel at point p of X, at its own bandwidth, for all points of Y."""
         if sigma is not None:
             # Points known by their distances know those to the fitted ones only.
@@ -222,9 +215,7 @@ class AdaptiveGaussian(Kernel):
             squared[p] = np.einsum("qi,qi->q", offsets, np.linalg.solve(covariance, offsets.T).T)
         return self._at_one_volume(exp_half(squared), 0.5 * np.linalg.slogdet(matrices)[1])
 
-    def _at_one_volume(
-        self, kernels: NDArray[np.floating], log_volume: NDArray[np.float64] | None
-    ) -> NDArray[np.floating]:
+    def _at_one_volume(self, kernels: AnyFloats, log_volume: Floats | None) -> AnyFloats:
         """The kernels, one a row, over their volumes where asked for; the volumes in units of their geometric mean."""
         if not self.normalize or log_volume is None:
             return kernels
@@ -238,6 +229,7 @@ class AdaptiveGaussian(Kernel):
         return kernels
 
 
+@dataclass(eq=False, repr=False)
 class LocalScaling(Kernel):
     r"""Kernel of Zelnik-Manor and Perona, each pair at the geometric mean of two bandwidths.
 
@@ -261,9 +253,8 @@ class LocalScaling(Kernel):
     title = "Local scaling"
     settings = (NEIGHBORS,)
 
-    def __init__(self, n_neighbors: int = 7, memory: float | None = None):
-        self.n_neighbors = n_neighbors
-        self.memory = memory
+    n_neighbors: int = 7
+    memory: float | None = None
 
     @for_tensors
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
@@ -284,7 +275,7 @@ class LocalScaling(Kernel):
         """Affinities of new points, each at its own distance to the K-th point of `X`."""
         return partial(self._rows, X, knn_radius(X, self.n_neighbors, n_jobs=n_jobs), n_jobs)
 
-    def _rows(self, X: Points, sigma: NDArray[np.float64], n_jobs: int | None, Y: Points) -> AffinityLike:
+    def _rows(self, X: Points, sigma: Floats, n_jobs: int | None, Y: Points) -> AffinityLike:
         own = knn_radius(X, self.n_neighbors, at=Y, n_jobs=n_jobs)
         if is_tensor(X):
             return gaussian_pairs(Y, own, "product", X, sigma)
@@ -300,7 +291,7 @@ def _holds_all(X: Any, memory: float | None) -> bool:
 
 
 def _rows_at_one_bandwidth(
-    X: Points, weights: NDArray[np.float64] | None, points: Points, bandwidth: float | str | ArrayLike, Y: Points
+    X: Points, weights: Floats | None, points: Points, bandwidth: float | str | ArrayLike, Y: Points
 ) -> AffinityLike:
     white = whiten(Y, bandwidth, like=X, weights=weights)[0]
     if is_tensor(Y):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
 
 from ..affinity import AffinityLike, NeighborSearch, kneighbors, knn_radius
+from ..tensors import AnyFloats, Floats
 from .base import BANDWIDTH, NEIGHBORS, Extension, Kernel, Points, check_neighbors, exp_half, matrix_per_point
 from .fast_marching import MetricGrid
 
@@ -20,6 +21,7 @@ _MOST_POINTS = 6000
 _PATHS = ("graph", "fast_marching")
 
 
+@dataclass(eq=False, repr=False)
 class Geodesic(Kernel):
     r"""Gaussian of distances along the neighbour graph under a metric tensor (eq. 46).
 
@@ -56,19 +58,11 @@ class Geodesic(Kernel):
     title = "Geodesic"
     settings = (NEIGHBORS, replace(BANDWIDTH, rules=()))
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        metric: str | Callable[[Points], ArrayLike] | ArrayLike = "density",
-        bandwidth: float = 1.0,
-        paths: str = "graph",
-        n_cells: int = 100,
-    ):
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.bandwidth = bandwidth
-        self.paths = paths
-        self.n_cells = n_cells
+    n_neighbors: int = 10
+    metric: str | Callable[[Points], ArrayLike] | ArrayLike = "density"
+    bandwidth: float = 1.0
+    paths: str = "graph"
+    n_cells: int = 100
 
     @property
     def has_units(self) -> bool:  # type: ignore[override]
@@ -96,9 +90,7 @@ class Geodesic(Kernel):
         search = NeighborSearch(X, n_jobs=n_jobs)
         return partial(self._rows, search, self._tensor(X, n_jobs), self._paths(X, n_jobs))
 
-    def _rows(
-        self, search: NeighborSearch, tensor: NDArray[np.float64], paths: NDArray[np.float64], Y: Points
-    ) -> AffinityLike:
+    def _rows(self, search: NeighborSearch, tensor: Floats, paths: Floats, Y: Points) -> AffinityLike:
         Y = np.asarray(Y, dtype=float)
         _, near = search.query(Y, self.n_neighbors)
         found = np.full((len(Y), len(search.X)), np.inf)
@@ -110,7 +102,7 @@ class Geodesic(Kernel):
     def _rows_over_grid(self, X: Points, grid: MetricGrid, Y: Points) -> AffinityLike:
         return self._psi(grid.distances(Y, X))
 
-    def distances(self, X: Points) -> NDArray[np.float64]:
+    def distances(self, X: Points) -> Floats:
         """Geodesic distances between the points, infinite where no path joins them.
 
         Examples
@@ -123,7 +115,7 @@ class Geodesic(Kernel):
         """
         return self._paths(np.asarray(X), None)
 
-    def _paths(self, X: Points, n_jobs: int | None) -> NDArray[np.float64]:
+    def _paths(self, X: Points, n_jobs: int | None) -> Floats:
         check_neighbors(self, len(X), itself=1)
         if len(X) > _MOST_POINTS:
             raise ValueError(
@@ -155,7 +147,7 @@ class Geodesic(Kernel):
             raise ValueError(f"n_cells={self.n_cells!r} must be at least 2.")
         return MetricGrid.around(X, partial(self._tensor, X, n_jobs), self.n_cells)
 
-    def _tensor(self, X: Points, n_jobs: int | None, at: Points | None = None) -> NDArray[np.float64]:
+    def _tensor(self, X: Points, n_jobs: int | None, at: Points | None = None) -> Floats:
         """The metric at the points, or `at` others where it is known everywhere."""
         places = X if at is None else at
         if isinstance(self.metric, str):
@@ -175,13 +167,13 @@ class Geodesic(Kernel):
             return tensor
         return matrix_per_point(tensor, X, "metric")
 
-    def _psi(self, distance: NDArray[np.float64]) -> NDArray[np.floating]:
+    def _psi(self, distance: Floats) -> AnyFloats:
         if not self.bandwidth > 0:
             raise ValueError(f"bandwidth={self.bandwidth!r} must be positive.")
         return exp_half((distance / self.bandwidth) ** 2)
 
 
-def _edge_lengths(offsets: NDArray, tensor: NDArray) -> NDArray[np.float64]:
+def _edge_lengths(offsets: NDArray, tensor: NDArray) -> Floats:
     if tensor.ndim == 1:
         return np.sqrt(tensor * np.einsum("pi,pi->p", offsets, offsets))
     return np.sqrt(np.einsum("pi,pij,pj->p", offsets, tensor, offsets))

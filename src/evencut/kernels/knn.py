@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from ..tensors import is_tensor
 from .base import Extension, NeighborKernel, Points, check_neighbors, for_tensors
 
 
+@dataclass(eq=False, repr=False)
 class KNN(NeighborKernel):
     r"""Nearest-neighbour kernel (example KNN kernel), a sparse affinity of ones.
 
@@ -42,10 +44,9 @@ class KNN(NeighborKernel):
 
     title = "Nearest neighbours"
 
-    def __init__(self, n_neighbors: int = 10, symmetrize: str = "mean", neighbors: Any = "auto"):
-        self.n_neighbors = n_neighbors
-        self.symmetrize = symmetrize
-        self.neighbors = neighbors
+    n_neighbors: int = 10
+    symmetrize: str = "mean"
+    neighbors: Any = "auto"
 
     @property
     def takes_tensors(self) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..affinity import AffinityLike, check_affinity
 from ..affinity.notices import warn_user
+from ..tensors import AnyFloats, Floats
 from .base import Extension, Kernel
 
 # Points of which all triangles are looked at, and what rounding leaves of a distance of zero or of a triangle.
@@ -48,7 +48,7 @@ class Precomputed(Kernel):
         return _as_given
 
 
-def _looks_like_distances(affinity: NDArray[np.floating]) -> bool:
+def _looks_like_distances(affinity: AnyFloats) -> bool:
     """Whether entries are zero between a point and itself only, and keep to the triangle inequality, or their roots do.
 
     Evenly spaced points are looked at. Affinities without a diagonal fail: near points have large ones, and each of
@@ -65,7 +65,7 @@ def _looks_like_distances(affinity: NDArray[np.floating]) -> bool:
     return any(_keeps_to_triangles(lengths) for lengths in (table, np.sqrt(table)))
 
 
-def _keeps_to_triangles(lengths: NDArray[np.float64]) -> bool:
+def _keeps_to_triangles(lengths: Floats) -> bool:
     detours = (lengths[:, :, None] + lengths[None, :, :]).min(axis=1)
     return bool((lengths <= detours * (1 + _ROUNDING)).all())
 

@@ -7,17 +7,17 @@ noise weigh little.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from ..affinity import AffinityLike, NeighborSearch, neighbor_graph
 from ..affinity.on_device import NeighborRows
 from ..affinity.threads import n_threads
-from ..tensors import array_namespace, beside, double, is_tensor, numbered, to_array
+from ..tensors import AnyFloats, AnyInts, Floats, array_namespace, beside, double, is_tensor, numbered, to_array
 from .base import Extension, NeighborKernel, Points, check_neighbors, for_tensors
 
 # Affinity of a point with itself where it has none with others: too little to matter beside any neighbour.
@@ -27,18 +27,19 @@ _ALONE = 1e-10
 class _Side(NamedTuple):
     """Distances and numbers of neighbours, and the radius around each point: what the compiled loop reads of a side."""
 
-    distances: NDArray[np.floating]
-    radius: NDArray[np.float64]
-    lists: NDArray[np.integer]
+    distances: AnyFloats
+    radius: Floats
+    lists: AnyInts
 
     @classmethod
-    def of(cls, distances: NDArray[np.floating], indices: NDArray[np.integer]) -> _Side:
+    def of(cls, distances: AnyFloats, indices: AnyInts) -> _Side:
         """From the tables that a search gives."""
         if is_tensor(indices):
             return cls(distances, _radius(distances), indices.contiguous())  # type: ignore[attr-defined]
         return cls(np.ascontiguousarray(distances), _radius(distances), np.ascontiguousarray(indices))
 
 
+@dataclass(eq=False, repr=False)
 class SharedNeighbors(NeighborKernel):
     r"""Locally scaled Gaussian of neighbours times a power of the share of neighbours in common.
 
@@ -74,10 +75,9 @@ class SharedNeighbors(NeighborKernel):
 
     title = "Shared neighbours"
 
-    def __init__(self, n_neighbors: int = 25, sharpness: float = 0.5, power: float = 6.0):
-        self.n_neighbors = n_neighbors
-        self.sharpness = sharpness
-        self.power = power
+    n_neighbors: int = 25
+    sharpness: float = 0.5
+    power: float = 6.0
 
     @for_tensors
     def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
@@ -94,9 +94,7 @@ class SharedNeighbors(NeighborKernel):
         affinity = shared_neighbor_affinity(X, distances, indices, **how)
         return affinity, self.extend_from(search, distances, indices)
 
-    def extend_from(
-        self, search: NeighborSearch, distances: NDArray[np.floating], indices: NDArray[np.integer]
-    ) -> Extension:
+    def extend_from(self, search: NeighborSearch, distances: AnyFloats, indices: AnyInts) -> Extension:
         """The extension from neighbours already found, as in :func:`shared_neighbor_affinity`."""
         return partial(self._rows, search, _Side.of(distances, indices))
 
@@ -124,8 +122,8 @@ class SharedNeighbors(NeighborKernel):
 
 def shared_neighbor_affinity(
     X: Points,
-    distances: NDArray[np.floating],
-    indices: NDArray[np.integer],
+    distances: AnyFloats,
+    indices: AnyInts,
     *,
     sharpness: float = 0.5,
     power: float = 6.0,
@@ -200,7 +198,7 @@ def _fill(
             task.result()
 
 
-def _radius(distances: NDArray[np.floating]) -> NDArray[np.float64]:
+def _radius(distances: AnyFloats) -> Floats:
     """Distance to the (K/2)-th other neighbour; where copies of the point fill that place, to the next one apart."""
     half = max((distances.shape[1] - 1) // 2, 1)
     xp = array_namespace(distances)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..affinity import NeighborSearch, knn_radius, points_in
-from ..tensors import array_namespace, beside, is_tensor, one_hot, to_array
+from ..tensors import AnyFloats, AnyInts, Floats, Ints, array_namespace, beside, is_tensor, one_hot, to_array
 
 __all__ = ["Attachment", "whole_graph"]
 
@@ -23,7 +23,6 @@ __all__ = ["Attachment", "whole_graph"]
 _UNIT = 2**15
 _ENTRIES_PER_SLICE = 4_000_000
 _RADIUS_NEIGHBORS = 8
-_FIRST_TABLE = 2**14
 _ROWS_ON_DEVICE = 1 << 19
 
 
@@ -51,10 +50,10 @@ class Attachment:
     """
 
     landmarks: Any
-    radius: NDArray[np.float64]
+    radius: Floats
     n_nearest: int
-    feature_scale: NDArray[np.float64]
-    labels: NDArray[np.int64] | None = None
+    feature_scale: Floats
+    labels: Ints | None = None
     metric: str = "euclidean"
 
     @classmethod
@@ -62,7 +61,7 @@ class Attachment:
         cls,
         landmarks: Any,
         n_nearest: int,
-        feature_scale: NDArray[np.float64] | None = None,
+        feature_scale: Floats | None = None,
         metric: str = "euclidean",
     ) -> Attachment:
         """Attachment to the landmarks given, which are distinct."""
@@ -70,7 +69,7 @@ class Attachment:
         scale = np.ones(landmarks.shape[1]) if feature_scale is None else feature_scale
         return cls(landmarks, knn_radius(landmarks, _RADIUS_NEIGHBORS), n_nearest, scale, metric=metric)
 
-    def labelled(self, labels: NDArray[np.int64]) -> Attachment:
+    def labelled(self, labels: Ints) -> Attachment:
         """The same with clusters for the landmarks."""
         return replace(self, labels=labels)
 
@@ -88,7 +87,7 @@ class Attachment:
         landmarks = beside(rows, self.landmarks).to(rows.dtype)
         return replace(self, landmarks=landmarks, radius=beside(rows, self.radius))
 
-    def graph(self, rows: Any, first: int = 0, mass: NDArray[np.int64] | None = None) -> sparse.csr_array:
+    def graph(self, rows: Any, first: int = 0, mass: Ints | None = None) -> sparse.csr_array:
         r"""Share of the block in the upper triangle of :math:`B^T B`, in units of 2^-30: whole numbers.
 
         `mass` holds whole numbers by which rows count, one for all rows of the data; the block begins at `first`.
@@ -96,15 +95,14 @@ class Attachment:
         counts = np.ones(rows.shape[0], dtype=np.int64) if mass is None else mass[first : first + rows.shape[0]]
         if is_tensor(rows):
             return self._graph_on_device(rows, beside(rows, counts))
-        from ._loops import add_pairs
-
         n_landmarks = len(self.landmarks)
-        keys, sums, used = np.full(_FIRST_TABLE, -1, dtype=np.int64), np.zeros(_FIRST_TABLE, dtype=np.int64), 0
+        graph = sparse.csr_array((n_landmarks, n_landmarks), dtype=np.int64)
         for place, indices, units in self._weights(rows):
-            keys, sums, used = add_pairs(indices, units, counts[place], n_landmarks, keys, sums, used)
-        taken = keys >= 0
-        cells = np.divmod(keys[taken], n_landmarks)
-        return sparse.csr_array((sums[taken], cells), shape=(n_landmarks,) * 2)
+            ends, shape = np.arange(0, units.size + 1, units.shape[1]), (len(units), n_landmarks)
+            weights = sparse.csr_array((units.ravel(), indices.ravel(), ends), shape=shape)
+            counted = sparse.csr_array(((units * counts[place, None]).ravel(), indices.ravel(), ends), shape=shape)
+            graph += weights.T @ counted
+        return sparse.triu(graph, format="csr")
 
     def _graph_on_device(self, rows: Any, counts: Any) -> sparse.csr_array:
         from ..gpu.attachment import add_pairs, merge_pairs
@@ -116,7 +114,7 @@ class Attachment:
         keys, sums = (to_array(part) for part in merge_pairs(*(xp.concatenate(each) for each in zip(*parts))))
         return sparse.csr_array((sums, np.divmod(keys, n_landmarks)), shape=(n_landmarks,) * 2)
 
-    def predict(self, rows: Any, first: int = 0) -> NDArray[np.int64]:
+    def predict(self, rows: Any, first: int = 0) -> Ints:
         """Clusters of the rows: the one with the most weight among a row's landmarks."""
         assert self.labels is not None
         n_clusters = int(self.labels.max()) + 1
@@ -127,27 +125,36 @@ class Attachment:
             weights = self.beside(rows)._weights(rows)
             votes = [vote_there(indices, units, known, n_clusters) for _, indices, units in weights]
             return array_namespace(rows).concatenate(votes)
-        from ._loops import vote
+        here = self.in_memory
+        return np.concatenate([here._voted(away, near) for _, away, near in here._nearest(rows)])
 
-        labels = np.empty(rows.shape[0], dtype=np.int64)
-        for place, indices, units in self.in_memory._weights(rows):
-            vote(indices, units, self.labels, n_clusters, labels[place])
-        return labels
+    def _voted(self, distances: AnyFloats, near: AnyInts) -> Ints:
+        """The cluster with the most weight among the nearest landmarks of each row; among equals the first."""
+        assert self.labels is not None
+        labels = self.labels[near]
+        chosen = labels[:, 0].copy()
+        # Mostly all landmarks of a row are in one cluster, whatever they weigh.
+        split = np.flatnonzero((labels != chosen[:, None]).any(axis=1))
+        some, units = labels[split], _weigh(distances[split], self.radius[near[split]])
+        total = ((some[:, :, None] == some[:, None, :]) * units[:, None, :]).sum(axis=2)
+        most = total == total.max(axis=1, keepdims=True)
+        chosen[split] = np.where(most, some, np.iinfo(np.int64).max).min(axis=1)
+        return chosen
 
-    def votes(self, rows: Any, first: int, labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
+    def votes(self, rows: Any, first: int, labels: Ints, n_clusters: int) -> Ints:
         """How many rows of the block with each label (column) have each landmark nearest.
 
         `labels` holds one for all rows of the data, negative where it is not known; the block begins at `first`.
         """
         here = labels[first : first + rows.shape[0]]
         known = np.flatnonzero(here >= 0)
-        found = np.zeros((len(self.landmarks), n_clusters), dtype=np.int64)
+        votes = np.zeros((len(self.landmarks), n_clusters), dtype=np.int64)
         if known.size:
             nearest = self._search.query(self._points(rows[known]), 1)[1][:, 0]
-            np.add.at(found, (nearest, here[known]), 1)
-        return found
+            np.add.at(votes, (nearest, here[known]), 1)
+        return votes
 
-    def shares(self, rows: Any, first: int = 0) -> NDArray[np.float64]:
+    def shares(self, rows: Any, first: int = 0) -> Floats:
         """The share of each cluster (column) in the weights of each row's landmarks."""
         assert self.labels is not None
         known = beside(rows, self.labels) if is_tensor(rows) else self.labels
@@ -161,31 +168,25 @@ class Attachment:
             means.append(sums / units.sum(axis=1)[:, None])
         return array_namespace(field).concatenate(means)
 
-    def mean_distances(self, rows: NDArray[Any], n_nearest: int) -> NDArray[np.float64]:
+    def mean_distances(self, rows: NDArray[Any], n_nearest: int) -> Floats:
         """Mean distance of each row to the landmarks that are nearest."""
-        step = max(1, _ENTRIES_PER_SLICE // max(rows.shape[1], 4 * n_nearest))
-        n_nearest = min(n_nearest, len(self.landmarks))
-        parts = [
-            self._search.query(self._points(rows[begin : begin + step]), n_nearest)[0].mean(axis=1)
-            for begin in range(0, rows.shape[0], step)
-        ]
-        return np.concatenate(parts).astype(np.float64)
+        return np.concatenate([distances.mean(axis=1) for _, distances, _ in self._nearest(rows, n_nearest)])
 
-    def _weights(self, rows: Any) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
+    def _weights(self, rows: Any) -> Iterator[tuple[slice, AnyInts, Ints]]:
         """Slice by slice, the nearest landmarks of the rows and their weights in units of 2^-15."""
         if is_tensor(rows):
             yield from self._weights_on_device(rows)
             return
-        from ._loops import weigh
+        for place, distances, near in self._nearest(rows):
+            yield place, near, _weigh(distances, self.radius[near])
 
-        step = max(1, _ENTRIES_PER_SLICE // max(rows.shape[1], 4 * self.n_nearest))
+    def _nearest(self, rows: Any, n_nearest: int | None = None) -> Iterator[tuple[slice, AnyFloats, AnyInts]]:
+        """Slice by slice, the distances and numbers of the landmarks nearest to the rows."""
+        n_nearest = min(n_nearest or self.n_nearest, len(self.landmarks))
+        step = max(1, _ENTRIES_PER_SLICE // max(rows.shape[1], 4 * n_nearest))
         for begin in range(0, rows.shape[0], step):
             place = slice(begin, begin + step)
-            distances, near = self._search.query(self._points(rows[place]), self.n_nearest)
-            indices = near.astype(np.int64, copy=False)
-            units = np.empty(indices.shape, dtype=np.int64)
-            weigh(distances, self.radius, indices, _UNIT, units)
-            yield place, indices, units
+            yield place, *self._search.query(self._points(rows[place]), n_nearest)
 
     def _weights_on_device(self, rows: Any) -> Iterator[tuple[slice, Any, Any]]:
         from ..gpu.arrays import same_device
@@ -219,6 +220,16 @@ class Attachment:
     def __getstate__(self) -> dict[str, Any]:
         # The search is made anew by whoever reads the rows.
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def _weigh(distances: AnyFloats, radius: Floats) -> Ints:
+    """Weights of landmarks at some distances, with their radii, as whole numbers that sum to about `_UNIT`."""
+    farthest = distances.max(axis=1, keepdims=True)
+    # The two ratios are small where the square of a distance might leave the range of floats.
+    exponent = distances / np.where(farthest > 0, farthest, 1.0) * (distances / radius)
+    weights = np.exp(exponent.min(axis=1, keepdims=True) - exponent)
+    weights /= weights.sum(axis=1, keepdims=True)
+    return np.rint(weights * _UNIT).astype(np.int64)
 
 
 def whole_graph(upper: sparse.csr_array, mass_unit: float = 1.0) -> sparse.csr_array:

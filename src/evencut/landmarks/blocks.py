@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from operator import getitem
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..affinity.threads import n_threads
-from ..tensors import array_namespace, is_tensor, to_array
+from ..tensors import Ints, array_namespace, is_tensor, to_array
 from .choosing import RowSample
 
 __all__ = ["Block", "RowBlocks", "is_lazy", "row_blocks", "run_block", "sample", "stacked"]
@@ -106,7 +108,7 @@ class RowBlocks:
         found = dict(self.results(work))
         return stacked([found[i] for i in range(len(self.blocks))])
 
-    def filled(self, work: Work) -> NDArray[np.int64]:
+    def filled(self, work: Work) -> Ints:
         """One number a row from `work`, put in place as the blocks are finished."""
         numbers = np.empty(self.n_rows, dtype=np.int64)
         for i, part in self.results(work):
@@ -159,7 +161,7 @@ def row_blocks(X: Any, n_jobs: int | None = None) -> RowBlocks:
 
         return dask_blocks(X)
     if is_tensor(X):
-        return RowBlocks([Block("X", 0, len(X), _Slice(X, 0, len(X)))], X.shape[1])
+        return RowBlocks([Block("X", 0, len(X), partial(getitem, X, slice(None)))], X.shape[1])
     rows = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
     if rows.ndim != 2:
         raise ValueError(f"rows must be a 2-D array (n_rows, n_features), but the array has shape {rows.shape}.")
@@ -167,7 +169,7 @@ def row_blocks(X: Any, n_jobs: int | None = None) -> RowBlocks:
     for first in range(0, rows.shape[0], _ROWS_PER_BLOCK):
         last = min(first + _ROWS_PER_BLOCK, rows.shape[0])
         name = f"X (rows {first} to {last - 1})"
-        blocks.append(Block(name, first, last - first, _Slice(rows, first, last)))
+        blocks.append(Block(name, first, last - first, partial(getitem, rows, slice(first, last))))
     return RowBlocks(blocks, rows.shape[1], n_jobs)
 
 
@@ -209,16 +211,6 @@ def sample(X: Any, labels: Any = None, *, n_samples: int = 5000, random_state: i
     if isinstance(labels, RowBlocks):
         return points, labels.gathered(draw)[:, 0]
     return points, np.asarray(labels)[draw.places(n_labels, 0)]
-
-
-@dataclass(frozen=True)
-class _Slice:
-    rows: Any
-    first: int
-    last: int
-
-    def __call__(self) -> Any:
-        return self.rows[self.first : self.last]
 
 
 def _checked(data: Any, name: str, n_features: int) -> Any:

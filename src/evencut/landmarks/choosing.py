@@ -17,7 +17,7 @@ from ..affinity import MAX_TREE_FEATURES, SparsePoints, distinct_points
 from ..affinity.condensing import kmeans_sweeps
 from ..affinity.distinct import distinct_rows
 from ..kernels import AdaptiveGaussian
-from ..tensors import beside, double, is_tensor, stable_order
+from ..tensors import Floats, Places, beside, double, is_tensor, stable_order
 
 __all__ = ["RowSample", "choose_landmarks", "is_wide", "mix"]
 
@@ -62,7 +62,7 @@ class RowSample:
             return kept if is_wide(rows) else kept.toarray()
         return np.array(kept)
 
-    def places(self, n_rows: int, first: int) -> NDArray[np.intp]:
+    def places(self, n_rows: int, first: int) -> Places:
         """Which of `n_rows` rows from number `first` on belong to the sample."""
         if self.threshold >= 2**64:
             return np.arange(n_rows)
@@ -95,7 +95,7 @@ def _signed(number: int) -> int:
 def choose_landmarks(
     pilot: Any,
     n_landmarks: int,
-    transform: str | Callable[[NDArray[np.float64]], ArrayLike],
+    transform: str | Callable[[Floats], ArrayLike],
     rng: np.random.Generator,
     n_jobs: int | None = None,
 ) -> Any:

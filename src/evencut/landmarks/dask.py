@@ -22,9 +22,6 @@ _FAN_IN = 8
 class DaskBlocks(RowBlocks):
     """A stream of blocks read by Dask's workers; `read` of a block is a Delayed or a function."""
 
-    def __init__(self, blocks: Sequence[Block], n_features: int):
-        super().__init__(blocks, n_features)
-
     def results(self, work: Work, skip: Collection[int] = ()) -> Iterator[tuple[int, Any]]:
         """The number of each block and what `work` makes of it, in the order they are finished."""
         todo = [i for i in range(len(self.blocks)) if i not in skip]

@@ -9,13 +9,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from ..affinity import MAX_TREE_FEATURES, as_affinity, kneighbors, prepare
 from ..criteria import pose
 from ..solvers import Solution, solve
-from ..tensors import beside, is_tensor, numbered, stable_order, to_array
+from ..tensors import Floats, Ints, Places, beside, is_tensor, numbered, stable_order, to_array
 from .attaching import Attachment, whole_graph
 from .blocks import row_blocks
 from .choosing import choose_landmarks
@@ -64,7 +64,7 @@ class LandmarkGraph:
     pilot: Any
 
     @property
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Floats:
         """How many rows each landmark stands for."""
         return as_affinity(self.affinity).degrees()
 
@@ -74,7 +74,7 @@ class LandmarkGraph:
         return self.attachment.n_nearest == 1 and self.affinity.shape[0] > 1
 
     @property
-    def used(self) -> NDArray[np.intp]:
+    def used(self) -> Places:
         """The landmarks that rows hang on."""
         return np.flatnonzero(self.weights > 0)
 
@@ -83,7 +83,7 @@ class LandmarkGraph:
         """The graph between those."""
         return self.affinity[self.used][:, self.used]
 
-    def labelled(self, labels: NDArray[np.int64]) -> Attachment:
+    def labelled(self, labels: Ints) -> Attachment:
         """The attachment once the landmarks in use have clusters; the others go with the nearest of those.
 
         A cluster of a few landmarks may be outvoted on every row by those around it. Rows then take the cluster of
@@ -148,7 +148,7 @@ def landmark_graph(
     n_landmarks: int,
     *,
     n_nearest: int = 5,
-    density: str | Callable[[NDArray[np.float64]], ArrayLike] = "constant",
+    density: str | Callable[[Floats], ArrayLike] = "constant",
     scale: str | None = None,
     n_jobs: int | None = None,
     metric: str = "euclidean",

@@ -10,12 +10,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from ..affinity.distinct import row_hashes
 from ..affinity.spaces import unit_rows
-from ..tensors import array_namespace, first_of_each, group_sums, to_array
+from ..tensors import Ints, array_namespace, first_of_each, group_sums, to_array
 from .blocks import RowBlocks, stacked
 from .choosing import is_wide, mix
 
@@ -56,16 +55,14 @@ class RowReservoir:
     """
 
     rows: Any
-    hashes: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    hashes: Ints
+    counts: Ints
     n_seen: int
     most: int
     seed: int
 
     @classmethod
-    def of(
-        cls, rows: Any, most: int, seed: int, mass: NDArray[np.int64] | None = None, share: float = 1.0
-    ) -> RowReservoir:
+    def of(cls, rows: Any, most: int, seed: int, mass: Ints | None = None, share: float = 1.0) -> RowReservoir:
         """The reservoir of one batch.
 
         Parameters
@@ -102,9 +99,7 @@ class RowReservoir:
         return RowReservoir(rows, hashes[first], total, self.n_seen + other.n_seen, self.most, self.seed)
 
 
-def draw_rows(
-    rows: RowBlocks, most: int, seed: int, mass: NDArray[np.int64] | None = None, unit: bool = False
-) -> RowReservoir:
+def draw_rows(rows: RowBlocks, most: int, seed: int, mass: Ints | None = None, unit: bool = False) -> RowReservoir:
     """The reservoir of all rows of a table.
 
     Parameters
@@ -127,14 +122,12 @@ def draw_rows(
     return drawn
 
 
-def _part(
-    rows: Any, first: int, *, most: int, seed: int, mass: NDArray[np.int64] | None, share: float, unit: bool
-) -> RowReservoir:
+def _part(rows: Any, first: int, *, most: int, seed: int, mass: Ints | None, share: float, unit: bool) -> RowReservoir:
     rows = unit_rows(rows, first) if unit else rows
     return RowReservoir.of(rows, most, seed, None if mass is None else mass[first : first + rows.shape[0]], share)
 
 
-def _smallest(hashes: Any, mass: Any, most: int) -> tuple[Any, NDArray[np.int64]]:
+def _smallest(hashes: Any, mass: Any, most: int) -> tuple[Any, Ints]:
     """Where the smallest hashes stand first, each once and in order, and the mass of each: exact below 2^53."""
     first, which = first_of_each(hashes)
     return first[:most], to_array(group_sums(mass, which, len(first))[:most]).astype(np.int64)

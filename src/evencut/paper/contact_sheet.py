@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import binary_dilation
 
+from ..tensors import Mask
 from .grabcut import Photo
 
 _SIZE = 132
@@ -17,7 +18,7 @@ _BOX_COLOR = (230, 60, 60)
 _TRUTH_COLOR = (70, 230, 70)
 
 
-def painted(photo: Photo, mask: NDArray[np.bool_], color: tuple[int, int, int]) -> NDArray[np.uint8]:
+def painted(photo: Photo, mask: Mask, color: tuple[int, int, int]) -> NDArray[np.uint8]:
     """The photo, pale outside the mask, with the contour of the truth."""
     pale = np.where(mask[..., None], photo.image, (0.8 * 255 + 0.2 * photo.image).astype(np.uint8))
     truth = photo.truth == 255
@@ -25,7 +26,7 @@ def painted(photo: Photo, mask: NDArray[np.bool_], color: tuple[int, int, int]) 
     return pale
 
 
-def save_strip(photo: Photo, panels: list[tuple[str, NDArray[np.bool_]]], path: Path) -> None:
+def save_strip(photo: Photo, panels: list[tuple[str, Mask]], path: Path) -> None:
     """One photo: the box, then each mask over the photo with the contour of the truth."""
     from PIL import Image, ImageDraw
 

@@ -18,6 +18,7 @@ from ..diagnosis import DensityBiasWarning
 from ..estimators import DominantSets, dominant_set, is_maximal_clique
 from ..kernels import Disc, Gaussian
 from ..plotting import make_figure
+from ..tensors import Floats, Ints, Mask
 from .draw import clusters
 from .frame import Both, Run
 from .photos import FIG2_SIGMA, load_photo
@@ -41,35 +42,32 @@ def dominant(run: Run) -> Any:
         "Figure 2a": (load_photo("astronaut", 160, sample).sample, Gaussian(FIG2_SIGMA)),
         "Figure 7d": (load_photo("immunohistochemistry", 160, sample).sample, Gaussian("scott")),
     }
-    found = {name: _dominant(points, kernel) for name, (points, kernel) in sets.items()}
+    dominants = {name: _dominant(points, kernel) for name, (points, kernel) in sets.items()}
 
     def measure(solver: Solver) -> SimpleNamespace:
         labels = solver.cut(X, Disc(_RADIUS))
         own = smaller(labels)
-        compared = {name: _compare(solver, *sets[name], found[name]) for name in sets}
+        compared = {name: _compare(solver, *sets[name], dominants[name]) for name in sets}
         return SimpleNamespace(labels=labels, size=own.sum(), ratio=contrast(density, own), compared=compared)
 
     by = run.both(measure)
     run.words = {"size": len(largest), "maximal": len(maximal), "height": share_below(density, inside)}
     run.words |= {"fullest": len(largest) / np.asarray(graph.sum(axis=1)).max(), "cliques": cliques, "n": n_graphs}
     is_clique = is_maximal_clique(graph, maximal) and is_maximal_clique(graph, largest)
-    run.judge("clique", is_clique and run.words["height"] > 0.9)
-    run.twice("disc", by, lambda m: m.ratio > 2 and m.size < 0.5 * len(X))
-    run.judge("association", cliques == n_graphs)
+    run.words |= {"is_clique": is_clique, "points": len(X)}
     for name in sets:
-        one = Both(by.steps.compared[name], by.lowest.compared[name])
-        run.twice("similar", one, lambda m: m.overlap > 0.5, name=name)
+        run.judge("similar", Both(by.steps.compared[name], by.lowest.compared[name]), name=name)
     run.numbers = {key: {name: vars(one) for name, one in m.compared.items()} for key, m in vars(by).items()}
     picture, axes = make_figure(1, 3, size=(12, 3.6))
     clusters(axes[0], X, inside.astype(int), f"(a) the largest clique, {len(largest)} points")
     clusters(axes[1], X, by.steps.labels, "(b) kernel k-means, disc kernel")
-    clusters(axes[2], X, found["Figure 1c"].astype(int), "(c) dominant set, Gaussian kernel")
+    clusters(axes[2], X, dominants["Figure 1c"].astype(int), "(c) dominant set, Gaussian kernel")
     for ax, text in zip(axes, (f"disc graph, radius {_RADIUS}", f"radius {_RADIUS}", "σ = 0.2")):
         ax.set_xlabel(text)
     return picture
 
 
-def _dominant(X: NDArray, kernel: Any) -> NDArray[np.bool_]:
+def _dominant(X: NDArray, kernel: Any) -> Mask:
     """The first dominant set."""
     with warnings.catch_warnings():
         # That it isolates a mode is what is to be seen.
@@ -77,7 +75,7 @@ def _dominant(X: NDArray, kernel: Any) -> NDArray[np.bool_]:
         return DominantSets(1, kernel=kernel, assign_rest=False, random_state=SEED).fit(X).labels_ == 0
 
 
-def _compare(solver: Solver, X: NDArray, kernel: Any, own: NDArray[np.bool_]) -> SimpleNamespace:
+def _compare(solver: Solver, X: NDArray, kernel: Any, own: Mask) -> SimpleNamespace:
     """The dominant set beside the smaller cluster of kernel k-means."""
     other, density = smaller(solver.cut(X, kernel)), parzen_density(X)
     return SimpleNamespace(
@@ -89,7 +87,7 @@ def _compare(solver: Solver, X: NDArray, kernel: Any, own: NDArray[np.bool_]) ->
     )
 
 
-def largest_clique(X: NDArray[np.float64], radius: float) -> NDArray[np.int64]:
+def largest_clique(X: Floats, radius: float) -> Ints:
     """The largest set of points of the plane of which no two are further apart than the radius.
 
     Of its two points furthest apart, all others lie within their distance; on either side of the line through them
@@ -118,7 +116,7 @@ def largest_clique(X: NDArray[np.float64], radius: float) -> NDArray[np.int64]:
     return best
 
 
-def _independent(edges: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _independent(edges: Mask) -> Mask:
     """A largest independent set of a bipartite graph, rows first: what König's cover of the matching leaves."""
     matching = maximum_bipartite_matching(sparse.csr_matrix(edges), perm_type="column")
     rows, columns = matching < 0, np.zeros(edges.shape[1], dtype=bool)

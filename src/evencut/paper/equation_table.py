@@ -1,6 +1,7 @@
 """The table of the paper's numbered equations: what each says, the functions that state it, and a check that it holds.
 
-Numbers are those of the printed paper; a check returns how far the two sides are apart and how far they may be.
+Numbers are those of the printed paper. The function `eq_N` says what an equation says, checks it, and returns how far
+the two sides are apart and how far they may be; `claims.toml` lists the public functions that state it.
 """
 
 from __future__ import annotations
@@ -11,25 +12,21 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..affinity import as_affinity
 from ..kernels import Kernel
 from ..plotting import make_figure
+from ..tensors import AnyFloats, Floats, Ints
 from .draw import BLUE, GREEN, GREY, ORANGE, heading
-from .frame import Claim, Run, Verdict
+from .frame import EQUATIONS, Claim, Run, Verdict
 
 #: Numbered equations of the paper.
 N_EQUATIONS = 68
-#: Those that define a term. Their checks say that evencut computes it so; they say nothing that could be false.
-_DEFINITIONS = frozenset((
-    1, 2, 3, 8, 9, 10, 11, 13, 14, 16, 17, 18, 19, 20, 21, 26, 31, 39, 45, 46, 48, 54, 59, 60, 63, 65, 66,
-))  # fmt: skip
 # Errors of identities are drawn no lower than this.
 _FLOOR = 1e-17
 
 _PARTS = ("equations_kernel", "equations_gini", "equations_adaptive", "equations_inversion")
-_EQUATIONS: dict[int, Equation] = {}
 #: What rounding may do to sums of a few thousand terms.
 _ROUNDING = 1e-9
 
@@ -53,43 +50,17 @@ class Checked:
 
 @dataclass(frozen=True)
 class Equation:
-    """A numbered equation: what it says in our words, the public functions that state it, and its check."""
+    """A numbered equation: its check, the functions below `evencut` that state it, and whether it defines a term."""
 
     number: int
-    says: str
-    functions: tuple[str, ...]
     check: Callable[[], Checked]
+    functions: list[str]
+    defines: bool = False
 
     @property
-    def defines(self) -> bool:
-        """Whether it defines a term, so that only our own function can be wrong."""
-        return self.number in _DEFINITIONS
-
-    def resolve(self) -> list[Any]:
-        """The functions themselves."""
-        return [_find(name) for name in self.functions]
-
-
-def equation(number: int, says: str, *functions: str) -> Callable[[Callable[[], Checked]], Callable[[], Checked]]:
-    """Enter a check in the table.
-
-    Parameters
-    ----------
-    number : int
-        As printed.
-    says : str
-        The statement in our words.
-    *functions : str
-        Names below `evencut` of what states it, as in `"criteria.energy"`.
-    """
-
-    def enter(check: Callable[[], Checked]) -> Callable[[], Checked]:
-        if number in _EQUATIONS:
-            raise ValueError(f"equation {number} is in the table already.")
-        _EQUATIONS[number] = Equation(number, says, tuple(f"evencut.{name}" for name in functions), check)
-        return check
-
-    return enter
+    def says(self) -> str:
+        """The statement in our words: the first line of its check."""
+        return str(self.check.__doc__)
 
 
 def equations() -> list[Equation]:
@@ -100,9 +71,10 @@ def equations() -> list[Equation]:
     >>> equations()[8].says
     'Average association takes any affinity as its kernel.'
     """
+    checks: dict[str, Any] = {}
     for part in _PARTS:
-        import_module(f".{part}", __package__)
-    return [_EQUATIONS[number] for number in sorted(_EQUATIONS)]
+        checks |= vars(import_module(f".{part}", __package__))
+    return [Equation(int(number), checks[f"eq_{number}"], **about) for number, about in EQUATIONS.items()]
 
 
 def differ(
@@ -133,7 +105,7 @@ def exceed(smaller: ArrayLike, larger: ArrayLike, what: str = "largest violation
     return Checked(max(0.0, float(over)), _ROUNDING, what)
 
 
-def matrix_of(kernel: Kernel, X: NDArray[np.floating]) -> NDArray[np.float64]:
+def matrix_of(kernel: Kernel, X: AnyFloats) -> Floats:
     """All entries of a kernel's affinity.
 
     Examples
@@ -148,16 +120,18 @@ def matrix_of(kernel: Kernel, X: NDArray[np.floating]) -> NDArray[np.float64]:
 
 def check_all(run: Run) -> Any:
     """Every equation, checked by numbers: both sides compared, or an approximation measured."""
-    found = [(one, one.check()) for one in equations()]
-    run.claims = [Claim(one.says, Verdict.of(str(c), c.holds), at=f"eq. {one.number}") for one, c in found]
-    run.numbers["equations"] = [
-        {"number": one.number, "defines": one.defines, "functions": list(one.functions), "error": c.error}
-        for one, c in found
-    ]
+    checked = [(one, one.check()) for one in equations()]
+    run.claims = {
+        "equations": [Claim(one.says, Verdict.of(str(c), c.holds), at=f"eq. {one.number}") for one, c in checked]
+    }
+    for one, c in checked:
+        functions = [f"evencut.{name}" for name in one.functions]
+        numbers = {"number": one.number, "defines": one.defines, "functions": functions, "error": c.error}
+        run.numbers.setdefault("equations", []).append(numbers)
     picture, ax = make_figure(size=(12, 3.6))
-    number = np.array([one.number for one, _ in found])
-    error, limit = (np.maximum([getattr(c, key) for _, c in found], _FLOOR) for key in ("error", "limit"))
-    is_bound, is_near = np.array(["violation" in c.what for _, c in found]), limit > 1e-4
+    number = np.array([one.number for one, _ in checked])
+    error, limit = (np.maximum([getattr(c, key) for _, c in checked], _FLOOR) for key in ("error", "limit"))
+    is_bound, is_near = np.array(["violation" in c.what for _, c in checked]), limit > 1e-4
     ax.vlines(number, _FLOOR, limit, color=GREY, lw=4, alpha=0.25)
     kinds = ((~is_bound & ~is_near, BLUE, "identity"), (is_bound, GREEN, "bound"), (is_near, ORANGE, "approximation"))
     for chosen, color, name in kinds:
@@ -165,19 +139,15 @@ def check_all(run: Run) -> Any:
     ax.legend(fontsize=9, ncols=3, loc="upper left")
     words = {"xlabel": "number of the equation", "ylabel": "error (bar: what is allowed)"}
     limits = {"xlim": (0, number.max() + 1), "ylim": (_FLOOR / 3, 3)}
-    heading(ax, f"{len(found)} numbered equations", yscale="log", **words, **limits)
+    heading(ax, f"{len(checked)} numbered equations", yscale="log", **words, **limits)
     return picture
 
 
-def points(n_samples: int = 60) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+def points(n_samples: int = 60) -> tuple[Floats, Ints, Ints]:
     """Points of the plane, and clusters and whole weights that have nothing to do with them."""
     rng = np.random.default_rng(0)
     return rng.normal(size=(n_samples, 2)), rng.integers(0, 3, n_samples), rng.integers(1, 5, n_samples)
 
 
-def _find(name: str) -> Any:
-    parts = name.split(".")
-    thing: Any = import_module(parts[0])
-    for part in parts[1:]:
-        thing = getattr(thing, part) if hasattr(thing, part) else import_module(f"{thing.__name__}.{part}")
-    return thing
+#: What most equations are checked on: points, clusters, whole weights.
+POINTS, LABELS, WEIGHTS = points()

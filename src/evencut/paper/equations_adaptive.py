@@ -11,12 +11,13 @@ from ..affinity import density_law, knn_density, knn_radius, parzen_density, squ
 from ..criteria import average_association, energy
 from ..datasets import make_growing_density
 from ..kernels import AdaptiveGaussian, Gaussian, Geodesic
+from ..tensors import Floats
 from ..theory import embedded_profile, euclidean_embedding, kernel_pca, transformed_density
-from .embeddings import exact_distances, mahalanobis, map_of, points_of_square, tensor_at
-from .equation_table import Checked, differ, equation, matrix_of, points
+from .embeddings import ellipse, exact_distances, mahalanobis, map_of, points_of_square, tensor_at
+from .equation_table import LABELS, POINTS, WEIGHTS, Checked, differ, matrix_of, points
 
 
-def _embedding() -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+def _embedding() -> tuple[Floats, Floats, float]:
     """Geodesic distances that are not Euclidean, the points they are embedded as, and the square of h."""
     X = np.random.default_rng(1).uniform(size=(80, 2))
     distances = Geodesic(6, metric="euclidean").distances(X)
@@ -24,26 +25,24 @@ def _embedding() -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     return distances, embedded, shift
 
 
-@equation(41, "Weights count the errors of kernel k-means.", "criteria.average_association")
-def _weighted_errors() -> Checked:
-    X, labels, weights = points()
-    kernel = matrix_of(Gaussian(0.8), X)
-    phi = kernel_pca(average_association(kernel), len(X))
-    means = np.array([np.average(phi[labels == k], axis=0, weights=weights[labels == k]) for k in range(3)])
-    total = np.sum(weights[:, None] * (phi - means[labels]) ** 2)
-    return differ(total, weights @ np.diagonal(kernel) + energy(kernel, labels, "average_association", weights))
+def eq_41() -> Checked:
+    """Weights count the errors of kernel k-means."""
+    kernel = matrix_of(Gaussian(0.8), POINTS)
+    phi = kernel_pca(average_association(kernel), len(POINTS))
+    means = np.array([np.average(phi[LABELS == k], axis=0, weights=WEIGHTS[LABELS == k]) for k in range(3)])
+    total = np.sum(WEIGHTS[:, None] * (phi - means[LABELS]) ** 2)
+    return differ(total, WEIGHTS @ np.diagonal(kernel) + energy(kernel, LABELS, "average_association", WEIGHTS))
 
 
-@equation(42, "Weighted average association is that of replicated points.", "criteria.average_association")
-def _weighted_association() -> Checked:
-    X, labels, weights = points()
-    many = matrix_of(Gaussian(0.8), np.repeat(X, weights, axis=0))
-    repeated = energy(many, np.repeat(labels, weights), "average_association")
-    return differ(energy(matrix_of(Gaussian(0.8), X), labels, "average_association", weights), repeated)
+def eq_42() -> Checked:
+    """Weighted average association is that of replicated points."""
+    many = matrix_of(Gaussian(0.8), np.repeat(POINTS, WEIGHTS, axis=0))
+    repeated = energy(many, np.repeat(LABELS, WEIGHTS), "average_association")
+    return differ(energy(matrix_of(Gaussian(0.8), POINTS), LABELS, "average_association", WEIGHTS), repeated)
 
 
-@equation(43, "Weights multiply the density.", "affinity.density_law", "criteria.pose")
-def _weighted_density() -> Checked:
+def eq_43() -> Checked:
+    """Weights multiply the density."""
     X, rho = make_growing_density(2000, ratio=20, random_state=0)
     copies = np.round(20 * density_law(rho, "constant", dimension=1)).astype(int)
     inner = (X[:, 0] > 0.15) & (X[:, 0] < 0.85)
@@ -51,8 +50,8 @@ def _weighted_density() -> Checked:
     return Checked(float(ratio.std() / ratio.mean()), 0.1, "variation of new over weighted old density")
 
 
-@equation(44, "A large bandwidth makes k-means of kernel k-means.", "kernels.Gaussian", "KernelKMeans")
-def _large_bandwidth() -> Checked:
+def eq_44() -> Checked:
+    """A large bandwidth makes k-means of kernel k-means."""
     X, _, _ = points(200)
     labels = KMeans(3, n_init=1, random_state=0).fit_predict(X)
     sigma, squared = 200.0, squared_distances(X)
@@ -62,22 +61,20 @@ def _large_bandwidth() -> Checked:
     return differ([pairs, taylor], [errors, errors], 1e-3)
 
 
-@equation(45, "A radial function sees distances alone.", "kernels.Gaussian")
-def _radial() -> Checked:
-    X, _, _ = points()
+def eq_45() -> Checked:
+    """A radial function sees distances alone."""
     turn = np.array([[np.cos(0.7), -np.sin(0.7)], [np.sin(0.7), np.cos(0.7)]])
-    return differ(matrix_of(Gaussian(0.8), X @ turn), matrix_of(Gaussian(0.8), X))
+    return differ(matrix_of(Gaussian(0.8), POINTS @ turn), matrix_of(Gaussian(0.8), POINTS))
 
 
-@equation(46, "A geodesic kernel is a radial function of geodesic distances.", "kernels.Geodesic")
-def _geodesic() -> Checked:
-    X, _, _ = points()
+def eq_46() -> Checked:
+    """A geodesic kernel is a radial function of geodesic distances."""
     kernel = Geodesic(8, bandwidth=1.5)
-    return differ(matrix_of(kernel, X), np.exp(-kernel.distances(X) ** 2 / (2 * 1.5**2)))
+    return differ(matrix_of(kernel, POINTS), np.exp(-kernel.distances(POINTS) ** 2 / (2 * 1.5**2)))
 
 
-@equation(47, "Nearby, the geodesic distance is about the Mahalanobis one.", "kernels.Geodesic")
-def _nearby() -> Checked:
+def eq_47() -> Checked:
+    """Nearby, the geodesic distance is about the Mahalanobis one."""
     X = points_of_square(600)
     exact, near = exact_distances(X), mahalanobis(X, tensor_at(X))
     pairs = (exact > 0) & (exact < 0.1)
@@ -85,16 +82,15 @@ def _nearby() -> Checked:
     return Checked(error, 0.05, "median relative error up to distance 0.1:")
 
 
-@equation(48, "The adaptive Gaussian kernel.", "kernels.AdaptiveGaussian")
-def _adaptive() -> Checked:
-    X, _, _ = points()
-    matrices = np.linalg.inv(tensor_at(X**2 / (1 + X**2)))
-    one_way = np.exp(-0.5 * mahalanobis(X, np.linalg.inv(matrices)) ** 2)
-    return differ(matrix_of(AdaptiveGaussian(covariances=matrices), X), 0.5 * (one_way + one_way.T))
+def eq_48() -> Checked:
+    """The adaptive Gaussian kernel."""
+    matrices = np.linalg.inv(tensor_at(POINTS**2 / (1 + POINTS**2)))
+    one_way = np.exp(-0.5 * mahalanobis(POINTS, np.linalg.inv(matrices)) ** 2)
+    return differ(matrix_of(AdaptiveGaussian(covariances=matrices), POINTS), 0.5 * (one_way + one_way.T))
 
 
-@equation(49, "It is about the geodesic kernel where the tensor changes slowly.", "kernels.AdaptiveGaussian")
-def _about_geodesic() -> Checked:
+def eq_49() -> Checked:
+    """It is about the geodesic kernel where the tensor changes slowly."""
     X = points_of_square(1500)
     # The narrower the kernel, the less the tensor changes within its reach.
     exact, near = (d / 0.03 for d in (exact_distances(X), mahalanobis(X, tensor_at(X))))
@@ -102,14 +98,14 @@ def _about_geodesic() -> Checked:
     return Checked(error, 0.1, "largest difference of the kernels, of bandwidth 0.03,")
 
 
-@equation(50, "One constant makes any distances Euclidean.", "theory.euclidean_shift", "theory.euclidean_embedding")
-def _euclidean() -> Checked:
+def eq_50() -> Checked:
+    """One constant makes any distances Euclidean."""
     distances, embedded, shift = _embedding()
     return differ(squared_distances(embedded), distances**2 + shift * (1 - np.eye(len(distances))))
 
 
-@equation(51, "The embedded kernel equals the geodesic one.", "theory.embedded_profile")
-def _same_kernel() -> Checked:
+def eq_51() -> Checked:
+    """The embedded kernel equals the geodesic one."""
     distances, embedded, shift = _embedding()
 
     def psi(t: NDArray) -> NDArray:
@@ -118,19 +114,16 @@ def _same_kernel() -> Checked:
     return differ(embedded_profile(psi, shift)(np.sqrt(squared_distances(embedded))), psi(distances), 1e-6)
 
 
-@equation(52, "A small ball of the tensor is an ellipsoid.", "theory.transformed_density")
-def _ellipsoid() -> Checked:
+def eq_52() -> Checked:
+    """A small ball of the tensor is an ellipsoid."""
     # Points of the ellipsoid are mapped to about one distance of the mapped centre.
-    centre, epsilon = np.array([[0.5, 0.5]]), 0.01
-    angle = np.linspace(0, 2 * np.pi, 60)
-    circle = epsilon * np.column_stack([np.cos(angle), np.sin(angle)])
-    shell = centre + np.linalg.solve(np.linalg.cholesky(tensor_at(centre)[0]).T, circle.T).T
-    radius = np.linalg.norm(map_of(shell) - map_of(centre), axis=1)
-    return differ(radius, np.full(60, epsilon), 0.05, "largest relative difference of radii")
+    centre, epsilon = np.array([0.5, 0.5]), 0.01
+    radius = np.linalg.norm(map_of(ellipse(centre, epsilon)) - map_of(centre[None]), axis=1)
+    return differ(radius, np.full(len(radius), epsilon), 0.05, "largest relative difference of radii")
 
 
-@equation(53, "It covers the points near by geodesic distance.", "theory.transformed_density")
-def _covered() -> Checked:
+def eq_53() -> Checked:
+    """It covers the points near by geodesic distance."""
     X = points_of_square(1500)
     epsilon = 0.1
     by_ellipsoid, by_distance = mahalanobis(X, tensor_at(X)) <= epsilon, exact_distances(X) <= epsilon
@@ -138,16 +131,16 @@ def _covered() -> Checked:
     return Checked(float(error), 0.1, "share of points in one set but not the other")
 
 
-@equation(54, "In the embedding these are balls of radius sqrt(epsilon^2 + h^2).", "theory.euclidean_embedding")
-def _ball() -> Checked:
+def eq_54() -> Checked:
+    """In the embedding these are balls of radius sqrt(epsilon^2 + h^2)."""
     distances, embedded, shift = _embedding()
     off = ~np.eye(len(embedded), dtype=bool)
     radius = np.sqrt(squared_distances(embedded)[off])
     return differ(radius, np.sqrt(distances[off] ** 2 + shift))
 
 
-@equation(55, "Which cover the same points.", "theory.euclidean_embedding")
-def _samepoints() -> Checked:
+def eq_55() -> Checked:
+    """Which cover the same points."""
     distances, embedded, shift = _embedding()
     # Between two neighbouring values no rounding decides.
     epsilon = float(np.mean(np.unique(distances.round(12))[300:302]))
@@ -155,8 +148,8 @@ def _samepoints() -> Checked:
     return Checked(float(apart.sum()), 0.0, "pairs that are near in one space only:")
 
 
-@equation(56, "So density times volume is the same number of points.", "theory.transformed_density")
-def _numbers() -> Checked:
+def eq_56() -> Checked:
+    """So density times volume is the same number of points."""
     # The numbers in balls of the embedding, against the true density in the data and the area of the ellipses there.
     X, epsilon = points_of_square(3000), 0.12
     inner = ((X > 0.2) & (X < 0.8)).all(axis=1)
@@ -166,41 +159,39 @@ def _numbers() -> Checked:
     return Checked(float(abs(np.mean(number / wanted) - 1)), 0.05, "difference of the mean ratio from 1,")
 
 
-@equation(57, "Density law: the new density is the old one over sqrt(det g).", "theory.transformed_density")
-def _law() -> Checked:
+def eq_57() -> Checked:
+    """Density law: the new density is the old one over sqrt(det g)."""
     X = points_of_square(1500)
     predicted = transformed_density(knn_density(X, 30), tensor_at(X))
-    found = knn_density(map_of(X), 30)
+    measured = knn_density(map_of(X), 30)
     return Checked(
-        float(1 - np.corrcoef(np.log(predicted), np.log(found))[0, 1]), 0.1, "1 - correlation of log densities"
+        float(1 - np.corrcoef(np.log(predicted), np.log(measured))[0, 1]), 0.1, "1 - correlation of log densities"
     )
 
 
-@equation(58, "For isotropic tensors: times the N-th power of the bandwidth.", "theory.transformed_density")
-def _isotropic() -> Checked:
+def eq_58() -> Checked:
+    """For isotropic tensors: times the N-th power of the bandwidth."""
     rho, sigma = np.random.default_rng(0).uniform(0.5, 2, size=(2, 50))
     metric = sigma[:, None, None] ** -2 * np.eye(3)
     return differ(transformed_density(rho, metric), rho * sigma**3)
 
 
-@equation(59, "The bandwidth for any wanted density.", "affinity.density_law", "kernels.AdaptiveGaussian")
-def _bandwidth_law() -> Checked:
+def eq_59() -> Checked:
+    """The bandwidth for any wanted density."""
     rho = np.random.default_rng(0).uniform(0.5, 2, size=50)
     sigma = density_law(rho, "log", dimension=3)
     ratio = rho * sigma**3 / np.log1p(rho)
     return differ(ratio, np.full(50, ratio.mean()))
 
 
-@equation(60, "The nearest-neighbour estimate of a density.", "affinity.knn_density")
-def _knn() -> Checked:
-    X, _, _ = points()
-    volume = np.pi / gamma(2) * knn_radius(X, 5) ** 2
-    return differ(knn_density(X, 5), 5 / (len(X) * volume))
+def eq_60() -> Checked:
+    """The nearest-neighbour estimate of a density."""
+    volume = np.pi / gamma(2) * knn_radius(POINTS, 5) ** 2
+    return differ(knn_density(POINTS, 5), 5 / (len(POINTS) * volume))
 
 
-@equation(61, "With it, the law for a constant density is the K-th neighbour's distance.", "kernels.AdaptiveGaussian")
-def _knn_bandwidth() -> Checked:
-    X, _, _ = points()
-    by_law = density_law(knn_density(X, 7), "constant", dimension=2)
-    given = AdaptiveGaussian(7).bandwidths(X)
-    return differ(by_law / by_law.mean(), given / given.mean())
+def eq_61() -> Checked:
+    """With it, the law for a constant density is the K-th neighbour's distance."""
+    by_law = density_law(knn_density(POINTS, 7), "constant", dimension=2)
+    bandwidths = AdaptiveGaussian(7).bandwidths(POINTS)
+    return differ(by_law / by_law.mean(), bandwidths / bandwidths.mean())

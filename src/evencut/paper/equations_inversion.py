@@ -9,27 +9,27 @@ from ..criteria import energy
 from ..datasets import make_growing_density
 from ..kernels import Gaussian
 from ..theory import density_inversion, euclidean_embedding, modified_distances, normalized_affinity
-from .equation_table import Checked, differ, equation, matrix_of, points
+from .equation_table import Checked, differ, matrix_of, points
 
 _SIGMA = 0.5
 
 
-@equation(62, "Normalised affinities are a Gaussian of modified distances.", "theory.normalized_affinity")
-def _normalized() -> Checked:
+def eq_62() -> Checked:
+    """Normalised affinities are a Gaussian of modified distances."""
     X, _, _ = points(80)
     modified = modified_distances(squared_distances(X), _SIGMA)
     return differ(normalized_affinity(matrix_of(Gaussian(_SIGMA), X)), np.exp(-modified / (2 * _SIGMA**2)))
 
 
-@equation(63, "The modified distances.", "theory.modified_distances")
-def _modified() -> Checked:
+def eq_63() -> Checked:
+    """The modified distances."""
     squared = squared_distances(points(80)[0])
     degree = np.exp(-squared / (2 * _SIGMA**2)).sum(axis=1)
     return differ(modified_distances(squared, _SIGMA), squared + 2 * _SIGMA**2 * np.log(np.outer(degree, degree)))
 
 
-@equation(64, "They too are Euclidean up to a constant.", "theory.euclidean_embedding")
-def _embedded() -> Checked:
+def eq_64() -> Checked:
+    """They too are Euclidean up to a constant."""
     hat = modified_distances(squared_distances(points(80)[0]), _SIGMA)
     np.fill_diagonal(hat, 0)
     embedded, shift = euclidean_embedding(hat)
@@ -43,18 +43,18 @@ def _transformed(weighted: bool) -> Checked:
     return differ(density_inversion(x, embedding_dimension=20, weighted=weighted), wanted)
 
 
-@equation(65, "The density after kernel normalisation.", "theory.density_inversion")
-def _inverted() -> Checked:
+def eq_65() -> Checked:
+    """The density after kernel normalisation."""
     return _transformed(weighted=False)
 
 
-@equation(66, "With the weights of normalised cut.", "theory.density_inversion")
-def _inverted_with_weights() -> Checked:
+def eq_66() -> Checked:
+    """With the weights of normalised cut."""
     return _transformed(weighted=True)
 
 
-@equation(67, "Degrees of a Gaussian kernel are proportional to the density.", "affinity.degrees", "criteria.pose")
-def _degrees() -> Checked:
+def eq_67() -> Checked:
+    """Degrees of a Gaussian kernel are proportional to the density."""
     # Against the density that the points were drawn from, away from its ends.
     X, rho = make_growing_density(2000, ratio=20, random_state=0)
     inner = (X[:, 0] > 0.1) & (X[:, 0] < 0.9)
@@ -62,8 +62,8 @@ def _degrees() -> Checked:
     return Checked(float(ratio.std() / ratio.mean()), 0.15, "variation of degrees over true densities,")
 
 
-@equation(68, "On equal degrees NC, AA and AC are one criterion.", "affinity.equalize", "criteria.average_cut")
-def _one_criterion() -> Checked:
+def eq_68() -> Checked:
+    """On equal degrees NC, AA and AC are one criterion."""
     X, _, _ = points(80)
     even = equalize(matrix_of(Gaussian(_SIGMA), X), tol=1e-12)
     labels = (X[:, 0] > 0.3).astype(int)

@@ -10,20 +10,21 @@ from ..affinity import parzen_density, scott_bandwidth, squared_distances
 from ..criteria import average_association, energy
 from ..estimators import ProbabilisticKMeans
 from ..kernels import Gaussian
+from ..tensors import Floats
 from ..theory import entropy_criterion, gini_criterion, gini_impurity, kernel_pca, parzen_energy
-from .equation_table import Checked, differ, equation, exceed, matrix_of, points
+from .equation_table import LABELS, POINTS, Checked, differ, exceed, matrix_of, points
 
 _SIGMA = 0.8
 
 
-def _embedded() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """A kernel matrix, points whose inner products it holds, and labels."""
-    X, labels, _ = points()
-    kernel = matrix_of(Gaussian(_SIGMA), X)
-    return kernel, kernel_pca(average_association(kernel), len(X)), labels
+# A kernel matrix, and points whose inner products it holds.
+_KERNEL = matrix_of(Gaussian(_SIGMA), POINTS)
+_PHI = kernel_pca(average_association(_KERNEL), len(POINTS))
+# A discrete feature, and groups that have nothing to do with it.
+_VALUES, _GROUPS = np.random.default_rng(0).integers(0, 8, 400), np.random.default_rng(1).integers(0, 3, 400)
 
 
-def _means(phi: NDArray, labels: NDArray) -> NDArray[np.float64]:
+def _means(phi: NDArray, labels: NDArray) -> Floats:
     return np.array([phi[labels == k].mean(axis=0) for k in range(3)])
 
 
@@ -31,94 +32,84 @@ def _squared_errors(phi: NDArray, labels: NDArray, means: NDArray) -> float:
     return float(np.sum((phi - means[labels]) ** 2))
 
 
-def _inside(matrix: NDArray, labels: NDArray) -> NDArray[np.float64]:
+def _inside(matrix: NDArray, labels: NDArray) -> Floats:
     """The sum of each cluster's entries, the slow way."""
     return np.array([matrix[np.ix_(labels == k, labels == k)].sum() for k in np.unique(labels)])
 
 
-@equation(1, "The Gaussian kernel of one bandwidth.", "kernels.Gaussian")
-def _gaussian() -> Checked:
-    X, _, _ = points()
-    return differ(matrix_of(Gaussian(_SIGMA), X), np.exp(-squared_distances(X) / (2 * _SIGMA**2)))
+def eq_1() -> Checked:
+    """The Gaussian kernel of one bandwidth."""
+    return differ(matrix_of(Gaussian(_SIGMA), POINTS), np.exp(-squared_distances(POINTS) / (2 * _SIGMA**2)))
 
 
-@equation(2, "The k-means criterion: squared distances to the means.", "ProbabilisticKMeans")
-def _k_means() -> Checked:
-    X, _, _ = points()
-    model = ProbabilisticKMeans(3, covariance="fixed", width=0.7, random_state=0).fit(X)
-    constant = X.size * np.log(0.7 * np.sqrt(2 * np.pi))
-    own = _squared_errors(X, model.labels_, _means(X, model.labels_))
+def eq_2() -> Checked:
+    """The k-means criterion: squared distances to the means."""
+    model = ProbabilisticKMeans(3, covariance="fixed", width=0.7, random_state=0).fit(POINTS)
+    constant = POINTS.size * np.log(0.7 * np.sqrt(2 * np.pi))
+    own = _squared_errors(POINTS, model.labels_, _means(POINTS, model.labels_))
     return differ(2 * 0.7**2 * (model.energy_ - constant), own)
 
 
-@equation(3, "Kernel k-means is k-means in the space of the kernel.", "theory.kernel_pca")
-def _mixed() -> Checked:
-    kernel, phi, labels = _embedded()
-    value = _squared_errors(phi, labels, _means(phi, labels))
-    return differ(value, np.trace(kernel) + energy(kernel, labels, "average_association"))
+def eq_3() -> Checked:
+    """Kernel k-means is k-means in the space of the kernel."""
+    value = _squared_errors(_PHI, LABELS, _means(_PHI, LABELS))
+    return differ(value, np.trace(_KERNEL) + energy(_KERNEL, LABELS, "average_association"))
 
 
-@equation(4, "The best parameters of clusters are their means there.", "theory.kernel_pca")
-def _best_means() -> Checked:
-    _, phi, labels = _embedded()
-    means, rng = _means(phi, labels), np.random.default_rng(1)
-    lowest = _squared_errors(phi, labels, means)
-    others = [_squared_errors(phi, labels, means + 0.01 * rng.normal(size=means.shape)) for _ in range(50)]
+def eq_4() -> Checked:
+    """The best parameters of clusters are their means there."""
+    means, rng = _means(_PHI, LABELS), np.random.default_rng(1)
+    lowest = _squared_errors(_PHI, LABELS, means)
+    others = [_squared_errors(_PHI, LABELS, means + 0.01 * rng.normal(size=means.shape)) for _ in range(50)]
     return exceed(lowest, np.array(others))
 
 
-@equation(5, "With the means put in, the energy depends on the partition alone.", "theory.kernel_pca")
-def _partition_energy() -> Checked:
+def eq_5() -> Checked:
+    """With the means put in, the energy depends on the partition alone."""
     # The least squares over all parameters, by regression on the indicators of the clusters.
-    kernel, phi, labels = _embedded()
-    least = np.linalg.lstsq(np.eye(3)[labels], phi, rcond=None)[1].sum()
-    return differ(least, np.trace(kernel) + energy(kernel, labels, "average_association"))
+    least = np.linalg.lstsq(np.eye(3)[LABELS], _PHI, rcond=None)[1].sum()
+    return differ(least, np.trace(_KERNEL) + energy(_KERNEL, LABELS, "average_association"))
 
 
-@equation(6, "It is a sum of inner products in clusters, up to a constant.", "criteria.average_association")
-def _inner_products() -> Checked:
-    _, phi, labels = _embedded()
-    gram = phi @ phi.T
-    pairs = -np.sum(_inside(gram, labels) / np.bincount(labels))
-    return differ(_squared_errors(phi, labels, _means(phi, labels)) - np.trace(gram), pairs)
+def eq_6() -> Checked:
+    """It is a sum of inner products in clusters, up to a constant."""
+    gram = _PHI @ _PHI.T
+    pairs = -np.sum(_inside(gram, LABELS) / np.bincount(LABELS))
+    return differ(_squared_errors(_PHI, LABELS, _means(_PHI, LABELS)) - np.trace(gram), pairs)
 
 
-@equation(7, "A kernel is an inner product of embedded points.", "theory.kernel_pca")
-def _kernel_trick() -> Checked:
-    kernel, phi, _ = _embedded()
-    return differ(phi @ phi.T, kernel)
+def eq_7() -> Checked:
+    """A kernel is an inner product of embedded points."""
+    return differ(_PHI @ _PHI.T, _KERNEL)
 
 
-@equation(8, "The kernel k-means criterion by kernel values alone.", "KernelKMeans", "criteria.average_association")
-def _kernel_k_means() -> Checked:
-    kernel, _, labels = _embedded()
-    return differ(energy(kernel, labels, "average_association"), -np.sum(_inside(kernel, labels) / np.bincount(labels)))
+def eq_8() -> Checked:
+    """The kernel k-means criterion by kernel values alone."""
+    value = -np.sum(_inside(_KERNEL, LABELS) / np.bincount(LABELS))
+    return differ(energy(_KERNEL, LABELS, "average_association"), value)
 
 
-@equation(9, "Average association takes any affinity as its kernel.", "criteria.average_association", "KernelKMeans")
-def _average_association() -> Checked:
-    X, labels, _ = points()
-    improper = 1 - squared_distances(X)
-    value = energy(improper, labels, "average_association")
-    return differ(value, -np.sum(_inside(improper, labels) / np.bincount(labels)))
+def eq_9() -> Checked:
+    """Average association takes any affinity as its kernel."""
+    improper = 1 - squared_distances(POINTS)
+    value = energy(improper, LABELS, "average_association")
+    return differ(value, -np.sum(_inside(improper, LABELS) / np.bincount(LABELS)))
 
 
-@equation(10, "Normalised cut divides by the degrees.", "criteria.normalized_cut", "NormalizedCut")
-def _normalized_cut() -> Checked:
-    kernel, _, labels = _embedded()
-    value = -np.sum(_inside(kernel, labels) / np.bincount(labels, kernel.sum(axis=1)))
-    return differ(energy(kernel, labels, "normalized_cut"), value)
+def eq_10() -> Checked:
+    """Normalised cut divides by the degrees."""
+    value = -np.sum(_inside(_KERNEL, LABELS) / np.bincount(LABELS, _KERNEL.sum(axis=1)))
+    return differ(energy(_KERNEL, LABELS, "normalized_cut"), value)
 
 
-@equation(11, "Parzen's estimate of a density.", "affinity.parzen_density")
-def _parzen() -> Checked:
-    X, _, _ = points()
-    direct = [np.mean(multivariate_normal(x, _SIGMA**2).pdf(X)) for x in X]
-    return differ(parzen_density(X, _SIGMA), direct)
+def eq_11() -> Checked:
+    """Parzen's estimate of a density."""
+    direct = [np.mean(multivariate_normal(x, _SIGMA**2).pdf(POINTS)) for x in POINTS]
+    return differ(parzen_density(POINTS, _SIGMA), direct)
 
 
-@equation(12, "A kernel of any bandwidth matrix that integrates to one.", "affinity.parzen_density", "affinity.whiten")
-def _density_kernel() -> Checked:
+def eq_12() -> Checked:
+    """A kernel of any bandwidth matrix that integrates to one."""
     matrix = np.array([[0.5, 0.2], [0.2, 0.3]])
     axis = np.linspace(-6, 6, 241)
     grid = np.array(np.meshgrid(axis, axis)).reshape(2, -1).T
@@ -126,27 +117,25 @@ def _density_kernel() -> Checked:
     return differ(total, 1.0)
 
 
-@equation(13, "The Gaussian profile.", "kernels.Gaussian")
-def _profile() -> Checked:
+def eq_13() -> Checked:
+    """The Gaussian profile."""
     t = np.linspace(0, 5, 40)[:, None]
     return differ(matrix_of(Gaussian(1.0), t)[0], norm.pdf(t[:, 0]) / norm.pdf(0))
 
 
-@equation(14, "Scott's rule of thumb.", "affinity.scott_bandwidth")
-def _scott() -> Checked:
-    X, _, _ = points()
-    return differ(scott_bandwidth(X), X.std(axis=0, ddof=1) / len(X) ** (1 / 6))
+def eq_14() -> Checked:
+    """Scott's rule of thumb."""
+    return differ(scott_bandwidth(POINTS), POINTS.std(axis=0, ddof=1) / len(POINTS) ** (1 / 6))
 
 
-@equation(15, "Kernel k-means is minus the sum of the clusters' densities at their points.", "theory.parzen_energy")
-def _parzen_energy() -> Checked:
-    X, labels, _ = points()
-    normalized = matrix_of(Gaussian(_SIGMA), X) / (2 * np.pi * _SIGMA**2)
-    return differ(parzen_energy(X, labels, _SIGMA), energy(normalized, labels, "average_association"))
+def eq_15() -> Checked:
+    """Kernel k-means is minus the sum of the clusters' densities at their points."""
+    normalized = matrix_of(Gaussian(_SIGMA), POINTS) / (2 * np.pi * _SIGMA**2)
+    return differ(parzen_energy(POINTS, LABELS, _SIGMA), energy(normalized, LABELS, "average_association"))
 
 
-@equation(16, "Probabilistic k-means: minus the log-likelihood of the points in clusters.", "ProbabilisticKMeans")
-def _probabilistic() -> Checked:
+def eq_16() -> Checked:
+    """Probabilistic k-means: minus the log-likelihood of the points in clusters."""
     X, _, _ = points(200)
     model = ProbabilisticKMeans(3, random_state=0).fit(X)
     clusters = [X[model.labels_ == k] for k in range(3)]
@@ -155,22 +144,19 @@ def _probabilistic() -> Checked:
     return differ(model.energy_, total, 1e-4)
 
 
-@equation(17, "The entropy criterion.", "theory.entropy_criterion", "ProbabilisticKMeans")
-def _entropy() -> Checked:
-    values, labels = np.random.default_rng(0).integers(0, 8, 400), np.random.default_rng(1).integers(0, 3, 400)
-    entropies = [entropy(np.bincount(values[labels == k])) for k in range(3)]
-    return differ(entropy_criterion(values, labels), np.bincount(labels) @ entropies)
+def eq_17() -> Checked:
+    """The entropy criterion."""
+    entropies = [entropy(np.bincount(_VALUES[_GROUPS == k])) for k in range(3)]
+    return differ(entropy_criterion(_VALUES, _GROUPS), np.bincount(_GROUPS) @ entropies)
 
 
-@equation(18, "The discrete Gini criterion.", "theory.gini_criterion")
-def _gini() -> Checked:
-    values, labels = np.random.default_rng(0).integers(0, 8, 400), np.random.default_rng(1).integers(0, 3, 400)
-    total = sum(np.sum(labels == k) * gini_impurity(np.bincount(values[labels == k])) for k in range(3))
-    return differ(gini_criterion(values, labels), total)
+def eq_18() -> Checked:
+    """The discrete Gini criterion."""
+    total = sum(np.sum(_GROUPS == k) * gini_impurity(np.bincount(_VALUES[_GROUPS == k])) for k in range(3))
+    return differ(gini_criterion(_VALUES, _GROUPS), total)
 
 
-@equation(19, "The Gini impurity of a histogram.", "theory.gini_impurity")
-def _impurity() -> Checked:
+def eq_19() -> Checked:
+    """The Gini impurity of a histogram."""
     # The chance that two draws, with replacement, differ.
-    values = np.random.default_rng(0).integers(0, 8, 300)
-    return differ(gini_impurity(np.bincount(values)), np.mean(values[:, None] != values))
+    return differ(gini_impurity(np.bincount(_VALUES)), np.mean(_VALUES[:, None] != _VALUES))

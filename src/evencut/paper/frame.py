@@ -1,12 +1,13 @@
 """What every reproduced figure is made of: a picture, the numbers behind it, and verdicts on what the paper says.
 
-What the paper says stands in `claims.toml`, and what was measured is handed to a `Run`. A claim about a criterion is
-judged twice: by the paper's own steps, and at the lowest energy that evencut finds.
+What the paper says stands in `claims.toml`, with the limits that decide it; what was measured is handed to a `Run`. A
+claim about a criterion is judged twice: by the paper's own steps, and at the lowest energy that evencut finds.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -15,6 +16,7 @@ from functools import cache
 from importlib import resources
 from multiprocessing import get_context
 from pathlib import Path
+from string import Formatter
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -22,6 +24,15 @@ import numpy as np
 from .solver import LOWEST, STEPS, Solver
 
 T = TypeVar("T")
+
+#: How a number that was measured is compared with a limit of `claims.toml`.
+_COMPARED: dict[str, Callable[[Any, Any], Any]] = {
+    "above": np.greater,
+    "below": np.less,
+    "at_least": np.greater_equal,
+    "at_most": np.less_equal,
+    "equal": np.equal,
+}
 
 
 class DataMissing(Exception):
@@ -35,6 +46,8 @@ def _read_texts() -> dict[str, Any]:
 
 #: Every figure by name: its title, its caption, the part of the paper, the function that makes it, and its claims.
 TEXTS: dict[str, Any] = _read_texts()["figure"]
+#: Every numbered equation: the functions that state it, and whether it defines a term.
+EQUATIONS: dict[str, Any] = _read_texts()["equations"]
 #: Sentences of the paper that nothing here decides: where, what it says, and why.
 UNTESTED: list[dict[str, str]] = _read_texts()["untested"]
 
@@ -181,47 +194,70 @@ class Run:
     def __init__(self, name: str, data: Path | None = None, small: bool = False) -> None:
         self.name, self.data, self.small = name, data, small
         self.text = TEXTS[name]
-        self.claims: list[Claim] = []
+        self.claims: dict[str, list[Claim]] = {key: [] for key in self.text["claims"]}
+        self.by: Both[Any] | None = None
         self.numbers: dict[str, Any] = {}
         #: What the caption and the sentences on what was measured may tell.
         self.words: dict[str, Any] = {}
-        self._open = set(self.text["claims"])
 
     def find(self, *parts: str) -> Path:
         """The path of a file in the data folder; `DataMissing` where it is not there."""
         return find_data(self.data, *parts)
 
     def both(self, measure: Callable[[Solver], T]) -> Both[T]:
-        """Measure with the paper's own steps, and at the lowest energy found."""
-        return Both(measure(STEPS), measure(LOWEST))
+        """Measure with the paper's own steps, and at the lowest energy found: `m` in the claims about a criterion."""
+        self.by = Both(measure(STEPS), measure(LOWEST))
+        return self.by
 
-    def judge(self, key: str, holds: Any, why: str = "", **words: Any) -> None:
-        """A claim in which nothing is optimised; `words` fill in what its sentences leave open."""
-        self._enter(key, words, self._verdict(key, holds, "why", words, why))
+    def decide(self, key: str, holds: Any, why: str = "", **words: Any) -> None:
+        """Judge a claim that limits alone cannot decide; `words` fill in what its sentences leave open."""
+        self._enter(key, words, self._verdict(key, self.words | words, holds, why=why))
 
-    def twice(self, key: str, by: Both[T], rule: Callable[[T], Any], **words: Any) -> None:
-        """A claim about a criterion: the same rule for what both solvers found, `m` in the sentences."""
-        steps, lowest = (words | {"m": one} for one in (by.steps, by.lowest))
-        first = self._verdict(key, rule(by.steps), "why", steps)
-        self._enter(key, words, first, self._verdict(key, rule(by.lowest), "why_lowest", lowest))
-
-    def _verdict(self, key: str, holds: Any, kind: str, words: dict[str, Any], why: str = "") -> Verdict:
+    def judge(self, key: str, by: Both[Any] | None = None, **words: Any) -> None:
+        """Judge a claim by its limits: once, or for what either solver found."""
+        every = [self.words | words] if by is None else [self.words | words | {"m": m} for m in (by.steps, by.lowest)]
+        kinds = ("why", "why_lowest")
         claim = self.text["claims"][key]
-        measured = claim["measured"].format(**(self.words | words))
-        return Verdict.of(measured, holds, why or claim.get(kind) or claim.get("why", ""))
+        self._enter(key, words, *(self._verdict(key, of, _is_kept(claim, of), kind) for of, kind in zip(every, kinds)))
+
+    def _verdict(self, key: str, words: dict[str, Any], holds: Any, kind: str = "why", why: str = "") -> Verdict:
+        claim = self.text["claims"][key]
+        return Verdict.of(claim["measured"].format(**words), holds, why or claim.get(kind) or claim.get("why", ""))
 
     def _enter(self, key: str, words: dict[str, Any], steps: Verdict, lowest: Verdict | None = None) -> None:
         claim = self.text["claims"][key]
-        self._open.discard(key)
         says, at = (claim.get(one, "").format(**words) for one in ("says", "at"))
-        self.claims.append(Claim(says, steps, lowest, at, claim.get("ours", False)))
+        self.claims[key].append(Claim(says, steps, lowest, at, claim.get("ours", False)))
 
     def figure(self, picture: Any) -> Figure:
-        """The finished figure; a claim of the text that nothing has judged is an error."""
-        if self._open:
-            raise ValueError(f"{self.name} has not judged {', '.join(sorted(self._open))} of claims.toml.")
+        """The finished figure, every claim judged; one that has no limits and was not decided is an error."""
+        for key, claim in self.text["claims"].items():
+            limits = [name for side in _COMPARED for name in claim.get(side, ())]
+            if not self.claims[key] and not limits:
+                raise ValueError(f"{self.name} has not judged {key} of claims.toml.")
+            if not self.claims[key]:
+                self.judge(key, self.by if any(re.match(r"m\b", name) for name in limits) else None)
+        claims = [claim for judged in self.claims.values() for claim in judged]
         caption = self.text["caption"].format(**self.words)
-        return Figure(self.name, self.text["title"], caption, picture, self.claims, self.numbers)
+        return Figure(self.name, self.text["title"], caption, picture, claims, self.numbers)
+
+
+def _is_kept(claim: dict[str, Any], words: dict[str, Any]) -> bool:
+    """Whether what was measured is on the right side of every limit of a claim; of several numbers each one."""
+
+    def measured(told: Any) -> Any:
+        if not isinstance(told, str):
+            return told
+        factor, _, name = told.rpartition(" * ")
+        value = Formatter().get_field(name, (), words)[0]
+        numbers = list(value.values()) if isinstance(value, dict) else value
+        return float(factor) * np.asarray(numbers) if factor else numbers
+
+    return all(
+        np.all(compare(measured(name), measured(limit)))
+        for side, compare in _COMPARED.items()
+        for name, limit in claim.get(side, {}).items()
+    )
 
 
 def in_processes(

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..on_demand import required
 from ..segmentation import read_image
+from ..tensors import Mask
 
 Box = tuple[int, int, int, int]
 
@@ -43,7 +45,7 @@ def read_photo(data: Path, name: str) -> Photo:
     return Photo(name, image[..., :3].astype(np.uint8), truth.astype(np.uint8), (x0, y0, x1, y1))
 
 
-def error_rate(mask: NDArray[np.bool_], truth: NDArray[np.uint8], box: Box) -> float:
+def error_rate(mask: Mask, truth: NDArray[np.uint8], box: Box) -> float:
     """Wrong pixels in percent of the pixels in the box; mixed pixels of the truth are not scored.
 
     Examples
@@ -82,12 +84,9 @@ def grown_box(photo: Photo, box: Box, seed: int, most: float = 0.15) -> Box:
     return (1, 1, columns - 1, rows - 1) if grown == (0, 0, columns, rows) else grown
 
 
-def opencv_mask(image: NDArray[np.uint8], box: Box) -> NDArray[np.bool_]:
+def opencv_mask(image: NDArray[np.uint8], box: Box) -> Mask:
     """The object by OpenCV's grabCut, five iterations on one thread."""
-    try:
-        import cv2
-    except ImportError as error:
-        raise ImportError('comparing with OpenCV needs opencv-python-headless: pip install "evencut[bench]"') from error
+    cv2 = required("cv2", "comparing with OpenCV needs opencv-python-headless", "bench")
     cv2.setNumThreads(1)
     cv2.setRNGSeed(0)
     mask: Any = np.zeros(image.shape[:2], dtype=np.uint8)

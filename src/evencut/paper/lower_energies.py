@@ -6,12 +6,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from ..datasets import make_clumped_moons, make_rings, make_sparse_subset
 from ..kernels import Gaussian
 from ..plotting import make_figure
+from ..tensors import Floats
 from .draw import BLUE, ORANGE, bars, heading, ink
 from .frame import Named, Run
 from .solver import WELL, Solver, cures_of, make_moons, score
@@ -47,12 +47,9 @@ def lower_energies(run: Run) -> Any:
     run.words = {"n": len(gain), "lower": int(lower.sum()), "higher": int(np.sum(gain < -_SAME))}
     run.words |= outcomes | { "means": means, "draws": len(draws)}
     run.words["well"] = "; ".join(f"{cure} on {len(sets)} of {len(_SETS) * 2}" for cure, sets in well.items())
-    run.judge("lower", np.sum(gain < -_SAME) == 0 and lower.any())
-    run.judge("biased", outcomes["AA"].chance < 0.05)
-    run.judge("unbiased", outcomes["NC"].better >= outcomes["NC"].worse)
-    run.judge("survives", all(ari > WELL for ari in by_cure["lowest"]["KNN kernel"].values()))
+    run.words["knn"] = by_cure["lowest"]["KNN kernel"]
     others = [name for name in by_cure["lowest"] if name not in ("KNN kernel", "fixed Gaussian")]
-    run.judge("others", all(len(well[name]) < 2 * len(_SETS) for name in others))
+    run.decide("others", all(len(well[name]) < 2 * len(_SETS) for name in others))
     run.numbers = {"problems": run.words["n"], "lower": run.words["lower"]}
     run.numbers |= {short: vars(one) for short, one in outcomes.items()}
     run.numbers |= {"steps": by_cure["steps"], "lowest": by_cure["lowest"]}
@@ -70,7 +67,7 @@ def lower_energies(run: Run) -> Any:
     return picture
 
 
-def _outcome(change: NDArray[np.float64]) -> SimpleNamespace:
+def _outcome(change: Floats) -> SimpleNamespace:
     """On how many problems the ARI is worse and better, how likely as many worse ones are by chance, and the mean."""
     worse, better = int(np.sum(change < -0.01)), int(np.sum(change > 0.01))
     chance = float(binomtest(worse, max(worse + better, 1), alternative="greater").pvalue)
@@ -79,7 +76,7 @@ def _outcome(change: NDArray[np.float64]) -> SimpleNamespace:
 
 def _solve_all(solver: Solver, n_samples: int, draws: Any) -> dict[tuple[str, str, str, int], SimpleNamespace]:
     """Energy and ARI by cure, data set, criterion and draw."""
-    found = {}
+    solved = {}
     for where, make in _SETS.items():
         for seed in draws:
             X, truth = make(n_samples, random_state=seed)
@@ -87,13 +84,13 @@ def _solve_all(solver: Solver, n_samples: int, draws: Any) -> dict[tuple[str, st
                 for short, criterion in _CRITERIA.items():
                     model = solver.fit(X, kernel, criterion, way)
                     one = SimpleNamespace(energy=float(model.energy_), ari=score(truth, model.labels_))
-                    found[cure, where, short, seed] = one
-    return found
+                    solved[cure, where, short, seed] = one
+    return solved
 
 
-def _table(found: dict[tuple[str, str, str, int], SimpleNamespace]) -> dict[str, dict[str, float]]:
+def _table(solved: dict[tuple[str, str, str, int], SimpleNamespace]) -> dict[str, dict[str, float]]:
     """Mean ARI over the draws, by cure and by data set with its criterion."""
     table: dict[str, dict[str, list[float]]] = {}
-    for (cure, where, short, _), one in found.items():
+    for (cure, where, short, _), one in solved.items():
         table.setdefault(cure, {}).setdefault(f"{where}, {short}", []).append(one.ari)
     return {cure: {key: float(np.mean(ari)) for key, ari in of.items()} for cure, of in table.items()}

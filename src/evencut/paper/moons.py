@@ -67,14 +67,6 @@ def fig1(run: Run) -> Any:
     by = run.both(measure)
     run.words = {"k_means": score(halves, k_means), "sigma": _SIGMA, "n": len(sigmas)}
     run.words |= {"low": sigmas[0], "high": sigmas[-1]}
-    run.twice("uniform", by, lambda m: run.words["k_means"] < 0.6 and m.of_even > WELL)
-    run.twice("clump", by, lambda m: m.share > 0.99 and m.of_isolated < 0.5)
-    run.twice("no_bandwidth", by, lambda m: m.uneven.best < 0.9)
-    run.twice("kernels", by, lambda m: min(m.kernels.values()) > WELL)
-    run.twice("gaussian", by, lambda m: m.ari["adaptive Gaussian"] > WELL)
-    run.twice("weights", by, lambda m: m.ari["adaptive weights"] > WELL)
-    run.twice("factors", by, lambda m: min(m.factors.values()) > WELL)
-    run.twice("draws", by, lambda m: min(m.draws.values()) == 1)
     for name, m in vars(by).items():
         of_sweeps = {"sigma": sigmas, "uniform": m.uniform.score, "uneven": m.uneven.score}
         run.numbers[name] = {"ari": m.ari, "factor": m.factors, "draws": m.draws, "sweep": of_sweeps}
@@ -122,12 +114,12 @@ def sigma(run: Run) -> Any:
     k_means = KMeans(2, n_init=10, random_state=SEED).fit_predict(X)
 
     def measure(solver: Solver) -> SimpleNamespace:
-        found = sweep(solver, X, truth, sigmas)
-        ratio = np.array([contrast(density, smaller(labels)) for labels in found.labels])
-        sizes = found.smallest
-        like = np.array([score(k_means, labels) for labels in found.labels])
+        swept = sweep(solver, X, truth, sigmas)
+        ratio = np.array([contrast(density, smaller(labels)) for labels in swept.labels])
+        sizes = swept.smallest
+        like = np.array([score(k_means, labels) for labels in swept.labels])
         return SimpleNamespace(
-            sweep=found,
+            sweep=swept,
             ratio=ratio,
             like=like,
             linear=like[wide].min(),
@@ -139,14 +131,7 @@ def sigma(run: Run) -> Any:
 
     by = run.both(measure)
     run.words = {"low": sigmas[0], "scott": scott, "n": len(X), "diameter": diameter, "sigma": _ALONE}
-    run.twice("mode", by, lambda m: m.densities[0] > 2)
-    run.twice("wider", by, lambda m: m.sizes[0] > 1)
-    run.twice("fades", by, lambda m: m.fading < -0.5)
-    alone = _spread_of_energies(X)
-    run.judge("alone", alone < 1e-12, alone=alone)
-    run.twice("equal_sizes", by, lambda m: m.share > 0.35)
-    run.twice("k_means", by, lambda m: m.linear > 0.9)
-    run.twice("none_between", by, lambda m: m.sweep.best < 0.9)
+    run.words["alone"] = _spread_of_energies(X)
     run.numbers = {"sigma": sigmas, "scott": scott, "diameter": diameter}
     for name, m in vars(by).items():
         run.numbers[name] = {"ari": m.sweep.score, "ari_with_k_means": m.like, "density_ratio": m.ratio}
@@ -160,18 +145,18 @@ def _spread_of_energies(X: NDArray) -> float:
 
 
 def _draw_sigma(X: NDArray, m: SimpleNamespace, scott: float, diameter: float) -> Any:
-    found: Sweep = m.sweep
+    swept: Sweep = m.sweep
     picture = canvas(10, 5.6)
     halves: Any = picture.subfigures(2, 1, height_ratios=(1, 1.7))
     for ax, at in zip(halves[0].subplots(1, 4), (0.06, scott / 2, scott * 2, diameter)):
-        place = int(np.argmin(np.abs(np.log(found.sigma / at))))
-        clusters(ax, X, found.labels[place], f"σ = {found.sigma[place]:.2f}", size=3)
+        place = int(np.argmin(np.abs(np.log(swept.sigma / at))))
+        clusters(ax, X, swept.labels[place], f"σ = {swept.sigma[place]:.2f}", size=3)
     ax = halves[1].subplots()
-    shown = {"ARI with the truth": found.score, "ARI with k-means": m.like}
-    shown["share of the smaller cluster"] = found.smallest / len(X)
+    shown = {"ARI with the truth": swept.score, "ARI with k-means": m.like}
+    shown["share of the smaller cluster"] = swept.smallest / len(X)
     where = {"fontsize": 9, "loc": "center left", "bbox_to_anchor": (0.02, 0.7)}
-    low, high = found.sigma[[0, -1]]
-    curves(ax, found.sigma, shown, "", where, xscale="log", xlim=(low, high), ylim=(-0.03, 1.25), xlabel="bandwidth σ")
+    low, high = swept.sigma[[0, -1]]
+    curves(ax, swept.sigma, shown, "", where, xscale="log", xlim=(low, high), ylim=(-0.03, 1.25), xlabel="bandwidth σ")
     for at, name in ((scott, "Scott's rule"), (diameter, "diameter of the data")):
         ax.axvline(at, color=ink(), lw=0.8)
         ax.text(at * 0.97, 1.17, name, fontsize=9, ha="right", va="center")
@@ -188,25 +173,20 @@ def ncut(run: Run) -> Any:
     sigmas = np.geomspace(0.05, 3, 40)
 
     def measure(solver: Solver) -> SimpleNamespace:
-        found = sweep(solver, X, truth, sigmas, _NC)
+        swept = sweep(solver, X, truth, sigmas, _NC)
         kernels = {"KNN kernel": KNN(10), "local scaling": LocalScaling(7), "adaptive Gaussian": adaptive_gaussian(X)}
-        m = SimpleNamespace(sweep=found, cured={name: solver.cut(X, one, _NC) for name, one in kernels.items()})
+        m = SimpleNamespace(sweep=swept, cured={name: solver.cut(X, one, _NC) for name, one in kernels.items()})
         m.ari = Named({name: score(truth, labels) for name, labels in m.cured.items()})
         m.sparse = Named({name: m.ari[name] for name in ("KNN kernel", "local scaling")})
-        ends = _turning_point(solver, X, found, steps=5)
+        ends = _turning_point(solver, X, swept, steps=5)
         m.sigma, m.labels = zip(*ends)
         m.value = [2 + energy(Gaussian(s).affinity(X), labels, _NC) for s, labels in ends]
+        m.step, m.rise = m.sigma[1] / m.sigma[0], m.value[0] / m.value[1]
         m.size, m.lost = [smaller(labels).sum() for labels in m.labels], score(truth, m.labels[1])
         return m
 
     by = run.both(measure)
     run.words = {"n": len(X), "bandwidths": len(sigmas), "low": sigmas[0], "high": sigmas[-1]}
-    run.twice("sparse", by, lambda m: m.size[0] <= 0.02 * len(X))
-    run.twice("lost", by, lambda m: m.lost < 0.6 and m.size[1] > 0.2 * len(X))
-    run.twice("numbers", by, lambda m: m.sigma[1] < 1.02 * m.sigma[0] and 0.95 < m.value[0] / m.value[1] < 1)
-    run.twice("no_bandwidth", by, lambda m: m.sweep.best < 0.9)
-    run.twice("adaptive", by, lambda m: min(m.sparse.values()) > WELL)
-    run.twice("gaussian", by, lambda m: m.ari["adaptive Gaussian"] > WELL)
     run.numbers = {name: {"sigma": sigmas, "ari": m.sweep.score, "cures": m.ari} for name, m in vars(by).items()}
     m = by.lowest
     picture, axes = make_figure(2, 2, size=(9, 6))
@@ -222,10 +202,10 @@ def ncut(run: Run) -> Any:
     return picture
 
 
-def _turning_point(solver: Solver, X: NDArray, found: Sweep, steps: int) -> tuple[tuple[float, NDArray], ...]:
+def _turning_point(solver: Solver, X: NDArray, swept: Sweep, steps: int) -> tuple[tuple[float, NDArray], ...]:
     """Bandwidths right below and right above the last change from a tiny cut to a balanced one, with their clusters."""
-    last = int(np.flatnonzero(found.smallest[:-1] <= 0.2 * len(X))[-1])
-    ends = [(float(found.sigma[i]), found.labels[i]) for i in (last, last + 1)]
+    last = int(np.flatnonzero(swept.smallest[:-1] <= 0.2 * len(X))[-1])
+    ends = [(float(swept.sigma[i]), swept.labels[i]) for i in (last, last + 1)]
     for _ in range(steps):
         middle = float(np.sqrt(ends[0][0] * ends[1][0]))
         labels = solver.cut(X, Gaussian(middle), _NC)
@@ -255,7 +235,7 @@ def pairs(run: Run) -> Any:
             overlap=np.sum(cut & other) / np.sum(cut | other),
             sparser=1 - share_below(knn_density(X, 10), other),
             cures=cures,
-            well=Named({name: int(np.sum(found > WELL)) for name, found in cures.items()}),
+            well=Named({name: int(np.sum(ari > WELL)) for name, ari in cures.items()}),
             mode=max(share_below(knn_density(clumped, 10), smaller(one)) for one in of_clump),
             alike=score(*(solver.cut(X, Gaussian(sigmas[-1]), name) for name in (_NC, "average_association"))),
             knn=score(truth, solver.cut(X, KNN(10), _NC)),
@@ -264,14 +244,7 @@ def pairs(run: Run) -> Any:
     by = run.both(measure)
     run.words = {"far": away[-1], "costs": [costs[1][-1], costs[2][-1], _cost_of_leaving(1, 6, 1.0)], "sigma": _SIGMA}
     run.words |= {"n": len(sigmas), "spreads": spreads, "low": sigmas[0], "high": sigmas[-1]}
-    run.judge("single", run.words["costs"][0] > 0.9)
-    run.judge("pair", run.words["costs"][1] < 0.01)
-    run.judge("diagonal", run.words["costs"][2] < 0.01)
-    run.twice("inverted", by, lambda m: m.sizes[1] <= 0.05 * len(X) and m.sparser > 0.9 and m.overlap > 0.9)
-    run.twice("no_mode", by, lambda m: m.mode < 0.9)
-    run.twice("uniform", by, lambda m: spreads[1] < 0.3 * spreads[0] and m.alike > 0.95)
-    run.twice("weights", by, lambda m: m.well["weights"] > 0.5 * len(sigmas))
-    run.twice("kernel", by, lambda m: m.knn > WELL)
+    run.words["points"] = len(X)
     run.numbers = {"cost": costs, "sigma": sigmas}
     run.numbers |= {name: {"ari": m.cures, "separated": m.well} for name, m in vars(by).items()}
     picture, axes = make_figure(1, 3, size=(12, 3.6))

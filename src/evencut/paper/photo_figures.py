@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..affinity import parzen_density
 from ..plotting import make_figure
 from ..segmentation import SampledKNN, segment
+from ..tensors import Floats, Mask
 from . import table1 as measured
 from .contact_sheet import painted
 from .draw import BLUE, GREEN, GREY, ORANGE, heading, ink, photo
@@ -43,8 +44,6 @@ def grabcut(run: Run) -> Any:
     better = int(np.sum(np.array(errors["KNN"]) < errors["fixed Gaussian"]))
     run.words = {"fixed": fixed, "adaptive": adaptive, "better": better, "n": len(photos), "median": np.median(ratios)}
     run.words["ratios"] = ", ".join(f"{ratio:.1f}" for ratio in ratios)
-    run.judge("better", adaptive < fixed)
-    run.judge("frequent", float(np.median(ratios)) > 2)
     run.numbers = {"photos": [one.name for one in photos], "error": errors, "density_ratio": ratios}
     shown = range(0, len(photos), 2) if len(photos) > 6 else range(len(photos))
     picture, axes = make_figure(3, len(shown), size=(2.1 * len(shown), 5.4))
@@ -55,7 +54,7 @@ def grabcut(run: Run) -> Any:
     return picture
 
 
-def _cut(one: Photo, kernel: str, regularizer: str | None = "contrast") -> NDArray[np.bool_]:
+def _cut(one: Photo, kernel: str, regularizer: str | None = "contrast") -> Mask:
     with warnings.catch_warnings():
         # A cut that takes all or nothing is part of what the figure is to show.
         warnings.simplefilter("ignore")
@@ -64,7 +63,7 @@ def _cut(one: Photo, kernel: str, regularizer: str | None = "contrast") -> NDArr
         return segment(one.image, box=one.box, start="box", max_iter=100, **chosen, **boundary).mask
 
 
-def _mode_ratio(one: Photo, mask: NDArray[np.bool_]) -> float:
+def _mode_ratio(one: Photo, mask: Mask) -> float:
     """Median colour density of the denser side of a cut over that of the other, from a sample of pixels."""
     colors = one.image.reshape(-1, 3).astype(float)
     rows = np.random.default_rng(SEED).choice(len(colors), 2000, replace=False)
@@ -82,7 +81,7 @@ def _boxed(one: Photo) -> NDArray[np.uint8]:
     return np.where(frame[..., None], np.array([213, 94, 0], dtype=np.uint8), one.image)
 
 
-def _errors(run: Run, folder: Path | None, subset: int | None) -> dict[Method, NDArray[np.float64]]:
+def _errors(run: Run, folder: Path | None, subset: int | None) -> dict[Method, Floats]:
     """Errors of all methods; photos measured before, in `folder`, are not measured again. A small run takes three."""
     data = run.find("grabcut", "boxes.csv").parents[1]
     with TemporaryDirectory() as scratch:
@@ -92,13 +91,12 @@ def _errors(run: Run, folder: Path | None, subset: int | None) -> dict[Method, N
     return errors
 
 
-def _judge_on_all(run: Run, key: str, holds: Any, **words: Any) -> None:
+def _judge_on_all(run: Run, key: str, holds: Any, why: str = "", **words: Any) -> None:
     """Claims are judged on the paper's fifty photos; on fewer they are only measured."""
     n_photos = run.words["n"]
     if n_photos < _ALL_PHOTOS:
-        run.judge(key, None, f"only {n_photos} of the {_ALL_PHOTOS} photos were measured", **words)
-    else:
-        run.judge(key, holds, **words)
+        holds, why = None, f"only {n_photos} of the {_ALL_PHOTOS} photos were measured"
+    run.decide(key, holds, why, **words)
 
 
 def table1(run: Run, folder: Path | None = None, subset: int | None = None) -> Any:
@@ -106,9 +104,9 @@ def table1(run: Run, folder: Path | None = None, subset: int | None = None) -> A
     errors = _errors(run, folder, subset)
     means = {method: float(values.mean()) for method, values in errors.items()}
     for cell, paper in CELLS.items():
-        key = "lower" if cell == ("gaussian", _NC, "contrast") else "cell"
+        why = run.text["lower"] if cell == ("gaussian", _NC, "contrast") else ""
         words = {"name": f"{_NAMES[cell[:2]]}, {_TERMS[cell[2]]}", "paper": paper, "mean": means[cell]}
-        _judge_on_all(run, key, abs(means[cell] - paper) <= _NEAR, gap=means[cell] - paper, **words)
+        _judge_on_all(run, "cell", abs(means[cell] - paper) <= _NEAR, why, gap=means[cell] - paper, **words)
     rows_of = {f"{term} {short}": (c, term) for term in _TERMS for c, short in _CRITERIA_NAMED.items()}
     gaps = {name: means["gaussian", *row] - means["knn", *row] for name, row in rows_of.items()}
     _judge_on_all(run, "kernels", min(gaps.values()) > 0, gaps=Named(gaps))
@@ -133,7 +131,7 @@ def table1(run: Run, folder: Path | None = None, subset: int | None = None) -> A
     return _draw_table(means)
 
 
-def _interval(difference: NDArray[np.float64]) -> tuple[float, float]:
+def _interval(difference: Floats) -> tuple[float, float]:
     """95 % interval of the mean of paired differences, by the bootstrap."""
     rng = np.random.default_rng(SEED)
     means = difference[rng.integers(0, len(difference), (10_000, len(difference)))].mean(axis=1)

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from ..affinity import knn_radius, parzen_density, squared_distances
 from ..kernels import KNN, AdaptiveGaussian, Gaussian
+from ..on_demand import required
 from ..plotting import make_figure
+from ..tensors import Floats, Ints
 from .draw import BLUE, COLORMAP, ORANGE, canvas, heading, ink, photo, solid
 from .frame import Run
 from .solver import SEED, Solver, contrast, smaller
@@ -23,9 +25,9 @@ FIG2_SIGMA = 5.0
 class Photo:
     """A photograph: its pixels (values 0 to 1), their LAB colours, and the colours of a sample of pixels."""
 
-    pixels: NDArray[np.float64]
-    colors: NDArray[np.float64]
-    sample: NDArray[np.float64]
+    pixels: Floats
+    colors: Floats
+    sample: Floats
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,8 @@ class Cut:
     median) and which holds the share `of_mode` of the densest twentieth of the sample.
     """
 
-    labels: NDArray[np.int64]
-    picture: NDArray[np.float64]
+    labels: Ints
+    picture: Floats
     share: float
     contrast: float
     of_mode: float
@@ -54,12 +56,8 @@ def load_photo(name: str, height: int, n_sample: int) -> Photo:
     Noise of half a level undoes the rounding of colours to eight bits. Without it a tenth of the astronaut's pixels
     are the very same black: one point of the colour space, whose density no bandwidth can make even.
     """
-    try:
-        from skimage import color, data, transform
-    except ModuleNotFoundError as missing:
-        raise ModuleNotFoundError(
-            'Photographs need scikit-image, which is not installed: pip install "evencut[vision]"', name="skimage"
-        ) from missing
+    parts = ("color", "data", "transform")
+    color, data, transform = (required(f"skimage.{part}", "photos need scikit-image", "vision") for part in parts)
     full = getattr(data, name)()
     pixels = transform.resize(full, (height, round(height * full.shape[1] / full.shape[0])), anti_aliasing=True)
     rng = np.random.default_rng(SEED)
@@ -80,15 +78,10 @@ def cut_in_two(solver: Solver, shown: Photo, kernel: Any) -> Cut:
     return Cut(inside.astype(np.int64), picture, float(kept.mean()), contrast(density, inside), of_mode)
 
 
-def _judge_cuts(run: Run, shown: Photo, fixed: Any, adaptive: Any) -> SimpleNamespace:
+def _both_cuts(run: Run, shown: Photo, fixed: Any, adaptive: Any) -> SimpleNamespace:
     """Both cuts by both solvers, their numbers kept; what the steps found is drawn."""
-    by = run.both(
-        lambda solver: SimpleNamespace(
-            fixed=cut_in_two(solver, shown, fixed), adaptive=cut_in_two(solver, shown, adaptive)
-        )
-    )
-    run.twice("fixed", by, lambda m: m.fixed.isolates)
-    run.twice("adaptive", by, lambda m: not m.adaptive.isolates)
+    kernels = {"fixed": fixed, "adaptive": adaptive}
+    by = run.both(lambda s: SimpleNamespace(**{name: cut_in_two(s, shown, one) for name, one in kernels.items()}))
     for name, m in vars(by).items():
         run.numbers[name] = {
             kind: {"share": cut.share, "density_ratio": cut.contrast, "of_mode": cut.of_mode}
@@ -100,7 +93,7 @@ def _judge_cuts(run: Run, shown: Photo, fixed: Any, adaptive: Any) -> SimpleName
 def fig2(run: Run) -> Any:
     """Figure 2: a small dense group of colours isolated."""
     shown = load_photo("astronaut", 160, 1200 if run.small else 2000)
-    m = _judge_cuts(run, shown, Gaussian(FIG2_SIGMA), KNN(40 if run.small else 50))
+    m = _both_cuts(run, shown, Gaussian(FIG2_SIGMA), KNN(40 if run.small else 50))
     picture = canvas(12.5, 3)
     grid = picture.add_gridspec(1, 5)
     photo(picture.add_subplot(grid[0]), shown.pixels, "photo")
@@ -117,10 +110,10 @@ def nash(run: Run) -> Any:
     """Figure 7: an adaptive kernel makes the density of colours uniform."""
     shown = load_photo("immunohistochemistry", 80 if run.small else 160, 800 if run.small else 2000)
     n_neighbors = 20 if run.small else 50
-    m = _judge_cuts(run, shown, Gaussian("scott"), AdaptiveGaussian(n_neighbors))
+    m = _both_cuts(run, shown, Gaussian("scott"), AdaptiveGaussian(n_neighbors))
     before, after = parzen_density(shown.sample), _embedded_density(shown.sample, n_neighbors)
     spreads = [float(rho.std() / rho.mean()) for rho in (before, after)]
-    run.judge("even", spreads[1] < 0.5 * spreads[0], spreads=spreads)
+    run.words["spreads"] = spreads
     run.numbers["variation"] = spreads
     picture, axes = make_figure(2, 3, size=(10, 6.4))
     photo(axes[0, 0], shown.pixels, "(a) input")
@@ -141,7 +134,7 @@ def nash(run: Run) -> Any:
     return picture
 
 
-def _embedded_density(X: NDArray, n_neighbors: int) -> NDArray[np.float64]:
+def _embedded_density(X: NDArray, n_neighbors: int) -> Floats:
     """Parzen density where distances are those of the adaptive kernel: one fixed Gaussian of d_pq = |x - y|/R."""
     radius = knn_radius(X, n_neighbors)
     return np.exp(-0.5 * squared_distances(X) / (radius[:, None] * radius)).mean(axis=1)

@@ -77,11 +77,11 @@ def items() -> dict[str, tuple[str, ...]]:
     >>> items()["Figure 9"]
     ('ncut', 'pairs')
     """
-    found: dict[str, tuple[str, ...]] = {}
+    made: dict[str, tuple[str, ...]] = {}
     for name, text in TEXTS.items():
         for item in text.get("items", []):
-            found[item] = (*found.get(item, ()), name)
-    return found | {f"Equation {number}": ("equations",) for number in range(1, N_EQUATIONS + 1)}
+            made[item] = (*made.get(item, ()), name)
+    return made | {f"Equation {number}": ("equations",) for number in range(1, N_EQUATIONS + 1)}
 
 
 def pages_of(results: Results, pictures: dict[str, str]) -> dict[str, str]:
@@ -167,14 +167,14 @@ def claims_about(item: str, figures: list[Results]) -> list[Results]:
     (True, [])
     """
     named = re.compile(rf"{item}(?!\d)")
-    found = []
+    about = []
     for figure in figures:
         own = bool(named.search(figure["title"])) or item in TEXTS[figure["name"]].get("items", [])
         for claim in figure["claims"]:
             is_elsewhere = claim["at"].split(" ")[0] in ("Figure", "Table", "Theorem", "Lemma", "Example")
             if not claim["ours"] and (named.match(claim["at"]) or (own and not is_elsewhere)):
-                found.append(claim)
-    return found
+                about.append(claim)
+    return about
 
 
 def _counted(verdicts: list[dict[str, str]]) -> str:
@@ -247,7 +247,7 @@ def _equation_rows(figure: Results) -> str:
     rows = []
     for one in equations():
         verdict = checked[f"eq. {one.number}"]
-        functions = ", ".join(f"`{name.removeprefix('evencut.')}`" for name in one.functions)
+        functions = ", ".join(f"`{name}`" for name in one.functions)
         kind = "definition" if one.defines else _MARKS[verdict["verdict"]]
         rows.append(" | ".join((str(one.number), _cell(one.says), functions, _cell(verdict["measured"]), kind)))
     return _table("eq. | says | function | measured | verdict", rows)

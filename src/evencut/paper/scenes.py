@@ -28,8 +28,12 @@ _VIEW = {"elev": 25, "azim": 40}
 class _Spread(list[float]):
     """Numbers that show themselves as their mean and range."""
 
+    @property
+    def average(self) -> float:
+        return float(np.mean(self))
+
     def __format__(self, form: str) -> str:
-        return f"{np.mean(self):.2f} ({min(self):.2f} to {max(self):.2f})"
+        return f"{self.average:.2f} ({min(self):.2f} to {max(self):.2f})"
 
 
 def labelme(run: Run) -> Any:
@@ -51,12 +55,6 @@ def labelme(run: Run) -> Any:
     by = run.both(measure)
     run.words = {"where": f"over {len(chosen)} of the {len(every)} choices of four categories"}
     run.words |= {"drawn": ", ".join(_DRAWN).replace("_", " "), "n": len(chosen)}
-    run.twice("two", by, lambda m: max(m.size) < 0.25 and min(m.ratio) > 2)
-    run.twice("gaussian", by, lambda m: abs(np.mean(m.gaussian) - _PAPER["gaussian"]) < 0.05)
-    run.twice("largest", by, lambda m: abs(np.mean(m.largest) - 0.71) < 0.07)
-    run.twice("knn", by, lambda m: np.mean(m.knn) >= 0.85)
-    run.twice("slightly", by, lambda m: np.mean(m.knn) > np.mean(k_means))
-    run.twice("always", by, lambda m: m.better == len(chosen))
     run.numbers = {name: vars(m) for name, m in vars(by).items()}
     return _draw(run, *_points(features, category, _DRAWN), by)
 

@@ -14,6 +14,7 @@ from ..affinity import knn_radius
 from ..datasets import make_clumped_moons, make_sparse_subset
 from ..estimators import KernelClustering
 from ..kernels import KNN, AdaptiveGaussian, Gaussian, LocalScaling
+from ..tensors import AnyFloats, Floats, Ints, Mask
 
 SEED = 0
 #: An ARI above it counts as the true clusters.
@@ -34,7 +35,7 @@ class Solver(NamedTuple):
         model = KernelClustering(n_clusters, solver=self.name, random_state=SEED, **options)
         return model.fit(X, sample_weight=sample_weight)
 
-    def cut(self, X: Any, kernel: Any, *args: Any, **options: Any) -> NDArray[np.int64]:
+    def cut(self, X: Any, kernel: Any, *args: Any, **options: Any) -> Ints:
         """Its labels."""
         return self.fit(X, kernel, *args, **options).labels_
 
@@ -45,7 +46,7 @@ STEPS = Solver("lloyd")
 LOWEST = Solver("auto")
 
 
-def make_moons(n_samples: int = 600, random_state: int = SEED) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def make_moons(n_samples: int = 600, random_state: int = SEED) -> tuple[Floats, Ints]:
     """The data of Figures 1, 5 and 9: the upper moon has a dense clump, the lower one a thin tail.
 
     Examples
@@ -85,7 +86,7 @@ def score(truth: Any, labels: Any) -> float:
     return float(adjusted_rand_score(truth, labels))
 
 
-def smaller(labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+def smaller(labels: Ints) -> Mask:
     """The points of the smallest cluster.
 
     Examples
@@ -96,14 +97,14 @@ def smaller(labels: NDArray[np.int64]) -> NDArray[np.bool_]:
     return np.asarray(labels == np.bincount(labels).argmin())
 
 
-def contrast(density: NDArray[np.floating], inside: NDArray[np.bool_]) -> float:
+def contrast(density: AnyFloats, inside: Mask) -> float:
     """Median density inside over that outside; 1 where one of them is empty."""
     if inside.all() or not inside.any():
         return 1.0
     return float(np.median(density[inside]) / np.median(density[~inside]))
 
 
-def share_below(density: NDArray[np.floating], inside: NDArray[np.bool_]) -> float:
+def share_below(density: AnyFloats, inside: Mask) -> float:
     """Share of all points that are less dense than those inside in the median."""
     return float(np.mean(density < np.median(density[inside])))
 
@@ -112,12 +113,12 @@ def share_below(density: NDArray[np.floating], inside: NDArray[np.bool_]) -> flo
 class Sweep:
     """What each bandwidth of a sweep gives."""
 
-    sigma: NDArray[np.float64]
-    labels: list[NDArray[np.int64]]
-    score: NDArray[np.float64]
+    sigma: Floats
+    labels: list[Ints]
+    score: Floats
 
     @property
-    def smallest(self) -> NDArray[np.int64]:
+    def smallest(self) -> Ints:
         """Sizes of the smaller clusters."""
         return np.array([np.bincount(labels, minlength=2).min() for labels in self.labels])
 
@@ -131,4 +132,4 @@ def sweep(solver: Solver, X: Any, truth: Any, sigmas: Iterable[float], *args: An
     """Two clusters with a Gaussian kernel of each fixed bandwidth."""
     sigma = np.array(list(sigmas))
     labels = [solver.cut(X, Gaussian(s), *args, **options) for s in sigma]
-    return Sweep(sigma, labels, np.array([score(truth, found) for found in labels]))
+    return Sweep(sigma, labels, np.array([score(truth, one) for one in labels]))

@@ -22,6 +22,7 @@ from ..kernels import Gaussian
 from ..segmentation import SampledKNN, segment
 from ..segmentation.features import even_channels, lab_channels
 from ..segmentation.graph import PixelGraph
+from ..tensors import AnyFloats, Floats, Mask
 from .contact_sheet import save_sheet, save_strip
 from .frame import in_processes
 from .grabcut import Photo, error_rate, find_photos, opencv_mask, read_photo
@@ -70,7 +71,7 @@ def run(
     jobs: int = 1,
     subset: int | None = None,
     advance: Callable[[int, int], None] | None = None,
-) -> dict[Method, NDArray[np.float64]]:
+) -> dict[Method, Floats]:
     """Measure every cell on the GrabCut photos; what an earlier run has finished is kept.
 
     Parameters
@@ -115,7 +116,7 @@ def run(
     return errors
 
 
-def format_table(errors: dict[Method, NDArray[np.float64]]) -> str:
+def format_table(errors: dict[Method, Floats]) -> str:
     """Means and medians beside the paper's means, as a Markdown table."""
     n_photos = max(len(values) for values in errors.values())
     lines = [
@@ -133,7 +134,7 @@ def format_table(errors: dict[Method, NDArray[np.float64]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cell(values: NDArray[np.float64], paper: float | None = None) -> str:
+def _cell(values: Floats, paper: float | None = None) -> str:
     return f"{values.mean():.1f} ({np.median(values):.1f})" + ("" if paper is None else f" [{paper:.1f}]")
 
 
@@ -169,14 +170,14 @@ def _measure(data: Path, out: Path, name: str) -> list[dict[str, Any]]:
 class OneGraph(SampledKNN):
     """The KNN kernel of one photo: the cells that share its features share its graph."""
 
-    def affinity(self, X: NDArray[np.floating], random_state: np.random.Generator) -> PixelGraph:
+    def affinity(self, X: AnyFloats, random_state: np.random.Generator) -> PixelGraph:
         """The graph, built at the first call."""
         if not hasattr(self, "_graph"):
             self._graph = super().affinity(X, random_state)
         return self._graph
 
 
-def _apply(photo: Photo, method: Method, knn: SampledKNN) -> tuple[dict[str, Any], NDArray[np.bool_]]:
+def _apply(photo: Photo, method: Method, knn: SampledKNN) -> tuple[dict[str, Any], Mask]:
     kernel, criterion, regularizer = method
     row: dict[str, Any] = dict.fromkeys(_COLUMNS, "")
     row.update(name=photo.name, kernel=kernel, criterion=criterion, regularizer=regularizer)
@@ -242,7 +243,7 @@ def _write_rows(table: Path, rows: list[dict[str, Any]], new: bool = False) -> N
         writer.writerows(rows)
 
 
-def _by_method(rows: list[dict[str, Any]]) -> dict[Method, NDArray[np.float64]]:
+def _by_method(rows: list[dict[str, Any]]) -> dict[Method, Floats]:
     errors: defaultdict[Method, list[float]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: row["name"]):
         errors[row["kernel"], row["criterion"], row["regularizer"]].append(float(row["error"]))

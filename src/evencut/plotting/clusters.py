@@ -5,12 +5,16 @@ Colours come from a palette that people with colour-blindness can tell apart.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_array, check_is_fitted
+
+from ..on_demand import required
+from ..tensors import AnyFloats, Floats
 
 __all__ = ["PALETTE", "ClusterDisplay", "make_figure", "plot_selection", "require_matplotlib"]
 
@@ -24,6 +28,7 @@ _MOST_NAMES = 32
 _LARGEST_DRAWN = 1e100
 
 
+@dataclass(eq=False, repr=False)
 class ClusterDisplay:
     """A scatter plot of points coloured by cluster.
 
@@ -59,20 +64,13 @@ class ClusterDisplay:
     2
     """
 
-    ax_: Any
-    figure_: Any
-    collections_: list[Any]
-
-    def __init__(
-        self,
-        points: NDArray[np.floating],
-        labels: NDArray[Any],
-        *,
-        axis_labels: tuple[str, str] = ("", ""),
-    ) -> None:
-        self.points = points
-        self.labels = labels
-        self.axis_labels = axis_labels
+    points: AnyFloats
+    labels: NDArray[Any]
+    _: KW_ONLY
+    axis_labels: tuple[str, str] = ("", "")
+    ax_: Any = field(init=False)
+    figure_: Any = field(init=False)
+    collections_: list[Any] = field(init=False)
 
     @classmethod
     def from_labels(
@@ -110,7 +108,7 @@ class ClusterDisplay:
         names = [str(name) for name in getattr(X, "columns", [])]
         # It looks for infinity in the sum, which may be infinite though no value is.
         with np.errstate(over="ignore", invalid="ignore"):
-            data: NDArray[np.float64] = check_array(X, dtype=np.float64)
+            data: Floats = check_array(X, dtype=np.float64)
         labels = np.asarray(labels)
         if labels.shape != (len(data),):
             raise ValueError(
@@ -120,16 +118,7 @@ class ClusterDisplay:
         return cls(points, labels, axis_labels=axis_labels).plot(ax=ax, title=title, legend=legend, **style)
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: ArrayLike,
-        *,
-        ax: Any = None,
-        title: str | None = None,
-        legend: bool = True,
-        **style: Any,
-    ) -> ClusterDisplay:
+    def from_estimator(cls, estimator: Any, X: ArrayLike, **options: Any) -> ClusterDisplay:
         """Draw points in the colours a fitted clustering gives them.
 
         Parameters
@@ -147,7 +136,7 @@ class ClusterDisplay:
             The display, drawn.
         """
         check_is_fitted(estimator, "labels_")
-        return cls.from_labels(X, estimator.labels_, ax=ax, title=title, legend=legend, **style)
+        return cls.from_labels(X, estimator.labels_, **options)
 
     def plot(
         self, *, ax: Any = None, title: str | None = None, legend: bool = True, **style: Any
@@ -195,7 +184,7 @@ def _appearance(name: Any, place: int) -> dict[str, str]:
     }
 
 
-def _on_a_plane(X: NDArray[np.float64], names: list[str]) -> tuple[NDArray[np.float64], tuple[str, str]]:
+def _on_a_plane(X: Floats, names: list[str]) -> tuple[Floats, tuple[str, str]]:
     """Two coordinates for each point, and what they are called."""
     largest = float(np.abs(X).max())
     if largest > _LARGEST_DRAWN:
@@ -272,28 +261,15 @@ def make_figure(nrows: int = 1, ncols: int = 1, *, size: tuple[float, float] = (
     >>> len(axes)
     2
     """
-    require_matplotlib()
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
+    figure = require_matplotlib("matplotlib.figure").Figure(figsize=size, layout="constrained")
     return figure, figure.subplots(nrows, ncols)
 
 
-def require_matplotlib() -> None:
-    """Raise an error that says how to install matplotlib where it is missing."""
-    try:
-        import matplotlib  # noqa: F401
-    except ModuleNotFoundError as missing:
-        raise ModuleNotFoundError(
-            'Drawing needs matplotlib, which is not installed: pip install "evencut[plot]"', name="matplotlib"
-        ) from missing
+def require_matplotlib(module: str = "matplotlib") -> Any:
+    """A module of matplotlib; where it is missing, an error that says what to install."""
+    return required(module, "drawing needs matplotlib", "plot")
 
 
 def axes_for(ax: Any = None, size: tuple[float, float] | None = None) -> Any:
     """The axes to draw on: those of a new figure where none are given."""
-    if ax is not None:
-        return ax
-    require_matplotlib()
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(figsize=size, layout="constrained")[1]
+    return require_matplotlib("matplotlib.pyplot").subplots(figsize=size, layout="constrained")[1] if ax is None else ax

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from ..tensors import Floats
 from .clusters import PALETTE, ClusterDisplay, axes_for
 
 __all__ = ["BorderDisplay", "DensityDisplay", "EnergyDisplay"]
@@ -188,7 +189,7 @@ class EnergyDisplay:
         return self
 
 
-def _grid(ax: Any, resolution: int = 100) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _grid(ax: Any, resolution: int = 100) -> tuple[Floats, Floats]:
     """A grid over what the axes show, which then stays as it is."""
     limits = ax.get_xlim(), ax.get_ylim()
     ax.set(xlim=limits[0], ylim=limits[1])

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter, minimum_filter
 
+from ..tensors import AnyInts
 from .clusters import PALETTE
 
 __all__ = ["label_colors", "paint_labels"]
@@ -26,7 +27,7 @@ def label_colors(n_labels: int) -> NDArray[np.uint8]:
     return (hues[np.arange(n_labels) % len(PALETTE)] * (0.75**turn)[:, None]).astype(np.uint8)
 
 
-def paint_labels(photo: NDArray[np.uint8], codes: NDArray[np.integer], n_labels: int) -> NDArray[np.uint8]:
+def paint_labels(photo: NDArray[np.uint8], codes: AnyInts, n_labels: int) -> NDArray[np.uint8]:
     """Show the object with a bright contour on a dimmed background, or several labels in colours.
 
     Parameters

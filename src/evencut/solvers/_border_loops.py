@@ -39,8 +39,6 @@ class Borders:
 @cython.nogil
 def sum_clusters(borders: Borders) -> cython.int:
     """The sums of all clusters; nodes that touch another cluster are queued."""
-    p: cython.Py_ssize_t
-    e: cython.Py_ssize_t
     for p in range(borders.labels.shape[0]):
         a = borders.labels[p]
         total: cython.double = borders.graph.diagonal[p]
@@ -64,7 +62,6 @@ def sum_clusters(borders: Borders) -> cython.int:
 def energy_of(borders: Borders) -> cython.double:
     """Minus the sum of the ratios of the clusters."""
     total: cython.double = 0.0
-    k: cython.Py_ssize_t
     for k in range(borders.inside.shape[0]):
         total += borders.inside[k] / borders.weight[k]
     return -total
@@ -75,7 +72,6 @@ def energy_of(borders: Borders) -> cython.double:
 def largest_ratio(borders: Borders) -> cython.double:
     """The largest ratio of a cluster, whatever its sign."""
     largest: cython.double = 0.0
-    k: cython.Py_ssize_t
     for k in range(borders.inside.shape[0]):
         largest = max(largest, abs(borders.inside[k] / borders.weight[k]))
     return largest
@@ -91,8 +87,6 @@ def _best_move(borders: Borders, p: cython.Py_ssize_t) -> cython.longlong:
     a: cython.longlong = borders.labels[p]
     b: cython.longlong
     n_seen: cython.Py_ssize_t = 1
-    e: cython.Py_ssize_t
-    i: cython.Py_ssize_t
     borders.seen[0] = a
     borders.link[a] = 0.0
     for e in range(borders.graph.indptr[p], borders.graph.indptr[p + 1]):
@@ -132,8 +126,6 @@ def settle(borders: Borders, max_moves: cython.longlong) -> cython.bint:
     """
     n: cython.Py_ssize_t = borders.labels.shape[0]
     head: cython.Py_ssize_t = 0
-    i: cython.Py_ssize_t
-    e: cython.Py_ssize_t
     while borders.n_waiting > 0 and max_moves > 0:
         p = borders.queue[head]
         head = head + 1 if head + 1 < n else 0

@@ -24,8 +24,6 @@ def exchange(graph, labels, n_clusters: cython.Py_ssize_t, trials: cython.Py_ssi
     # At most 1 + 4 + 1 + 4 times n rows of the log are written a trial.
     borders: Borders = Borders(graph, labels, n_clusters + 1, 10 * len(labels))
     trade: _Trade = _Trade(borders, n_clusters)
-    trial: cython.Py_ssize_t
-    p: cython.Py_ssize_t
     with cython.nogil:
         trade.begin(borders)
         for trial in range(trials):
@@ -76,7 +74,6 @@ class _Trade:
         """Split the cluster of a node and unite two others; what did not pay is undone."""
         n: cython.Py_ssize_t = borders.labels.shape[0]
         c: cython.Py_ssize_t = borders.labels[node]
-        i: cython.Py_ssize_t
         if borders.count[c] < 2:
             return 0
         self.inside[:], self.weight[:], self.count[:] = borders.inside, borders.weight, borders.count
@@ -107,8 +104,6 @@ class _Trade:
         """
         spare = self.spare
         n_queue: cython.longlong = 0
-        i: cython.Py_ssize_t
-        e: cython.Py_ssize_t
         for i in range(2):  # the last node of the first walk is a far end, where the second begins
             n_queue = self.walk(borders, graph, node)
             node = borders.queue[n_queue - 1]
@@ -142,8 +137,6 @@ class _Trade:
         own = borders.labels[node]
         head: cython.longlong = 0
         tail: cython.longlong = 1
-        i: cython.Py_ssize_t
-        e: cython.Py_ssize_t
         borders.queue[0] = node
         borders.waiting[node] = True
         while head < tail:
@@ -167,11 +160,7 @@ class _Trade:
         """The two linked clusters whose union costs least, and their link; the pair just split stays apart."""
         link, inside, weight = borders.link, borders.inside, borders.weight
         least: cython.double = _INFINITE
-        a: cython.Py_ssize_t
         b: cython.longlong
-        m: cython.Py_ssize_t
-        e: cython.Py_ssize_t
-        i: cython.Py_ssize_t
         self.first = self.second = -1
         sort_members(borders.labels, self.members, self.start)
         for a in range(inside.shape[0]):
@@ -202,8 +191,6 @@ class _Trade:
     def unite(self, borders: Borders, graph: Graph) -> cython.int:
         """Give the nodes of the second cluster the label of the first, and queue them with their neighbours."""
         a, b = self.first, self.second
-        p: cython.Py_ssize_t
-        e: cython.Py_ssize_t
         borders.inside[a] += borders.inside[b] + 2 * self.between
         borders.weight[a] += borders.weight[b]
         borders.count[a] += borders.count[b]

@@ -44,8 +44,6 @@ def sort_members(
 ) -> cython.int:
     """Nodes sorted by group into `members`; where each group starts among them, and the last ends, into `start`."""
     n_groups = start.shape[0] - 1
-    p: cython.Py_ssize_t
-    g: cython.Py_ssize_t
     start[:] = 0
     for p in range(parent.shape[0]):
         start[parent[p]] += 1
@@ -56,30 +54,6 @@ def sort_members(
         start[parent[p]] -= 1
         members[start[parent[p]]] = p
     return 0
-
-
-def row_diagonal(
-    indptr: cython.const[cython.longlong][::1],
-    indices: cython.const[cython.int][::1],
-    data: cython.const[cython.double][::1],
-):
-    """The diagonal of a CSR matrix, duplicates summed.
-
-    Examples
-    --------
-    >>> row_diagonal(np.array([0, 2, 3]), np.array([0, 0, 0], dtype=np.int32), np.array([1.0, 2.0, 5.0]))
-    array([3., 0.])
-    """
-    sums = np.zeros(indptr.shape[0] - 1)
-    diagonal: cython.double[::1] = sums
-    p: cython.Py_ssize_t
-    e: cython.Py_ssize_t
-    with cython.nogil:
-        for p in range(diagonal.shape[0]):
-            for e in range(indptr[p], indptr[p + 1]):
-                if indices[e] == p:
-                    diagonal[p] += data[e]
-    return sums
 
 
 def group(graph, labels, cap: cython.double, n_sweeps: cython.int, state: cython.ulonglong[::1]):
@@ -93,9 +67,6 @@ def group(graph, labels, cap: cython.double, n_sweeps: cython.int, state: cython
     n: cython.Py_ssize_t = groups.load.shape[0]
     run: cython.Py_ssize_t = max(1, n // _RUNS)
     runs: cython.longlong[::1] = np.arange((n + run - 1) // run, dtype=np.int64)
-    sweep: cython.int
-    r: cython.Py_ssize_t
-    p: cython.Py_ssize_t
     n_groups: cython.Py_ssize_t
     with cython.nogil:
         for r in range(runs.shape[0] - 1, 0, -1):
@@ -146,7 +117,6 @@ class _Groups:
         first, last = self.graph.indptr[p], self.graph.indptr[p + 1]
         a = self.parent[p]
         w = self.graph.weights[p]
-        e: cython.Py_ssize_t
         for e in range(first, last):
             if self.graph.indices[e] != p:
                 self.link[self.parent[self.graph.indices[e]]] += self.graph.data[e]
@@ -174,8 +144,6 @@ class _Groups:
     @cython.nogil
     def join_hangers_on(self) -> cython.int:
         """Put nodes still alone together with others that hang on the same heavy neighbour, as leaves of a star do."""
-        p: cython.Py_ssize_t
-        e: cython.Py_ssize_t
         for p in range(self.parent.shape[0]):
             if self.load[self.parent[p]] > self.graph.weights[p]:
                 continue
@@ -201,7 +169,6 @@ class _Groups:
 def _renumber(parent: cython.int[::1], number: cython.int[::1]) -> cython.Py_ssize_t:
     """Number the groups as they come, in place; how many they are. `number` is room to work in."""
     n_groups: cython.Py_ssize_t = 0
-    p: cython.Py_ssize_t
     number[:] = -1
     for p in range(parent.shape[0]):
         g = parent[p]
@@ -226,7 +193,6 @@ def take_pairs(
     n_merged: cython.Py_ssize_t = 0
     n_groups: cython.Py_ssize_t
     number: cython.int[::1] = np.empty(n, dtype=np.int32)
-    i: cython.Py_ssize_t
     with cython.nogil:
         for i in range(order.shape[0]):
             if n_merged == limit:
@@ -267,9 +233,6 @@ def _fill_contracted(
     place: cython.longlong[::1] = np.full(n_groups, -1, dtype=np.int64)
     indices, data = graph.indices, graph.data
     used: cython.Py_ssize_t = 0
-    g: cython.Py_ssize_t
-    m: cython.Py_ssize_t
-    e: cython.Py_ssize_t
     with cython.nogil:
         sort_members(parent, members, start)
         for g in range(n_groups):

@@ -34,8 +34,6 @@ def _keep_strongest(
     values: cython.double[:, ::1],
 ):
     n_links: cython.Py_ssize_t = values.shape[1]
-    p: cython.Py_ssize_t
-    q: cython.Py_ssize_t
     with cython.nogil:
         for p in range(matrix.shape[0]):
             for q in range(matrix.shape[1]):
@@ -65,10 +63,6 @@ def _sum_groups(
     small: cython.double[:, ::1],
 ):
     n: cython.Py_ssize_t = parent.shape[0]
-    p: cython.Py_ssize_t
-    q: cython.Py_ssize_t
-    g: cython.Py_ssize_t
-    h: cython.Py_ssize_t
     with cython.nogil:
         for p in range(n):
             g = parent[p]
@@ -102,7 +96,6 @@ def merge_nodes(matrix, weights, n_clusters, extra=None):
     merger: _Merger = _Merger(matrix, weights, np.zeros((n, n)) if extra is None else extra.copy())
     pairs = np.empty((n - n_clusters, 2), dtype=np.int64)
     merges: cython.longlong[:, ::1] = pairs
-    i: cython.Py_ssize_t
     with cython.nogil:
         for i in range(n):
             merger.find_partner(i)
@@ -135,7 +128,6 @@ class _Merger:
     @cython.nogil
     def find_partner(self, a: cython.Py_ssize_t) -> cython.int:
         """The cluster whose union with a costs least."""
-        b: cython.Py_ssize_t
         self.partner[a] = -1
         self.loss[a] = _INFINITE
         for b in range(self.weight.shape[0]):
@@ -151,8 +143,6 @@ class _Merger:
         """Unite the two clusters whose union costs least; the one that stays, and in `gone` the one that joins it."""
         n: cython.Py_ssize_t = self.weight.shape[0]
         kept: cython.Py_ssize_t = 0
-        a: cython.Py_ssize_t
-        b: cython.Py_ssize_t
         for a in range(1, n):
             if self.loss[a] < self.loss[kept]:
                 kept = a
@@ -200,9 +190,6 @@ def exchange_grown(
     narrow: Clusters = _unsummed(proposal, n_clusters)
     wide: Clusters = _unsummed(proposal, n_clusters + 1)
     n: cython.Py_ssize_t = labels.shape[0]
-    p: cython.Py_ssize_t
-    q: cython.Py_ssize_t
-    trial: cython.Py_ssize_t
     energy: cython.double
     with cython.nogil:
         for p in range(n):
@@ -260,7 +247,6 @@ class _Growth:
     @cython.nogil
     def settle(self, clusters: Clusters, table: cython.double[:, ::1]) -> cython.double:
         """Sweeps of single-node moves, in place; the energy afterwards."""
-        p: cython.Py_ssize_t
         clusters.inside[:] = 0.0
         clusters.weight[:] = 0.0
         clusters.count[:] = 0
@@ -285,9 +271,6 @@ class _Growth:
         parted: cython.Py_ssize_t = labels[node]
         n_members: cython.Py_ssize_t = 0
         place: cython.Py_ssize_t = 0
-        p: cython.Py_ssize_t
-        q: cython.Py_ssize_t
-        i: cython.Py_ssize_t
         for p in range(labels.shape[0]):
             if labels[p] == parted:
                 if p == node:
@@ -327,8 +310,6 @@ class _Growth:
         weight: cython.double = 0.0
         best: cython.double = -_INFINITE
         size: cython.Py_ssize_t = 1
-        i: cython.Py_ssize_t
-        j: cython.Py_ssize_t
         for i in range(n_members):
             left += table[parted, members[i]]
             tie[i] = 0.0
@@ -368,9 +349,6 @@ class _Growth:
         first: cython.Py_ssize_t = 0
         second: cython.Py_ssize_t = last
         least: cython.double = _INFINITE
-        p: cython.Py_ssize_t
-        a: cython.Py_ssize_t
-        b: cython.Py_ssize_t
         self.links[:, :] = 0.0
         self.weight[:] = 0.0
         for p in range(labels.shape[0]):

@@ -36,7 +36,6 @@ def _best_move(
     leave = kept - clusters.inside[source] / clusters.weight[source]
     best = source
     best_gain: cython.double = 0.0
-    k: cython.Py_ssize_t
     for k in range(clusters.weight.shape[0]):
         if k != source:
             joined = (clusters.inside[k] + 2.0 * clusters.links[k] + own) / (clusters.weight[k] + w_p)
@@ -81,8 +80,6 @@ def _sweep_rows(
 ):
     labels, links = clusters.labels, clusters.links
     n_moves: cython.Py_ssize_t = 0
-    i: cython.Py_ssize_t
-    e: cython.Py_ssize_t
     with cython.nogil:
         for i in range(order.shape[0]):
             p: cython.Py_ssize_t = order[i]
@@ -118,7 +115,6 @@ def _sweep_matrix(
     table: cython.double[:, ::1],
 ):
     n_moves: cython.Py_ssize_t = 0
-    i: cython.Py_ssize_t
     with cython.nogil:
         for i in range(order.shape[0]):
             n_moves += _try_to_move(matrix, table, clusters, order[i], diagonal[order[i]], w[order[i]])
@@ -135,7 +131,6 @@ def sweep_table(
 ) -> cython.Py_ssize_t:
     """One pass over a dense matrix in double precision, node by node, for other compiled loops."""
     n_moves: cython.Py_ssize_t = 0
-    p: cython.Py_ssize_t
     for p in range(weights.shape[0]):
         n_moves += _try_to_move(matrix, table, clusters, p, 0.0, weights[p])
     return n_moves
@@ -156,8 +151,6 @@ def _try_to_move(
     source: cython.Py_ssize_t = clusters.labels[p]
     if clusters.count[source] == 1:
         return False
-    k: cython.Py_ssize_t
-    q: cython.Py_ssize_t
     for k in range(clusters.links.shape[0]):
         clusters.links[k] = table[k, p]
     own: cython.double = matrix[p, p] + diagonal

@@ -9,11 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..affinity import Affinity
 from ..criteria import RatioProblem
-from ..tensors import array_namespace
+from ..tensors import Ints, array_namespace
 from .spectral import cut_embedding, unit_rows
 from .starts import fill_empty
 
@@ -83,9 +82,7 @@ def _best_mixture(basis: Any, images: Any, n_wanted: int) -> Any:
     return upright @ xp.linalg.eigh(0.5 * (inner + inner.T))[1][:, -n_wanted:]
 
 
-def spectral_start(
-    problem: RatioProblem, n_clusters: int, n_init: int, rows: Any, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def spectral_start(problem: RatioProblem, n_clusters: int, n_init: int, rows: Any, rng: np.random.Generator) -> Ints:
     """Labels of all points from the best of several cuts of the spectrum of the normalised cut.
 
     Parameters

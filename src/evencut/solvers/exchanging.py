@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..criteria import RatioProblem
+from ..tensors import AnyFloats, Floats, Ints
 from .merging import part_links
 from .moves import improve_by_moves
 from .multilevel import group_points
@@ -36,7 +37,7 @@ def exchange_cycles(
     n_runs: int = 4,
     max_iter: int = 100,
     random_state: np.random.Generator | int | None = None,
-) -> tuple[NDArray[np.int64], list[float], bool]:
+) -> tuple[Ints, list[float], bool]:
     r"""Labels, energies along the way, and whether no move was left at the end.
 
     A cycle groups the points, merges or exchanges clusters of groups (one split, two merged) while the energy falls,
@@ -80,12 +81,12 @@ class _Scene(NamedTuple):
 
     problem: RatioProblem
     links: sparse.csr_array
-    isolation: NDArray[np.float64]
+    isolation: Floats
 
 
 def _run(
     scene: _Scene, n_clusters: int, n_init: int, max_iter: int, state: NDArray[np.uint64]
-) -> tuple[NDArray[np.int64], list[float], bool]:
+) -> tuple[Ints, list[float], bool]:
     """All cycles from one random sequence."""
     trace: list[float] = []
     labels, converged = None, False
@@ -97,9 +98,7 @@ def _run(
     return labels, trace, converged
 
 
-def _cycle(
-    scene: _Scene, labels: NDArray[np.int64] | None, n_clusters: int, state: NDArray[np.uint64]
-) -> tuple[NDArray[np.int64], float]:
+def _cycle(scene: _Scene, labels: Ints | None, n_clusters: int, state: NDArray[np.uint64]) -> tuple[Ints, float]:
     """Labels after exchanges of clusters of groups, and their energy; without labels, groups are first merged."""
     from ._growth_loops import exchange_grown, merge_nodes
 
@@ -129,7 +128,7 @@ def _cycle(
     return of_group[parent], float(energy)
 
 
-def _isolation(problem: RatioProblem) -> NDArray[np.float64]:
+def _isolation(problem: RatioProblem) -> Floats:
     """The share of a point's affinity that is its own: high for stragglers, low at modes, equalised or not."""
     degree = problem.matrix.degrees()
     own = np.asarray(problem.matrix.diagonal(), dtype=np.float64)
@@ -152,7 +151,7 @@ def _strong_links(problem: RatioProblem) -> sparse.csr_array:
     return sparse.csr_array(one_way + one_way.T)
 
 
-def _in_memory(problem: RatioProblem) -> NDArray[np.floating]:
+def _in_memory(problem: RatioProblem) -> AnyFloats:
     """The dense matrix of a problem."""
     if not problem.matrix.is_array:
         kind = type(problem.matrix.entries).__name__
@@ -163,7 +162,7 @@ def _in_memory(problem: RatioProblem) -> NDArray[np.floating]:
     return np.asarray(problem.matrix.entries)
 
 
-def _contracted(problem: RatioProblem, parent: NDArray[np.int64], n_groups: int) -> NDArray[np.float64]:
+def _contracted(problem: RatioProblem, parent: Ints, n_groups: int) -> Floats:
     """M summed over each pair of groups."""
     from ._growth_loops import contract_dense
 
@@ -175,9 +174,7 @@ def _contracted(problem: RatioProblem, parent: NDArray[np.int64], n_groups: int)
     return small
 
 
-def _bundle(
-    problem: RatioProblem, parent: NDArray[np.int64], labels: NDArray[np.int64] | None, target: int
-) -> NDArray[np.int64]:
+def _bundle(problem: RatioProblem, parent: Ints, labels: Ints | None, target: int) -> Ints:
     """Groups put together until there are few: where points have no links there is nothing to group them along.
 
     Without a link a union costs least among groups of similar ratio M/w. Groups of different labels never meet.

@@ -15,20 +15,14 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..criteria import RatioProblem
-from ..tensors import array_namespace, group_sums, numbered, one_hot
+from ..tensors import AnyFloats, AnyInts, Floats, Ints, array_namespace, group_sums, numbered, one_hot
 
 _LARGEST_SHIFT = 1e3
 
 
-def bound_costs(
-    links: NDArray[np.floating],
-    point_weights: NDArray[np.floating],
-    inside: NDArray[np.floating],
-    weight: NDArray[np.floating],
-) -> NDArray[np.float64]:
+def bound_costs(links: AnyFloats, point_weights: AnyFloats, inside: AnyFloats, weight: AnyFloats) -> Floats:
     r"""Cost of each point in each cluster under the bound; `links` holds :math:`(M S_k)_p`.
 
     Examples
@@ -40,9 +34,7 @@ def bound_costs(
     return -2.0 * links / weight + point_weights[:, None] * (inside / weight**2)
 
 
-def lloyd_descent(
-    problem: RatioProblem, labels: NDArray[np.int64], n_clusters: int, *, max_iter: int = 100
-) -> Descent[_LloydStep]:
+def lloyd_descent(problem: RatioProblem, labels: Ints, n_clusters: int, *, max_iter: int = 100) -> Descent[_LloydStep]:
     """Lloyd steps from some labels, with the energy of the start and after each step.
 
     Works for every matrix that can be multiplied with an array; memory is one column a cluster.
@@ -56,7 +48,7 @@ def lloyd_descent(
     array([0, 0, 1, 1])
     """
 
-    def at(proposal: NDArray[np.int64], before: _LloydStep | None = None) -> _LloydStep:
+    def at(proposal: Ints, before: _LloydStep | None = None) -> _LloydStep:
         if before is None:
             links = problem.matrix.links(proposal, n_clusters)
         else:
@@ -65,7 +57,7 @@ def lloyd_descent(
         costs = bound_costs(whole, problem.weights, inside, weight)
         return _LloydStep(proposal, float(-(inside / weight).sum()), links, costs, weight)
 
-    def propose(step: _LloydStep, shift: float) -> NDArray[np.int64]:
+    def propose(step: _LloydStep, shift: float) -> Ints:
         # The shift is measured in the mean association of a unit of weight.
         unit = max(abs(step.energy) / n_clusters, np.finfo(float).tiny)
         return _shifted_choice(step.costs, step.labels, problem.weights, step.weight, shift * unit)
@@ -78,7 +70,7 @@ class Step(Protocol):
     """A labelling and its energy, as :func:`descend` sees it."""
 
     @property
-    def labels(self) -> NDArray[np.int64]:
+    def labels(self) -> Ints:
         """The label of each point."""
         ...
 
@@ -115,8 +107,8 @@ class Descent(Generic[AnyStep]):
 
 def descend(
     start: AnyStep,
-    propose: Callable[[AnyStep, float], NDArray[np.int64]],
-    at: Callable[[NDArray[np.int64], AnyStep], AnyStep],
+    propose: Callable[[AnyStep, float], Ints],
+    at: Callable[[Ints, AnyStep], AnyStep],
     n_labels: int,
     *,
     max_iter: int,
@@ -159,20 +151,14 @@ def descend(
 
 @dataclass(frozen=True, eq=False)
 class _LloydStep:
-    labels: NDArray[np.int64]
+    labels: Ints
     energy: float
-    links: NDArray[np.float64]
-    costs: NDArray[np.float64]
-    weight: NDArray[np.float64]
+    links: Floats
+    costs: Floats
+    weight: Floats
 
 
-def _shifted_choice(
-    costs: NDArray[np.float64],
-    labels: NDArray[np.int64],
-    point_weights: NDArray[np.floating],
-    weight: NDArray[np.float64],
-    shift: float,
-) -> NDArray[np.int64]:
+def _shifted_choice(costs: Floats, labels: Ints, point_weights: AnyFloats, weight: Floats, shift: float) -> Ints:
     """Best cluster of each point where the matrix has `shift` times the weights on its diagonal; ties stay."""
     rows = numbered(labels)
     shifted = costs + shift * (point_weights[:, None] / weight)
@@ -182,9 +168,7 @@ def _shifted_choice(
     return array_namespace(labels).where(stays, labels, choice)
 
 
-def cluster_links(
-    problem: RatioProblem, labels: NDArray[np.integer], n_clusters: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def cluster_links(problem: RatioProblem, labels: AnyInts, n_clusters: int) -> tuple[Floats, Floats, Floats]:
     """Links of every point to every cluster, and the association and weight of each cluster.
 
     Examples
@@ -199,8 +183,8 @@ def cluster_links(
 
 
 def _with_diagonal(
-    problem: RatioProblem, links: NDArray[np.float64], labels: NDArray[np.integer], n_clusters: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    problem: RatioProblem, links: Floats, labels: AnyInts, n_clusters: int
+) -> tuple[Floats, Floats, Floats]:
     """The links of the problem, diagonal included, and the association and weight of each cluster."""
     rows = numbered(labels)
     if problem.diagonal is not None:

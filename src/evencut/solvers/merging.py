@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from ..criteria import RatioProblem
+from ..tensors import AnyInts, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,17 +30,17 @@ class Level:
         M(S_k, S_k) and w(S_k) of each cluster.
     """
 
-    parts: NDArray[np.int64]
-    owner: NDArray[np.int64]
-    inside: NDArray[np.float64]
-    weight: NDArray[np.float64]
+    parts: Ints
+    owner: Ints
+    inside: Floats
+    weight: Floats
 
-    def labels(self) -> NDArray[np.int64]:
+    def labels(self) -> Ints:
         """Cluster of each point, numbered from 0."""
         return np.unique(self.owner, return_inverse=True)[1].astype(np.int64)[self.parts]
 
 
-def merge_levels(problem: RatioProblem, labels: NDArray[np.integer], n_clusters: int = 1) -> Iterator[Level]:
+def merge_levels(problem: RatioProblem, labels: AnyInts, n_clusters: int = 1) -> Iterator[Level]:
     r"""The partitions met on the way from the parts down to `n_clusters`, finest first.
 
     Each step joins the pair with the least loss of ratio association:
@@ -70,7 +70,7 @@ def merge_levels(problem: RatioProblem, labels: NDArray[np.integer], n_clusters:
 
 
 def merges(
-    links: NDArray[np.float64], weight: NDArray[np.float64], n_clusters: int, extra: NDArray[np.float64] | None = None
+    links: Floats, weight: Floats, n_clusters: int, extra: Floats | None = None
 ) -> Iterator[tuple[int, int, float]]:
     """Merges of the clusters whose union costs least, `extra` included: who stays, who joins it, and the loss.
 
@@ -86,7 +86,7 @@ def merges(
         yield kept, gone, float(apart - links[kept, kept] / weight[kept])
 
 
-def part_links(problem: RatioProblem, parts: NDArray[np.integer], n_parts: int) -> NDArray[np.float64]:
+def part_links(problem: RatioProblem, parts: AnyInts, n_parts: int) -> Floats:
     """M summed over each pair of parts."""
     graph = problem.matrix.graph
     if graph is not None:

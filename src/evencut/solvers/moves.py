@@ -9,17 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..criteria import RatioProblem
+from ..tensors import Floats, Ints, Places
 
 
 def improve_by_moves(
     problem: RatioProblem,
-    labels: NDArray[np.int64],
+    labels: Ints,
     n_clusters: int,
     *,
     max_iter: int = 100,
     rng: np.random.Generator | None = None,
-    movable: NDArray[np.intp] | None = None,
-) -> tuple[NDArray[np.int64], list[float], bool]:
+    movable: Places | None = None,
+) -> tuple[Ints, list[float], bool]:
     """Labels after sweeps of moves, the energy after each sweep, and whether no move was left.
 
     Parameters
@@ -73,9 +74,7 @@ def improve_by_moves(
     return labels, trace, False
 
 
-def _sums(
-    problem: RatioProblem, labels: NDArray[np.int64], n_clusters: int, table: NDArray | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _sums(problem: RatioProblem, labels: Ints, n_clusters: int, table: NDArray | None) -> tuple[Floats, Floats]:
     """Association and weight of each cluster; from the table of links where there is one."""
     if table is None:
         return problem.associations(labels, n_clusters)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..criteria import RatioProblem
+from ..tensors import AnyInts, Floats, Ints, Places
 
 # Nodes a cluster of the graph that cycles start from, and so many at least; nodes a cluster of the smallest graph.
 _MIDDLE = 150
@@ -36,11 +37,11 @@ _EXCHANGE_WORK = 20_000_000
 class _Level(NamedTuple):
     """A graph in CSR form without the diagonal of M, that diagonal, and the weights of the nodes."""
 
-    indptr: NDArray[np.int64]
+    indptr: Ints
     indices: NDArray[np.int32]
-    data: NDArray[np.float64]
-    diagonal: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    data: Floats
+    diagonal: Floats
+    weights: Floats
 
     @property
     def n_nodes(self) -> int:
@@ -55,7 +56,7 @@ def multilevel(
     n_runs: int = _RUNS,
     max_iter: int = 100,
     random_state: np.random.Generator | int | None = None,
-) -> tuple[NDArray[np.int64], list[float], bool]:
+) -> tuple[Ints, list[float], bool]:
     r"""Labels, energies along the way, and whether no move was left at the end.
 
     Points are grouped by heavy edges, level by level, down to a few nodes a cluster. There the cheapest pairs
@@ -122,8 +123,8 @@ def _lower(best: _End | None, found: _End) -> _End:
 
 
 def improve_border(
-    problem: RatioProblem, labels: NDArray[np.integer], n_clusters: int, *, max_iter: int = 100
-) -> tuple[NDArray[np.int64], list[float], bool]:
+    problem: RatioProblem, labels: AnyInts, n_clusters: int, *, max_iter: int = 100
+) -> tuple[Ints, list[float], bool]:
     """Labels after moves along the borders of clusters, the energy, and whether no move was left.
 
     Only points with a link to another cluster are looked at, so a good start of a large graph costs next to nothing.
@@ -142,9 +143,7 @@ def improve_border(
     return found.astype(np.int64), trace, settled
 
 
-def group_points(
-    graph: sparse.csr_array, labels: NDArray[np.integer] | None, target: int, state: NDArray[np.uint64]
-) -> NDArray[np.int64]:
+def group_points(graph: sparse.csr_array, labels: AnyInts | None, target: int, state: NDArray[np.uint64]) -> Ints:
     """Groups of points along the links of a graph, about `target` of them; inside clusters where labels are given.
 
     Examples
@@ -167,8 +166,8 @@ def group_points(
     return _group_of_points(n_points, parents)
 
 
-def _group_of_points(n_points: int, parents: list[NDArray[np.int32]]) -> NDArray[np.int64]:
-    of_point: NDArray[np.integer] = np.arange(n_points)
+def _group_of_points(n_points: int, parents: list[NDArray[np.int32]]) -> Ints:
+    of_point: AnyInts = np.arange(n_points)
     for parent in parents:
         of_point = parent[of_point]
     return of_point.astype(np.int64)
@@ -176,8 +175,6 @@ def _group_of_points(n_points: int, parents: list[NDArray[np.int32]]) -> NDArray
 
 def _finest(problem: RatioProblem) -> _Level:
     """The problem as a level; nothing is copied that has the right type already."""
-    from ._graph_loops import row_diagonal
-
     matrix = problem.matrix.graph
     if matrix is None:
         raise ValueError(
@@ -187,7 +184,7 @@ def _finest(problem: RatioProblem) -> _Level:
     indptr = matrix.indptr.astype(np.int64)
     indices = matrix.indices.astype(np.int32, copy=False)
     data = matrix.data.astype(np.float64, copy=False)
-    diagonal = row_diagonal(indptr, indices, data)
+    diagonal = matrix.diagonal().astype(np.float64)
     if problem.diagonal is not None:
         diagonal = diagonal + problem.diagonal
     return _Level(indptr, indices, data, diagonal, np.asarray(problem.weights, dtype=np.float64))
@@ -294,7 +291,7 @@ def _merge(level: _Level, n_clusters: int, max_iter: int) -> NDArray[np.int32]:
     return _climb(levels, parents, labels, n_clusters, max_iter, [])[0]
 
 
-def _cheapest_pairs(level: _Level, linked_only: bool) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.intp]]:
+def _cheapest_pairs(level: _Level, linked_only: bool) -> tuple[NDArray[np.int32], NDArray[np.int32], Places]:
     """Pairs of nodes and their order by what a union costs the objective.
 
     Few links (many components, a star) leave too little to merge; then nodes of similar ratio M/w pair as well,

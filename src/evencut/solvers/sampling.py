@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..affinity import DenseAffinity
 from ..criteria import RatioProblem
-from ..tensors import is_tensor
+from ..tensors import Ints, Places, is_tensor
 from .lloyd import bound_costs
 from .starts import fill_empty
 
@@ -17,9 +16,7 @@ _SAMPLE_ON_DEVICE = 4000
 _SAMPLE_PER_CLUSTER = 40
 
 
-def sample_problem(
-    problem: RatioProblem, n_clusters: int, rng: np.random.Generator
-) -> tuple[NDArray[np.intp], RatioProblem]:
+def sample_problem(problem: RatioProblem, n_clusters: int, rng: np.random.Generator) -> tuple[Places, RatioProblem]:
     """Rows of a random sample, and the problem among them, dense.
 
     Parameters
@@ -39,9 +36,7 @@ def sample_problem(
     return rows, RatioProblem(DenseAffinity(problem.matrix.part(rows, rows)), share * problem.weights[rows], diagonal)
 
 
-def spread_labels(
-    problem: RatioProblem, rows: NDArray[np.intp], sample: RatioProblem, labels: NDArray[np.int64], n_clusters: int
-) -> NDArray[np.int64]:
+def spread_labels(problem: RatioProblem, rows: Places, sample: RatioProblem, labels: Ints, n_clusters: int) -> Ints:
     """Labels of all points: each goes to the cluster of the sample that the bound of the Lloyd step makes cheapest."""
     share, labels = len(rows) / problem.n_points, sample.matrix.beside(labels)
     inside, weight = sample.associations(labels, n_clusters)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..criteria import RatioProblem
-from ..tensors import to_array
+from ..tensors import AnyFloats, Ints, to_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,22 +27,20 @@ class Solution:
         Whether no step was left to make.
     """
 
-    labels: NDArray[np.int64]
+    labels: Ints
     energy: float
     n_iter: int
     trace: tuple[float, ...]
     converged: bool
 
     @classmethod
-    def after(
-        cls, problem: RatioProblem, labels: NDArray[np.int64], trace: list[float], converged: bool, n_iter: int
-    ) -> Solution:
+    def after(cls, problem: RatioProblem, labels: Ints, trace: list[float], converged: bool, n_iter: int) -> Solution:
         """The solution that ends with these labels, their clusters renumbered."""
         labels = heaviest_first(to_array(labels), to_array(problem.weights))
         return cls(labels, trace[-1], n_iter, tuple(trace), converged)
 
 
-def heaviest_first(labels: NDArray[np.int64], weights: NDArray[np.floating]) -> NDArray[np.int64]:
+def heaviest_first(labels: Ints, weights: AnyFloats) -> Ints:
     """Renumber the clusters by decreasing weight, independent of the order of the points.
 
     Among equal clusters the one with the first point leads.

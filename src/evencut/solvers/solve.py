@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..affinity import limits
 from ..criteria import RatioProblem
-from ..tensors import is_tensor
+from ..tensors import Ints, is_tensor
 from .block_spectrum import spectral_start
 from .exchanging import exchange_cycles
 from .lloyd import lloyd_descent
@@ -41,25 +43,8 @@ class Effort:
     max_iter: int = 100
 
 
-@dataclass(frozen=True)
-class Solver:
-    """A way of solving a `RatioProblem`.
-
-    Parameters
-    ----------
-    name : str
-    run : callable
-        `run(problem, n_clusters, effort, rng)` gives a `Solution`.
-    takes_starts : bool
-        Whether labels found elsewhere, by a judge of candidates or by landmarks, may be its start.
-    by_moves : bool
-        Whether it refines by single-point moves; by Lloyd steps otherwise.
-    """
-
-    name: str
-    run: Callable[[RatioProblem, int, Effort, np.random.Generator], Solution]
-    takes_starts: bool = False
-    by_moves: bool = True
+#: A way of solving a problem: the number of clusters, the effort and a random generator are the rest of what it takes.
+Solver: TypeAlias = Callable[[RatioProblem, int, Effort, np.random.Generator], Solution]
 
 
 def solve(
@@ -104,13 +89,13 @@ def solve(
         labels = np.arange(problem.n_points) % n_clusters
         energy = problem.energy(labels)
         return Solution(labels, energy, 1, (energy,), True)
-    run = _solve_by_lloyd if is_tensor(problem.weights) else SOLVERS[solver].run
+    run = _solve_by_lloyd if is_tensor(problem.weights) else SOLVERS[solver]
     return run(problem, n_clusters, Effort(n_init, max_iter), np.random.default_rng(random_state))
 
 
 def refine(
     problem: RatioProblem,
-    start: NDArray[np.int64],
+    start: Ints,
     n_clusters: int,
     by_moves: bool = True,
     max_iter: int = 100,
@@ -147,7 +132,7 @@ def _solve_automatically(problem: RatioProblem, n_clusters: int, effort: Effort,
     if matrix.is_graph and problem.n_points > _MANY_NODES:
         return _solve_multilevel(problem, n_clusters, effort, rng)
     if not matrix.is_graph and (matrix.is_lazy or problem.n_points > _MANY_DENSE):
-        return _solve_by_moves(problem, n_clusters, effort, rng)
+        return _solve_from_starts(problem, n_clusters, effort, rng)
     return _solve_all_ways(problem, n_clusters, effort, rng)
 
 
@@ -164,23 +149,27 @@ def _solve_all_ways(problem: RatioProblem, n_clusters: int, effort: Effort, rng:
     if problem.matrix.is_graph and effort.n_init > n_cuts:
         how = {"n_init": _GRAPH_CYCLES, "n_runs": effort.n_init - n_cuts, "max_iter": effort.max_iter}
         found.append(_ended(problem, multilevel(problem, n_clusters, random_state=of_cycles, **how)))
-    return min(found, key=_by_energy)
+    return min(found, key=attrgetter("energy"))
 
 
-def _solve_by_moves(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
-    """Spectral starts, those of large dense problems from a sample, refined by single-point moves."""
-    return _best_refined(problem, _starts(problem, n_clusters, effort, rng), n_clusters, effort, rng, True)
+def _solve_from_starts(
+    problem: RatioProblem,
+    n_clusters: int,
+    effort: Effort,
+    rng: np.random.Generator,
+    *,
+    by_moves: bool = True,
+    sample_large: bool = True,
+) -> Solution:
+    """Spectral starts, those of large dense problems from a sample, refined by single-point moves or by Lloyd steps."""
+    starts = _starts(problem, n_clusters, effort, rng, sample_large)
+    refined = (refine(problem, start, n_clusters, by_moves, effort.max_iter, rng) for start in starts)
+    return min(refined, key=attrgetter("energy"))
 
 
-def _solve_spectral(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
-    """Spectral starts, of all points also where these are many, refined by single-point moves."""
-    starts = _starts(problem, n_clusters, effort, rng, sample_large=False)
-    return _best_refined(problem, starts, n_clusters, effort, rng, True)
-
-
-def _solve_by_lloyd(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
-    """The same starts refined by the steps of kernel k-means."""
-    return _best_refined(problem, _starts(problem, n_clusters, effort, rng), n_clusters, effort, rng, False)
+_solve_spectral = partial(_solve_from_starts, sample_large=False)
+_solve_by_lloyd = partial(_solve_from_starts, by_moves=False)
+_solve_by_cuts = partial(_solve_spectral, by_moves=False)
 
 
 def _solve_multilevel(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
@@ -190,42 +179,23 @@ def _solve_multilevel(problem: RatioProblem, n_clusters: int, effort: Effort, rn
     return _ended(problem, cycles(problem, n_clusters, random_state=rng, **how))
 
 
-def _ended(problem: RatioProblem, end: tuple[NDArray[np.int64], list[float], bool]) -> Solution:
+def _ended(problem: RatioProblem, end: tuple[Ints, list[float], bool]) -> Solution:
     labels, trace, converged = end
     return Solution.after(problem, labels, trace, converged, len(trace))
 
 
 #: The solvers by the names the estimators take.
 SOLVERS: dict[str, Solver] = {
-    solver.name: solver
-    for solver in (
-        Solver("auto", _solve_automatically, takes_starts=True),
-        Solver("spectral", _solve_spectral, takes_starts=True),
-        Solver("multilevel", _solve_multilevel),
-        Solver("lloyd", _solve_by_lloyd, by_moves=False),
-    )
+    "auto": _solve_automatically,
+    "spectral": _solve_spectral,
+    "multilevel": _solve_multilevel,
+    "lloyd": _solve_by_lloyd,
 }
 
 
-def _best_refined(
-    problem: RatioProblem,
-    starts: Iterator[NDArray[np.int64]],
-    n_clusters: int,
-    effort: Effort,
-    rng: np.random.Generator,
-    by_moves: bool,
-) -> Solution:
-    found = (refine(problem, start, n_clusters, by_moves, effort.max_iter, rng) for start in starts)
-    return min(found, key=_by_energy)
-
-
-def _by_energy(solution: Solution) -> float:
-    return solution.energy
-
-
 def _starts(
-    problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator, sample_large: bool = True
-) -> Iterator[NDArray[np.int64]]:
+    problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator, sample_large: bool
+) -> Iterator[Ints]:
     """Spectral starts of small or sparse problems; of large dense ones, starts from solved samples."""
     matrix = problem.matrix
     small = not sample_large or problem.n_points <= _MANY_DENSE
@@ -241,9 +211,3 @@ def _starts(
         yield spread_labels(problem, rows, sample, found.labels, n_clusters)
     if on_device and len(rows) < problem.n_points:
         yield spectral_start(problem, n_clusters, effort.n_init, rows, rng)
-
-
-def _solve_by_cuts(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
-    """Spectral starts of a dense problem, however large, refined by Lloyd steps."""
-    starts = spectral_starts(problem, n_clusters, effort.n_init, rng)
-    return _best_refined(problem, starts, n_clusters, effort, rng, False)

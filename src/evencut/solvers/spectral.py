@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
 from ..affinity import Affinity, AffinityLike, as_affinity
-from ..tensors import array_namespace, is_tensor, one_hot
+from ..tensors import AnyFloats, AnyInts, Floats, Ints, array_namespace, is_tensor, one_hot
 
 # Up to this size all eigenvectors of a component are cheaper than a factorisation and its set-up.
 _DENSE_SPARSE = 400
@@ -34,9 +33,7 @@ _TOLERANCE = 1e-4
 _KMEANS_STEPS = 100
 
 
-def spectral_embedding(
-    affinity: AffinityLike, n_vectors: int, rng: np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def spectral_embedding(affinity: AffinityLike, n_vectors: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     r"""Largest eigenvalues of :math:`D^{-1/2} A D^{-1/2}` and their eigenvectors, largest first.
 
     Connected components are solved one by one, so that repeated eigenvalues are never missed.
@@ -75,9 +72,7 @@ def spectral_embedding(
     return values[order], vectors[:, order].toarray()
 
 
-def kernel_coordinates(
-    matrix: AffinityLike, weights: NDArray[np.floating], n_vectors: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def kernel_coordinates(matrix: AffinityLike, weights: AnyFloats, n_vectors: int, rng: np.random.Generator) -> Floats:
     r"""Best low-rank approximation of the points in the space of the kernel :math:`M_{pq} / (w_p w_q)`.
 
     K-means on it approximates weighted kernel k-means (the paper's Discussion). Negative eigenvalues of
@@ -97,11 +92,11 @@ def kernel_coordinates(
 
 def _leading_of_components(
     graph: sparse.csr_array,
-    component: NDArray[np.integer],
+    component: AnyInts,
     n_components: int,
     n_vectors: int,
     rng: np.random.Generator,
-) -> tuple[NDArray[np.float64], sparse.csr_array]:
+) -> tuple[Floats, sparse.csr_array]:
     """Eigenpairs of each component, heaviest component first so that it leads among equal eigenvalues."""
     size = np.bincount(component)
     by_component = np.split(np.argsort(component, kind="stable"), np.cumsum(size)[:-1])
@@ -124,7 +119,7 @@ def _leading_of_components(
     return np.concatenate(values), sparse.csr_array((np.concatenate(entries), position), shape=shape)
 
 
-def leading_of_dense(matrix: NDArray[np.float64], n_vectors: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def leading_of_dense(matrix: Floats, n_vectors: int) -> tuple[Floats, Floats]:
     """The largest eigenvalues of a symmetric array, rising, and their vectors.
 
     Examples
@@ -143,9 +138,7 @@ def leading_of_dense(matrix: NDArray[np.float64], n_vectors: int) -> tuple[NDArr
     return values[-n_vectors:], vectors[:, -n_vectors:]
 
 
-def _leading(
-    normalized: Affinity, n_vectors: int, rng: np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _leading(normalized: Affinity, n_vectors: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Leading eigenpairs of one symmetric matrix."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
@@ -171,9 +164,7 @@ def _leading(
     return values[order], vectors[:, order]
 
 
-def _leading_of_graph(
-    normalized: sparse.csr_array, n_asked: int, rng: np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _leading_of_graph(normalized: sparse.csr_array, n_asked: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """By plain Lanczos where the graph is wide, by shift-invert where it is long or the first does not converge.
 
     A graph of high-dimensional points has a factor as full as a dense matrix, but is crossed in a few hops, and then
@@ -195,9 +186,7 @@ def _leading_of_graph(
     return _shift_invert(normalized, n_asked, rng)
 
 
-def _shift_invert(
-    normalized: sparse.csr_array, n_asked: int, rng: np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _shift_invert(normalized: sparse.csr_array, n_asked: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
     n_points = normalized.shape[0]
@@ -213,7 +202,7 @@ def _shift_invert(
     return 1 + _SHIFT - 1 / nearness, vectors
 
 
-def cut_embedding(vectors: NDArray[np.float64], n_clusters: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def cut_embedding(vectors: Floats, n_clusters: int, rng: np.random.Generator) -> Ints:
     """Clusters of the rows of an embedding by k-means.
 
     Examples
@@ -257,7 +246,7 @@ def _nearest_centre(vectors: Any, centres: Any) -> Any:
     return ((centres**2).sum(axis=1) - 2 * (vectors @ centres.T)).argmin(axis=1)
 
 
-def _far_seeds(vectors: Any, n_seeds: int, draws: NDArray[np.float64]) -> Any:
+def _far_seeds(vectors: Any, n_seeds: int, draws: Floats) -> Any:
     """Rows drawn with chances by their squared distance to the seeds before (k-means++)."""
     rows = [int(draws[0] * len(vectors))]
     nearest = ((vectors - vectors[rows[0]]) ** 2).sum(axis=1)
@@ -268,7 +257,7 @@ def _far_seeds(vectors: Any, n_seeds: int, draws: NDArray[np.float64]) -> Any:
     return vectors[rows]
 
 
-def unit_rows(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+def unit_rows(vectors: Floats) -> Floats:
     """The rows at length one, so that points of low degree count as much as others; empty rows stay as they are.
 
     Examples

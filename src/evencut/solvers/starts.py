@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from ..affinity import Affinity, as_affinity
 from ..criteria import RatioProblem
-from ..tensors import array_namespace
+from ..tensors import Ints, array_namespace
 from .spectral import cut_embedding, kernel_coordinates, spectral_embedding, unit_rows
 
 
-def spectral_starts(
-    problem: RatioProblem, n_clusters: int, n_init: int, rng: np.random.Generator
-) -> Iterator[NDArray[np.int64]]:
+def spectral_starts(problem: RatioProblem, n_clusters: int, n_init: int, rng: np.random.Generator) -> Iterator[Ints]:
     """Cuts by k-means, from different seeds, of the spectrum of the normalised cut.
 
     Kernel k-means on a dense kernel also starts from the kernel's own principal components, which lead to
@@ -42,7 +39,7 @@ def spectral_starts(
             yield fill_empty(cut_embedding(embedding, n_clusters, rng), n_clusters)
 
 
-def fill_empty(labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
+def fill_empty(labels: Ints, n_clusters: int) -> Ints:
     """The labels with every empty cluster given one point of the largest.
 
     Examples

@@ -14,6 +14,7 @@ from scipy.sparse.linalg import eigsh
 
 from ..criteria import RatioProblem
 from ..solvers.spectral import leading_of_dense
+from ..tensors import Floats
 
 __all__ = [
     "classical_mds", "embedded_profile", "euclidean_embedding", "euclidean_shift", "kernel_pca", "metric_mds",
@@ -36,16 +37,12 @@ def euclidean_shift(squared_distances: ArrayLike) -> float:
     1.6667
     """
     gram = _centred_gram(_check_squared(squared_distances))
-    if len(gram) < 2:
-        return 0.0
-    # The constant vector has eigenvalue zero and is left out of the question by working in its complement.
-    basis = _complement_of_ones(len(gram))
-    lowest = float(np.linalg.eigvalsh(basis.T @ gram @ basis)[0])
-    scale = float(np.abs(gram).max())
-    return -2.0 * lowest if lowest < -1e-12 * scale else 0.0
+    # The constant vector has the eigenvalue zero; the lowest is one of the others, or none is negative.
+    lowest = float(np.linalg.eigvalsh(gram)[0])
+    return -2.0 * lowest if lowest < -1e-12 * float(np.abs(gram).max()) else 0.0
 
 
-def euclidean_embedding(squared_distances: ArrayLike) -> tuple[NDArray[np.float64], float]:
+def euclidean_embedding(squared_distances: ArrayLike) -> tuple[Floats, float]:
     r"""Points whose distances are :math:`\widetilde d_{pq}`, and the constant :math:`h^2` (eqs 50, 54, 55 and 64).
 
     Returns
@@ -98,7 +95,7 @@ def embedded_profile(profile: Callable[[NDArray], NDArray], shift: float) -> Cal
     return embedded
 
 
-def classical_mds(squared_distances: ArrayLike, n_components: int = 2) -> NDArray[np.float64]:
+def classical_mds(squared_distances: ArrayLike, n_components: int = 2) -> Floats:
     """Coordinates by classical scaling: the leading eigenvectors of the centred Gram matrix.
 
     Examples
@@ -118,7 +115,7 @@ def metric_mds(
     n_components: int = 2,
     weights: ArrayLike | None = None,
     max_iter: int = 300,
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Points in few dimensions with the best fit of squared distances (figure "inverse density embedding").
 
     .. math:: \min_y \sum_{pq} \omega_{pq} \left(\hat d^2_{pq} - \|y_p - y_q\|^2\right)^2
@@ -155,7 +152,7 @@ def metric_mds(
     unit = float(np.abs(squared).max()) or 1.0
     target, norm = squared / unit, float(weights.sum()) or 1.0
 
-    def misfit(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def misfit(flat: Floats) -> tuple[float, Floats]:
         y = flat.reshape(n_points, n_components)
         length = np.einsum("pi,pi->p", y, y)
         residual = length[:, None] + length - 2 * y @ y.T - target
@@ -169,7 +166,7 @@ def metric_mds(
     return found.x.reshape(n_points, n_components) * np.sqrt(unit)
 
 
-def kernel_pca(problem: RatioProblem, n_components: int, random_state: int = 0) -> NDArray[np.float64]:
+def kernel_pca(problem: RatioProblem, n_components: int, random_state: int = 0) -> Floats:
     r"""Low-rank coordinates in which a criterion is weighted k-means (Section 6; eqs 3, 4, 5 and 7).
 
     .. math:: W^{-1/2} M W^{-1/2} \approx U \Lambda U^T, \qquad \phi_p = w_p^{-1/2}\, U_p \Lambda^{1/2}
@@ -207,8 +204,8 @@ def kernel_pca(problem: RatioProblem, n_components: int, random_state: int = 0) 
 
 
 def _leading_of(
-    problem: RatioProblem, scale: NDArray[np.float64], n_components: int, random_state: int | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    problem: RatioProblem, scale: Floats, n_components: int, random_state: int | None
+) -> tuple[Floats, Floats]:
     """Leading eigenpairs of the scaled matrix; iteratively only where it is sparse and much larger than the rank."""
     n_points = problem.n_points
     own = 0.0 if problem.diagonal is None else problem.diagonal
@@ -219,7 +216,7 @@ def _leading_of(
         return leading_of_dense(full, n_components)
     from scipy.sparse.linalg import LinearOperator
 
-    def product(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def product(x: Floats) -> Floats:
         x = np.ravel(x)
         return scale * (problem.matrix @ (scale * x) + own * scale * x)
 
@@ -228,20 +225,12 @@ def _leading_of(
     return eigsh(operator, k=n_components, which="LA", v0=start)
 
 
-def _centred_gram(squared: NDArray[np.float64]) -> NDArray[np.float64]:
+def _centred_gram(squared: Floats) -> Floats:
     rows = squared.mean(axis=0)
     return -0.5 * (squared - rows - rows[:, None] + rows.mean())
 
 
-def _complement_of_ones(n_points: int) -> NDArray[np.float64]:
-    """An orthonormal basis of the vectors that sum to zero (one Householder reflection)."""
-    v = np.full(n_points, 1 / np.sqrt(n_points))
-    v[0] += 1.0
-    v /= np.linalg.norm(v)
-    return (np.eye(n_points) - 2 * np.outer(v, v))[:, 1:]
-
-
-def _check_squared(squared: ArrayLike) -> NDArray[np.float64]:
+def _check_squared(squared: ArrayLike) -> Floats:
     squared = np.array(squared, dtype=np.float64)
     if squared.ndim != 2 or squared.shape[0] != squared.shape[1]:
         raise ValueError(f"squared distances must be a square table, but the array has shape {squared.shape}.")

@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..affinity import AffinityLike, degrees, parzen_density, scale_affinity, scott_bandwidth, silverman_bandwidth
+from ..tensors import Floats, Ints
 
 __all__ = [
     "breiman_split", "continuous_gini_criterion", "density_inversion", "density_inversion_minimum", "entropy_criterion",
@@ -73,7 +74,7 @@ def entropy_criterion(features: ArrayLike, labels: ArrayLike) -> float:
     return total
 
 
-def breiman_split(histogram: ArrayLike) -> NDArray[np.int64]:
+def breiman_split(histogram: ArrayLike) -> Ints:
     r"""The two clusters of feature values with the lowest Gini criterion (Theorem 1, Breiman).
 
     The most frequent value stands alone in cluster 1; all others are in cluster 0.
@@ -139,7 +140,7 @@ def gini_supremum(density: ArrayLike, cell: float = 1.0) -> float:
     return float(np.sum(values**2) * cell + values.max())
 
 
-def mode_split(density: ArrayLike, epsilon: float) -> NDArray[np.int64]:
+def mode_split(density: ArrayLike, epsilon: float) -> Ints:
     r"""The labelling :math:`s_\varepsilon`: 1 within epsilon of the highest density, 2 elsewhere (eq. 31).
 
     As epsilon falls, the mean density inside tends to the highest (eqs 36, 37), outside to that of all (eq. 35).
@@ -213,7 +214,7 @@ def gini_approximation(density: ArrayLike, labels: ArrayLike, n_samples: int, ce
 # ---- density laws and inversion (Sections "Adaptive kernels" and "Normalization as density inversion") -------
 
 
-def transformed_density(density: ArrayLike, metric: ArrayLike) -> NDArray[np.float64]:
+def transformed_density(density: ArrayLike, metric: ArrayLike) -> Floats:
     r"""Density after the embedding implied by a metric tensor: the general density law (eq. 57).
 
     Ellipsoids of the tensor (eqs 52, 53) become balls that hold as many points (eq. 56).
@@ -262,7 +263,7 @@ def normalized_affinity(affinity: AffinityLike) -> Any:
     return scale_affinity(affinity, 1.0 / _positive_degrees(affinity))
 
 
-def modified_distances(squared_distances: ArrayLike, sigma: float) -> NDArray[np.float64]:
+def modified_distances(squared_distances: ArrayLike, sigma: float) -> Floats:
     r"""Squared distances that a Gaussian kernel would turn into the normalised affinity (eq. 63).
 
     .. math:: \hat d^2_{pq} = d^2_{pq} + 2\sigma^2 \log (d_p d_q), \qquad
@@ -287,7 +288,7 @@ def density_inversion(
     offset: float = 1.0,
     sigma: float = 0.5,
     weighted: bool = True,
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Density after the embedding implied by normalisation, with the degrees read as densities.
 
     .. math:: \bar\rho = \frac{\rho}{(\varepsilon^2 + h^2 + 4\sigma^2\log\rho)^{\bar N/2}}, \qquad
@@ -344,28 +345,28 @@ def density_inversion_minimum(
     return float(np.exp(embedding_dimension / (2 * power) - offset / (4 * sigma**2)))
 
 
-def _positive_degrees(affinity: AffinityLike) -> NDArray[np.float64]:
+def _positive_degrees(affinity: AffinityLike) -> Floats:
     degree = degrees(affinity)
     if not (degree > 0).all():
         raise ValueError(f"the smallest degree is {degree.min():g}; it must be positive: keep the diagonal.")
     return degree
 
 
-def _probabilities(histogram: ArrayLike) -> NDArray[np.float64]:
+def _probabilities(histogram: ArrayLike) -> Floats:
     counts = np.asarray(histogram, dtype=np.float64)
     if counts.ndim != 1 or not (counts >= 0).all() or not counts.sum() > 0:
         raise ValueError("histogram must be a list of counts, none negative and not all zero.")
     return counts / counts.sum()
 
 
-def _codes(labels: ArrayLike, n_points: int) -> NDArray[np.int64]:
+def _codes(labels: ArrayLike, n_points: int) -> Ints:
     labels = np.asarray(labels)
     if labels.shape != (n_points,):
         raise ValueError(f"labels has shape {labels.shape}; it must have one entry for each of {n_points} points.")
     return np.unique(labels, return_inverse=True)[1]
 
 
-def _histograms(features: ArrayLike, labels: ArrayLike) -> NDArray[np.int64]:
+def _histograms(features: ArrayLike, labels: ArrayLike) -> Ints:
     """A table of counts: one row a cluster, one column a feature value."""
     values = np.unique(np.asarray(features), return_inverse=True)[1]
     codes = _codes(labels, len(values))
@@ -376,7 +377,7 @@ def _histograms(features: ArrayLike, labels: ArrayLike) -> NDArray[np.int64]:
 
 def _grid(
     density: ArrayLike, labels: ArrayLike, cell: float
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[Floats, Ints]:
     values, names = np.asarray(density, dtype=np.float64), np.asarray(labels)
     if names.shape != values.shape:
         raise ValueError(f"labels has shape {names.shape}, but the density's grid has {values.shape}.")

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..affinity import Affinity, AffinityLike, as_affinity
+from ..tensors import Floats, Ints
 
 __all__ = ["cheeger_bounds", "cheeger_set", "isoperimetric_number"]
 
@@ -76,7 +77,7 @@ def cheeger_bounds(affinity: AffinityLike, *, normalized: bool = False) -> tuple
     return second / 2, float(np.sqrt(2 * largest * second))
 
 
-def cheeger_set(affinity: AffinityLike, *, normalized: bool = False) -> NDArray[np.int64]:
+def cheeger_set(affinity: AffinityLike, *, normalized: bool = False) -> Ints:
     r"""The split of lowest isoperimetric number among the level sets of the second eigenvector.
 
     The proof of the upper bound in :func:`cheeger_bounds` is that one of them is below it.
@@ -109,7 +110,7 @@ def cheeger_set(affinity: AffinityLike, *, normalized: bool = False) -> NDArray[
     return split
 
 
-def _sizes(matrix: Affinity, normalized: bool) -> NDArray[np.float64]:
+def _sizes(matrix: Affinity, normalized: bool) -> Floats:
     if not normalized:
         return np.ones(matrix.shape[0])
     degree = matrix.degrees()
@@ -118,7 +119,7 @@ def _sizes(matrix: Affinity, normalized: bool) -> NDArray[np.float64]:
     return degree
 
 
-def _second(matrix: Affinity, normalized: bool) -> tuple[float, NDArray[np.float64]]:
+def _second(matrix: Affinity, normalized: bool) -> tuple[float, Floats]:
     """The second eigenvalue of the Laplacian, and its vector in units in which level sets are the clusters."""
     n_points = matrix.shape[0]
     if not 2 <= n_points <= _MOST_POINTS:
