@@ -30,7 +30,7 @@ def test_dragging_shows_a_sample_and_letting_go_all_points(opened, studio, tmp_p
 
 def test_a_preview_is_the_clustering_of_a_sample(tab):
     tab.example("stragglers")
-    follows = np.frombuffer(tab.get("/points/sample").content, "<u2")
+    follows = np.frombuffer(tab.get("/points/sample").content, "<i2")
     answer = tab.post("/preview", {"method": {**PLAIN, "parameters": {"bandwidth": 0.2}}})
     labels = np.frombuffer(answer.content, "<i4")
     assert len(follows) == 600
@@ -45,7 +45,7 @@ def test_a_preview_of_few_points_is_as_good_as_their_clustering(tab):
     file = io.BytesIO()
     np.save(file, make_clumped_moons(300, clump=0.5, random_state=0)[0])
     tab.upload("/points/upload", file.getvalue(), "few.npy")
-    assert np.array_equal(np.frombuffer(tab.get("/points/sample").content, "<u2"), np.arange(300))
+    assert np.array_equal(np.frombuffer(tab.get("/points/sample").content, "<i2"), np.arange(300))
     for bandwidth in (0.1, 0.3, 0.6):
         method = {**PLAIN, "parameters": {"bandwidth": bandwidth}}
         quick = np.frombuffer(tab.post("/preview", {"method": method}).content, "<i4")

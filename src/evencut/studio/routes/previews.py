@@ -32,7 +32,7 @@ def _arguments(tab: Session) -> dict[str, Any]:
 
 @router.get("/points/sample")
 async def sample(tab: Tab, studio: Here) -> Response:
-    """For each row the point of the sample that it follows in a preview, 65535 for none."""
+    """For each row the point of the sample that it follows in a preview, -1 for none."""
     found, _ = await studio.pool.run("sample", _arguments(tab), {tab.table_key: tab.need_table()}, quick=True)
     return array_reply(found)
 

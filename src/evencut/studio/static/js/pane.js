@@ -7,7 +7,6 @@ import { Plot } from "./plot.js";
 import { count, h, percent, replace, short } from "./ui.js";
 
 const MOST_MARKS = 40;
-const NOBODY = 65535;
 
 /** Rows near the middle of each cluster, where its number is written. */
 function marksOf(labels, xy, names) {
@@ -102,23 +101,20 @@ export class Pane {
     const before = this.previewed ?? this.#labelsOf(follows, labels.length);
     const palette = matchedPalette(before.labels, before.palette, labels);
     this.previewed = { labels, palette };
-    const shades = Uint32Array.from(labels, (label) => packed(clusterColour(label < 0 ? label : palette[label])));
-    const none = packed(clusterColour(-1));
-    // One array for all pictures of a drag: a million colours are not made anew ten times a second.
-    const colours = (this.previewColours = this.previewColours?.length === follows.length ? this.previewColours : new Uint32Array(follows.length));
-    for (let i = 0; i < follows.length; i++) colours[i] = follows[i] === NOBODY ? none : shades[follows[i]];
+    const colourOf = (label) => clusterColour(label < 0 ? label : palette[label]);
+    const table = Uint32Array.from({ length: labels.length + 1 }, (_, i) => packed(colourOf(i ? labels[i - 1] : -1)));
     this.plot.marks = [];
-    this.plot.setColours(colours, true);
+    this.plot.setColours({ index: follows, table }, true);
     const sizes = new Array(highest(labels)).fill(0);
     labels.forEach((label, i) => label >= 0 && (sizes[label] += weights[i]));
-    this.#showChips(sizes, 0, (label) => clusterColour(palette[label]), String);
+    this.#showChips(sizes, 0, colourOf, String);
     this.facts.textContent = follows.length > labels.length ? `a sample of ${labels.length} while you drag; all points when you let go` : "while you drag";
   }
 
   /** The labels of the run at the sample's points, to begin with its colours. */
   #labelsOf(follows, n) {
     const labels = new Int32Array(n).fill(-1);
-    if (this.labels) for (let i = 0; i < follows.length; i++) if (follows[i] !== NOBODY && labels[follows[i]] < 0) labels[follows[i]] = this.labels[i];
+    if (this.labels) for (let i = 0; i < follows.length; i++) if (follows[i] >= 0 && labels[follows[i]] < 0) labels[follows[i]] = this.labels[i];
     return { labels, palette: this.palette };
   }
 
