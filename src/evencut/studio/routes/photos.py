@@ -7,12 +7,12 @@ import zlib
 from pathlib import PurePath
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..examples import PHOTOS
-from ..photo_state import Photo, Step
+from ..photo_state import Photo, Step, unpacked
 from ..prompts import Prompt
 from ..refusals import Refused
 from ..sessions import Session
@@ -20,6 +20,8 @@ from ..state import ExampleName, FileName, GivenFile, Here, Studio, Tab
 from .points import array_reply
 
 router = APIRouter(prefix="/api/sessions/{session}/photo")
+
+Every = Annotated[int, Query(ge=1, le=100)]
 
 
 class _Name(BaseModel):
@@ -97,10 +99,9 @@ async def image(tab: Tab) -> Response:
 
 
 @router.get("/labels")
-async def labels(tab: Tab) -> Response:
-    """The label of each pixel, a byte each: 0 none, 1 background, 2 and up the objects."""
-    packed = tab.need_photo().packed_labels()
-    return Response(packed, media_type="application/octet-stream", headers={"content-encoding": "deflate"})
+async def labels(tab: Tab, every: Every = 1) -> Response:
+    """The label of every so many pixels each way, a byte each: 0 none, 1 background, 2 and up the objects."""
+    return array_reply(tab.need_photo().labels(every))
 
 
 @router.post("/prompts", status_code=202)
@@ -206,8 +207,8 @@ async def grabcut(tab: Tab, studio: Here) -> dict[str, Any]:
 
 
 @router.get("/grabcut")
-async def grabcut_labels(tab: Tab) -> Response:
+async def grabcut_labels(tab: Tab, every: Every = 1) -> Response:
     """Labels of the last comparison."""
     if tab.grabcut is None:
         raise Refused("nothing was compared yet.", 404)
-    return Response(tab.grabcut, media_type="application/octet-stream", headers={"content-encoding": "deflate"})
+    return array_reply(unpacked(tab.grabcut, tab.need_photo().pixels.shape[:2])[::every, ::every])

@@ -13,9 +13,12 @@ export class Photos {
     this.label = 2;
     this.album = [];
     this.place = -1;
+    this.line = Promise.resolve();
+    this.asked = 0;
     this.stage = new PhotoStage({
       prompt: (prompt, adjusted) => this.prompt(prompt, adjusted),
       label: () => this.label,
+      labels: (step) => this.#labels("labels", step).catch(() => null),
       hover: (place) => this.#hover(place),
       say: (text) => (this.spoken.textContent = text),
     });
@@ -109,9 +112,8 @@ export class Photos {
     this.place = place;
     if (entry.key) return this.#load(() => this.api.put("/photo/current", { key: entry.key }));
     const show = (share) => this.work.show({ name: `Loading ${entry.file.name}`, step: "", share });
-    show(0);
-    await this.#load(() => this.api.upload("/photo/upload", entry.file, show));
-    if (this.photo) entry.key = this.photo.key;
+    const photo = await this.#load(() => this.api.upload("/photo/upload", entry.file, show));
+    if (photo) entry.key = photo.key;
   }
 
   #showTurn() {
@@ -121,16 +123,25 @@ export class Photos {
     replace(this.turn, button("‹ Previous", place - 1, "previous"), h("span", { class: "quiet" }, `${place + 1} of ${album.length}`), button("Next ›", place + 1, "next"));
   }
 
-  async #load(ask) {
-    try {
-      const photo = await ask();
-      this.work.show(null);
-      await this.take(photo);
-      this.remember(`open ${photo.name}`);
-    } catch (error) {
-      this.work.show(null);
-      notice(error.message, "error");
-    }
+  /** Load a photo after those that were asked for before, or not at all where another was asked for since. */
+  #load(ask) {
+    const turn = (this.asked += 1);
+    this.line = this.line.then(async () => {
+      if (turn !== this.asked) return null;
+      this.work.show({ name: "Loading a photo", step: "", share: null });
+      try {
+        const photo = await ask();
+        await this.take(photo);
+        this.remember(`open ${photo.name}`);
+        return photo;
+      } catch (error) {
+        notice(error.message, "error");
+        return null;
+      } finally {
+        this.work.show(null);
+      }
+    });
+    return this.line;
   }
 
   /** Show a photo of the session, with what is drawn on it. */
@@ -163,10 +174,15 @@ export class Photos {
     this.size.textContent = `${photo.width} × ${photo.height} pixels`;
     this.examples.value = photo.source.example ?? "";
     this.objects.show(photo);
-    const labels = photo.n_steps ? (await this.api.array("/photo/labels", Uint8Array)).values : null;
+    const labels = photo.n_steps ? await this.#labels("labels", this.stage.step) : null;
     if (this.photo !== photo) return;
     this.stage.setLabels(labels, photo.prompts, photo.objects.length, this.objects.active);
     this.#showFacts(photo);
+  }
+
+  /** Labels of one pixel in `step` each way: ours, or those of the comparison. */
+  async #labels(whose, step) {
+    return { values: (await this.api.array(`/photo/${whose}?every=${step}`, Uint8Array)).values, step };
   }
 
   #showFacts(photo) {
@@ -232,8 +248,7 @@ export class Photos {
   async compare() {
     try {
       const { facts, overlap } = await this.work.run("grabCut", () => this.api.post("/photo/grabcut"));
-      const theirs = await this.api.array("/photo/grabcut", Uint8Array);
-      this.stage.setOther(theirs.values);
+      this.stage.setOther(await this.#labels("grabcut", this.stage.step));
       this.compared.textContent = `grabCut took ${short(facts.seconds, 2)} s; the two agree on ${percent(overlap)} of what either calls object. Its contour is the blue one.`;
     } catch (error) {
       if (error.status !== "cancelled") notice(error.message, "error");
