@@ -115,7 +115,7 @@ def test_a_lost_context_loses_nothing(drawn, studio):
     page.wait_for_selector("[data-pane=a] .plot-points:not([data-renderer])")
     page.wait_for_timeout(500)
     assert page.locator("[data-renderer=webgl]").count() == 1
-    difference = np.abs(pixels(page)- moved)
+    difference = np.abs(pixels(page) - moved)
     assert difference.mean() < 0.3
     assert len(np.unique(moved.reshape(-1, 3), axis=0)) > 3
     page.select_option("[data-control=example]", "stragglers")

@@ -125,14 +125,17 @@ export class Points {
     this.look.restore({ ...this.look.settings(), axes: settings?.axes ?? null });
     this.showMethod();
     await this.place();
+    if (this.points !== points) return;
     if (this.#isLive() || settings) {
       await this.work.during(async () => {
         // The number that is found on the right is asked for on the left, so that the two can be compared.
         await this.run("b", null);
+        if (this.points !== points) return;
         if (!example && !settings && this.panes.b.run) this.methods.a.n_clusters = Math.max(2, this.panes.b.run.facts.n_clusters);
         await this.run("a", null);
       });
     } else notice(`${count(this.rows)} points: choose methods, then press Cluster.`);
+    if (this.points !== points) return;
     this.remember(`open ${points.name}`);
     this.previews.prepare();
   }
@@ -269,21 +272,24 @@ export class Points {
   async run(key, what = `cluster the ${SIDES[key]}`) {
     if (!this.points) return;
     this.wanted[key] += 1;
-    if (this.running[key]) return;
-    this.running[key] = true;
+    this.running[key] ??= this.#fulfil(key, what).finally(() => (this.running[key] = null));
+    await this.running[key];
+  }
+
+  async #fulfil(key, what) {
     try {
       let done = -1;
       while (done !== this.wanted[key]) {
         done = this.wanted[key];
-        await this.#runOnce(key);
+        await this.#runOnce(key).catch((error) => {
+          if (done === this.wanted[key]) throw error; // what went wrong before a newer wish is nobody's concern
+        });
       }
       if (what) this.remember(what);
     } catch (error) {
       if (error.status !== "cancelled") notice(error.message, "error");
       else notice("stopped");
       if (this.panes[key].previewed && this.panes[key].run) await this.#show(key, this.panes[key].run);
-    } finally {
-      this.running[key] = false;
     }
     this.showMethod();
   }
