@@ -41,11 +41,10 @@ class Studio {
   constructor(about, api, state) {
     Object.assign(this, { about, api, state });
     this.half = "points";
-    this.work = new Work(api, showWork);
+    this.work = new Work(api, showWork, () => this.timeline.settled());
     this.timeline = new Timeline(api, () => this.page(), (found) => this.restore(found));
     const remember = (what) => this.timeline.remember(what);
-    const settled = () => this.timeline.settled();
-    const context = { api, about, work: this.work, remember, settled };
+    const context = { api, about, work: this.work, remember };
     this.points = new Points(context);
     this.photos = new Photos(context);
     this.halves = { points: this.points, photos: this.photos };

@@ -4,7 +4,7 @@ import { byCluster, byValue, clusterColour, packed, verdictColour, verdictTone }
 import { methodDetail, methodTitle } from "./controls.js";
 import { highest, matchedPalette } from "./match.js";
 import { Plot } from "./plot.js";
-import { count, h, percent, replace, short } from "./ui.js";
+import { count, h, many, percent, replace, short } from "./ui.js";
 
 const MOST_MARKS = 40;
 
@@ -204,7 +204,7 @@ export class Pane {
     const order = sizes.map((size, label) => [label, size]).sort((a, b) => b[1] - a[1]);
     const bars = order.map(([label, size]) => {
       const text = nameOf(label);
-      const title = `Cluster ${text}: ${count(size)} points, ${percent(size / total)}. Click to bring it out.`;
+      const title = `Cluster ${text}: ${many(size, "point")}, ${percent(size / total)}. Click to bring it out.`;
       const bar = h(
         "button",
         { class: "size", "aria-pressed": String(this.only === label), title, onclick: () => this.run && this.bringOut(label) },
@@ -227,8 +227,8 @@ export class Pane {
     if (facts.true_agreement !== null && facts.true_agreement !== undefined) parts.push(`agreement with the truth ${facts.true_agreement.toFixed(2)}`);
     if (this.agreement !== null) parts.push(`with the other side ${this.agreement.toFixed(2)}`);
     if (facts.n_fitted && facts.n_fitted < this.labels.length - facts.n_missing) parts.push(`fitted on a sample of ${count(facts.n_fitted)}, the rest follow`);
-    if (facts.n_missing) parts.push(`${count(facts.n_missing)} rows with gaps left out`);
-    if (this.run.n_held) parts.push(`${count(this.run.n_held)} points held by hand`);
+    if (facts.n_missing) parts.push(`${many(facts.n_missing, "row")} with gaps left out`);
+    if (this.run.n_held) parts.push(`${many(this.run.n_held, "point")} held by hand`);
     this.facts.textContent = parts.join(" · ");
     this.facts.title = "Agreement is the adjusted Rand index: 1 is the same, 0 is chance.";
   }

@@ -3,13 +3,13 @@
 import { photoExportDialog } from "./photo_exports.js";
 import { ObjectList } from "./photo_objects.js";
 import { PhotoStage } from "./photo_stage.js";
-import { field, h, notice, percent, replace, segmented, select, short } from "./ui.js";
+import { field, h, many, notice, percent, replace, segmented, select, short } from "./ui.js";
 
 const ACCEPT = "image/png,image/jpeg,image/webp,image/tiff,.tif,.tiff";
 
 export class Photos {
   constructor(context) {
-    Object.assign(this, context); // api, work, about, remember, settled
+    Object.assign(this, context); // api, work, about, remember
     this.label = 2;
     this.album = [];
     this.place = -1;
@@ -196,7 +196,7 @@ export class Photos {
     if (this.several) parts.push(Object.entries(shares).map(([label, share]) => `${label}: ${percent(share)}`).join(", "));
     else if (shares["2"] !== undefined) parts.push(`object ${percent(shares["2"])} of the photo`);
     if (!Object.keys(shares).length) parts.push("mark a second region");
-    parts.push(`${photo.n_steps} gesture${photo.n_steps === 1 ? "" : "s"}`);
+    parts.push(many(photo.n_steps, "gesture"));
     this.facts.textContent = parts.join(" · ");
     for (const text of warnings ?? []) notice(text);
   }
@@ -212,7 +212,6 @@ export class Photos {
       return notice("begin an object with a box or a click on it; then take away", "error");
     }
     try {
-      await this.settled(); // two quick clicks are two to undo
       const { photo } = await this.work.run("Cut-out", () => this.api.post("/photo/prompts", { ...prompt, object }));
       this.objects.active = object;
       await this.#show(photo);

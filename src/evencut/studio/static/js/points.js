@@ -12,6 +12,7 @@ import { Dock, emptyView } from "./dock.js";
 import { exportDialog } from "./exports.js";
 import { KeptRuns } from "./kept_runs.js";
 import { Look } from "./look.js";
+import { confusion } from "./match.js";
 import { Pane } from "./pane.js";
 import { Previewer } from "./preview.js";
 import { selectionView } from "./report.js";
@@ -25,7 +26,7 @@ const LIVE_ROWS = 20000;
 
 export class Points {
   constructor(context) {
-    Object.assign(this, context); // api, work, about, remember, settled
+    Object.assign(this, context); // api, work, about, remember
     this.view = new View();
     this.active = "a";
     this.columns = { a: null, b: null };
@@ -156,7 +157,7 @@ export class Points {
     this.look.restore(page.look);
     if (!same || before !== JSON.stringify(this.look.axes)) await this.place();
     for (const key of ["a", "b"]) {
-      if (state.panes[key]) await this.#show(key, state.panes[key]);
+      if (state.panes[key]) await this.#put(key, state.panes[key]);
       else this.panes[key].clear();
     }
     await this.look.setColour(page.look?.colour ?? "cluster");
@@ -211,6 +212,7 @@ export class Points {
     if (this.active === key) return;
     this.active = key;
     this.showMethod();
+    this.corrections.refresh();
     this.remember();
   }
 
@@ -321,14 +323,33 @@ export class Points {
     }
   }
 
-  /** A clustering that was changed by hand takes its place. */
+  /** A clustering that was changed by hand takes its place; names go where most points of their clusters are. */
   async showEdited(key, run, what) {
-    await this.#show(key, run);
+    const pane = this.panes[key];
+    const { labels } = pane;
+    const named = pane.run.facts.sizes.map((_, label) => pane.nameOf(label));
+    await this.#put(key, run);
+    const { columns, counts } = confusion(labels, pane.labels);
+    const names = {};
+    named.forEach((name, label) => {
+      if (name === String(label)) return;
+      const shares = counts.subarray(label * columns, (label + 1) * columns);
+      const to = shares.indexOf(Math.max(...shares));
+      names[to] = (names[to] ? `${names[to]} + ${name}` : name).slice(0, 60);
+    });
+    this.names = { ...this.names, [run.id]: names };
+    pane.repaint();
+    this.#showDock();
     this.kept.add(run);
     this.remember(what);
   }
 
   async #show(key, run) {
+    await this.#put(key, run);
+    this.#showDock();
+  }
+
+  async #put(key, run) {
     const { a, b } = this.panes;
     const pane = this.panes[key];
     if (pane.run?.id !== run.id || pane.previewed) {
@@ -342,6 +363,10 @@ export class Points {
     this.look.swipe();
     this.#showBandwidth();
     this.diagnosis.markStale();
+  }
+
+  /** What the dock says of the clusterings, anew. */
+  #showDock() {
     if (["clusters", "compare", "selection"].includes(this.dock.shown)) this.dock.show(this.dock.shown);
   }
 
