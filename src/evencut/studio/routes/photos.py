@@ -135,8 +135,7 @@ async def prompt(body: Prompt, tab: Tab, studio: Here) -> dict[str, Any]:
 @router.put("/current")
 async def turn_to(body: _Key, tab: Tab) -> dict[str, Any]:
     """Show a photo that was open before, with all that was drawn on it."""
-    known = [moment.state["photo"] for moment in tab.history.moments if moment.state["photo"] is not None]
-    found = next((photo for photo in known if photo.key == body.key), None)
+    found = tab.photos().get(body.key)
     if found is None:
         raise Refused("this photo is no longer kept; open it again.", 404)
     await tab.stop_job()

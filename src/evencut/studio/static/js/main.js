@@ -66,7 +66,7 @@ class Studio {
 
   async restore(state) {
     if (state.points) await this.points.restore(state);
-    await this.photos.restore(state.photo);
+    await this.photos.restore(state.photo, state.album);
     this.show(state.page.half ?? this.half);
   }
 

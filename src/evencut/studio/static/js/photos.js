@@ -100,7 +100,7 @@ export class Photos {
 
   /** Open photos: the first is shown, next and previous turn to the others. */
   async open(files) {
-    this.album = files.map((file) => ({ file, key: null }));
+    this.album = files.map((file) => ({ file, name: file.name, key: null }));
     this.file.value = "";
     await this.turnTo(0);
   }
@@ -109,34 +109,34 @@ export class Photos {
   async turnTo(place) {
     const entry = this.album[place];
     if (!entry) return;
-    this.place = place;
     if (entry.key) return this.#load(() => this.api.put("/photo/current", { key: entry.key }));
-    const show = (share) => this.work.show({ name: `Loading ${entry.file.name}`, step: "", share });
-    const photo = await this.#load(() => this.api.upload("/photo/upload", entry.file, show));
-    if (photo) entry.key = photo.key;
+    const show = (share) => this.work.show({ name: `Loading ${entry.name}`, step: "", share });
+    await this.#load(async () => {
+      const photo = await this.api.upload("/photo/upload", entry.file, show);
+      entry.key = photo.key;
+      return photo;
+    });
   }
 
   #showTurn() {
     const { place, album } = this;
     this.turn.hidden = album.length < 2;
     const button = (text, to, action) => h("button", { class: "small", "data-action": action, disabled: !album[to], onclick: () => this.turnTo(to) }, text);
-    replace(this.turn, button("‹ Previous", place - 1, "previous"), h("span", { class: "quiet" }, `${place + 1} of ${album.length}`), button("Next ›", place + 1, "next"));
+    replace(this.turn, button("‹ Previous", place - 1, "previous"), h("span", { class: "quiet" }, place < 0 ? many(album.length, "photo") : `${place + 1} of ${album.length}`), button("Next ›", place + 1, "next"));
   }
 
   /** Load a photo after those that were asked for before, or not at all where another was asked for since. */
   #load(ask) {
     const turn = (this.asked += 1);
     this.line = this.line.then(async () => {
-      if (turn !== this.asked) return null;
+      if (turn !== this.asked) return;
       this.work.show({ name: "Loading a photo", step: "", share: null });
       try {
         const photo = await ask();
         await this.take(photo);
         this.remember(`open ${photo.name}`);
-        return photo;
       } catch (error) {
         notice(error.message, "error");
-        return null;
       } finally {
         this.work.show(null);
       }
@@ -154,12 +154,14 @@ export class Photos {
     }
     this.severalBox.checked = photo.prompts.some((prompt) => prompt.label > 2);
     this.#several(this.severalBox.checked);
+    this.place = this.album.findIndex(({ key }) => key === photo.key);
     await this.#show(photo);
     this.#showTurn();
   }
 
-  /** After an undo: the photo that is there, or none. */
-  async restore(photo) {
+  /** After an undo or a reload: the photo that is there, or none; the studio knows the files that were opened. */
+  async restore(photo, album) {
+    if (!this.album.length) this.album = album;
     if (photo) return this.take(photo);
     if (!this.photo) return;
     this.photo = null;
