@@ -111,9 +111,22 @@ class Studio {
     $("work-stop").addEventListener("click", () => this.work.stop().catch((error) => notice(error.message, "error")));
     this.palette = new Palette(() => this.#commands());
     document.addEventListener("keydown", (event) => this.#key(event));
+    this.#closeMenu($("project"));
     addEventListener("pagehide", () => this.api.leave());
     addEventListener("pageshow", (event) => event.persisted && this.api.get("").catch(() => location.reload()));
     listenForFiles(this);
+  }
+
+  /** A menu closes when something in it was chosen, by a press elsewhere, and by Escape. */
+  #closeMenu(menu) {
+    const close = () => (menu.open = false);
+    menu.addEventListener("click", (event) => event.target.closest(".menu-body button") && close());
+    document.addEventListener("pointerdown", (event) => !menu.contains(event.target) && close());
+    menu.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      close();
+      menu.querySelector("summary").focus();
+    });
   }
 
   #key(event) {
