@@ -156,6 +156,18 @@ def test_hands_work_on_hardware_and_a_view_sends_no_points_again(drawn, studio):
     drawn.shot("webgl-selected")
 
 
+def test_a_driver_that_cannot_keep_its_promises_is_not_used(drawn, studio):
+    drawn.context.add_init_script(
+        """const ask = WebGL2RenderingContext.prototype.getProgramParameter;
+        WebGL2RenderingContext.prototype.getProgramParameter = function (program, what) {
+          return what === this.LINK_STATUS ? false : ask.call(this, program, what);
+        };"""
+    )
+    page = drawn.open(studio.address)
+    assert page.locator("[data-renderer=webgl]").count() == 0
+    assert len(np.unique(pixels(page).reshape(-1, 3), axis=0)) > 3
+
+
 def test_software_that_stands_for_hardware_is_not_used_unasked(opened, studio, tmp_path, rng):
     np.save(tmp_path / "many.npy", rng.normal(size=(30_000, 2)).astype(np.float32))
     page = opened.open(studio.address)

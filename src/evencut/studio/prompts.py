@@ -11,9 +11,10 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from .refusals import Refused
+from .sent import Sent
 
 __all__ = ["Prompt", "code_lines", "drawn_strokes", "extend"]
 
@@ -22,7 +23,7 @@ _RADIUS = 5
 _BACKGROUND, _OBJECT = 1, 2
 
 
-class Prompt(BaseModel):
+class Prompt(Sent):
     """One gesture on an object: a box (x0, y0, x1, y1), or points with a label (1 background, 2 object, more regions).
 
     Examples
@@ -30,8 +31,6 @@ class Prompt(BaseModel):
     >>> Prompt(kind="click", points=[(10, 20)], label=2).kind
     'click'
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     kind: Literal["box", "click", "stroke"]
     points: Annotated[list[tuple[Coordinate, Coordinate]], Field(min_length=1, max_length=5000)]

@@ -9,12 +9,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ..examples import PHOTOS
 from ..photo_state import Photo, Step, unpacked
 from ..prompts import Prompt
 from ..refusals import Refused
+from ..sent import Sent
 from ..sessions import Session
 from ..state import ExampleName, FileName, GivenFile, Here, Studio, Tab
 from .points import array_reply
@@ -24,18 +25,15 @@ router = APIRouter(prefix="/api/sessions/{session}/photo")
 Every = Annotated[int, Query(ge=1, le=100)]
 
 
-class _Name(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Name(Sent):
     name: Annotated[str, Field(min_length=1, max_length=60)]
 
 
-class _Key(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Key(Sent):
     key: Annotated[str, Field(max_length=40)]
 
 
-class _Place(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Place(Sent):
     x: Annotated[float, Field(ge=0, le=100_000)]
     y: Annotated[float, Field(ge=0, le=100_000)]
 

@@ -83,9 +83,15 @@ export function openWebGL(canvas, n, lost) {
   if (!gl?.getExtension("EXT_color_buffer_float") || !gl.getExtension("EXT_float_blend")) return null;
   const named = gl.getExtension("WEBGL_debug_renderer_info");
   if (!slow && named && /swiftshader|llvmpipe|softpipe|basic render/i.test(gl.getParameter(named.UNMASKED_RENDERER_WEBGL))) return null;
+  let painter;
+  try {
+    painter = new Hardware(canvas, gl);
+  } catch {
+    return null; // a driver that promises more than it can do
+  }
   canvas.addEventListener("webglcontextlost", lost);
   canvas.dataset.renderer = "webgl";
-  return new Hardware(canvas, gl);
+  return painter;
 }
 
 class Hardware {
@@ -97,6 +103,7 @@ class Hardware {
     this.most = this.#program(ALL, MOST);
     this.shade = this.#program(ALL, SHADE);
     this.table = this.#texture();
+    this.#drop(this.#layer(1, 1));
   }
 
   /** As `Raster.paint`; `turns` changes with the places in `xy`. */
@@ -131,10 +138,7 @@ class Hardware {
     if (canvas.width === width && canvas.height === height && this.layers.length) return;
     canvas.width = width;
     canvas.height = height;
-    for (const { texture, frame } of this.layers) {
-      gl.deleteTexture(texture);
-      gl.deleteFramebuffer(frame);
-    }
+    for (const layer of this.layers) this.#drop(layer);
     // Sums of all pixels, then the most of each block of pixels, until one is left.
     this.layers = [this.#layer(width, height)];
     for (let [w, h] = [width, height]; w * h > 1; ) {
@@ -150,7 +154,13 @@ class Hardware {
     const frame = gl.createFramebuffer();
     gl.bindFramebuffer(gl.FRAMEBUFFER, frame);
     gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.COLOR_ATTACHMENT0, gl.TEXTURE_2D, texture, 0);
+    if (gl.checkFramebufferStatus(gl.FRAMEBUFFER) !== gl.FRAMEBUFFER_COMPLETE) throw new Error("no floating-point layers");
     return { texture, frame, width, height };
+  }
+
+  #drop({ texture, frame }) {
+    this.gl.deleteTexture(texture);
+    this.gl.deleteFramebuffer(frame);
   }
 
   #texture() {
@@ -172,6 +182,7 @@ class Hardware {
     }
     attributes.forEach((name, place) => gl.bindAttribLocation(program, place, name));
     gl.linkProgram(program);
+    if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(program));
     const places = {};
     for (let i = 0; i < gl.getProgramParameter(program, gl.ACTIVE_UNIFORMS); i++) {
       const { name } = gl.getActiveUniform(program, i);
