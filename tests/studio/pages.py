@@ -69,3 +69,15 @@ def until(page, expression):
     while not page.evaluate(f"() => Boolean({expression})"):
         assert time.monotonic() < deadline, expression
         page.wait_for_timeout(100)
+
+
+def lasso(page, pane, left, top, right, bottom):
+    """Draw around a part of a plot, given in shares of its size."""
+    box = page.locator(f"[data-pane={pane}] .plot-over").bounding_box()
+    corners = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)]
+    places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in corners]
+    page.mouse.move(*places[0])
+    page.mouse.down()
+    for place in places[1:]:
+        page.mouse.move(*place, steps=6)
+    page.mouse.up()

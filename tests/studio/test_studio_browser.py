@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pages import Page, idle, sizes, wait_for_sizes
+from pages import Page, idle, lasso, sizes, wait_for_sizes
 from test_studio_api import kill_workers, run_code
 
 
@@ -97,18 +97,6 @@ def test_dragging_the_bandwidth_moves_the_clump(opened, studio):
     assert "mode isolation" in page.locator(".sweep-chart").inner_text()
     assert page.locator(".sweep-chart .now").get_attribute("visibility") == "visible"
     opened.shot("sweep")
-
-
-def lasso(page, pane, left, top, right, bottom):
-    """Draw around a part of a plot, given in shares of its size."""
-    box = page.locator(f"[data-pane={pane}] .plot-over").bounding_box()
-    corners = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)]
-    places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in corners]
-    page.mouse.move(*places[0])
-    page.mouse.down()
-    for place in places[1:]:
-        page.mouse.move(*place, steps=6)
-    page.mouse.up()
 
 
 def test_a_lasso_selects_points(opened, studio):

@@ -40,6 +40,23 @@ def test_the_palette_runs_commands(opened, studio):
     page.wait_for_selector(".data-name >> text=rings")
 
 
+def test_a_menu_closes_by_itself(opened, studio):
+    page = opened.open(studio.address)
+    summary, body = page.locator("#project summary"), page.locator("#save-project")
+    summary.click()
+    assert body.is_visible()
+    page.click("[data-pane=a] .pane-title")
+    assert body.is_hidden()
+    summary.press("Enter")
+    page.locator("#commands").press("Escape")
+    assert body.is_hidden()
+    assert summary.evaluate("(part) => part === document.activeElement")
+    summary.press("Enter")
+    page.click("#commands")
+    assert body.is_hidden()
+    page.wait_for_selector("dialog")
+
+
 def test_landmarks_headings_and_results_are_there_for_ears(opened, studio):
     page = opened.open(studio.address)
     for landmark in ("header", "main", "aside", "section[aria-label]"):

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pages import Page, idle, sizes, wait_for_sizes
+from PIL import Image
 from test_studio_api import PLAIN, labels_of, run_code
 
 from conftest import running, with_limits
@@ -245,3 +246,40 @@ def test_a_page_that_is_closed_frees_its_session(browser, tmp_path):
             view.wait_for_timeout(2000)
             assert client.post("/api/sessions").status_code == 201
         page.context.close()
+
+
+def slowly(page, path):
+    """Let questions of a kind reach the studio a second late, so that whatever is done meanwhile overtakes them."""
+
+    def wait(route):
+        page.wait_for_timeout(1000)
+        route.continue_()
+
+    page.route(path, wait)
+
+
+def test_a_file_opened_while_the_first_example_loads_is_what_stays(opened, studio, tmp_path, rng):
+    np.save(tmp_path / "mine.npy", np.vstack([rng.normal(size=(40, 2)), rng.normal(size=(60, 2)) + 9]))
+    page = opened.page
+    slowly(page, "**/points/example")
+    page.goto(studio.address)
+    page.set_input_files("#points-file", tmp_path / "mine.npy")
+    page.wait_for_selector("html[data-ready=yes]")
+    page.wait_for_selector(".data-name >> text=mine.npy")
+    wait_for_sizes(page, "a", [40, 60])
+    wait_for_sizes(page, "b", [40, 60])
+    idle(page)
+    assert page.locator(".data-name").first.inner_text() == "mine.npy"
+    assert not page.locator(".notice.error").count()
+
+
+def test_a_photo_opened_while_the_example_loads_is_what_stays(opened, studio, tmp_path, rng):
+    Image.fromarray(rng.integers(0, 255, (50, 70, 3), np.uint8)).save(tmp_path / "mine.png")
+    page = opened.open(studio.address)
+    slowly(page, "**/photo/example")
+    page.click("#tab-photos")
+    page.set_input_files("#photo-file", tmp_path / "mine.png")
+    page.wait_for_selector("text=70 × 50 pixels")
+    page.wait_for_timeout(1500)
+    page.reload()
+    page.wait_for_selector("text=70 × 50 pixels")

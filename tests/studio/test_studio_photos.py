@@ -154,7 +154,7 @@ def test_photos_are_turned_over_and_keep_what_was_drawn(photo, tmp_path):
         Image.fromarray(pixels).save(tmp_path / name)
     photo.set_input_files("#photo-file", [tmp_path / "one.png", tmp_path / "two.png"])
     photo.wait_for_selector(".data-name >> text=one.png")
-    photo.wait_for_selector("text=1 of 2")
+    photo.wait_for_selector(".photos-half .button-row >> text=1 of 2")
     photo.mouse.click(*photo_place(photo, 60, 45, 120, 90))
     gestures(photo, 1)
     photo.wait_for_timeout(600)
@@ -164,6 +164,15 @@ def test_photos_are_turned_over_and_keep_what_was_drawn(photo, tmp_path):
     photo.click("[data-action=previous]")
     photo.wait_for_selector(".data-name >> text=one.png")
     gestures(photo, 1)
+    photo.wait_for_timeout(600)
+    photo.reload()
+    photo.wait_for_selector(".photos-half .button-row >> text=1 of 2")
+    photo.click("[data-action=next]")
+    photo.wait_for_selector(".data-name >> text=two.png")
+    photo.wait_for_selector(".photos-half .button-row >> text=2 of 2")
+    photo.wait_for_timeout(600)
+    photo.keyboard.press("Control+z")
+    photo.wait_for_selector(".photos-half .button-row >> text=1 of 2")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import io
 from pathlib import Path
 
 import numpy as np
-from pages import idle, sizes, until
+from pages import idle, lasso, sizes, until
 from sklearn.metrics import adjusted_rand_score
 from test_studio_api import PLAIN
 
@@ -30,7 +30,7 @@ def test_dragging_shows_a_sample_and_letting_go_all_points(opened, studio, tmp_p
 
 def test_a_preview_is_the_clustering_of_a_sample(tab):
     tab.example("stragglers")
-    follows = np.frombuffer(tab.get("/points/sample").content, "<u2")
+    follows = np.frombuffer(tab.get("/points/sample").content, "<i2")
     answer = tab.post("/preview", {"method": {**PLAIN, "parameters": {"bandwidth": 0.2}}})
     labels = np.frombuffer(answer.content, "<i4")
     assert len(follows) == 600
@@ -45,7 +45,7 @@ def test_a_preview_of_few_points_is_as_good_as_their_clustering(tab):
     file = io.BytesIO()
     np.save(file, make_clumped_moons(300, clump=0.5, random_state=0)[0])
     tab.upload("/points/upload", file.getvalue(), "few.npy")
-    assert np.array_equal(np.frombuffer(tab.get("/points/sample").content, "<u2"), np.arange(300))
+    assert np.array_equal(np.frombuffer(tab.get("/points/sample").content, "<i2"), np.arange(300))
     for bandwidth in (0.1, 0.3, 0.6):
         method = {**PLAIN, "parameters": {"bandwidth": bandwidth}}
         quick = np.frombuffer(tab.post("/preview", {"method": method}).content, "<i4")
@@ -242,6 +242,49 @@ def test_clusters_are_described_sorted_merged_and_split(opened, studio):
     page.click("[data-action=split]")
     until(page, "document.querySelectorAll('[data-pane=b] .size').length === 3")
     assert sum(sizes(page, "b")) == 840
+
+
+def test_names_outlive_merging_splitting_and_undo(opened, studio):
+    page = opened.open(studio.address)
+    page.select_option("[data-control=example]", "digits")
+    page.wait_for_selector(".data-name >> text=digits")
+    idle(page)
+    page.get_by_role("button", name="Clusters", exact=True).last.click()
+    for label, name in ((4, "north"), (7, "south")):
+        page.locator(f".cluster-table [data-name='{label}']").fill(name)
+        page.locator(f".cluster-table [data-name='{label}']").press("Enter")
+    for name in ("0", "1"):
+        page.get_by_label(f"Choose cluster {name}", exact=True).check()
+    page.click("[data-action=merge]")
+    page.wait_for_selector("#undo[title*='merge 2 clusters']")
+    texts = page.locator("[data-pane=a] .size").all_inner_texts()
+    assert len(texts) == 9
+    assert {"north", "south"} < {text.split(":")[0] for text in texts}
+    page.get_by_label("Choose cluster north", exact=True).check()
+    page.get_by_label("Choose cluster south", exact=True).check()
+    page.click("[data-action=merge]")
+    page.wait_for_selector("[data-pane=a] .size >> text=north + south")
+    page.wait_for_selector("html[data-told=yes]")
+    # The table of clusters is open: what it asks about is never a clustering that was taken back.
+    for n_clusters in (9, 10):
+        page.keyboard.press("Control+z")
+        until(page, f"document.querySelectorAll('[data-pane=a] .size').length === {n_clusters}")
+        page.wait_for_timeout(300)
+    assert {"north", "south"} < {text.split(":")[0] for text in page.locator("[data-pane=a] .size").all_inner_texts()}
+    # However quickly they came, each was an action of its own.
+    for action in ("name a cluster south", "name a cluster north", "open digits.csv"):
+        page.wait_for_selector(f"#undo[title*='{action}']")
+        page.keyboard.press("Control+z")
+    assert not page.locator(".notice.error").count()
+
+
+def test_what_is_said_of_selected_points_is_about_the_active_side(opened, studio):
+    page = opened.open(studio.address)
+    page.get_by_role("button", name="Lasso", exact=True).click()
+    lasso(page, "a", 0.02, 0.02, 0.98, 0.98)
+    assert "in the left clustering" in page.locator(".selection-bar").inner_text()
+    page.click("[data-pane=b] .pane-title")
+    assert "in the right clustering" in page.locator(".selection-bar").inner_text()
 
 
 def test_reports_say_what_each_cluster_is(opened, studio):

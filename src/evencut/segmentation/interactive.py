@@ -20,7 +20,7 @@ from .grid import Shape, Slices
 from .images import as_image
 from .knowledge import Knowledge, gather
 from .result import Segmentation
-from .session import first_answer
+from .session import State, first_answer
 from .settings import Settings
 from .sizes import Sizes
 
@@ -137,6 +137,26 @@ def segment(
     clock = Clock()
     engine = build_engine(pixels, features, knowledge, settings, random_state, clock)
     return first_answer(engine, knowledge, clock)
+
+
+def prepare(image: ArrayLike) -> State:
+    """What every first click on an image needs, whatever it says: `begun_anew` answers one as :func:`segment` does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> image = np.clip(rng.normal(0.2, 0.03, size=(40, 60)), 0, 1)
+    >>> image[10:30, 10:25] += 0.6
+    >>> first = prepare(image).begun_anew([(17, 20, "object")])
+    >>> bool((first.mask == segment(image, clicks=[(17, 20, "object")]).mask).all())
+    True
+    """
+    pixels, clock = as_image(image), Clock()
+    # Of the place that stands for a click nothing is kept.
+    knowledge = gather(shape_of(pixels), clicks=[(0, 0, "object")], hard=True, spacing=check_spacing(None, 2))
+    engine = build_engine(pixels, "auto", knowledge, Settings(), None, clock)
+    return State(engine.localized(clock), knowledge, ())
 
 
 def build_engine(

@@ -14,6 +14,11 @@ from .prompts import Prompt
 _SHOWN_PROMPTS = 200
 
 
+def unpacked(packed: bytes, shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    """Labels of pixels as they were before they were packed."""
+    return np.frombuffer(zlib.decompress(packed), np.uint8).reshape(shape)
+
+
 @dataclass(frozen=True, eq=False)
 class Step:
     """One gesture on a photo and its answer: the labels of the pixels for the gesture's object, packed."""
@@ -58,32 +63,25 @@ class Photo:
         """The gesture on an object that says what it is now."""
         return next((step for step in reversed(self.steps) if step.prompt.object == of), None)
 
-    def labels_of(self, of: int) -> NDArray[np.uint8]:
-        """Labels of the pixels for one object: 0 unknown, 1 background, 2 object, more for further regions."""
+    def labels_of(self, of: int, every: int = 1) -> NDArray[np.uint8]:
+        """Labels of every so many pixels each way for one object: 0 unknown, 1 background, 2 object, more regions."""
         step = self.last_step(of)
         shape = self.pixels.shape[:2]
-        if step is None:
-            return np.zeros(shape, np.uint8)
-        return np.frombuffer(zlib.decompress(step.packed), np.uint8).reshape(shape)
+        labels = np.zeros(shape, np.uint8) if step is None else unpacked(step.packed, shape)
+        return labels[::every, ::every]
 
-    def labels(self) -> NDArray[np.uint8]:
+    def labels(self, every: int = 1) -> NDArray[np.uint8]:
         """One map for all objects: 0 before any gesture, 1 background, 2 and up the objects, later ones on top.
 
         A single object keeps its own labels, so that several regions stay what they are.
         """
         objects = self.objects()
-        if len(objects) == 1:
-            return self.labels_of(objects[0])
-        found = np.full(self.pixels.shape[:2], 1 if objects else 0, np.uint8)
+        if len(objects) <= 1:
+            return self.labels_of(objects[0] if objects else 1, every)
+        labels = np.ones(self.pixels[::every, ::every].shape[:2], np.uint8)
         for place, one in enumerate(objects):
-            found[self.labels_of(one) == 2] = place + 2
-        return found
-
-    def packed_labels(self) -> bytes:
-        """The map, packed; that of a single object as it was kept."""
-        objects = self.objects()
-        step = self.last_step(objects[0]) if len(objects) == 1 else None
-        return zlib.compress(self.labels().tobytes(), 1) if step is None else step.packed
+            labels[self.labels_of(one, every) == 2] = place + 2
+        return labels
 
     def about(self) -> dict[str, Any]:
         """For the page."""

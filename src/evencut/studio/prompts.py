@@ -6,22 +6,24 @@ radius 5.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from .refusals import Refused
+from .sent import Sent
 
-__all__ = ["Prompt", "code_lines", "drawn_strokes", "extend", "starts_with_a_click"]
+__all__ = ["Prompt", "code_lines", "drawn_strokes", "extend"]
 
 Coordinate = Annotated[float, Field(ge=-10, le=100_000)]
 _RADIUS = 5
 _BACKGROUND, _OBJECT = 1, 2
 
 
-class Prompt(BaseModel):
+class Prompt(Sent):
     """One gesture on an object: a box (x0, y0, x1, y1), or points with a label (1 background, 2 object, more regions).
 
     Examples
@@ -29,8 +31,6 @@ class Prompt(BaseModel):
     >>> Prompt(kind="click", points=[(10, 20)], label=2).kind
     'click'
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     kind: Literal["box", "click", "stroke"]
     points: Annotated[list[tuple[Coordinate, Coordinate]], Field(min_length=1, max_length=5000)]
@@ -47,10 +47,10 @@ class Prompt(BaseModel):
         return round(min(xa, xb)), round(min(ya, yb)), round(max(xa, xb)), round(max(ya, yb))
 
 
-def extend(image: NDArray[Any], before: list[Any], prompts: list[Prompt], begun: Any = None) -> Any:
+def extend(image: NDArray[Any], before: list[Any], prompts: list[Prompt], prepared: Callable[[], Any]) -> Any:
     """The result of `prompts`, where `before` holds the results of all their beginnings but the last.
 
-    `begun` is a result on the same image from a click, where there is one: the next first click is answered sooner.
+    `prepared` gives what any first click on the image needs.
     """
     *earlier, last = prompts
     if last.kind != "box" and not drawn_strokes([last], image.shape).any():
@@ -58,7 +58,7 @@ def extend(image: NDArray[Any], before: list[Any], prompts: list[Prompt], begun:
     if last.kind == "box" and earlier:
         raise Refused("a box begins a cut-out; start over to draw another.")
     if _begins_anew(prompts) or not before or before[-1] is None:
-        return _begin(image, prompts, begun)
+        return _begin(image, prompts, prepared)
     if _is_click(last):
         return before[-1].refine(clicks=_as_clicks([last]))
     return before[-1].refine(drawn_strokes([last], image.shape))
@@ -67,7 +67,7 @@ def extend(image: NDArray[Any], before: list[Any], prompts: list[Prompt], begun:
 def _begins_anew(prompts: list[Prompt]) -> bool:
     """Whether the last prompt changes what the first ones meant: a new label, such as the first word on background."""
     first, last = prompts[0], prompts[-1]
-    if first.kind == "box" or (starts_with_a_click(prompts) and last.label <= _OBJECT):
+    if first.kind == "box" or (_starts_with_a_click(prompts) and last.label <= _OBJECT):
         return len(prompts) == 1
     known = {prompt.label for prompt in prompts[:-1]}
     return last.label not in known or (len(known) == 1 and known != {_OBJECT})
@@ -78,20 +78,19 @@ def _is_click(prompt: Prompt) -> bool:
     return prompt.kind == "click" and prompt.label <= _OBJECT
 
 
-def starts_with_a_click(prompts: list[Prompt]) -> bool:
+def _starts_with_a_click(prompts: list[Prompt]) -> bool:
     """Whether the first gesture is a click on an object, which needs no box and no strokes."""
     return _is_click(prompts[0]) and prompts[0].label == _OBJECT
 
 
-def _begin(image: NDArray[Any], prompts: list[Prompt], begun: Any) -> Any:
+def _begin(image: NDArray[Any], prompts: list[Prompt], prepared: Callable[[], Any]) -> Any:
     """A fresh result; None while a single region is marked, since nothing is to be told apart yet."""
     from evencut.segmentation import segment
 
     if prompts[0].kind == "box":
         return segment(image, box=prompts[0].box)
-    if len(prompts) == 1 and starts_with_a_click(prompts):
-        clicks = _as_clicks(prompts)
-        return segment(image, clicks=clicks) if begun is None else begun.another(clicks)
+    if len(prompts) == 1 and _starts_with_a_click(prompts):
+        return prepared().begun_anew(_as_clicks(prompts))
     strokes = drawn_strokes(prompts, image.shape)
     labels = np.unique(strokes[strokes > 0])
     if list(labels) == [_OBJECT]:
@@ -131,7 +130,7 @@ def code_lines(prompts: list[Prompt]) -> list[str]:
 def _code_of_beginning(prompts: list[Prompt]) -> list[str]:
     if prompts[0].kind == "box":
         return [f"result = segment(image, box={prompts[0].box})"]
-    if len(prompts) == 1 and starts_with_a_click(prompts):
+    if len(prompts) == 1 and _starts_with_a_click(prompts):
         return [f"result = segment(image, clicks={_as_clicks(prompts)!r})"]
     alone = {prompt.label for prompt in prompts} == {_OBJECT}
     return [f"result = segment(image, scribbles={_drawing(prompts, ', framed=True' if alone else '')})"]

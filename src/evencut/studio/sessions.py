@@ -148,6 +148,11 @@ class Session:
         }
         return Moment(what, state, page)
 
+    def photos(self) -> dict[str, Photo]:
+        """The photos that can be shown again, by key, in the order in which they were opened."""
+        known = [*(moment.state["photo"] for moment in self.history.moments), self.photo]
+        return {photo.key: photo for photo in known if photo is not None}
+
     def record(self, what: str, page: dict[str, Any]) -> None:
         """Keep how everything stands now, after an action."""
         self.page = page

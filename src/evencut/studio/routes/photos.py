@@ -7,33 +7,33 @@ import zlib
 from pathlib import PurePath
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ..examples import PHOTOS
-from ..photo_state import Photo, Step
+from ..photo_state import Photo, Step, unpacked
 from ..prompts import Prompt
 from ..refusals import Refused
+from ..sent import Sent
 from ..sessions import Session
 from ..state import ExampleName, FileName, GivenFile, Here, Studio, Tab
 from .points import array_reply
 
 router = APIRouter(prefix="/api/sessions/{session}/photo")
 
+Every = Annotated[int, Query(ge=1, le=100)]
 
-class _Name(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+
+class _Name(Sent):
     name: Annotated[str, Field(min_length=1, max_length=60)]
 
 
-class _Key(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Key(Sent):
     key: Annotated[str, Field(max_length=40)]
 
 
-class _Place(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Place(Sent):
     x: Annotated[float, Field(ge=0, le=100_000)]
     y: Annotated[float, Field(ge=0, le=100_000)]
 
@@ -97,10 +97,9 @@ async def image(tab: Tab) -> Response:
 
 
 @router.get("/labels")
-async def labels(tab: Tab) -> Response:
-    """The label of each pixel, a byte each: 0 none, 1 background, 2 and up the objects."""
-    packed = tab.need_photo().packed_labels()
-    return Response(packed, media_type="application/octet-stream", headers={"content-encoding": "deflate"})
+async def labels(tab: Tab, every: Every = 1) -> Response:
+    """The label of every so many pixels each way, a byte each: 0 none, 1 background, 2 and up the objects."""
+    return array_reply(tab.need_photo().labels(every))
 
 
 @router.post("/prompts", status_code=202)
@@ -134,8 +133,7 @@ async def prompt(body: Prompt, tab: Tab, studio: Here) -> dict[str, Any]:
 @router.put("/current")
 async def turn_to(body: _Key, tab: Tab) -> dict[str, Any]:
     """Show a photo that was open before, with all that was drawn on it."""
-    known = [moment.state["photo"] for moment in tab.history.moments if moment.state["photo"] is not None]
-    found = next((photo for photo in known if photo.key == body.key), None)
+    found = tab.photos().get(body.key)
     if found is None:
         raise Refused("this photo is no longer kept; open it again.", 404)
     await tab.stop_job()
@@ -206,8 +204,8 @@ async def grabcut(tab: Tab, studio: Here) -> dict[str, Any]:
 
 
 @router.get("/grabcut")
-async def grabcut_labels(tab: Tab) -> Response:
+async def grabcut_labels(tab: Tab, every: Every = 1) -> Response:
     """Labels of the last comparison."""
     if tab.grabcut is None:
         raise Refused("nothing was compared yet.", 404)
-    return Response(tab.grabcut, media_type="application/octet-stream", headers={"content-encoding": "deflate"})
+    return array_reply(unpacked(tab.grabcut, tab.need_photo().pixels.shape[:2])[::every, ::every])

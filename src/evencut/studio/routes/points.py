@@ -146,8 +146,7 @@ def _default_columns(table: Sheet) -> tuple[list[str], list[str]]:
 
 async def choose_columns(studio: Studio, tab: Session, columns: list[str]) -> None:
     """Cluster by these columns from now on."""
-    arguments = {"table": tab.table_key, "columns": columns}
-    tab.bandwidths, _ = await studio.pool.run("bandwidths", arguments, {tab.table_key: tab.need_table()}, quick=True)
+    tab.bandwidths, _ = await studio.ask(tab, "bandwidths", quick=True, columns=columns)
     tab.columns = columns
 
 

@@ -6,11 +6,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict
 
 from ..methods import Method
 from ..refusals import Refused
-from ..sessions import Session
+from ..sent import Sent
 from ..state import Here, Tab
 from .points import array_reply
 
@@ -21,27 +20,22 @@ router = APIRouter(prefix="/api/sessions/{session}")
 _MOST_ROWS = 200
 
 
-class _Preview(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Preview(Sent):
     method: Method
-
-
-def _arguments(tab: Session) -> dict[str, Any]:
-    return {"table": tab.table_key, "columns": list(tab.columns)}
 
 
 @router.get("/points/sample")
 async def sample(tab: Tab, studio: Here) -> Response:
-    """For each row the point of the sample that it follows in a preview, 65535 for none."""
-    found, _ = await studio.pool.run("sample", _arguments(tab), {tab.table_key: tab.need_table()}, quick=True)
+    """For each row the point of the sample that it follows in a preview, -1 for none."""
+    found, _ = await studio.ask(tab, "sample", quick=True, columns=list(tab.columns))
     return array_reply(found)
 
 
 @router.post("/preview")
 async def preview(body: _Preview, tab: Tab, studio: Here) -> Response:
     """Labels of the sample by a method; nothing of it is kept."""
-    arguments = {**_arguments(tab), "method": body.method.model_dump()}
-    found, _ = await studio.pool.run("preview", arguments, {tab.table_key: tab.need_table()}, quick=True)
+    method = body.method.model_dump()
+    found, _ = await studio.ask(tab, "preview", quick=True, columns=list(tab.columns), method=method)
     return array_reply(found)
 
 
@@ -51,7 +45,7 @@ async def neighbors(row: int, tab: Tab, studio: Here) -> dict[str, Any]:
     table = tab.need_table()
     if not 0 <= row < table.n_rows:
         raise Refused(f"there is no row {row}; rows are 0 to {table.n_rows - 1}.", 404)
-    found, _ = await studio.pool.run("neighbors", {**_arguments(tab), "row": row}, {tab.table_key: table}, quick=True)
+    found, _ = await studio.ask(tab, "neighbors", quick=True, columns=list(tab.columns), row=row)
     return {"row": row, "neighbors": found}
 
 

@@ -117,8 +117,7 @@ def show_run(studio: Studio, tab: Session, run: Run, pane: str) -> dict[str, Any
 
 async def _true_agreement(studio: Studio, tab: Session, labels: NDArray[np.int32]) -> float | None:
     """How far labels agree with the truth of an example."""
-    arguments = {"table": tab.table_key, "labels": labels}
-    return (await studio.pool.run("agreement", arguments, {tab.table_key: tab.need_table()}, quick=True))[0]
+    return (await studio.ask(tab, "agreement", quick=True, labels=labels))[0]
 
 
 @router.get("/runs/{run}")

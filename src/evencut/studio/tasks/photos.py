@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 import zlib
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -18,7 +19,7 @@ from ..examples import load_photo
 from ..memory import memory_for_upload
 from ..options import Limits
 from ..pictures import as_rgb, read_photo, shown
-from ..prompts import Prompt, drawn_strokes, extend, starts_with_a_click
+from ..prompts import Prompt, drawn_strokes, extend
 from ..refusals import Refused
 
 __all__ = ["cut", "example", "grabcut", "hover", "prepare", "read"]
@@ -86,9 +87,16 @@ def _shares(result: Any) -> dict[str, float]:
 
 def prepare(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> None:
     """What any first click on a photo needs, before it is made."""
-    height, width = kept[arguments["photo"]].shape[:2]
-    middle = Prompt(kind="click", points=[(width // 2, height // 2)])
-    _chain(kept, arguments["photo"], kept[arguments["photo"]], [middle], tell)
+    _prepared(kept, arguments["photo"])
+
+
+def _prepared(kept: dict[str, Any], key: str) -> Any:
+    """That of the last photo that needed it is kept: it takes four times the memory of the photo."""
+    from evencut.segmentation.interactive import prepare
+
+    if kept.get("prepared", (None,))[0] != key:
+        kept["prepared"] = (key, prepare(kept[key]))
+    return kept["prepared"][1]
 
 
 def hover(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> NDArray[np.uint8]:
@@ -116,12 +124,8 @@ def _chain(kept: dict[str, Any], key: str, image: NDArray[Any], prompts: list[Pr
     while len(chain) < len(prompts):
         tell("cutting out", len(chain) / len(prompts))
         before = [result for _, result in chain]
-        begun = kept.get("begun", (None, None))
         part = prompts[: len(chain) + 1]
-        result = extend(image, before, part, begun[1] if begun[0] == key else None)
-        if result is not None and len(part) == 1 and starts_with_a_click(part):
-            kept["begun"] = (key, result)
-        chain.append((part[-1], result))
+        chain.append((part[-1], extend(image, before, part, partial(_prepared, kept, key))))
     chains[name] = chain
     for old in list(chains)[:-_CHAINS]:
         del chains[old]

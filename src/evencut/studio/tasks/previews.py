@@ -22,36 +22,36 @@ _SAMPLE, _ALL = 400, 500
 _TREE_DIMENSION = 16
 _NEIGHBORS = 8
 #: In place of a sample's point: the row has gaps and follows none.
-NOBODY = 65535
+NOBODY = -1
 
 
-def _kept_sample(kept: dict[str, Any], arguments: dict[str, Any]) -> tuple[NDArray[Any], NDArray[np.uint16]]:
+def _kept_sample(kept: dict[str, Any], arguments: dict[str, Any]) -> tuple[NDArray[Any], NDArray[np.int16]]:
     """The sample's points, and for each row of the table the sample's point nearest to it."""
     key = (arguments["table"], tuple(arguments["columns"]))
     if kept.get("sample", (None,))[0] != key:
         X, complete = rows_without_gaps(kept[arguments["table"]], arguments["columns"])
         rng = np.random.default_rng(0)
         chosen = np.arange(len(X)) if len(X) <= _ALL else np.sort(rng.choice(len(X), _SAMPLE, replace=False))
-        nearest = np.full(len(complete), NOBODY, dtype=np.uint16)
+        nearest = np.full(len(complete), NOBODY, dtype=np.int16)
         nearest[complete] = _nearest(X, X[chosen])
         kept["sample"] = (key, X[chosen], nearest)
     _, some, nearest = kept["sample"]
     return some, nearest
 
 
-def _nearest(X: NDArray[Any], some: NDArray[Any]) -> NDArray[np.uint16]:
+def _nearest(X: NDArray[Any], some: NDArray[Any]) -> NDArray[np.int16]:
     """The place in `some` of the point nearest to each row, on the scale of a fit."""
     spread = feature_scale(some, "auto")
     if X.shape[1] <= _TREE_DIMENSION:
         from scipy.spatial import cKDTree
 
-        return cKDTree(some / spread).query(X / spread)[1].astype(np.uint16)
+        return cKDTree(some / spread).query(X / spread)[1].astype(np.int16)
     from sklearn.metrics import pairwise_distances_argmin
 
-    return pairwise_distances_argmin(X / spread, some / spread).astype(np.uint16)
+    return pairwise_distances_argmin(X / spread, some / spread).astype(np.int16)
 
 
-def sample(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> NDArray[np.uint16]:
+def sample(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> NDArray[np.int16]:
     """For each row, the place of the sample's point it follows."""
     return _kept_sample(kept, arguments)[1]
 

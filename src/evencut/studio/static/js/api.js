@@ -152,9 +152,9 @@ export class Api {
 
 /** Work of a tab, one job at a time; the others wait in line. */
 export class Work {
-  constructor(api, show) {
-    this.api = api;
-    this.show = show;
+  /** settled(): waits until all that was done before is told, so that it can be undone by itself. */
+  constructor(api, show, settled) {
+    Object.assign(this, { api, show, settled });
     this.line = Promise.resolve();
     this.current = null;
     this.waiting = 0;
@@ -170,6 +170,7 @@ export class Work {
     const turn = this.line.then(async () => {
       this.show({ name, step: "", share: null });
       try {
+        await this.settled();
         const job = await start();
         this.current = job.id;
         return await this.api.follow(job.id, (step, share) => this.show({ name, step, share }));

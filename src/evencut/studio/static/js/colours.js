@@ -1,5 +1,8 @@
 // Colours that most colour-blind people can tell apart: eight for clusters, one scale from dark blue to yellow for numbers.
 
+import { highest } from "./match.js";
+
+const SHADES = 64;
 const LIGHT = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#7f3b8c", "#e69f00"];
 const DARK = ["#4ba3e3", "#ff8a4c", "#2fc79b", "#e39ac5", "#d3b13a", "#8fd0f7", "#b987d1", "#ffc04d"];
 // Cividis, made to look the same with and without colour blindness.
@@ -43,19 +46,17 @@ export const verdictTone = ({ verdict, biased }) => (verdict === "ok" ? "good" :
 export const groundColour = () => (isDark() ? "#141b22" : "#ffffff");
 export const inkColour = () => (isDark() ? "#f2f6fa" : "#10181f");
 
-/** Colours of points by cluster; `colourOf(label)` names the colour of one, and one may be brought out while others fade. */
+/** The colour of a point. */
+export const colourAt = ({ index, table }, row) => table[index[row] + 1];
+
+/**
+ * Colours of points by cluster; `colourOf(label)` names the colour of one, and one may be brought out while others fade.
+ * They are a table and, for each point, its place there less one: -1 takes the first, that of noise and gaps. Whatever the
+ * number of points, other colours are another table only.
+ */
 export function byCluster(labels, colourOf, only = null) {
-  const colours = new Uint32Array(labels.length);
-  let most = -1;
-  for (let i = 0; i < labels.length; i++) if (labels[i] > most) most = labels[i];
-  const table = new Uint32Array(most + 2);
-  for (let label = -1; label <= most; label++) {
-    const colour = colourOf(label);
-    const faded = only !== null && label !== only;
-    table[label + 1] = packed(faded ? mixed(colour, groundColour(), 0.82) : colour);
-  }
-  for (let i = 0; i < labels.length; i++) colours[i] = table[labels[i] + 1];
-  return colours;
+  const shown = (label) => (only === null || label === only ? colourOf(label) : mixed(colourOf(label), groundColour(), 0.82));
+  return { index: labels, table: Uint32Array.from({ length: highest(labels) + 1 }, (_, i) => packed(shown(i - 1))) };
 }
 
 /** Colours of points by a number: spread so that every shade has as many points, or evenly over a given range. */
@@ -64,25 +65,21 @@ export function byValue(values, range = null) {
   const step = Math.max(1, Math.floor(values.length / 4000));
   for (let i = 0; i < values.length; i += step) if (Number.isFinite(values[i])) known.push(values[i]);
   known.sort((a, b) => a - b);
-  const shades = Uint32Array.from({ length: 64 }, (_, i) => packed(scaleColour(i / 63)));
-  const even = (i) => range[0] + ((range[1] - range[0]) * (i + 1)) / 64;
-  const edges = Float64Array.from({ length: 63 }, (_, i) => (range ? even(i) : (known[Math.floor(((i + 1) / 64) * known.length)] ?? 0)));
-  const none = packed(clusterColour(-1));
-  const colours = new Uint32Array(values.length);
+  const table = Uint32Array.from({ length: SHADES + 1 }, (_, i) => packed(i ? scaleColour((i - 1) / (SHADES - 1)) : clusterColour(-1)));
+  const even = (i) => range[0] + ((range[1] - range[0]) * (i + 1)) / SHADES;
+  const edges = Float64Array.from({ length: SHADES - 1 }, (_, i) => (range ? even(i) : (known[Math.floor(((i + 1) / SHADES) * known.length)] ?? 0)));
+  const index = new Int8Array(values.length).fill(-1);
   for (let i = 0; i < values.length; i++) {
     const value = values[i];
-    if (!Number.isFinite(value)) {
-      colours[i] = none;
-      continue;
-    }
+    if (!Number.isFinite(value)) continue;
     let low = 0;
-    let high = 63;
+    let high = SHADES - 1;
     while (low < high) {
       const middle = (low + high) >> 1;
       if (value < edges[middle]) high = middle;
       else low = middle + 1;
     }
-    colours[i] = shades[low];
+    index[i] = low;
   }
-  return { colours, low: range?.[0] ?? known[0] ?? 0, high: range?.[1] ?? known[known.length - 1] ?? 0 };
+  return { colours: { index, table }, low: range?.[0] ?? known[0] ?? 0, high: range?.[1] ?? known[known.length - 1] ?? 0 };
 }

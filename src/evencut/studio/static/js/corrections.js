@@ -1,6 +1,6 @@
 // Corrections by hand: points inside a lasso are held in a cluster, and the fit runs again around them.
 
-import { count, h, notice, replace } from "./ui.js";
+import { h, many, notice, replace } from "./ui.js";
 
 export class Corrections {
   constructor(points) {
@@ -23,8 +23,14 @@ export class Corrections {
 
   setSelection(mask, found) {
     this.mask = mask;
+    this.found = found;
     this.#show(found);
     this.points.selection?.show(mask, found);
+  }
+
+  /** The active side is another: what is said of the selected points is about its clusters. */
+  refresh() {
+    this.#show(this.mask ? this.found : 0);
   }
 
   #show(found) {
@@ -42,7 +48,7 @@ export class Corrections {
       });
       replace(
         this.bar,
-        h("span", {}, h("strong", {}, `${count(found)} ${found === 1 ? "point" : "points"}`), ` ${found === 1 ? "is" : "are"}, in the ${this.points.active === "a" ? "left" : "right"} clustering,`),
+        h("span", {}, h("strong", {}, many(found, "point")), ` ${found === 1 ? "is" : "are"}, in the ${this.points.active === "a" ? "left" : "right"} clustering,`),
         h("button", { class: "small primary-soft", "data-hold": "one", onclick: () => this.hold("one") }, "one cluster"),
         ...buttons,
         h("span", { class: "grow" }),
@@ -51,7 +57,7 @@ export class Corrections {
     }
     if (this.list.length) {
       const lines = this.list.slice(-6).map(({ label, n_rows }) => {
-        const line = h("li", {}, h("i", { class: "swatch" }), `${count(n_rows)} points held in cluster ${label}`);
+        const line = h("li", {}, h("i", { class: "swatch" }), `${many(n_rows, "point")} held in cluster ${label}`);
         line.querySelector("i").style.background = pane?.colourOf(label) ?? "";
         return line;
       });

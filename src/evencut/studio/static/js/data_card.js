@@ -7,6 +7,8 @@ const ACCEPT = ".csv,.tsv,.txt,.data,.dat,.gz,.xlsx,.parquet,.pq,.npy";
 export class DataCard {
   constructor(points) {
     this.points = points;
+    this.line = Promise.resolve();
+    this.asked = 0;
     const examples = [["", "– choose –"], ...points.about.points.map((example) => [example.name, example.title])];
     this.examples = select(examples, "", (name) => name && this.example(name), { id: "example", "data-control": "example" });
     this.file = h("input", { type: "file", accept: ACCEPT, class: "visually-hidden", id: "points-file", onchange: () => this.file.files[0] && this.upload(this.file.files[0]) });
@@ -67,15 +69,18 @@ export class DataCard {
     this.points.dock.show("data");
   }
 
+  /** Ask for points after those asked for before, so that the studio holds what was asked for last; only that is shown. */
   async #load(ask, settings = null) {
+    const turn = (this.asked += 1);
     try {
-      const points = await ask();
+      const points = await (this.line = this.line.catch(() => {}).then(ask));
       this.points.work.show(null);
+      if (turn !== this.asked) return;
       for (const text of points.warnings) notice(text);
       await this.points.take(points, settings);
     } catch (error) {
       this.points.work.show(null);
-      notice(error.message, "error");
+      if (turn === this.asked) notice(error.message, "error");
     }
   }
 }

@@ -1,6 +1,6 @@
 // What was read from a file, as it was understood: every guess is a switch, and nothing is left out without a word.
 
-import { count, h, keepFocus, replace, select, short } from "./ui.js";
+import { h, keepFocus, many, replace, select, short } from "./ui.js";
 
 const YES = [["", "found out"], ["true", "yes"], ["false", "no"]];
 const MARKS = [["", "found out"], [",", "comma"], [";", "semicolon"], ["\t", "tab"], ["|", "bar"]];
@@ -55,9 +55,9 @@ export class DataCheck {
     const chosen = new Set(points.chosen);
     const row = (column) => {
       const box = h("input", { type: "checkbox", checked: chosen.has(column.name), disabled: !column.number, "data-column": column.name, "aria-label": `Cluster by ${column.name}`, onchange: () => this.#choose(points) });
-      const kind = column.number ? "numbers" : `${count(column.n_names)} names`;
+      const kind = column.number ? "numbers" : many(column.n_names, "name");
       const why = points.row_numbers.includes(column.name) ? "row numbers" : !column.number ? "colours points, can be diagnosed" : chosen.has(column.name) ? "" : "left out";
-      return h("tr", {}, h("td", {}, box), h("th", { scope: "row" }, column.name), h("td", {}, kind), h("td", {}, column.missing ? `${count(column.missing)} gaps` : ""), h("td", {}, why));
+      return h("tr", {}, h("td", {}, box), h("th", { scope: "row" }, column.name), h("td", {}, kind), h("td", {}, column.missing ? many(column.missing, "gap") : ""), h("td", {}, why));
     };
     const gone = points.left_out.map(([name, why]) => h("tr", { class: "gone" }, h("td", {}), h("th", { scope: "row" }, name), h("td", { colspan: "3" }, `not read: ${why}`)));
     return h(

@@ -4,18 +4,17 @@ const CELLS = 96;
 const LEVELS = 6;
 
 /** Paint points into pixels so that places with many are strong and places with few are faint, in the mean of their colours. */
-export function shade({ pixels, width, height, xy, colours, map, step, ground, clip }) {
+export function shade({ pixels, width, height, xy, colours: { index, table }, map, step, ground, clip: [left, right] }) {
   const size = width * height;
   const sums = new Float32Array(3 * size);
   const counts = new Float32Array(size);
   const { sx, sy, tx, ty } = map;
-  const [left, right] = clip ?? [0, width];
-  for (let i = 0; i < colours.length; i += step) {
+  for (let i = 0; i < index.length; i += step) {
     const x = xy[2 * i] * sx + tx;
     const y = xy[2 * i + 1] * sy + ty;
     if (!(x >= left && y >= 0 && x < right && y < height)) continue;
     const at = (y | 0) * width + (x | 0);
-    const colour = colours[i];
+    const colour = table[index[i] + 1];
     counts[at] += 1;
     sums[3 * at] += colour & 255;
     sums[3 * at + 1] += (colour >>> 8) & 255;

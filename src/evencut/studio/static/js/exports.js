@@ -1,6 +1,6 @@
 // What can be taken home from a clustering: labels, pictures, a report, and the code that makes it again.
 
-import { groundColour, inkColour } from "./colours.js";
+import { colourAt, groundColour, inkColour } from "./colours.js";
 import { methodDetail } from "./controls.js";
 import { codeBlock, count, dialog, h, notice, replace, save } from "./ui.js";
 
@@ -58,8 +58,9 @@ function svg(pane) {
     const x = (points[2 * i] * map.sx + map.tx) / ratio;
     const y = (points[2 * i + 1] * map.sy + map.ty) / ratio;
     if (!(x > -5 && y > -5 && x < width + 5 && y < height + 5)) continue;
-    if (!groups.has(colours[i])) groups.set(colours[i], []);
-    groups.get(colours[i]).push(`<circle cx="${x.toFixed(1)}" cy="${(y + 40).toFixed(1)}" r="${radius}"/>`);
+    const colour = colourAt(colours, i);
+    if (!groups.has(colour)) groups.set(colour, []);
+    groups.get(colour).push(`<circle cx="${x.toFixed(1)}" cy="${(y + 40).toFixed(1)}" r="${radius}"/>`);
   }
   const drawn = [...groups].map(([colour, circles]) => `<g fill="${hex(colour)}" fill-opacity="0.92">${circles.join("")}</g>`).join("\n");
   const sampled = step > 1 ? ` (every ${step}th of ${n} points)` : "";

@@ -1,6 +1,6 @@
 // Clusterings of before, with small pictures; a click brings one back to the side that is chosen.
 
-import { byCluster, clusterColour, groundColour, packed } from "./colours.js";
+import { byCluster, clusterColour, groundColour } from "./colours.js";
 import { methodDetail, methodTitle } from "./controls.js";
 import { Raster } from "./raster.js";
 import { h, replace } from "./ui.js";
@@ -64,12 +64,9 @@ export class KeptRuns {
     const { values } = await this.api.array(`/runs/${run.id}/labels?every=${every}`, Int32Array);
     const places = new Float32Array(2 * values.length);
     for (let i = 0; i < values.length; i++) places.set([xy[2 * i * every], xy[2 * i * every + 1]], 2 * i);
-    const raster = new Raster(canvas);
     const view = new View();
     view.setExtent(places);
-    raster.resize(WIDE, TALL);
-    raster.clear(packed(groundColour()));
-    raster.draw({ xy: places, colours: byCluster(values, clusterColour), map: view.map(WIDE, TALL, 6), radius: 1.2 });
-    raster.show();
+    const parts = [{ colours: byCluster(values, clusterColour) }];
+    new Raster(canvas).paint({ width: WIDE, height: TALL, ground: groundColour(), xy: places, parts, map: view.map(WIDE, TALL, 6), radius: 1.2 });
   }
 }

@@ -41,11 +41,10 @@ class Studio {
   constructor(about, api, state) {
     Object.assign(this, { about, api, state });
     this.half = "points";
-    this.work = new Work(api, showWork);
+    this.work = new Work(api, showWork, () => this.timeline.settled());
     this.timeline = new Timeline(api, () => this.page(), (found) => this.restore(found));
     const remember = (what) => this.timeline.remember(what);
-    const settled = () => this.timeline.settled();
-    const context = { api, about, work: this.work, remember, settled };
+    const context = { api, about, work: this.work, remember };
     this.points = new Points(context);
     this.photos = new Photos(context);
     this.halves = { points: this.points, photos: this.photos };
@@ -67,7 +66,7 @@ class Studio {
 
   async restore(state) {
     if (state.points) await this.points.restore(state);
-    await this.photos.restore(state.photo);
+    await this.photos.restore(state.photo, state.album);
     this.show(state.page.half ?? this.half);
   }
 
@@ -112,9 +111,22 @@ class Studio {
     $("work-stop").addEventListener("click", () => this.work.stop().catch((error) => notice(error.message, "error")));
     this.palette = new Palette(() => this.#commands());
     document.addEventListener("keydown", (event) => this.#key(event));
+    this.#closeMenu($("project"));
     addEventListener("pagehide", () => this.api.leave());
     addEventListener("pageshow", (event) => event.persisted && this.api.get("").catch(() => location.reload()));
     listenForFiles(this);
+  }
+
+  /** A menu closes when something in it was chosen, by a press elsewhere, and by Escape. */
+  #closeMenu(menu) {
+    const close = () => (menu.open = false);
+    menu.addEventListener("click", (event) => event.target.closest(".menu-body button") && close());
+    document.addEventListener("pointerdown", (event) => !menu.contains(event.target) && close());
+    menu.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      close();
+      menu.querySelector("summary").focus();
+    });
   }
 
   #key(event) {

@@ -4,10 +4,9 @@ import { byCluster, byValue, clusterColour, packed, verdictColour, verdictTone }
 import { methodDetail, methodTitle } from "./controls.js";
 import { highest, matchedPalette } from "./match.js";
 import { Plot } from "./plot.js";
-import { count, h, percent, replace, short } from "./ui.js";
+import { count, h, many, percent, replace, short } from "./ui.js";
 
 const MOST_MARKS = 40;
-const NOBODY = 65535;
 
 /** Rows near the middle of each cluster, where its number is written. */
 function marksOf(labels, xy, names) {
@@ -102,23 +101,20 @@ export class Pane {
     const before = this.previewed ?? this.#labelsOf(follows, labels.length);
     const palette = matchedPalette(before.labels, before.palette, labels);
     this.previewed = { labels, palette };
-    const shades = Uint32Array.from(labels, (label) => packed(clusterColour(label < 0 ? label : palette[label])));
-    const none = packed(clusterColour(-1));
-    // One array for all pictures of a drag: a million colours are not made anew ten times a second.
-    const colours = (this.previewColours = this.previewColours?.length === follows.length ? this.previewColours : new Uint32Array(follows.length));
-    for (let i = 0; i < follows.length; i++) colours[i] = follows[i] === NOBODY ? none : shades[follows[i]];
+    const colourOf = (label) => clusterColour(label < 0 ? label : palette[label]);
+    const table = Uint32Array.from({ length: labels.length + 1 }, (_, i) => packed(colourOf(i ? labels[i - 1] : -1)));
     this.plot.marks = [];
-    this.plot.setColours(colours, true);
+    this.plot.setColours({ index: follows, table }, true);
     const sizes = new Array(highest(labels)).fill(0);
     labels.forEach((label, i) => label >= 0 && (sizes[label] += weights[i]));
-    this.#showChips(sizes, 0, (label) => clusterColour(palette[label]), String);
+    this.#showChips(sizes, 0, colourOf, String);
     this.facts.textContent = follows.length > labels.length ? `a sample of ${labels.length} while you drag; all points when you let go` : "while you drag";
   }
 
   /** The labels of the run at the sample's points, to begin with its colours. */
   #labelsOf(follows, n) {
     const labels = new Int32Array(n).fill(-1);
-    if (this.labels) for (let i = 0; i < follows.length; i++) if (follows[i] !== NOBODY && labels[follows[i]] < 0) labels[follows[i]] = this.labels[i];
+    if (this.labels) for (let i = 0; i < follows.length; i++) if (follows[i] >= 0 && labels[follows[i]] < 0) labels[follows[i]] = this.labels[i];
     return { labels, palette: this.palette };
   }
 
@@ -208,7 +204,7 @@ export class Pane {
     const order = sizes.map((size, label) => [label, size]).sort((a, b) => b[1] - a[1]);
     const bars = order.map(([label, size]) => {
       const text = nameOf(label);
-      const title = `Cluster ${text}: ${count(size)} points, ${percent(size / total)}. Click to bring it out.`;
+      const title = `Cluster ${text}: ${many(size, "point")}, ${percent(size / total)}. Click to bring it out.`;
       const bar = h(
         "button",
         { class: "size", "aria-pressed": String(this.only === label), title, onclick: () => this.run && this.bringOut(label) },
@@ -231,8 +227,8 @@ export class Pane {
     if (facts.true_agreement !== null && facts.true_agreement !== undefined) parts.push(`agreement with the truth ${facts.true_agreement.toFixed(2)}`);
     if (this.agreement !== null) parts.push(`with the other side ${this.agreement.toFixed(2)}`);
     if (facts.n_fitted && facts.n_fitted < this.labels.length - facts.n_missing) parts.push(`fitted on a sample of ${count(facts.n_fitted)}, the rest follow`);
-    if (facts.n_missing) parts.push(`${count(facts.n_missing)} rows with gaps left out`);
-    if (this.run.n_held) parts.push(`${count(this.run.n_held)} points held by hand`);
+    if (facts.n_missing) parts.push(`${many(facts.n_missing, "row")} with gaps left out`);
+    if (this.run.n_held) parts.push(`${many(this.run.n_held, "point")} held by hand`);
     this.facts.textContent = parts.join(" · ");
     this.facts.title = "Agreement is the adjusted Rand index: 1 is the same, 0 is chance.";
   }

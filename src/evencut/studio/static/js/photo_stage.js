@@ -6,12 +6,12 @@ import { h } from "./ui.js";
 
 const REGION_ALPHA = 120;
 const OBJECT_ALPHA = 80;
-// An answer is painted in at most so many pixels at once, and in as many as the screen can show after a rest.
+// Of an answer so many pixels are asked for and painted at once, and as many as the screen can show after a rest.
 const QUICK_PIXELS = 1_500_000;
 const REFINE_MS = 400;
 
 export class PhotoStage {
-  /** on: {prompt(prompt, adjusted), label(), hover(place), say(text)} */
+  /** on: {prompt(prompt, adjusted), label(), labels(step), hover(place), say(text)} */
   constructor(on) {
     this.on = on;
     this.tool = "click";
@@ -36,6 +36,7 @@ export class PhotoStage {
     this.centre = [photo.width / 2, photo.height / 2];
     Object.assign(this, { cross: null, boxFrom: null, pending: null, hover: null });
     this.empty.hidden = true;
+    this.#measure();
     this.request();
   }
 
@@ -52,7 +53,7 @@ export class PhotoStage {
     this.request();
   }
 
-  /** Labels of the pixels, the gestures, how many objects there are, and the one that is worked on. */
+  /** Labels of pixels ({values, step}, or null), the gestures, how many objects there are, and the one that is worked on. */
   setLabels(labels, prompts, n_objects = 1, object = 1) {
     this.labels = labels;
     this.prompts = prompts;
@@ -93,45 +94,53 @@ export class PhotoStage {
     });
   }
 
-  /** The layer over the photo, at first in no more pixels than are quickly painted. */
-  #compose() {
-    this.overlay = null;
-    this.contour = null;
-    if (!this.labels || !this.labels.some((label) => label)) return;
-    const { width, height } = this.photo;
-    this.#layer(Math.max(this.#finest(), Math.ceil(Math.sqrt((width * height) / QUICK_PIXELS))));
-  }
-
   /** How many pixels of the photo lie under one of the screen, each way. */
-  #finest() {
+  get #finest() {
     return this.scale ? Math.max(1, Math.floor(1 / (this.scale * this.ratio))) : 1;
   }
 
-  /** Where the layer is coarser than the screen, draw it anew once the hand rests. */
-  #refine() {
-    clearTimeout(this.refining);
-    if (!this.overlay || this.overlayStep <= this.#finest()) return;
-    this.refining = setTimeout(() => {
-      if (this.overlay) this.#layer(this.#finest());
-      this.request();
-    }, REFINE_MS);
+  /** One pixel in how many, each way, is asked for and painted at once. */
+  get step() {
+    const { width, height } = this.photo;
+    return Math.max(this.#finest, Math.ceil(Math.sqrt((width * height) / QUICK_PIXELS)));
   }
 
-  /** A colour for each label, two for the squares of a cut-out, at one pixel in `step` of the photo each way. */
-  #layer(step) {
-    const { width, height } = this.photo;
-    const [columns, rows] = [Math.ceil(width / step), Math.ceil(height / step)];
+  /** Where labels are coarser than the screen, ask for finer ones once the hand rests. */
+  #refine() {
+    clearTimeout(this.refining);
+    if (this.labels?.step > this.#finest) this.refining = setTimeout(() => this.#finer(this.#finest), REFINE_MS);
+  }
+
+  async #finer(step) {
+    const { labels } = this;
+    const finer = await this.on.labels(step);
+    if (!finer || labels !== this.labels) return;
+    this.labels = finer;
+    this.#compose();
+    this.request();
+  }
+
+  /** The layer over the photo: a colour for each label, two for the squares of a cut-out. */
+  #compose() {
+    this.overlay = null;
+    this.contour = null;
+    if (!this.labels?.values.some((label) => label)) return;
+    const { values, step } = this.labels;
+    const [columns, rows] = this.#size(step);
     const layer = new ImageData(columns, rows);
     const pixels = new Uint32Array(layer.data.buffer);
     const [even, odd] = this.several || (this.many && this.shown !== "cutout") ? this.#regionColours() : this.#objectColours();
-    for (let y = 0, at = 0; y < height; y += step) {
-      for (let x = 0, from = y * width; x < width; x += step, at++) pixels[at] = (((x >> 4) + (y >> 4)) & 1 ? odd : even)[this.labels[from + x]];
+    for (let y = 0, at = 0; y < rows; y++) {
+      for (let x = 0; x < columns; x++, at++) pixels[at] = (((x * step) >> 4) + ((y * step) >> 4) & 1 ? odd : even)[values[at]];
     }
     this.overlay = new OffscreenCanvas(columns, rows);
     this.overlay.getContext("2d").putImageData(layer, 0, 0);
-    this.overlayStep = step;
     this.canvas.dataset.detail = String(step);
-    if (this.shown === "contour") this.contour = this.#edges(this.labels, step);
+    if (this.shown === "contour") this.contour = this.#edges(this.labels);
+  }
+
+  #size(step) {
+    return [Math.ceil(this.photo.width / step), Math.ceil(this.photo.height / step)];
   }
 
   #regionColours() {
@@ -149,35 +158,35 @@ export class PhotoStage {
     return [fill(0x78000000, 0), fill(0x78000000, 0)];
   }
 
-  /** The edges between pixels of different label, one in `step` looked at, as a path in pixels of the photo. */
-  #edges(labels, step = 1) {
-    const { width, height } = this.photo;
+  /** The edges between pixels of different label, as a path in pixels of the photo. */
+  #edges({ values, step }) {
+    const [columns, rows] = this.#size(step);
     const path = new Path2D();
     const line = (x0, y0, x1, y1) => {
-      path.moveTo(x0, y0);
-      path.lineTo(x1, y1);
+      path.moveTo(x0 * step, y0 * step);
+      path.lineTo(x1 * step, y1 * step);
     };
     // Edges in a row become one line, sideways and downwards: a long path of short ones takes long to paint.
-    const downFrom = new Int32Array(width).fill(-1);
-    for (let y = 0; y < height; y += step) {
+    const downFrom = new Int32Array(columns).fill(-1);
+    for (let y = 0, at = 0; y < rows; y++) {
       let from = -1;
-      for (let x = 0, at = y * width; x < width; x += step, at += step) {
-        const down = x + step < width && labels[at + step] !== labels[at];
+      for (let x = 0; x < columns; x++, at++) {
+        const down = x + 1 < columns && values[at + 1] !== values[at];
         if (down && downFrom[x] < 0) downFrom[x] = y;
         else if (!down && downFrom[x] >= 0) {
-          line(x + step, downFrom[x], x + step, y);
+          line(x + 1, downFrom[x], x + 1, y);
           downFrom[x] = -1;
         }
-        const along = y + step < height && labels[at + step * width] !== labels[at];
+        const along = y + 1 < rows && values[at + columns] !== values[at];
         if (along && from < 0) from = x;
         else if (!along && from >= 0) {
-          line(from, y + step, x, y + step);
+          line(from, y + 1, x, y + 1);
           from = -1;
         }
       }
-      if (from >= 0) line(from, y + step, width, y + step);
+      if (from >= 0) line(from, y + 1, columns, y + 1);
     }
-    downFrom.forEach((y, x) => y >= 0 && line(x + step, y, x + step, height));
+    downFrom.forEach((y, x) => y >= 0 && line(x + 1, y, x + 1, rows));
     return path;
   }
 
@@ -195,21 +204,29 @@ export class PhotoStage {
     return this.smaller.canvas;
   }
 
-  #paint() {
+  /** Where the photo lies in the window, and how large; null where there is nothing to see. */
+  #measure() {
     const box = this.element.getBoundingClientRect();
-    if (box.width < 10 || !this.bitmap) return;
-    this.ratio = Math.min(2, window.devicePixelRatio || 1);
-    this.canvas.width = Math.round(box.width * this.ratio);
-    this.canvas.height = Math.round(box.height * this.ratio);
+    if (box.width < 10 || !this.bitmap) return null;
     const { width, height } = this.photo;
+    this.ratio = Math.min(2, window.devicePixelRatio || 1);
     this.scale = Math.min((box.width - 24) / width, (box.height - 24) / height) * this.zoom;
     this.left = box.width / 2 - this.centre[0] * this.scale;
     this.top = box.height / 2 - this.centre[1] * this.scale;
+    return box;
+  }
+
+  #paint() {
+    const box = this.#measure();
+    if (!box) return;
+    const { width, height } = this.photo;
+    this.canvas.width = Math.round(box.width * this.ratio);
+    this.canvas.height = Math.round(box.height * this.ratio);
     const pen = this.canvas.getContext("2d");
     pen.setTransform(this.ratio * this.scale, 0, 0, this.ratio * this.scale, this.ratio * this.left, this.ratio * this.top);
     pen.imageSmoothingEnabled = this.scale < 3;
     pen.drawImage(this.#picture(), 0, 0, width, height);
-    if (this.overlay) pen.drawImage(this.overlay, 0, 0, this.overlay.width * this.overlayStep, this.overlay.height * this.overlayStep);
+    if (this.overlay) pen.drawImage(this.overlay, 0, 0, this.overlay.width * this.labels.step, this.overlay.height * this.labels.step);
     if (this.hover) pen.drawImage(this.hover, 0, 0, width, height);
     const line = (path, colour, wide, dash = []) => {
       pen.setLineDash(dash.map((part) => part / this.scale));

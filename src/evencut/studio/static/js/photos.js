@@ -3,19 +3,22 @@
 import { photoExportDialog } from "./photo_exports.js";
 import { ObjectList } from "./photo_objects.js";
 import { PhotoStage } from "./photo_stage.js";
-import { field, h, notice, percent, replace, segmented, select, short } from "./ui.js";
+import { field, h, many, notice, percent, replace, segmented, select, short } from "./ui.js";
 
 const ACCEPT = "image/png,image/jpeg,image/webp,image/tiff,.tif,.tiff";
 
 export class Photos {
   constructor(context) {
-    Object.assign(this, context); // api, work, about, remember, settled
+    Object.assign(this, context); // api, work, about, remember
     this.label = 2;
     this.album = [];
     this.place = -1;
+    this.line = Promise.resolve();
+    this.asked = 0;
     this.stage = new PhotoStage({
       prompt: (prompt, adjusted) => this.prompt(prompt, adjusted),
       label: () => this.label,
+      labels: (step) => this.#labels("labels", step).catch(() => null),
       hover: (place) => this.#hover(place),
       say: (text) => (this.spoken.textContent = text),
     });
@@ -97,7 +100,7 @@ export class Photos {
 
   /** Open photos: the first is shown, next and previous turn to the others. */
   async open(files) {
-    this.album = files.map((file) => ({ file, key: null }));
+    this.album = files.map((file) => ({ file, name: file.name, key: null }));
     this.file.value = "";
     await this.turnTo(0);
   }
@@ -106,31 +109,39 @@ export class Photos {
   async turnTo(place) {
     const entry = this.album[place];
     if (!entry) return;
-    this.place = place;
     if (entry.key) return this.#load(() => this.api.put("/photo/current", { key: entry.key }));
-    const show = (share) => this.work.show({ name: `Loading ${entry.file.name}`, step: "", share });
-    show(0);
-    await this.#load(() => this.api.upload("/photo/upload", entry.file, show));
-    if (this.photo) entry.key = this.photo.key;
+    const show = (share) => this.work.show({ name: `Loading ${entry.name}`, step: "", share });
+    await this.#load(async () => {
+      const photo = await this.api.upload("/photo/upload", entry.file, show);
+      entry.key = photo.key;
+      return photo;
+    });
   }
 
   #showTurn() {
     const { place, album } = this;
     this.turn.hidden = album.length < 2;
     const button = (text, to, action) => h("button", { class: "small", "data-action": action, disabled: !album[to], onclick: () => this.turnTo(to) }, text);
-    replace(this.turn, button("‹ Previous", place - 1, "previous"), h("span", { class: "quiet" }, `${place + 1} of ${album.length}`), button("Next ›", place + 1, "next"));
+    replace(this.turn, button("‹ Previous", place - 1, "previous"), h("span", { class: "quiet" }, place < 0 ? many(album.length, "photo") : `${place + 1} of ${album.length}`), button("Next ›", place + 1, "next"));
   }
 
-  async #load(ask) {
-    try {
-      const photo = await ask();
-      this.work.show(null);
-      await this.take(photo);
-      this.remember(`open ${photo.name}`);
-    } catch (error) {
-      this.work.show(null);
-      notice(error.message, "error");
-    }
+  /** Load a photo after those that were asked for before, or not at all where another was asked for since. */
+  #load(ask) {
+    const turn = (this.asked += 1);
+    this.line = this.line.then(async () => {
+      if (turn !== this.asked) return;
+      this.work.show({ name: "Loading a photo", step: "", share: null });
+      try {
+        const photo = await ask();
+        await this.take(photo);
+        this.remember(`open ${photo.name}`);
+      } catch (error) {
+        notice(error.message, "error");
+      } finally {
+        this.work.show(null);
+      }
+    });
+    return this.line;
   }
 
   /** Show a photo of the session, with what is drawn on it. */
@@ -143,12 +154,14 @@ export class Photos {
     }
     this.severalBox.checked = photo.prompts.some((prompt) => prompt.label > 2);
     this.#several(this.severalBox.checked);
+    this.place = this.album.findIndex(({ key }) => key === photo.key);
     await this.#show(photo);
     this.#showTurn();
   }
 
-  /** After an undo: the photo that is there, or none. */
-  async restore(photo) {
+  /** After an undo or a reload: the photo that is there, or none; the studio knows the files that were opened. */
+  async restore(photo, album) {
+    if (!this.album.length) this.album = album;
     if (photo) return this.take(photo);
     if (!this.photo) return;
     this.photo = null;
@@ -163,10 +176,15 @@ export class Photos {
     this.size.textContent = `${photo.width} × ${photo.height} pixels`;
     this.examples.value = photo.source.example ?? "";
     this.objects.show(photo);
-    const labels = photo.n_steps ? (await this.api.array("/photo/labels", Uint8Array)).values : null;
+    const labels = photo.n_steps ? await this.#labels("labels", this.stage.step) : null;
     if (this.photo !== photo) return;
     this.stage.setLabels(labels, photo.prompts, photo.objects.length, this.objects.active);
     this.#showFacts(photo);
+  }
+
+  /** Labels of one pixel in `step` each way: ours, or those of the comparison. */
+  async #labels(whose, step) {
+    return { values: (await this.api.array(`/photo/${whose}?every=${step}`, Uint8Array)).values, step };
   }
 
   #showFacts(photo) {
@@ -180,7 +198,7 @@ export class Photos {
     if (this.several) parts.push(Object.entries(shares).map(([label, share]) => `${label}: ${percent(share)}`).join(", "));
     else if (shares["2"] !== undefined) parts.push(`object ${percent(shares["2"])} of the photo`);
     if (!Object.keys(shares).length) parts.push("mark a second region");
-    parts.push(`${photo.n_steps} gesture${photo.n_steps === 1 ? "" : "s"}`);
+    parts.push(many(photo.n_steps, "gesture"));
     this.facts.textContent = parts.join(" · ");
     for (const text of warnings ?? []) notice(text);
   }
@@ -196,7 +214,6 @@ export class Photos {
       return notice("begin an object with a box or a click on it; then take away", "error");
     }
     try {
-      await this.settled(); // two quick clicks are two to undo
       const { photo } = await this.work.run("Cut-out", () => this.api.post("/photo/prompts", { ...prompt, object }));
       this.objects.active = object;
       await this.#show(photo);
@@ -232,8 +249,7 @@ export class Photos {
   async compare() {
     try {
       const { facts, overlap } = await this.work.run("grabCut", () => this.api.post("/photo/grabcut"));
-      const theirs = await this.api.array("/photo/grabcut", Uint8Array);
-      this.stage.setOther(theirs.values);
+      this.stage.setOther(await this.#labels("grabcut", this.stage.step));
       this.compared.textContent = `grabCut took ${short(facts.seconds, 2)} s; the two agree on ${percent(overlap)} of what either calls object. Its contour is the blue one.`;
     } catch (error) {
       if (error.status !== "cancelled") notice(error.message, "error");

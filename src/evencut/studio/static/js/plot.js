@@ -1,11 +1,11 @@
 // One scatter plot: points on a canvas, axes, cluster numbers, lasso and hover on another over it.
 
 import { clusterColour, groundColour, inkColour, packed } from "./colours.js";
-import { shade } from "./density.js";
 import { listen } from "./plot_gestures.js";
 import { paintOver } from "./plot_over.js";
 import { Raster } from "./raster.js";
 import { h } from "./ui.js";
+import { openWebGL } from "./webgl.js";
 
 const PADDING = 30;
 const FRAME_MS = 17;
@@ -22,16 +22,14 @@ export class Plot {
     this.tool = "pan";
     this.points = null;
     this.selected = null;
-    this.cost = 2e-5;
-    this.canvas = h("canvas", { class: "plot-points" });
     this.over = h("canvas", {
       class: "plot-over",
       tabindex: "0",
       role: "img",
       "aria-label": `${name}: scatter plot. Arrow keys move the view, plus and minus zoom, 0 shows everything. Enter takes a point in hand, arrow keys then go from point to point, Escape lets go.`,
     });
-    this.element = h("div", { class: "plot" }, this.canvas, this.over);
-    this.raster = new Raster(this.canvas);
+    this.element = h("div", { class: "plot" }, this.over);
+    this.#paintWith((canvas) => new Raster(canvas));
     view.listeners.add((moving) => this.request(moving));
     new ResizeObserver(() => this.request(false)).observe(this.element);
     listen(this);
@@ -42,8 +40,9 @@ export class Plot {
     if (this.selected?.length !== xy.length / 2) this.selected = null;
     this.points = xy;
     this.frame = frame;
-    this.colours = new Uint32Array(xy.length / 2).fill(packed(clusterColour(-1)));
+    this.colours = { index: new Int8Array(xy.length / 2).fill(-1), table: [packed(clusterColour(-1))] };
     this.marks = [];
+    this.hardware ||= this.#paintWith((canvas) => openWebGL(canvas, xy.length / 2, () => this.#fallBack()));
     this.request(false);
   }
 
@@ -100,46 +99,45 @@ export class Plot {
     return base * this.ratio * Math.min(2.2, Math.max(1, this.view.zoom ** 0.3));
   }
 
+  /** Paint on a new canvas by what `open` makes of it; where that is nothing, all stays as it is. Returns whether it is not. */
+  #paintWith(open) {
+    const canvas = h("canvas", { class: "plot-points" });
+    const painter = open(canvas);
+    if (!painter) return false;
+    this.canvas?.remove();
+    this.element.prepend(canvas);
+    Object.assign(this, { canvas, painter });
+    return true;
+  }
+
+  /** The graphics hardware is gone: everything to paint is here, too. */
+  #fallBack() {
+    this.#paintWith((canvas) => new Raster(canvas));
+    this.request(false);
+  }
+
   #paint() {
     const box = this.element.getBoundingClientRect();
     if (box.width < 10 || box.height < 10) return;
     this.ratio = Math.min(2, window.devicePixelRatio || 1);
     const width = Math.round(box.width * this.ratio);
     const height = Math.round(box.height * this.ratio);
-    this.raster.resize(width, height);
-    this.raster.clear(packed(groundColour()));
-    if (this.points) {
-      this.map = this.view.map(width, height, PADDING * this.ratio);
-      const n = this.points.length / 2;
-      // While the view moves, as many points as a frame has time for; all of them when it rests.
-      const budget = FRAME_MS / Math.max(1, this.view.plots);
-      const step = this.moving ? Math.max(1, Math.ceil((n * this.cost) / budget)) : 1;
-      const start = performance.now();
-      this.#paintPoints(step, width, height);
-      if (n > 5000) this.cost = 0.7 * this.cost + 0.3 * ((performance.now() - start) / (n / step));
-      if (this.selected) this.#paintSelected();
-    }
-    this.raster.show();
+    this.map = this.points && this.view.map(width, height, PADDING * this.ratio);
+    this.painter.paint(this.#scene(width, height));
     paintOver(this, width, height);
     this.painted = (this.painted ?? 0) + 1;
   }
 
-  #paintPoints(step, width, height) {
-    const cut = this.swipe ? Math.round(this.swipe.at * width) : null;
-    const parts = cut === null ? [[this.colours, null]] : [[this.colours, [0, cut]], [this.swipe.colours, [cut, width]]];
-    for (const [colours, clip] of parts) {
-      const shared = { xy: this.points, colours, map: this.map, step, clip };
-      if (this.dense) shade({ ...shared, pixels: this.raster.pixels, width, height, ground: packed(groundColour()) });
-      else this.raster.draw({ ...shared, radius: this.radius });
-    }
-  }
-
-  #paintSelected() {
-    const ink = packed(inkColour());
-    const colours = new Uint32Array(this.colours.length).fill(ink);
-    const shared = { xy: this.points, map: this.map, only: this.selected };
-    this.raster.draw({ ...shared, colours, radius: this.radius + 1.6 * this.ratio });
-    this.raster.draw({ ...shared, colours: this.colours, radius: this.radius });
+  /** What is painted, for any painter. */
+  #scene(width, height) {
+    if (!this.points) return { width, height, ground: groundColour(), xy: [], parts: [] };
+    const { points: xy, view, map, radius, dense, colours, swipe, moving } = this;
+    const cut = swipe && Math.round(swipe.at * width);
+    const parts = swipe ? [{ colours, clip: [0, cut] }, { colours: swipe.colours, clip: [cut, width] }] : [{ colours }];
+    // While the view moves, as many points as a frame has time for; all of them when it rests.
+    const budget = moving ? FRAME_MS / Math.max(1, view.plots) : null;
+    const selected = this.selected && { mask: this.selected, radius: radius + 1.6 * this.ratio };
+    return { width, height, ground: groundColour(), ink: inkColour(), xy, turns: view.turns, parts, map, radius, dense, budget, selected };
   }
 
   pixel(row) {

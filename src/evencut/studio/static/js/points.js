@@ -12,6 +12,7 @@ import { Dock, emptyView } from "./dock.js";
 import { exportDialog } from "./exports.js";
 import { KeptRuns } from "./kept_runs.js";
 import { Look } from "./look.js";
+import { confusion } from "./match.js";
 import { Pane } from "./pane.js";
 import { Previewer } from "./preview.js";
 import { selectionView } from "./report.js";
@@ -25,7 +26,7 @@ const LIVE_ROWS = 20000;
 
 export class Points {
   constructor(context) {
-    Object.assign(this, context); // api, work, about, remember, settled
+    Object.assign(this, context); // api, work, about, remember
     this.view = new View();
     this.active = "a";
     this.columns = { a: null, b: null };
@@ -125,14 +126,17 @@ export class Points {
     this.look.restore({ ...this.look.settings(), axes: settings?.axes ?? null });
     this.showMethod();
     await this.place();
+    if (this.points !== points) return;
     if (this.#isLive() || settings) {
       await this.work.during(async () => {
         // The number that is found on the right is asked for on the left, so that the two can be compared.
         await this.run("b", null);
+        if (this.points !== points) return;
         if (!example && !settings && this.panes.b.run) this.methods.a.n_clusters = Math.max(2, this.panes.b.run.facts.n_clusters);
         await this.run("a", null);
       });
     } else notice(`${count(this.rows)} points: choose methods, then press Cluster.`);
+    if (this.points !== points) return;
     this.remember(`open ${points.name}`);
     this.previews.prepare();
   }
@@ -153,7 +157,7 @@ export class Points {
     this.look.restore(page.look);
     if (!same || before !== JSON.stringify(this.look.axes)) await this.place();
     for (const key of ["a", "b"]) {
-      if (state.panes[key]) await this.#show(key, state.panes[key]);
+      if (state.panes[key]) await this.#put(key, state.panes[key]);
       else this.panes[key].clear();
     }
     await this.look.setColour(page.look?.colour ?? "cluster");
@@ -208,6 +212,7 @@ export class Points {
     if (this.active === key) return;
     this.active = key;
     this.showMethod();
+    this.corrections.refresh();
     this.remember();
   }
 
@@ -269,21 +274,24 @@ export class Points {
   async run(key, what = `cluster the ${SIDES[key]}`) {
     if (!this.points) return;
     this.wanted[key] += 1;
-    if (this.running[key]) return;
-    this.running[key] = true;
+    this.running[key] ??= this.#fulfil(key, what).finally(() => (this.running[key] = null));
+    await this.running[key];
+  }
+
+  async #fulfil(key, what) {
     try {
       let done = -1;
       while (done !== this.wanted[key]) {
         done = this.wanted[key];
-        await this.#runOnce(key);
+        await this.#runOnce(key).catch((error) => {
+          if (done === this.wanted[key]) throw error; // what went wrong before a newer wish is nobody's concern
+        });
       }
       if (what) this.remember(what);
     } catch (error) {
       if (error.status !== "cancelled") notice(error.message, "error");
       else notice("stopped");
       if (this.panes[key].previewed && this.panes[key].run) await this.#show(key, this.panes[key].run);
-    } finally {
-      this.running[key] = false;
     }
     this.showMethod();
   }
@@ -315,14 +323,33 @@ export class Points {
     }
   }
 
-  /** A clustering that was changed by hand takes its place. */
+  /** A clustering that was changed by hand takes its place; names go where most points of their clusters are. */
   async showEdited(key, run, what) {
-    await this.#show(key, run);
+    const pane = this.panes[key];
+    const { labels } = pane;
+    const named = pane.run.facts.sizes.map((_, label) => pane.nameOf(label));
+    await this.#put(key, run);
+    const { columns, counts } = confusion(labels, pane.labels);
+    const names = {};
+    named.forEach((name, label) => {
+      if (name === String(label)) return;
+      const shares = counts.subarray(label * columns, (label + 1) * columns);
+      const to = shares.indexOf(Math.max(...shares));
+      names[to] = (names[to] ? `${names[to]} + ${name}` : name).slice(0, 60);
+    });
+    this.names = { ...this.names, [run.id]: names };
+    pane.repaint();
+    this.#showDock();
     this.kept.add(run);
     this.remember(what);
   }
 
   async #show(key, run) {
+    await this.#put(key, run);
+    this.#showDock();
+  }
+
+  async #put(key, run) {
     const { a, b } = this.panes;
     const pane = this.panes[key];
     if (pane.run?.id !== run.id || pane.previewed) {
@@ -336,6 +363,10 @@ export class Points {
     this.look.swipe();
     this.#showBandwidth();
     this.diagnosis.markStale();
+  }
+
+  /** What the dock says of the clusterings, anew. */
+  #showDock() {
     if (["clusters", "compare", "selection"].includes(this.dock.shown)) this.dock.show(this.dock.shown);
   }
 

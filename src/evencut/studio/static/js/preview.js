@@ -1,6 +1,6 @@
 // While the user drags: a sample is clustered again and again, and every point follows the sample's point next to it.
 
-const NOBODY = 65535;
+import { highest } from "./match.js";
 
 export class Previewer {
   /** paint(key, labels of the sample, followed by each row, rows that follow each) */
@@ -67,9 +67,9 @@ export class Previewer {
   }
 
   async #fetch() {
-    const { values } = await this.api.array("/points/sample", Uint16Array);
-    const weights = new Float64Array(NOBODY + 1);
-    for (let i = 0; i < values.length; i++) weights[values[i]] += 1;
+    const { values } = await this.api.array("/points/sample", Int16Array);
+    const weights = new Float64Array(highest(values));
+    for (let i = 0; i < values.length; i++) if (values[i] >= 0) weights[values[i]] += 1;
     this.follows = values;
     this.weights = weights;
   }

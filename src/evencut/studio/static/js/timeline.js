@@ -9,48 +9,48 @@ export class Timeline {
   constructor(api, page, apply) {
     Object.assign(this, { api, page, apply });
     this.line = Promise.resolve();
-    this.what = null;
-    this.#tell();
+    this.untold = 0;
+    this.#tell(0);
     $("undo").addEventListener("click", () => this.move(-1));
     $("redo").addEventListener("click", () => this.move(1));
     document.addEventListener("keydown", (event) => this.#key(event));
     this.show({ position: -1, n_moments: 0, undo: null, redo: null });
   }
 
-  /** The user has done something (`what`), or only looks at it otherwise (no `what`). */
+  /** The user has done something (`what`), which is told at once, or only looks at it otherwise (no `what`). */
   remember(what = null) {
     if (this.applying) return;
-    this.what = what ?? this.what;
-    this.#tell();
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.flush(), WAIT_MS);
+    if (what) this.#send(async (page) => this.show(await this.api.post("/history", { what, page })));
+    else this.timer = setTimeout(() => this.flush(), WAIT_MS);
   }
 
-  /** Tell the server what is not told yet. */
+  /** Tell the server what the page looks like. */
   flush() {
     clearTimeout(this.timer);
-    const { what } = this;
-    this.what = null;
-    this.line = this.line.then(async () => {
-      try {
-        if (what) this.show(await this.api.post("/history", { what, page: this.page() }));
-        else await this.api.put("/page", this.page());
-      } catch (error) {
-        notice(error.message, "error");
-      }
-      this.#tell();
-    });
+    return this.#send((page) => this.api.put("/page", page));
+  }
+
+  /** Tell the page as it is now, after all that was told before. */
+  #send(tell) {
+    const page = this.page();
+    this.#tell(1);
+    this.line = this.line
+      .then(() => tell(page))
+      .catch((error) => notice(error.message, "error"))
+      .finally(() => this.#tell(-1));
     return this.line;
   }
 
   /** Whether all that was done is told, for whoever looks at the page from outside. */
-  #tell() {
-    document.documentElement.dataset.told = this.what ? "no" : "yes";
+  #tell(more) {
+    this.untold += more;
+    document.documentElement.dataset.told = this.untold ? "no" : "yes";
   }
 
   /** Wait until all that was done is told: what is done next is then a moment of its own. */
   settled() {
-    return this.what ? this.flush() : this.line;
+    return this.line;
   }
 
   /** Undo (-1) or redo (1). */

@@ -89,6 +89,7 @@ export function short(value, digits = 3) {
 }
 
 export const count = (n) => n.toLocaleString("en-GB");
+export const many = (n, what) => `${count(n)} ${what}${n === 1 ? "" : "s"}`;
 export const percent = (share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
 
 /** Call at most once in so many milliseconds, always with the last arguments. */

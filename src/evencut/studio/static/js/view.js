@@ -4,6 +4,7 @@ export class View {
   constructor() {
     this.extent = [1, 1];
     this.plots = 1; // how many are seen at once, and share the time of a frame
+    this.turns = 0; // how often the places were changed
     this.listeners = new Set();
     this.reset();
   }
@@ -51,6 +52,7 @@ export class View {
   }
 
   #project() {
+    this.turns += 1;
     const { xyz, xy, yaw, pitch } = this.space;
     const [cy, sy, cp, sp] = [Math.cos(yaw), Math.sin(yaw), Math.cos(pitch), Math.sin(pitch)];
     for (let i = 0, j = 0; i < xyz.length; i += 3, j += 2) {
