@@ -104,7 +104,9 @@ def mean_weight(
     changed: Mask,
     spacing: tuple[float, ...] | None = None,
 ) -> float:
-    """What is left of the weights along the boundary of what has changed: 1 on even ground, little on a contour.
+    """What is left of the weights along the boundary that a change has made: 1 on even ground, little on a contour.
+
+    Zero where the change has made none: a part is gone as a whole.
 
     Parameters
     ----------
@@ -134,4 +136,4 @@ def mean_weight(
         cut = (labels[here] != labels[there]) & (changed[here] | changed[there])
         total += float(weights[..., d][here].sum(where=cut))
         length += float(measures[d] * np.count_nonzero(cut))
-    return total / length if length else 1.0
+    return total / length if length else 0.0

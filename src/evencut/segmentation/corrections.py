@@ -102,9 +102,10 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
     hold = settings.hold(len(knowledge.clicks), in_box=not knowledge.is_begun_by_clicks)
 
     def flaws(change: _Change) -> tuple[bool, float]:
-        region, spacing = change.labels != labels, engine.spacing
+        region = change.labels != labels
+        deepest, here = _depths(region, seeds, engine.spacing)
         openness = mean_weight(engine.weights, change.labels, region, engine.sizes.spacings[-1])
-        return _depth(region, spacing) > settings.click_depth * max(1.0, _depth(region, spacing, seeds)), openness
+        return deepest > settings.click_depth * max(1.0, here), openness
 
     tried = [(flaws(change), change) for change in _changes(engine, known, labels, click, under, evidence, hold)]
     (is_deeper, _), chosen = min(tried, key=lambda pair: pair[0])
@@ -172,13 +173,13 @@ def _distances(seeds: Mask, spacing: tuple[float, ...]) -> NDArray[np.float64]:
     return np.sqrt(squared)
 
 
-def _depth(region: Mask, spacing: tuple[float, ...], at: Mask | None = None) -> float:
-    """How far the innermost pixel of a region, or a single pixel of it, is from what is not of it."""
+def _depths(region: Mask, at: Mask, spacing: tuple[float, ...]) -> tuple[float, float]:
+    """How far the innermost pixel of a region is from what is not of it, and how far the innermost of some pixels."""
     if not region.any():
-        return 0.0
+        return 0.0, 0.0
     window = window_of(region)
     depth = distance_transform_edt(np.pad(region[window], 1), sampling=spacing)[(slice(1, -1),) * region.ndim]
-    return float(depth.max() if at is None else depth.max(where=at[window], initial=0.0))
+    return float(depth.max()), float(depth.max(where=at[window], initial=0.0))
 
 
 def _parts_that_touch(place: Mask, found: Labels, labels: Labels) -> Labels:
