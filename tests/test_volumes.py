@@ -310,7 +310,7 @@ def test_a_volume_of_one_or_two_slices_has_an_inside(n_slices):
 @pytest.mark.parametrize("spacing", [(1, 1), 1.0, "fine"])
 def test_a_wrong_spacing_is_named_where_clicks_say_that_this_is_a_volume(spacing):
     voxels = np.random.default_rng(0).normal(size=(6, 20, 20))
-    with pytest.raises(ValueError, match="spacing=.* must have 3 numbers"):
+    with pytest.raises(ValueError, match=r"spacing=.* must have 3 numbers"):
         segment(voxels, spacing=spacing, clicks=[(10, 10, 3, "object")])
 
 

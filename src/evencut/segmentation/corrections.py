@@ -120,7 +120,7 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
     if max(engine.factor) <= _MOST_REDRAWN[labels.ndim]:
         touched |= chosen.in_reach
     rounds = chosen.rounds
-    end = Round(accepted, rounds.step.energy, rounds.step.state)
+    end = Round(np.asarray(accepted, dtype=np.int64), rounds.step.energy, rounds.step.state)
     return Correction(end, touched, chosen.smoothness, rounds.trace, rounds.converged)
 
 

@@ -178,8 +178,8 @@ def axes_of(image: ArrayLike, spacing: ArrayLike | None, box: ArrayLike | None, 
     if n_axes != 3:
         return 3 if n_axes == 4 else 2
     in_space = [
-        np.size(spacing) == 3,
-        np.size(np.asarray(box, dtype=object)) == 6,
+        np.asarray(spacing, dtype=object).size == 3,
+        np.asarray(box, dtype=object).size == 6,
         any(isinstance(click, Sequence) and len(click) == 4 for click in clicks or ()),
     ]
     return 3 if any(in_space) else 2
