@@ -70,6 +70,7 @@ CONSTANTS = [
     Constant("click_strength", 0.0, CLICKED),
     Constant("click_reach", None, CLICKED),
     Constant("click_step", 0.0, CLICKED),
+    Constant("click_limit", EVER, AFTER),
     Constant("click_depth", EVER, AFTER),
     Constant("click_trust", 0.0, ("after",)),
     Constant("place_weight", 0.0, CLICKED),

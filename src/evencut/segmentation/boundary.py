@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .grid import Labels, Mask, edge_measures, neighbor_pairs, window_of
+from .grid import edge_measures, neighbor_pairs
 
 #: The boundary terms by name; None stands for no term.
 REGULARIZERS = ("contrast", "length", None)
@@ -96,44 +96,3 @@ def contrast_scale(image: NDArray[np.floating]) -> float:
         if step == 1:
             break
     return total / max(n_pairs, 1)
-
-
-def mean_weight(
-    weights: NDArray[np.floating],
-    labels: Labels,
-    changed: Mask,
-    spacing: tuple[float, ...] | None = None,
-) -> float:
-    """What is left of the weights along the boundary that a change has made: 1 on even ground, little on a contour.
-
-    Zero where the change has made none: a part is gone as a whole.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (..., n_directions)
-    labels : ndarray of int
-        After the change.
-    changed : ndarray of bool
-    spacing : tuple of float, optional
-        Length of a voxel along each axis.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> image = np.repeat([0.0, 1.0], 3)[None, :, None]
-    >>> weights = boundary_weights(image, scale=0.1)
-    >>> halves, first = np.array([[0, 0, 0, 1, 1, 1]]), np.array([[0, 1, 1, 1, 1, 1]])
-    >>> [round(mean_weight(weights, labels, labels == 1), 2) for labels in (halves, first)]
-    [0.05, 1.0]
-    """
-    if not changed.any():
-        return 1.0
-    window = window_of(changed, margin=1)
-    weights, labels, changed = weights[window], labels[window], changed[window]
-    total = length = 0.0
-    measures = edge_measures(spacing or (1.0,) * labels.ndim)
-    for d, here, there in neighbor_pairs(labels.shape, forward=True):
-        cut = (labels[here] != labels[there]) & (changed[here] | changed[there])
-        total += float(weights[..., d][here].sum(where=cut))
-        length += float(measures[d] * np.count_nonzero(cut))
-    return total / length if length else 0.0

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import binary_dilation, distance_transform_edt, maximum_filter
 
-from ..solvers.lloyd import Descent
-from .boundary import mean_weight
 from .clicks import Click, click_evidence, seeds_of
 from .engine import Engine
 from .first_guess import follow_strokes, parts_of, parts_with
@@ -22,9 +19,7 @@ from .tightness import off_centre
 
 #: How many times smaller the working size may be for all of a click's reach to be drawn anew.
 _MOST_REDRAWN = {2: 4, 3: 1}
-
-#: The most reaches that are tried: the last is a thirty-second of the first or less.
-_REACHES = 6
+_HALVINGS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,71 +79,26 @@ def correct(engine: Engine, knowledge: Knowledge, known: Labels, labels: Labels,
     """The labels at the working size after the last click of `knowledge`.
 
     Pixels that have the click's label keep it, and so do pixels out of its reach; of what then changes, only the
-    parts that touch the click are accepted. How far a click reaches the photo tells: everything is tried, then half as
-    far, and so on, and the change is chosen whose contour follows the contours of the photo best. People click in the
-    middle of what is wrong, so a change that is deeper elsewhere by far is chosen only if all of them are. An answer
-    that a box made is trusted: far from the click it costs more to change what the box has found, or a click on a thin
-    part would flow over the even ground beside it.
+    parts that touch the click are accepted. People click in the middle of what is wrong, so that what is wrong is
+    nowhere deeper than the click is far from what has its label: where the change would be deeper by far, the reach of
+    the click is halved until it is not. An answer that a box made is trusted: beyond that depth it costs more to change
+    what the box has found, or a click on a thin part would flow over the even ground beside it.
     """
     settings = engine.settings
     seeds = seeds_of([click], labels.shape, engine.factor)
-    evidence = evidence_of(engine, knowledge)
-    away = _distances(seeds, engine.spacing)
-    near = settings.click_depth * max(1.0, away.min(where=labels == click.code, initial=np.inf))
-    if evidence is not None and knowledge.around is not None:
-        kept = np.where(labels == click.code, 0.0, np.minimum(away / near, 1.0))
-        evidence[:, click.code] += settings.click_trust * kept.ravel()
     under = _dilated(seeds) | ((known >= 0) & (labels != known))
+    distance = geodesic_distance(engine.ground, seeds, step=settings.click_step, spacing=engine.spacing)
+    limit = settings.click_limit * settings.click_reach
+    evidence = evidence_of(engine, knowledge)
     hold = settings.hold(len(knowledge.clicks), in_box=not knowledge.is_begun_by_clicks)
-
-    def flaws(change: _Change) -> tuple[bool, float]:
-        region = change.labels != labels
-        deepest, here = _depths(region, seeds, engine.spacing)
-        openness = mean_weight(engine.weights, change.labels, region, engine.sizes.spacings[-1])
-        return deepest > settings.click_depth * max(1.0, here), openness
-
-    tried = [(flaws(change), change) for change in _changes(engine, known, labels, click, under, evidence, hold)]
-    (is_deeper, _), chosen = min(tried, key=lambda pair: pair[0])
-    accepted = chosen.labels
-    if is_deeper:
-        # Even ground all over: the click speaks for what is near.
-        accepted = np.where((known < 0) & (away > near), labels, accepted)
-    if not click.is_object and knowledge.is_begun_by_clicks:
-        # What the click has cut off from every click on the object is no part of it.
-        accepted = np.where(parts_with(accepted == 1, known == 1), accepted, 0)
-    touched = maximum_filter((accepted != labels) | under, 2 * (2 * settings.band_radius + 1) + 1)
-    if max(engine.factor) <= _MOST_REDRAWN[labels.ndim]:
-        touched |= chosen.in_reach
-    rounds = chosen.rounds
-    end = Round(np.asarray(accepted, dtype=np.int64), rounds.step.energy, rounds.step.state)
-    return Correction(end, touched, chosen.smoothness, rounds.trace, rounds.converged)
-
-
-@dataclass(frozen=True, eq=False)
-class _Change:
-    """The labels that a click leads to if it reaches so far, the rounds that found them, the boundary's weight."""
-
-    labels: Labels
-    in_reach: Mask
-    rounds: Descent[Round]
-    smoothness: float
-
-
-def _changes(
-    engine: Engine,
-    known: Labels,
-    labels: Labels,
-    click: Click,
-    under: Mask,
-    evidence: NDArray[np.float64] | None,
-    hold: float,
-) -> Iterator[_Change]:
-    """The changes that a click can mean: its reach is all of the image, then halved until less changes."""
-    seeds = seeds_of([click], labels.shape, engine.factor)
-    distance = geodesic_distance(engine.ground, seeds, step=engine.settings.click_step, spacing=engine.spacing)
+    away = _distances(seeds, engine.spacing)
+    deepest = settings.click_depth * max(1.0, away.min(where=labels == click.code, initial=np.inf))
+    if evidence is not None and knowledge.around is not None:
+        kept = np.where(labels == click.code, 0.0, np.minimum(away / deepest, 1.0))
+        evidence[:, click.code] += settings.click_trust * kept.ravel()
     followed = follow_strokes(engine.channels, labels, known, engine.n_labels)
-    reach = float(distance.max())
-    for _ in range(_REACHES):
+    reach = limit
+    for _ in range(_HALVINGS):
         in_reach = distance <= reach
         settled = np.where((known < 0) & (~in_reach | (labels == click.code)), labels, known)
         start = np.where(settled < 0, followed, settled)
@@ -157,12 +107,20 @@ def _changes(
             start = np.where(known < 0, labels, known)
         rounds, smoothness = engine.rounds(settled, start, evidence, hold)
         accepted = np.where(known < 0, _parts_that_touch(under, rounds.step.labels, labels), known)
-        yield _Change(accepted, in_reach, rounds, smoothness)
-        farthest = distance.max(where=(accepted != labels) & ~under, initial=0.0)
-        if farthest == 0:
-            return
-        while reach >= farthest:
-            reach /= 2
+        if _depth(accepted != labels, engine.spacing) <= deepest:
+            break
+        reach /= 2
+    else:
+        # Even ground all over: the click speaks for what is near.
+        accepted = np.where((known < 0) & (away > deepest), labels, accepted)
+    if not click.is_object and knowledge.is_begun_by_clicks:
+        # What the click has cut off from every click on the object is no part of it.
+        accepted = np.where(parts_with(accepted == 1, known == 1), accepted, 0)
+    touched = maximum_filter((accepted != labels) | under, 2 * (2 * settings.band_radius + 1) + 1)
+    if max(engine.factor) <= _MOST_REDRAWN[labels.ndim]:
+        touched |= in_reach
+    end = Round(accepted, rounds.step.energy, rounds.step.state)
+    return Correction(end, touched, smoothness, rounds.trace, rounds.converged)
 
 
 def _distances(seeds: Mask, spacing: tuple[float, ...]) -> NDArray[np.float64]:
@@ -173,13 +131,11 @@ def _distances(seeds: Mask, spacing: tuple[float, ...]) -> NDArray[np.float64]:
     return np.sqrt(squared)
 
 
-def _depths(region: Mask, at: Mask, spacing: tuple[float, ...]) -> tuple[float, float]:
-    """How far the innermost pixel of a region is from what is not of it, and how far the innermost of some pixels."""
+def _depth(region: Mask, spacing: tuple[float, ...]) -> float:
+    """How far the innermost pixel of a region is from what is not of it."""
     if not region.any():
-        return 0.0, 0.0
-    window = window_of(region)
-    depth = distance_transform_edt(np.pad(region[window], 1), sampling=spacing)[(slice(1, -1),) * region.ndim]
-    return float(depth.max()), float(depth.max(where=at[window], initial=0.0))
+        return 0.0
+    return float(distance_transform_edt(np.pad(region[window_of(region)], 1), sampling=spacing).max())
 
 
 def _parts_that_touch(place: Mask, found: Labels, labels: Labels) -> Labels:

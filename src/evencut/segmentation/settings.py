@@ -54,11 +54,13 @@ class Settings:
         Geodesic distance at which that has fallen to a third, in tens of units of LAB.
     click_step : float
         What a pixel of distance adds to the geodesic distance.
+    click_limit : float
+        Where a later click can still change labels, in units of `click_reach`.
     click_depth : float
-        How deep a change may be, as a multiple of the depth of the click in it.
+        How deep a change may be, as a multiple of the distance of the click from the nearest pixel that has its label.
     click_trust : float
-        What a pixel pays for changing the label that a box gave it, in nats; in proportion less where it is nearer to
-        the click than `click_depth` times the distance of the click from the nearest pixel that has its label.
+        What a pixel pays for changing the label that a box gave it, beyond the depth that a change may have, in nats;
+        nearer to the click in proportion less.
     place_weight : float
         Weight of the place beside the colours in the second graph, which makes colour models local.
     click_hold : float
@@ -103,6 +105,7 @@ class Settings:
     click_strength: float = 4.0
     click_reach: float = 5.0
     click_step: float = 0.07
+    click_limit: float = 3.5
     click_depth: float = 2.0
     click_trust: float = 1.0
     place_weight: float = 0.5
