@@ -282,3 +282,25 @@ def test_made_up_volumes_are_the_same_twice_and_of_known_shapes(kind):
     assert clean[labels == 1].min() > clean[labels == 0].min()
     with pytest.raises(ValueError, match="kind='cube' is not known"):
         make_volume("cube")
+
+
+@pytest.mark.parametrize("n_slices", [1, 2])
+def test_a_volume_of_one_or_two_slices_has_an_inside(n_slices):
+    """Slices without one on either side are no rim: else all of the volume would stand for background."""
+    voxels = np.random.default_rng(0).normal(0.3, 0.05, (n_slices, 40, 40))
+    voxels[:, 10:30, 10:30] += 0.4
+    mask = segment(voxels, spacing=(3, 1, 1), clicks=[(20, 20, 0, "object")]).mask
+    assert mask[:, 10:30, 10:30].all() and mask.sum() == n_slices * 400
+
+
+@pytest.mark.parametrize("spacing", [(1, 1), 1.0, "fine"])
+def test_a_wrong_spacing_is_named_where_clicks_say_that_this_is_a_volume(spacing):
+    voxels = np.random.default_rng(0).normal(size=(6, 20, 20))
+    with pytest.raises(ValueError, match=r"spacing=.* must have 3 numbers"):
+        segment(voxels, spacing=spacing, clicks=[(10, 10, 3, "object")])
+
+
+def test_a_click_without_its_slice_is_named_among_others_that_have_one():
+    voxels = np.random.default_rng(0).normal(size=(6, 20, 20))
+    with pytest.raises(ValueError, match=r"\(2, 2, 'background'\) must be \(x, y, z, 'object'\)"):
+        segment(voxels, clicks=[(10, 10, 3, "object"), (2, 2, "background")])

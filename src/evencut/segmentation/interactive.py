@@ -197,11 +197,12 @@ def axes_of(image: ArrayLike, spacing: ArrayLike | None, box: ArrayLike | None, 
     n_axes = np.ndim(image)
     if n_axes != 3:
         return 3 if n_axes == 4 else 2
-    if spacing is not None:
-        return 3 if np.size(spacing) == 3 else 2
-    if box is not None:
-        return 3 if np.size(np.asarray(box, dtype=object)) == 6 else 2
-    return 3 if clicks and all(isinstance(click, Sequence) and len(click) == 4 for click in clicks) else 2
+    in_space = [
+        np.asarray(spacing, dtype=object).size == 3,
+        np.asarray(box, dtype=object).size == 6,
+        any(isinstance(click, Sequence) and len(click) == 4 for click in clicks or ()),
+    ]
+    return 3 if any(in_space) else 2
 
 
 def check_spacing(spacing: ArrayLike | None, n_axes: int) -> tuple[float, ...]:
@@ -214,7 +215,10 @@ def check_spacing(spacing: ArrayLike | None, n_axes: int) -> tuple[float, ...]:
     """
     if spacing is None:
         return (1.0,) * n_axes
-    sides = np.asarray(spacing, dtype=np.float64)
+    try:
+        sides = np.asarray(spacing, dtype=np.float64)
+    except (TypeError, ValueError):
+        sides = np.empty(0)
     if sides.shape != (n_axes,):
         raise ValueError(f"spacing={spacing!r} must have {n_axes} numbers, one an axis of the image.")
     if not (np.isfinite(sides).all() and (sides > 0).all()):
