@@ -25,8 +25,8 @@ from evencut.selection import (
     Selection,
     agree,
     consensus,
-    look_around_in_systems,
     neighborhood_sizes,
+    neighborhoods_in_systems,
     shared_votes,
 )
 from evencut.solvers.spectral import spectral_embedding
@@ -54,9 +54,9 @@ def pair(ratio: int, apart: float, length: float, draw: int) -> tuple[np.ndarray
     return X * [1.0, length], truth, best.astype(int)
 
 
-def judge_without_sizes(around: Neighborhoods, selection: Selection) -> Labels:
+def judge_without_sizes(neighborhoods: Neighborhoods, selection: Selection) -> Labels:
     """The candidate whose clusters leak least for how fast they mix inside: a score, with no term for sizes."""
-    graph = around.affinity(neighborhood_sizes(around.n_points, 2)[-1])
+    graph = neighborhoods.affinity(neighborhood_sizes(neighborhoods.n_points, 2)[-1])
     return min(selection.candidates, key=lambda candidate: _leak_over_mixing(graph, candidate.labels)).labels
 
 
@@ -77,7 +77,7 @@ def _leak_over_mixing(graph: sparse.csr_array, labels: Labels) -> float:
 def answers(X: np.ndarray) -> Iterator[tuple[str, Labels]]:
     """The labels of the default, of each family's own consensus, of the judge without sizes, of each candidate."""
     prepared = prepare(X, scale="standard")
-    systems = look_around_in_systems(prepared.points, prepared.weights, units=prepared.feature_scale)
+    systems = neighborhoods_in_systems(prepared.points, prepared.weights, units=prepared.feature_scale)
     selection = agree(systems, 2, random_state=0)
     found: list[tuple[str, Labels]] = [(_DEFAULT, selection.best.labels)]
     families = [candidate.family for candidate in selection.candidates]
@@ -86,8 +86,8 @@ def answers(X: np.ndarray) -> Iterator[tuple[str, Labels]]:
         votes = shared_votes(families, {name: float(name == family) for name in set(families)})
         standing = np.where(own, consensus(selection.agreements, votes), -1.0)
         found.append((f"consensus of {family}s alone", selection.candidates[int(standing.argmax())].labels))
-    around = systems[0]
-    found.append((_JUDGE, judge_without_sizes(around, selection)))
+    neighborhoods = systems[0]
+    found.append((_JUDGE, judge_without_sizes(neighborhoods, selection)))
     found += sorted((_name(candidate), candidate.labels) for candidate in selection.candidates)
     for name, labels in found:
         yield name, labels[prepared.of_row]

@@ -1,6 +1,5 @@
 """The default chooses scale, start and number of clusters by a score that can be read, drawn and switched off."""
 
-
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
@@ -20,7 +19,7 @@ from evencut.selection import (
     agreement,
     choose_number,
     consensus,
-    look_around,
+    find_neighborhoods,
     neighborhood_sizes,
     rank_numbers_of_points,
     select,
@@ -230,7 +229,7 @@ def test_a_small_cluster_that_few_candidates_find_is_taken_for_its_clean_border(
     for seed in range(3):
         model = EvenCut(2, random_state=seed).fit(X)
         assert adjusted_rand_score(y, model.labels_) > 0.85
-    candidates = agree([look_around(X)], 2, random_state=0).candidates
+    candidates = agree([find_neighborhoods(X)], 2, random_state=0).candidates
     scores = np.array([adjusted_rand_score(y, candidate.labels) for candidate in candidates])
     assert 0 < (scores > 0.85).sum() < len(scores) / 3
 
@@ -276,7 +275,7 @@ def test_a_single_flower_is_no_kind(seed):
 def test_parts_of_a_tree_hold_a_neighbourhood_as_long_as_there_are_such_parts(core):
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + [12, 0], [[40.0, 0.0], [-30.0, 5.0]]])
-    tree = look_around(X).tree(core)
+    tree = find_neighborhoods(X).tree(core)
     assert np.bincount(tree.cut(2, 0.001)).min() > 50
     # There are no hundred parts of that size: smaller ones will do for the rest.
     assert len(np.unique(tree.cut(100, 0.001))) == 100
@@ -311,7 +310,7 @@ def test_no_cluster_is_lost_whatever_the_number():
 
 
 def test_numbers_are_ranked_by_gap_and_agreement():
-    ranked = rank_numbers_of_points([look_around(MOONS)], random_state=0)
+    ranked = rank_numbers_of_points([find_neighborhoods(MOONS)], random_state=0)
     scores = [number.score for number in ranked]
     assert scores == sorted(scores)
     for number in ranked:
@@ -336,13 +335,17 @@ def test_one_shape_is_one_cluster(shape):
 def test_valleys_lie_between_clusters_and_not_inside(rng):
     apart = np.concatenate([rng.normal(size=(200, 2)), rng.normal(size=(200, 2)) + [5, 0]])
     for X, between in ((apart, True), (rng.normal(size=(400, 2)), False)):
-        around = look_around(X)
+        neighborhoods = find_neighborhoods(X)
         labels = (X[:, 0] > (2.5 if between else 0)).astype(int)
-        parts = densities_of_parts(around.affinity(25), log_density(around, 25, around.dimension), labels)
+        parts = densities_of_parts(
+            neighborhoods.affinity(25), log_density(neighborhoods, 25, neighborhoods.dimension), labels
+        )
         assert (valley(parts, np.arange(2)) > 0.5) == between
     # Parts and the clusters made of them tell the same.
     quarters = 2 * labels + (X[:, 1] > 0)
-    finer = densities_of_parts(around.affinity(25), log_density(around, 25, around.dimension), quarters)
+    finer = densities_of_parts(
+        neighborhoods.affinity(25), log_density(neighborhoods, 25, neighborhoods.dimension), quarters
+    )
     assert valley(finer, np.array([0, 0, 1, 1])) == pytest.approx(valley(parts, np.arange(2)))
 
 
@@ -378,9 +381,9 @@ def test_curved_and_even_shapes_are_not_explained_by_few_gaussians(rng):
     turn = rng.uniform(0, 2 * np.pi, 1500)
     ring = np.column_stack([np.cos(turn), np.sin(turn)]) + 0.05 * rng.normal(size=(1500, 2))
     for X in (ring, rng.uniform(size=(1500, 2))):
-        around = look_around(X)
+        neighborhoods = find_neighborhoods(X)
         starts = {k: KMeans(k, n_init=1, random_state=0).fit_predict(X) for k in range(2, 25)}
-        explanation = explain_by_gaussians(around, starts, rng)
+        explanation = explain_by_gaussians(neighborhoods, starts, rng)
         assert explanation is None or not explanation.holds, explanation
 
 
@@ -392,8 +395,8 @@ def test_a_dense_disc_in_a_sparse_one_is_two_clusters(rng):
     outer, inner = disc(3000, 2.0), disc(2000, 0.8)
     model = EvenCut("auto", random_state=0).fit(np.concatenate([outer, inner]))
     assert (model.n_clusters_, model.selection_.numbers[0].evidence) == (2, "steps")
-    assert count_steps(look_around(outer), 0) == 1
-    assert count_steps(look_around(rng.normal(size=(3000, 2))), 0) == 1
+    assert count_steps(find_neighborhoods(outer), 0) == 1
+    assert count_steps(find_neighborhoods(rng.normal(size=(3000, 2))), 0) == 1
 
 
 def test_more_than_forty_clusters_are_found(rng):
@@ -444,7 +447,7 @@ def test_small_groups_are_found_in_many_dimensions():
     shares = []
     for seed in range(5):
         X, y = made_up_cells(seed)
-        labels = agree([look_around(X)], 6, random_state=0).best.labels
+        labels = agree([find_neighborhoods(X)], 6, random_state=0).best.labels
         shares += [found_share(y, labels, kind) for kind in (4, 5)]
     assert np.mean(shares) > 0.6
 

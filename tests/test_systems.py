@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from evencut import EvenCut
 from evencut.affinity import GIVEN, ONE_DEVIATION, RANKS, coordinate_systems, prepare
-from evencut.selection import centres, look_around
+from evencut.selection import centres, find_neighborhoods
 from evencut.selection.centres import neighbor_log_density
 from evencut.selection.mixtures import KINDS, fit_mixture, n_parameters
 
@@ -114,7 +114,7 @@ def test_centres_count_where_points_overlap_and_not_where_they_are_curved(rng):
     rings = np.column_stack([np.cos(turn), np.sin(turn)]) * (1 + np.arange(400) % 2)[:, None]
     rings += 0.05 * rng.normal(size=(400, 2))
     wide = rng.normal(size=(400, 30))
-    worth = [centres(look_around(X), 3, [], np.random.default_rng(0)).worth for X in (overlapping, rings, wide)]
+    worth = [centres(find_neighborhoods(X), 3, [], np.random.default_rng(0)).worth for X in (overlapping, rings, wide)]
     assert worth[0] > 0.5 and worth[1] < 0.01 and worth[2] == 1.0
 
 
@@ -129,7 +129,7 @@ def test_overlapping_blobs_are_found_about_as_well_as_by_kmeans():
 
 def test_neighbours_predict_a_density_as_its_formula_says(rng):
     X = rng.normal(size=(60, 2))
-    around = look_around(X)
+    neighborhoods = find_neighborhoods(X)
     away = np.linalg.norm(X[:, None] - X[None], axis=2)
     radius = np.sort(away, axis=1)[:, 10]
     by_hand = []
@@ -137,10 +137,10 @@ def test_neighbours_predict_a_density_as_its_formula_says(rng):
         variance = width * radius**2 / 2
         seen = np.exp(-(away**2) / (2 * variance)) / (2 * np.pi * variance) / 60
         near = np.zeros_like(seen, dtype=bool)
-        np.put_along_axis(near, around.indices[:, 1:], True, axis=1)
+        np.put_along_axis(near, neighborhoods.indices[:, 1:], True, axis=1)
         by_hand.append(np.log(np.where(near, seen, 0).sum(axis=1)))
     best = max(by_hand, key=np.mean)
-    np.testing.assert_allclose(neighbor_log_density(around, np.arange(60)), best, rtol=1e-9)
+    np.testing.assert_allclose(neighbor_log_density(neighborhoods, np.arange(60)), best, rtol=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)

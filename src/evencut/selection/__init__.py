@@ -6,9 +6,9 @@ different ways, and what they have in common is in the data. :mod:`evencut.selec
 :mod:`evencut.selection.centres` when centres vote in place of trees.
 """
 
-from .candidates import Neighborhoods, Partition, cuts, look_around, neighborhood_sizes, tree_cuts
+from .candidates import Neighborhoods, Partition, cuts, find_neighborhoods, neighborhood_sizes, tree_cuts
 from .centres import centres
-from .choose import Selected, Selection, agree, look_around_in_systems, select, select_number
+from .choose import Selected, Selection, agree, neighborhoods_in_systems, select, select_number
 from .consensus import agreement, consensus, shared_votes
 from .number import MAX_CLUSTERS, NumberCandidate, choose_number, rank_numbers, rank_numbers_of_points
 
@@ -25,9 +25,9 @@ __all__ = [
     "choose_number",
     "consensus",
     "cuts",
-    "look_around",
-    "look_around_in_systems",
+    "find_neighborhoods",
     "neighborhood_sizes",
+    "neighborhoods_in_systems",
     "rank_numbers",
     "rank_numbers_of_points",
     "select",

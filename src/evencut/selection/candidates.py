@@ -33,9 +33,9 @@ __all__ = [
     "Neighborhoods",
     "Partition",
     "cuts",
+    "find_neighborhoods",
     "intrinsic_dimension",
     "log_density",
-    "look_around",
     "neighborhood_sizes",
     "rare_groups",
     "smooth_density",
@@ -136,7 +136,7 @@ def neighborhood_sizes(n_points: int, n_clusters: int) -> list[int]:
     return [min(round(scale * middle), n_points - 1) for scale in _SCALES]
 
 
-def look_around(
+def find_neighborhoods(
     X: NDArray[np.floating],
     weights: NDArray[np.floating] | None = None,
     *,
@@ -148,7 +148,7 @@ def look_around(
     Examples
     --------
     >>> import numpy as np
-    >>> look_around(np.random.default_rng(0).normal(size=(50, 2))).indices.shape
+    >>> find_neighborhoods(np.random.default_rng(0).normal(size=(50, 2))).indices.shape
     (50, 41)
     """
     system = CoordinateSystem(GIVEN) if system is None else system
@@ -171,7 +171,7 @@ def intrinsic_dimension(distances: NDArray[np.float64]) -> float:
 
 
 def cuts(
-    around: Neighborhoods, n_clusters: int, *, n_init: int = 2, random_state: int | None = None
+    neighborhoods: Neighborhoods, n_clusters: int, *, n_init: int = 2, random_state: int | None = None
 ) -> Iterator[Partition]:
     """Normalised cuts at the steps in density and at the gaps between points.
 
@@ -179,69 +179,71 @@ def cuts(
     --------
     >>> import numpy as np
     >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in (0, 9)])
-    >>> [(cut.kind, cut.scale) for cut in cuts(look_around(X), 2, random_state=0)]
+    >>> [(cut.kind, cut.scale) for cut in cuts(find_neighborhoods(X), 2, random_state=0)]
     [('step', 6), ('step', 10), ('gap', 10), ('step', 16), ('gap', 16)]
     """
-    for rank, size in enumerate(neighborhood_sizes(len(around.X), n_clusters)):
-        affinity = around.affinity(size)
-        matrices = {"step": stepped(affinity, around, size)}
+    for rank, size in enumerate(neighborhood_sizes(len(neighborhoods.X), n_clusters)):
+        affinity = neighborhoods.affinity(size)
+        matrices = {"step": stepped(affinity, neighborhoods, size)}
         # At the finest scale gaps are mostly chance; its cut would only be outvoted.
         if rank > 0:
             matrices["gap"] = affinity
         for kind, matrix in matrices.items():
-            problem = normalized_cut(matrix, around.weights)
+            problem = normalized_cut(matrix, neighborhoods.weights)
             labels, _, _ = multilevel(problem, n_clusters, n_init=n_init, n_runs=1, random_state=random_state)
-            yield Partition("cut", kind, size, labels, around.system.name)
+            yield Partition("cut", kind, size, labels, neighborhoods.system.name)
 
 
-def tree_cuts(around: Neighborhoods, n_clusters: int) -> Iterator[Partition]:
+def tree_cuts(neighborhoods: Neighborhoods, n_clusters: int) -> Iterator[Partition]:
     """Cuts of the longest edges of spanning trees.
 
     Examples
     --------
     >>> import numpy as np
     >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in (0, 9)])
-    >>> {tuple(np.bincount(tree.labels)) for tree in tree_cuts(look_around(X), 2)} == {(60, 60)}
+    >>> {tuple(np.bincount(tree.labels)) for tree in tree_cuts(find_neighborhoods(X), 2)} == {(60, 60)}
     True
     """
     for core, share in itertools.product(_CORES, _SHARES):
-        labels = around.tree(core).cut(n_clusters, share)
-        yield Partition("tree", f"{share:g} of a cluster", core, labels, around.system.name)
+        labels = neighborhoods.tree(core).cut(n_clusters, share)
+        yield Partition("tree", f"{share:g} of a cluster", core, labels, neighborhoods.system.name)
 
 
-def rare_groups(around: Neighborhoods, n_clusters: int) -> NDArray[np.int64]:
+def rare_groups(neighborhoods: Neighborhoods, n_clusters: int) -> NDArray[np.int64]:
     """The cut of a tree that leaves the smallest clusters.
 
     Examples
     --------
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(300, 2)) + 9 * (np.arange(300) < 6)[:, None]
-    >>> sorted(np.bincount(rare_groups(look_around(X), 2)).tolist())
+    >>> sorted(np.bincount(rare_groups(find_neighborhoods(X), 2)).tolist())
     [6, 294]
     """
-    return around.tree(_CORES[1]).cut(n_clusters, _SHARES[-1])
+    return neighborhoods.tree(_CORES[1]).cut(n_clusters, _SHARES[-1])
 
 
-def log_density(around: Neighborhoods, size: int, dimension: float) -> NDArray[np.float64]:
+def log_density(neighborhoods: Neighborhoods, size: int, dimension: float) -> NDArray[np.float64]:
     """Logarithm, up to a constant, of the density that `size` neighbours show in a space of that dimension."""
-    radius = around.distances[:, size]
+    radius = neighborhoods.distances[:, size]
     smallest = radius[radius > 0].min() if (radius > 0).any() else 1.0
-    mass = around.weights[around.indices[:, : size + 1]].sum(axis=1)
+    mass = neighborhoods.weights[neighborhoods.indices[:, : size + 1]].sum(axis=1)
     return np.log(mass) - dimension * np.log(np.maximum(radius, smallest))
 
 
-def smooth_density(around: Neighborhoods, size: int, dimension: float) -> NDArray[np.float64]:
+def smooth_density(neighborhoods: Neighborhoods, size: int, dimension: float) -> NDArray[np.float64]:
     """The same, averaged over neighbourhoods."""
-    density = log_density(around, size, dimension)
+    density = log_density(neighborhoods, size, dimension)
     for _ in range(_SMOOTHINGS):
-        density = density[around.indices[:, : size + 1]].mean(axis=1)
+        density = density[neighborhoods.indices[:, : size + 1]].mean(axis=1)
     return density
 
 
-def stepped(affinity: sparse.csr_array, around: Neighborhoods, size: int) -> sparse.csr_array:
+def stepped(affinity: sparse.csr_array, neighborhoods: Neighborhoods, size: int) -> sparse.csr_array:
     """The affinity with steps in density taken for borders."""
     from ._consensus_loops import step_down
 
-    density = smooth_density(around, size, min(around.dimension, _LOCAL_DIMENSION**2 / around.dimension))
+    density = smooth_density(
+        neighborhoods, size, min(neighborhoods.dimension, _LOCAL_DIMENSION**2 / neighborhoods.dimension)
+    )
     data = step_down(affinity.indptr, affinity.indices, affinity.data, density, _STEP * size)
     return sparse.csr_array((data, affinity.indices, affinity.indptr), shape=affinity.shape)

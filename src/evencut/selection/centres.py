@@ -64,13 +64,13 @@ class Centres(NamedTuple):
 
 
 def centres(
-    around: Neighborhoods, n_clusters: int, starts: Sequence[NDArray[np.integer]], rng: np.random.Generator
+    neighborhoods: Neighborhoods, n_clusters: int, starts: Sequence[NDArray[np.integer]], rng: np.random.Generator
 ) -> Centres:
     """The partitions around `n_clusters` centres, and what they are worth; none where there are no coordinates.
 
     Parameters
     ----------
-    around : Neighborhoods
+    neighborhoods : Neighborhoods
     n_clusters : int
     starts : sequence of ndarrays of shape (n_points,)
         Partitions that mixtures may start from, besides k-means and Ward's.
@@ -79,17 +79,17 @@ def centres(
     Examples
     --------
     >>> import numpy as np
-    >>> from evencut.selection import look_around
+    >>> from evencut.selection import find_neighborhoods
     >>> rng = np.random.default_rng(0)
     >>> overlapping = rng.normal(size=(300, 2)) + 3 * (np.arange(300) % 2)[:, None]
     >>> turn = rng.uniform(0, 6.28, 300)
     >>> ring = np.column_stack([np.cos(turn), np.sin(turn)]) + 0.05 * rng.normal(size=(300, 2))
-    >>> [round(centres(look_around(X), 2, [], rng).worth, 1) for X in (overlapping, ring)]
+    >>> [round(centres(find_neighborhoods(X), 2, [], rng).worth, 1) for X in (overlapping, ring)]
     [1.0, 0.0]
     """
-    if not around.has_coordinates or n_clusters > _MOST_COMPONENTS or around.X.shape[1] > _MOST_FEATURES:
+    if not neighborhoods.has_coordinates or n_clusters > _MOST_COMPONENTS or neighborhoods.X.shape[1] > _MOST_FEATURES:
         return Centres([], [], 0.0)
-    seen = _Seen.of(around, n_clusters, rng)
+    seen = _Seen.of(neighborhoods, n_clusters, rng)
     seed = int(rng.integers(2**31))
     kmeans = seen.kmeans(n_clusters, seed)
     if seen.is_worth_nothing(kmeans, n_clusters):
@@ -99,11 +99,13 @@ def centres(
     else:
         found = seen.around_centres(kmeans, starts, n_clusters)
     kinds = ["k-means", "Ward", *(f"Gaussians, {mixture.kind}" for mixture in found.mixtures)]
-    partitions = [Partition("centre", kind, 0, labels, around.system.name) for kind, labels in zip(kinds, found.labels)]
+    partitions = [
+        Partition("centre", kind, 0, labels, neighborhoods.system.name) for kind, labels in zip(kinds, found.labels)
+    ]
     gains = np.array([mixture.predictive for mixture in found.mixtures]) - seen.by_neighbors
     best = gains.max(initial=-np.inf) if gains.size else 0.0
     shares = np.concatenate([np.full(2, 0.5 * (1 - _SHARE_OF_MIXTURES)), _SHARE_OF_MIXTURES * _softmax(gains / _NATS)])
-    return Centres(partitions, shares.tolist(), _worth(best, around.dimension))
+    return Centres(partitions, shares.tolist(), _worth(best, neighborhoods.dimension))
 
 
 class _Found(NamedTuple):
@@ -130,14 +132,14 @@ class _Seen(NamedTuple):
     dimension: float
 
     @classmethod
-    def of(cls, around: Neighborhoods, n_clusters: int, rng: np.random.Generator) -> _Seen:
-        near = np.delete(np.arange(around.n_points), around.far)
+    def of(cls, neighborhoods: Neighborhoods, n_clusters: int, rng: np.random.Generator) -> _Seen:
+        near = np.delete(np.arange(neighborhoods.n_points), neighborhoods.far)
         # About the mean, where variances are not small differences of large squares.
-        X = around.X - around.X[near].mean(axis=0, dtype=np.float64)
+        X = neighborhoods.X - neighborhoods.X[near].mean(axis=0, dtype=np.float64)
         rows = near[sample_of(len(near), n_clusters, rng)]
-        mass = around.weights[rows] / around.weights[rows].sum()
-        by_neighbors = float(mass @ neighbor_log_density(around, rows))
-        return cls(X, around.far, rows, mass, dequantized(X[rows], rng), by_neighbors, around.dimension)
+        mass = neighborhoods.weights[rows] / neighborhoods.weights[rows].sum()
+        by_neighbors = float(mass @ neighbor_log_density(neighborhoods, rows))
+        return cls(X, neighborhoods.far, rows, mass, dequantized(X[rows], rng), by_neighbors, neighborhoods.dimension)
 
     def kinds(self, n_clusters: int) -> list[str]:
         """The mixtures that there are points enough for."""
@@ -232,30 +234,32 @@ def dequantized(X: NDArray[np.floating], rng: np.random.Generator) -> NDArray[np
     return np.asarray(X + width * (rng.random(X.shape) - 0.5))
 
 
-def neighbor_log_density(around: Neighborhoods, rows: NDArray[np.integer]) -> NDArray[np.float64]:
+def neighbor_log_density(neighborhoods: Neighborhoods, rows: NDArray[np.integer]) -> NDArray[np.float64]:
     """Logarithm of the density at some points that their neighbours show, with the width that predicts best.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from evencut.selection import look_around
+    >>> from evencut.selection import find_neighborhoods
     >>> X = np.random.default_rng(0).normal(size=(2000, 1))
     >>> entropy = 0.5 * np.log(2 * np.pi * np.e)
-    >>> bool(abs(neighbor_log_density(look_around(X), np.arange(2000)).mean() + entropy) < 0.05)
+    >>> bool(abs(neighbor_log_density(find_neighborhoods(X), np.arange(2000)).mean() + entropy) < 0.05)
     True
     """
-    squared, near = around.distances[rows, 1:] ** 2, around.indices[rows, 1:]
-    n_features = around.X.shape[1]
-    radius = around.distances[:, min(_NEIGHBOR, around.distances.shape[1] - 1)]
+    squared, near = neighborhoods.distances[rows, 1:] ** 2, neighborhoods.indices[rows, 1:]
+    n_features = neighborhoods.X.shape[1]
+    radius = neighborhoods.distances[:, min(_NEIGHBOR, neighborhoods.distances.shape[1] - 1)]
     smallest = radius[radius > 0].min() if (radius > 0).any() else 1.0
     variance = (np.maximum(radius, smallest) ** 2 / n_features)[near]
-    mass = np.log(around.weights[near] / around.weights.sum()) - n_features / 2 * np.log(2 * np.pi * variance)
+    mass = np.log(neighborhoods.weights[near] / neighborhoods.weights.sum()) - n_features / 2 * np.log(
+        2 * np.pi * variance
+    )
     tried = []
     for width in _WIDTHS:
         seen = mass - n_features / 2 * np.log(width) - squared / (2 * width * variance)
         highest = seen.max(axis=1)
         tried.append(highest + np.log(np.exp(seen - highest[:, None]).sum(axis=1)))
-    return max(tried, key=lambda density: float(around.weights[rows] @ density))
+    return max(tried, key=lambda density: float(neighborhoods.weights[rows] @ density))
 
 
 def _likeliest(

@@ -22,7 +22,7 @@ from .candidates import (
     Neighborhoods,
     Partition,
     cuts,
-    look_around,
+    find_neighborhoods,
     neighborhood_sizes,
     rare_groups,
     tree_cuts,
@@ -31,7 +31,7 @@ from .centres import centres
 from .consensus import agreement, consensus, expected_index, shared_votes
 from .number import NumberCandidate, choose_number, rank_numbers, rank_numbers_of_points
 
-__all__ = ["Selected", "Selection", "agree", "look_around_in_systems", "select", "select_number"]
+__all__ = ["Selected", "Selection", "agree", "neighborhoods_in_systems", "select", "select_number"]
 
 # Votes of the cuts where trees have the others, and where centres have them.
 _BESIDE_TREES, _BESIDE_CENTRES = 0.5, 0.4
@@ -173,7 +173,7 @@ def select(
     >>> picked.n_clusters, picked.selection.best.family
     (2, 'cut')
     """
-    systems = look_around_in_systems(X, weights, units=units, n_jobs=n_jobs)
+    systems = neighborhoods_in_systems(X, weights, units=units, n_jobs=n_jobs)
     numbers: tuple[NumberCandidate, ...] = ()
     if isinstance(n_clusters, str):
         numbers = rank_numbers_of_points(systems, random_state)
@@ -184,15 +184,15 @@ def select(
         selection = agree(systems, n_clusters, random_state=random_state, numbers=numbers)
     if judge is not None:
         selection = judge(selection, n_clusters)
-    around = next(around for around in systems if around.system.name == selection.system)
+    neighborhoods = next(neighborhoods for neighborhoods in systems if neighborhoods.system.name == selection.system)
     # Degrees are most even at the broadest scale: the steadiest graph to predict on.
-    kernel, affinity, extension = _kernel_at(around, neighborhood_sizes(around.n_points, n_clusters)[-1])
-    energy = normalized_cut(affinity, around.weights).energy(selection.best.labels)
+    kernel, affinity, extension = _kernel_at(neighborhoods, neighborhood_sizes(neighborhoods.n_points, n_clusters)[-1])
+    energy = normalized_cut(affinity, neighborhoods.weights).energy(selection.best.labels)
     solution = Solution(selection.best.labels, energy, 1, (energy,), True)
-    return Selected(around.system, kernel, affinity, extension, n_clusters, solution, selection)
+    return Selected(neighborhoods.system, kernel, affinity, extension, n_clusters, solution, selection)
 
 
-def look_around_in_systems(
+def neighborhoods_in_systems(
     X: Points,
     weights: NDArray[np.float64] | None = None,
     *,
@@ -205,17 +205,19 @@ def look_around_in_systems(
     --------
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(50, 4))
-    >>> [around.system.name for around in look_around_in_systems(X, units=np.ones(4))]
+    >>> [neighborhoods.system.name for neighborhoods in neighborhoods_in_systems(X, units=np.ones(4))]
     ['as given', 'ranks']
     """
     if units is None:
-        return [look_around(X, weights, n_jobs=n_jobs)]
+        return [find_neighborhoods(X, weights, n_jobs=n_jobs)]
     counts = np.ones(len(X)) if weights is None else weights
     systems = coordinate_systems(X, counts, units)
     # Many short steps, each of which would wait for the other threads.
     in_systems = [(system, system(X)) for system in systems]
     return in_threads(
-        lambda known: look_around(known[1], counts, system=known[0], n_jobs=n_jobs), in_systems, n_threads(n_jobs)
+        lambda known: find_neighborhoods(known[1], counts, system=known[0], n_jobs=n_jobs),
+        in_systems,
+        n_threads(n_jobs),
     )
 
 
@@ -233,16 +235,20 @@ def agree(
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = np.concatenate([rng.normal(0, 1, (980, 2)), rng.normal([7, 0], 1, (20, 2))])
-    >>> sorted(np.bincount(agree([look_around(X)], 2, random_state=0).best.labels).tolist())
+    >>> sorted(np.bincount(agree([find_neighborhoods(X)], 2, random_state=0).best.labels).tolist())
     [20, 980]
     """
     found: list[Partition] = []
     votes: dict[Hashable, float] = {}
     worths = {}
-    for around, (partitions, shares, worth) in zip(systems, _candidates_of_all(systems, n_clusters, random_state)):
+    for neighborhoods, (partitions, shares, worth) in zip(
+        systems, _candidates_of_all(systems, n_clusters, random_state)
+    ):
         found += partitions
-        votes |= {(around.system.name, group): around.system.votes * share for group, share in shares.items()}
-        worths[around.system.name] = worth
+        votes |= {
+            (neighborhoods.system.name, group): neighborhoods.system.votes * share for group, share in shares.items()
+        }
+        worths[neighborhoods.system.name] = worth
     labels = np.array([partition.labels for partition in found])
     shared = shared_votes([(partition.system, _group_of(partition)) for partition in found], votes)
     alike = agreement(labels, systems[0].weights)
@@ -251,7 +257,7 @@ def agree(
     # Ties are ties whatever the last digits say: the first of them, as the columns come, is taken.
     standing = np.where(whole & (shared > 0), consensus(alike, shared), 0.0).round(9)
     order = np.argsort(-standing, kind="stable")
-    overlap = np.average(list(worths.values()), weights=[around.system.votes for around in systems])
+    overlap = np.average(list(worths.values()), weights=[neighborhoods.system.votes for neighborhoods in systems])
     confidence = expected_index(float(standing[order[0]]), float(overlap))
     ranked = tuple(found[i] for i in order)
     return Selection(ranked, standing[order], shared[order], alike[np.ix_(order, order)], confidence, worths, numbers)
@@ -263,13 +269,13 @@ def _candidates_of_all(
     """The candidates of every coordinate system, side by side unless one starts from those of another."""
     before: list[Partition] = []
 
-    def find(around: Neighborhoods) -> tuple[list[Partition], dict[str, float], float]:
-        candidates = _candidates(around, n_clusters, random_state, before)
+    def find(neighborhoods: Neighborhoods) -> tuple[list[Partition], dict[str, float], float]:
+        candidates = _candidates(neighborhoods, n_clusters, random_state, before)
         if far:
             before.extend(candidates[0])
         return candidates
 
-    far = any(around.far.size for around in systems)
+    far = any(neighborhoods.far.size for neighborhoods in systems)
     # Fewer distinct points than clusters leave some without any. Filters belong to all threads: they are set out here.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -277,21 +283,21 @@ def _candidates_of_all(
 
 
 def _candidates(
-    around: Neighborhoods, n_clusters: int, random_state: int | None, before: Sequence[Partition]
+    neighborhoods: Neighborhoods, n_clusters: int, random_state: int | None, before: Sequence[Partition]
 ) -> tuple[list[Partition], dict[str, float], float]:
     """The candidates of one coordinate system, the vote of each group of them, and what centres are worth there.
 
     `before` has those of other systems.
     """
-    of_cuts = list(cuts(around, n_clusters, random_state=random_state))
+    of_cuts = list(cuts(neighborhoods, n_clusters, random_state=random_state))
     # A cluster of few points is met by no k-means: a mixture must start from a tree to see it.
-    starts = [of_cuts[len(of_cuts) // 2].labels, rare_groups(around, n_clusters)]
-    if around.far.size:
+    starts = [of_cuts[len(of_cuts) // 2].labels, rare_groups(neighborhoods, n_clusters)]
+    if neighborhoods.far.size:
         # Cuts that part a row far away leave the others one cluster fewer, and mixtures no start for all clusters.
         starts += [other.labels for other in before if other.family == "centre"]
-    of_centres, shares, worth = centres(around, n_clusters, starts, np.random.default_rng(random_state))
+    of_centres, shares, worth = centres(neighborhoods, n_clusters, starts, np.random.default_rng(random_state))
     # Those without a vote are not elected, and need not be found.
-    trees = list(tree_cuts(around, n_clusters)) if worth < 1 else []
+    trees = list(tree_cuts(neighborhoods, n_clusters)) if worth < 1 else []
     cut = (1 - worth) * _BESIDE_TREES + worth * _BESIDE_CENTRES
     votes = {"cut": cut, "tree": (1 - cut) * (1 - worth)}
     votes |= {one.kind: (1 - cut) * worth * share for one, share in zip(of_centres, shares)}
@@ -317,14 +323,16 @@ def select_number(affinity: AffinityLike, weights: NDArray[np.float64], random_s
     return Selection((), np.empty(0), np.empty(0), np.empty((0, 0)), float("nan"), {}, numbers)
 
 
-def _of_one(around: Neighborhoods, n_clusters: int, numbers: tuple[NumberCandidate, ...]) -> Selection:
+def _of_one(neighborhoods: Neighborhoods, n_clusters: int, numbers: tuple[NumberCandidate, ...]) -> Selection:
     """The only partition there is: all points one cluster, or each its own."""
-    labels = np.zeros(around.n_points, dtype=np.int64) if n_clusters == 1 else np.arange(around.n_points)
-    only = Partition("cut", "only", 0, labels, around.system.name)
+    labels = np.zeros(neighborhoods.n_points, dtype=np.int64) if n_clusters == 1 else np.arange(neighborhoods.n_points)
+    only = Partition("cut", "only", 0, labels, neighborhoods.system.name)
     return Selection((only,), np.ones(1), np.ones(1), np.ones((1, 1)), float("nan"), {}, numbers)
 
 
-def _kernel_at(around: Neighborhoods, size: int) -> tuple[SharedNeighbors, sparse.csr_array, Extension]:
+def _kernel_at(neighborhoods: Neighborhoods, size: int) -> tuple[SharedNeighbors, sparse.csr_array, Extension]:
     kernel, near = SharedNeighbors(n_neighbors=max(size, 1)), slice(size + 1)
-    extension = kernel.extend_from(around.search, around.distances[:, near], around.indices[:, near])
-    return kernel, around.affinity(size), extension
+    extension = kernel.extend_from(
+        neighborhoods.search, neighborhoods.distances[:, near], neighborhoods.indices[:, near]
+    )
+    return kernel, neighborhoods.affinity(size), extension

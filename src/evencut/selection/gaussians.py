@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .candidates import Neighborhoods, look_around
+from .candidates import Neighborhoods, find_neighborhoods
 from .centres import neighbor_log_density, sample_of
 from .mixtures import KINDS, Mixture, fit_mixture, n_parameters
 
@@ -57,7 +57,7 @@ class Explanation(NamedTuple):
 
 
 def explain_by_gaussians(
-    around: Neighborhoods, starts: Mapping[int, NDArray[np.integer]], rng: np.random.Generator
+    neighborhoods: Neighborhoods, starts: Mapping[int, NDArray[np.integer]], rng: np.random.Generator
 ) -> Explanation | None:
     """The best mixture of Gaussians, fitted from the partition that `starts` has for each number.
 
@@ -66,26 +66,26 @@ def explain_by_gaussians(
     Examples
     --------
     >>> import numpy as np
-    >>> from evencut.selection import look_around
+    >>> from evencut.selection import find_neighborhoods
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1], 300)
     >>> X = rng.normal(size=(600, 2)) + 5 * y[:, None]
-    >>> explained = explain_by_gaussians(look_around(X), {2: y}, rng)
+    >>> explained = explain_by_gaussians(find_neighborhoods(X), {2: y}, rng)
     >>> explained.n_clusters, explained.holds
     (2, True)
     """
-    if not around.has_coordinates:
+    if not neighborhoods.has_coordinates:
         return None
-    X = around.X - around.X.mean(axis=0, dtype=np.float64)
+    X = neighborhoods.X - neighborhoods.X.mean(axis=0, dtype=np.float64)
     rows = sample_of(len(X), 1, rng)
-    sample, mass = X[rows], around.weights[rows] / around.weights[rows].sum()
+    sample, mass = X[rows], neighborhoods.weights[rows] / neighborhoods.weights[rows].sum()
     of_rows = {1: np.zeros(len(rows), dtype=np.int64), **{k: start[rows] for k, start in starts.items()}}
     explained = [best for kind in KINDS if (best := _surest(sample, mass, of_rows, kind)) is not None]
     if not explained:
         return None
     mixture = max(explained, key=lambda valued: valued[0])[1]
-    drawn = look_around(mixture.draw(len(X), rng), n_jobs=around.search.n_jobs)
-    gain = mixture.predictive - float(mass @ neighbor_log_density(around, rows))
+    drawn = find_neighborhoods(mixture.draw(len(X), rng), n_jobs=neighborhoods.search.n_jobs)
+    gain = mixture.predictive - float(mass @ neighbor_log_density(neighborhoods, rows))
     of_drawn = np.logaddexp.reduce(mixture.log_joint(drawn.X[rows]), axis=1) - neighbor_log_density(drawn, rows)
     return Explanation(len(mixture.size), float(of_drawn.mean()) - gain, len(X) / mixture.n_parameters)
 

@@ -120,12 +120,14 @@ def rank_numbers_of_points(
     Examples
     --------
     >>> import numpy as np
-    >>> from evencut.selection import look_around
+    >>> from evencut.selection import find_neighborhoods
     >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in (0, 9, 18)])
-    >>> rank_numbers_of_points([look_around(X)], random_state=0)[0].n_clusters
+    >>> rank_numbers_of_points([find_neighborhoods(X)], random_state=0)[0].n_clusters
     3
     """
-    judged = [_Judged.of(around, random_state) for around in systems if around.system.name != RANKS]
+    judged = [
+        _Judged.of(neighborhoods, random_state) for neighborhoods in systems if neighborhoods.system.name != RANKS
+    ]
     best = min(judged, key=lambda one: one.ranked[0].score if one.ranked else np.inf)
     if not best.ranked or best.ranked[0].has_clear_gap:
         return best.ranked
@@ -137,34 +139,37 @@ def rank_numbers_of_points(
 class _Judged:
     """The numbers of clusters in one coordinate system, and the cuts that were met with each."""
 
-    around: Neighborhoods
+    neighborhoods: Neighborhoods
     ranked: tuple[NumberCandidate, ...]
     cuts: dict[int, list[NDArray[np.int64]]]
 
     @classmethod
-    def of(cls, around: Neighborhoods, random_state: int | None) -> _Judged:
+    def of(cls, neighborhoods: Neighborhoods, random_state: int | None) -> _Judged:
         graphs = (
-            (normalized_cut(around.affinity(size), around.weights), log_density(around, size, around.dimension))
-            for size in neighborhood_sizes(around.n_points, 1)
+            (
+                normalized_cut(neighborhoods.affinity(size), neighborhoods.weights),
+                log_density(neighborhoods, size, neighborhoods.dimension),
+            )
+            for size in neighborhood_sizes(neighborhoods.n_points, 1)
         )
-        numbers, merged_to = [], _merge_down(graphs, around.n_points, random_state)
+        numbers, merged_to = [], _merge_down(graphs, neighborhoods.n_points, random_state)
         for k, merged in merged_to.items():
-            trees = [tree.labels for tree in tree_cuts(around, k)]
+            trees = [tree.labels for tree in tree_cuts(neighborhoods, k)]
             votes = shared_votes(["cut"] * len(merged.cuts) + ["tree"] * len(trees), {"cut": 1.0, "tree": 1.0})
-            alike = agreement(np.array(merged.cuts + trees), around.weights)
+            alike = agreement(np.array(merged.cuts + trees), neighborhoods.weights)
             numbers.append(merged.judged(k, float(consensus(alike, votes).max())))
-        return cls(around, _best_first(numbers), {k: merged.cuts for k, merged in merged_to.items()})
+        return cls(neighborhoods, _best_first(numbers), {k: merged.cuts for k, merged in merged_to.items()})
 
     def other_evidence(self, random_state: int | None) -> NumberCandidate:
         """The best number that shows structure, or the one that Gaussians or steps speak for."""
         best = next((candidate for candidate in self.ranked if candidate.is_clear), self.ranked[0])
         by_number = {candidate.n_clusters: candidate for candidate in self.ranked}
         starts = {k: cuts[len(cuts) // 2] for k, cuts in self.cuts.items()}
-        explained = explain_by_gaussians(self.around, starts, np.random.default_rng(random_state))
+        explained = explain_by_gaussians(self.neighborhoods, starts, np.random.default_rng(random_state))
         if explained is not None and explained.holds and explained.n_clusters > 1:
             return replace(by_number[explained.n_clusters], evidence="Gaussians", worth=1.0)
         is_one = explained is not None and explained.is_one
-        steps = count_steps(self.around, random_state) if is_one or not best.is_clear else 1
+        steps = count_steps(self.neighborhoods, random_state) if is_one or not best.is_clear else 1
         if steps > 1:
             return replace(by_number[steps], evidence="steps", worth=1.0)
         return NumberCandidate(1, np.nan, np.nan, np.nan, np.nan, "Gaussians") if is_one else best

@@ -31,26 +31,26 @@ _SHARPNESS = 20.0
 _STEP = 0.3
 
 
-def count_steps(around: Neighborhoods, random_state: int | None = None) -> int:
+def count_steps(neighborhoods: Neighborhoods, random_state: int | None = None) -> int:
     """The number of even areas with sharp steps between them, or 1.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from evencut.selection import look_around
+    >>> from evencut.selection import find_neighborhoods
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(size=(2000, 2)) * [1, 2]
     >>> dense = np.concatenate([X, rng.uniform(size=(4000, 2))])
-    >>> count_steps(look_around(X), 0), count_steps(look_around(dense), 0)
+    >>> count_steps(find_neighborhoods(X), 0), count_steps(find_neighborhoods(dense), 0)
     (1, 2)
     """
     # In one column chance makes steps as sharp as any.
-    if around.n_points < 2 * _NEIGHBORHOODS * _NEIGHBORS or around.X.shape[1] == 1:
+    if neighborhoods.n_points < 2 * _NEIGHBORHOODS * _NEIGHBORS or neighborhoods.X.shape[1] == 1:
         return 1
-    affinity = around.affinity(_NEIGHBORS)
-    density = smooth_density(around, _NEIGHBORS, around.dimension)
-    problem = normalized_cut(stepped(affinity, around, _NEIGHBORS), around.weights)
-    rows = np.repeat(np.arange(around.n_points), np.diff(affinity.indptr))
+    affinity = neighborhoods.affinity(_NEIGHBORS)
+    density = smooth_density(neighborhoods, _NEIGHBORS, neighborhoods.dimension)
+    problem = normalized_cut(stepped(affinity, neighborhoods, _NEIGHBORS), neighborhoods.weights)
+    rows = np.repeat(np.arange(neighborhoods.n_points), np.diff(affinity.indptr))
     squared = (density[rows] - density[affinity.indices]) ** 2
     for n_areas in range(_MOST_AREAS, 1, -1):
         labels, _, _ = multilevel(problem, n_areas, n_init=2, n_runs=1, random_state=random_state)
