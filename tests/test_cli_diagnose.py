@@ -126,7 +126,7 @@ def test_exit_codes_are_in_the_help(run):
     assert code == 0
     text = " ".join(out.split())
     assert "Exit codes: 0, no bias was found" in text
-    assert "1, the clustering is biased, or its labels are unrelated to the points; 2, a mistake" in text
+    assert "1, the clustering is biased, or its labels are unrelated to the points; 2, invalid input" in text
 
 
 def test_measurements_as_labels_cost_one_line(run, moons):

@@ -50,8 +50,10 @@ def required(module: str, need: str, extra: str) -> Any:
     Traceback (most recent call last):
     ModuleNotFoundError: Drawing needs no-such-library, which is not installed: pip install "evencut[plot]"
     """
+    library = module.partition(".")[0]
     try:
+        import_module(library)
         return import_module(module)
     except ModuleNotFoundError as missing:
         message = f'{need}, which is not installed: pip install "evencut[{extra}]"'
-        raise ModuleNotFoundError(message, name=module.partition(".")[0]) from missing
+        raise ModuleNotFoundError(message, name=library) from missing
