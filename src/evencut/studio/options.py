@@ -49,7 +49,7 @@ class Limits:
     photo_bytes: int = 64 * _MEGABYTE
     rows: int = 5_000_000
     columns: int = 1_000
-    cells: int = 20_000_000
+    cells: int = 19_000_000
     pixels: int = 40_000_000
     text_bytes: int = 100
     uploads: int = 2
