@@ -30,7 +30,7 @@ _SAME = 1e-6
 
 def lower_energies(run: Run) -> Any:
     """The same problems by Lloyd's steps and at the lowest energy found: what the energy gains, and the ARI loses."""
-    draws = range(2 if run.small else 5)
+    draws = range(2 if run.small else 3)
     by = run.both(lambda solver: _solve_all(solver, 300 if run.small else 600, draws))
     steps, lowest = by.steps, by.lowest
     gain = np.array([(steps[key].energy - lowest[key].energy) / abs(steps[key].energy) for key in steps])
@@ -45,7 +45,7 @@ def lower_energies(run: Run) -> Any:
     # A cure survives where the lowest energy separates the clusters on all draws.
     well = {cure: [s for s, ari in of.items() if ari > WELL] for cure, of in by_cure["lowest"].items()}
     run.words = {"n": len(gain), "lower": int(lower.sum()), "higher": int(np.sum(gain < -_SAME))}
-    run.words |= outcomes | { "means": means, "draws": len(draws)}
+    run.words |= outcomes | {"means": means, "draws": len(draws)}
     run.words["well"] = "; ".join(f"{cure} on {len(sets)} of {len(_SETS) * 2}" for cure, sets in well.items())
     run.words["knn"] = by_cure["lowest"]["KNN kernel"]
     others = [name for name in by_cure["lowest"] if name not in ("KNN kernel", "fixed Gaussian")]

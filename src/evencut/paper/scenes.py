@@ -37,11 +37,11 @@ class _Spread(list[float]):
 
 
 def labelme(run: Run) -> Any:
-    """Make the figure from `labelme/features.npz` of the data folder; a small one judges ten choices of categories."""
+    """Make the figure from `labelme/features.npz` of the data folder, on ten of the choices of four categories."""
     stored = np.load(run.find("labelme", "features.npz"))
     features, category = stored["features"], stored["category"]
     every = list(combinations(np.unique(category).tolist(), 4))
-    chosen = every[::7] if run.small else every[::2]
+    chosen = every[::7]
     sets = [_points(features, category, names) for names in chosen]
     k_means = _Spread(_nmi(truth, KMeans(4, n_init=10, random_state=SEED).fit_predict(X)) for X, truth in sets)
 
