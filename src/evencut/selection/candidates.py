@@ -16,7 +16,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -88,6 +87,8 @@ class Neighborhoods:
     distances: NDArray[np.float64]
     indices: NDArray[np.integer]
     joins: Joins
+    dimension: float
+    far: NDArray[np.intp]
     _trees: dict[int, SpanningTree] = field(default_factory=dict, init=False)
     _affinities: dict[int, sparse.csr_array] = field(default_factory=dict, init=False)
 
@@ -105,16 +106,6 @@ class Neighborhoods:
     def n_points(self) -> int:
         """How many there are."""
         return len(self.weights)
-
-    @cached_property
-    def dimension(self) -> float:
-        """The intrinsic dimension."""
-        return intrinsic_dimension(self.distances)
-
-    @cached_property
-    def far(self) -> NDArray[np.intp]:
-        """The rows far away; none where the points are no rows of numbers."""
-        return far_rows(self.X) if self.has_coordinates else np.empty(0, dtype=np.intp)
 
     def tree(self, core: int) -> SpanningTree:
         """The spanning tree with core distances to neighbour number `core`."""
@@ -156,7 +147,9 @@ def find_neighborhoods(
     distances, indices = search.query_self(round(_SCALES[-1] * _MOST) + 1)
     counts = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=np.float64)
     joins = join_pieces(X, indices, n_jobs=n_jobs)
-    return Neighborhoods(system, search, counts, distances, indices, joins)
+    # Rows far away are known where points are rows of numbers.
+    far = far_rows(X) if is_dense(X) else np.empty(0, dtype=np.intp)
+    return Neighborhoods(system, search, counts, distances, indices, joins, intrinsic_dimension(distances), far)
 
 
 def intrinsic_dimension(distances: NDArray[np.float64]) -> float:
