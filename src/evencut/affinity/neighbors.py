@@ -289,9 +289,8 @@ def _graph_of_tensors(indices: Any, symmetrize: str, dtype: str) -> sparse.csr_a
 def near_order(X: AnyFloats) -> Places:
     """An order of the points in which those near each other mostly follow one another (the Z-order curve).
 
-    Tensors are ordered by the nearest of some of them, these by how far out they are.
-
-    Loops over a large graph of points in this order find their neighbours in the cache and take half the time.
+    Loops over a large graph of points in this order find their neighbours in the cache and take half the time. Tensors
+    are ordered by the nearest of some of them, and these by their distance from the first.
 
     Examples
     --------

@@ -29,8 +29,8 @@ _SMALL_LEAK = 3e-3
 _LITTLE = 1e-6
 # More than any merge loses: parts of one cluster are merged before clusters are.
 _MUCH = 10.0
-# As clear a gap as one that makes a number of clusters an answer.
-_CLEAR_GAP = -1.1
+# A number of clusters is stable where the worst of one cluster more leaks three times as much.
+_STABLE_GAP = -1.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +58,8 @@ class Hierarchy:
 
     @property
     def stable(self) -> list[int]:
-        """Numbers of clusters with a clear gap, the clearest first."""
-        clear = np.flatnonzero(np.nan_to_num(self.gaps, nan=0.0) <= _CLEAR_GAP)
+        """Numbers of clusters with a wide gap to one cluster more, the widest first."""
+        clear = np.flatnonzero(np.nan_to_num(self.gaps, nan=0.0) <= _STABLE_GAP)
         return [int(k) for k in clear[np.argsort(self.gaps[clear], kind="stable")]]
 
     def cut(self, n_clusters: int) -> Ints:

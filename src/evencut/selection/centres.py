@@ -251,9 +251,8 @@ def neighbor_log_density(neighborhoods: Neighborhoods, rows: NDArray[np.integer]
     radius = neighborhoods.distances[:, min(_NEIGHBOR, neighborhoods.distances.shape[1] - 1)]
     smallest = radius[radius > 0].min() if (radius > 0).any() else 1.0
     variance = (np.maximum(radius, smallest) ** 2 / n_features)[near]
-    mass = np.log(neighborhoods.weights[near] / neighborhoods.weights.sum()) - n_features / 2 * np.log(
-        2 * np.pi * variance
-    )
+    share = neighborhoods.weights[near] / neighborhoods.weights.sum()
+    mass = np.log(share) - n_features / 2 * np.log(2 * np.pi * variance)
     tried = []
     for width in _WIDTHS:
         seen = mass - n_features / 2 * np.log(width) - squared / (2 * width * variance)
