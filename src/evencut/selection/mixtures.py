@@ -6,15 +6,24 @@ log-likelihood less :math:`p / (n - p - 1)` (Akaike's criterion for small sample
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KINDS", "Mixture", "fit_mixture", "n_parameters"]
+from ..tensors import Floats, Ints
+from .graphs import NeighborGraphs
+
+__all__ = ["KINDS", "Mixture", "MixtureCandidates", "fit_mixture", "mixture_candidates", "n_parameters"]
 
 #: The kinds of covariance.
 KINDS = ("full", "tied", "diagonal")
+
+# A mixture that predicts worse than the neighbours by this many nats per point has 1/e of the votes.
+GAIN_SCALE = 0.025
+# Points that mixtures are fitted to; as many per cluster, if that is more.
+_SAMPLE, _SAMPLE_PER_CLUSTER = 2000, 50
 
 # Steps of expectation and maximisation, and the gain in nats a point below which they end.
 _STEPS = 30
@@ -189,3 +198,111 @@ def _diagonal_density(
 
 _FACTORS = {"full": _full_factors, "tied": _tied_factor, "diagonal": _deviations}
 _LOG_DENSITY = {"full": _full_density, "tied": _tied_density, "diagonal": _diagonal_density}
+
+
+class MixtureCandidates(NamedTuple):
+    """Partitions by mixtures, how they share the votes of mixtures, and the gain from 0 to 1."""
+
+    kinds: list[str]
+    labels: list[Ints]
+    shares: Floats
+    gain: float
+
+
+def mixture_candidates(
+    graphs: NeighborGraphs, n_clusters: int, starts: Sequence[Ints], rng: np.random.Generator
+) -> MixtureCandidates:
+    """Mixtures of each kind of covariance with enough points, from the likeliest start.
+
+    Parameters
+    ----------
+    graphs : NeighborGraphs
+    n_clusters : int
+    starts : sequence of ndarrays of shape (n_points,)
+    rng : Generator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> overlapping = rng.normal(size=(300, 2)) + 3 * (np.arange(300) % 2)[:, None]
+    >>> angle = rng.uniform(0, 6.28, 300)
+    >>> ring = np.column_stack([np.cos(angle), np.sin(angle)]) + 0.05 * rng.normal(size=(300, 2))
+    >>> start = [np.arange(300) % 2]
+    >>> [round(mixture_candidates(NeighborGraphs.of(X), 2, start, rng).gain, 1) for X in (overlapping, ring)]
+    [1.0, 0.0]
+    """
+    none = MixtureCandidates([], [], np.empty(0), 0.0)
+    X = graphs.rows
+    n_sample = max(_SAMPLE, _SAMPLE_PER_CLUSTER * n_clusters)
+    sample = np.unique(np.linspace(0, len(X) - 1, min(len(X), n_sample)).astype(np.intp))
+    kinds = [kind for kind in KINDS if 2 * n_parameters(kind, n_clusters, X.shape[1]) < len(sample)]
+    sample_starts = [np.unique(start[sample], return_inverse=True)[1] for start in starts]
+    sample_starts = [start for start in sample_starts if start.max() < n_clusters]
+    if not kinds or not sample_starts:
+        return none
+    mass = graphs.weights[sample] / graphs.weights[sample].sum()
+    by_neighbors = float(mass @ neighbor_log_density(graphs, sample))
+    jittered = dequantize(X[sample], rng)
+    # All kinds are special cases of the first: if it is far from likely enough, so are the others.
+    if kinds[0] == "full":
+        likely = max(fit_mixture(jittered, mass, start, n_clusters, n_steps=10).log_likelihood for start in sample_starts)
+        if likely - by_neighbors < GAIN_SCALE * np.log(0.01):
+            return none
+    mixtures = [_likeliest(jittered, mass, sample_starts, n_clusters, kind) for kind in kinds]
+    gains = np.array([mixture.predictive for mixture in mixtures]) - by_neighbors
+    shares = np.exp((gains - gains.max()) / GAIN_SCALE)
+    labels = [np.argmax(mixture.log_joint(X), axis=1) for mixture in mixtures]
+    gain = float(np.exp(min(gains.max(), 0.0) / GAIN_SCALE))
+    return MixtureCandidates(kinds, labels, shares / shares.sum(), gain)
+
+
+def _likeliest(X: Floats, mass: Floats, starts: Sequence[Ints], n_clusters: int, kind: str) -> Mixture:
+    """A mixture from the start that is likeliest after ten steps: after one it says little of the end."""
+    first = [fit_mixture(X, mass, start, n_clusters, kind, n_steps=10) for start in starts]
+    return fit_mixture(X, mass, max(first, key=lambda mixture: mixture.log_likelihood), n_clusters, kind)
+
+
+def dequantize(X: Floats, rng: np.random.Generator) -> Floats:
+    """Add uniform noise as wide as the median gap between the distinct values of each column.
+
+    Otherwise the likelihood of a column with few values, such as yes and no, is unbounded and decides alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> dequantize(np.array([[0.0], [1.0], [1.0]]), np.random.default_rng(0)).round(2).ravel()
+    array([0.14, 0.77, 0.54])
+    """
+    gaps = [np.diff(np.unique(column)) for column in X.T]
+    width = np.array([np.median(gap) if gap.size else 0.0 for gap in gaps])
+    return np.asarray(X + width * (rng.random(X.shape) - 0.5))
+
+
+def neighbor_log_density(graphs: NeighborGraphs, rows: NDArray[np.integer]) -> Floats:
+    r"""Logarithm of the leave-one-out density at some points, with the bandwidth of highest likelihood.
+
+    .. math:: \hat\rho(p) = \frac1W \sum_{q \ne p} w_q \, \mathcal N\left(p; q, c R_q^2\right)
+
+    with :math:`R_q` the distance of q to its tenth neighbour.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(2000, 1))
+    >>> entropy = 0.5 * np.log(2 * np.pi * np.e)
+    >>> bool(abs(neighbor_log_density(NeighborGraphs.of(X), np.arange(2000)).mean() + entropy) < 0.05)
+    True
+    """
+    squared, neighbors = graphs.distances[rows, 1:] ** 2, graphs.indices[rows, 1:]
+    n_features = graphs.rows.shape[1]
+    radius = graphs.distances[:, min(10, graphs.distances.shape[1] - 1)]
+    smallest = radius[radius > 0].min() if (radius > 0).any() else 1.0
+    variance = (np.maximum(radius, smallest) ** 2 / n_features)[neighbors]
+    prior = graphs.weights[neighbors] / graphs.weights.sum()
+    log_peak = np.log(prior) - n_features / 2 * np.log(2 * np.pi * variance)
+    densities = [
+        np.logaddexp.reduce(log_peak - n_features / 2 * np.log(factor) - squared / (2 * factor * variance), axis=1)
+        for factor in (0.25, 0.5, 1.0, 2.0, 4.0)
+    ]
+    return max(densities, key=lambda density: float(graphs.weights[rows] @ density))

@@ -1,0 +1,174 @@
+r"""The candidate that the others agree with most.
+
+With :math:`r_{ij}` the adjusted Rand index of candidates i and j and votes :math:`v_j` that sum to one, the consensus of
+candidate i is
+
+.. math:: a_i = \sum_j v_j \max(r_{ij}, 0)^3
+
+and the candidate of highest consensus is taken. No graph, size or shape is preferred: methods of different principles
+err in different ways, and what they have in common is in the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..tensors import AnyInts, Floats, Ints
+from .graphs import NeighborGraphs
+from .propose import Candidate, Proposal
+
+if TYPE_CHECKING:
+    from .number import NumberCandidate
+
+__all__ = ["Selection", "agreement", "vote"]
+
+# Agreement counts by its cube: three half agreements are less than a whole one.
+POWER = 3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Selection:
+    """The candidates, highest consensus first, and how they agree.
+
+    Parameters
+    ----------
+    candidates : tuple of Candidate
+        Those with fewer clusters than asked for come last.
+    consensus : ndarray of shape (n_candidates,)
+        From 0 (no candidate agrees) to 1 (all are equal).
+    votes : ndarray of shape (n_candidates,)
+    agreements : ndarray of shape (n_candidates, n_candidates)
+        Adjusted Rand indices, in the order of the candidates.
+    confidence : float
+        Expected adjusted Rand index with the true clusters; NaN if there was nothing to compare.
+    numbers : tuple of NumberCandidate
+        The numbers of clusters compared, best first; empty if the number was given.
+    graphs : NeighborGraphs or None
+        Those of the coordinate system of the best candidate.
+    """
+
+    candidates: tuple[Candidate, ...]
+    consensus: Floats
+    votes: Floats
+    agreements: Floats
+    confidence: float
+    numbers: tuple[NumberCandidate, ...] = ()
+    graphs: NeighborGraphs | None = None
+
+    @property
+    def best(self) -> Candidate:
+        """The candidate of highest consensus."""
+        return self.candidates[0]
+
+    @property
+    def system(self) -> str:
+        """The coordinate system in which the best candidate was found."""
+        return self.best.system
+
+    def with_first(self, place: int) -> Selection:
+        """The same with another candidate first."""
+        order = [place, *(i for i in range(len(self.candidates)) if i != place)]
+        return replace(
+            self,
+            candidates=tuple(self.candidates[i] for i in order),
+            consensus=self.consensus[order],
+            votes=self.votes[order],
+            agreements=self.agreements[np.ix_(order, order)],
+        )
+
+    def of_rows(self, point_of_row: Ints) -> Selection:
+        """The same with labels of candidates for the rows of a table, without the graphs."""
+        candidates = tuple(replace(candidate, point_of_row=point_of_row) for candidate in self.candidates)
+        return replace(self, candidates=candidates, graphs=None)
+
+    def __repr__(self) -> str:
+        """A summary: the labels of all candidates would fill pages."""
+        parts = [f"{len(self.candidates)} candidates"]
+        if self.candidates:
+            parts.append(f"best {self.best.principle} ({self.best.kind}, {self.system}) at {self.consensus[0]:.2f}")
+            parts.append(f"confidence {self.confidence:.2f}")
+        if self.numbers:
+            best = ", ".join(str(number.n_clusters) for number in self.numbers[:5])
+            parts.append(f"numbers of clusters, best first: {best}")
+        return f"Selection({'; '.join(parts)})"
+
+
+def agreement(labels: AnyInts, weights: Floats | None = None) -> Floats:
+    """The adjusted Rand index of every pair of partitions.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_partitions, n)
+        Clusters numbered from 0.
+    weights : ndarray of shape (n,), optional
+        How many points each represents; a common factor makes no difference.
+
+    Returns
+    -------
+    ndarray of shape (n_partitions, n_partitions)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> agreement(np.array([[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1]]))
+    array([[1., 1., 0.],
+           [1., 1., 0.],
+           [0., 0., 1.]])
+    """
+    from ._consensus_loops import rand_indices
+
+    labels = np.ascontiguousarray(labels, dtype=np.int32)
+    weights = np.ones(labels.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64)
+    return rand_indices(labels, weights, int(labels.max()) + 1)
+
+
+def consensus(agreements: Floats, votes: Floats, power: int = POWER) -> Floats:
+    """The consensus of each candidate, from 0 (no candidate agrees) to 1 (all are equal).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> agreements = np.array([[1.0, 1.0, 0.5], [1.0, 1.0, 0.5], [0.5, 0.5, 1.0]])
+    >>> consensus(agreements, np.array([0.25, 0.25, 0.5]))
+    array([0.5625, 0.5625, 0.5625])
+    """
+    return np.maximum(agreements, 0.0) ** power @ votes
+
+
+def vote(proposals: Sequence[Proposal], n_clusters: int, numbers: tuple[NumberCandidate, ...] = ()) -> Selection:
+    """The candidates of all coordinate systems, that of highest consensus first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evencut.selection.propose import propose
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(0, 1, (980, 2)), rng.normal([7, 0], 1, (20, 2))])
+    >>> found = vote([propose(NeighborGraphs.of(X), 2, seed=0)], 2)
+    >>> sorted(np.bincount(found.best.labels).tolist())
+    [20, 980]
+    """
+    candidates = [candidate for proposal in proposals for candidate in proposal.candidates]
+    graphs = [proposal.graphs for proposal in proposals for _ in proposal.candidates]
+    votes = np.concatenate([proposal.votes for proposal in proposals])
+    votes = votes / votes.sum()
+    agreements = agreement(np.array([candidate.point_labels for candidate in candidates]), graphs[0].weights)
+    # Candidates without a vote, or with an empty cluster, score 0.
+    complete = np.array([len(np.unique(candidate.point_labels)) == n_clusters for candidate in candidates])
+    # Rounded, so that ties are ties whatever the last digits: the first of them is taken.
+    scores = np.where(complete & (votes > 0), consensus(agreements, votes), 0.0).round(9)
+    order = np.argsort(-scores, kind="stable")
+    ranked = tuple(candidates[i] for i in order)
+    return Selection(
+        ranked, scores[order], votes[order], agreements[np.ix_(order, order)],
+        confidence(float(scores[order[0]])), numbers, graphs[order[0]],
+    )  # fmt: skip
+
+
+def confidence(score: float) -> float:
+    """The adjusted Rand index with the true clusters that a consensus leads to on average."""
+    return 1 - (1 - score) ** 2
