@@ -11,22 +11,27 @@ columns on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
-from ..tensors import AnyFloats, Floats, array_namespace, beside, double, is_tensor, to_array
+from ..tensors import AnyFloats, Floats, Ints, Mask, array_namespace, beside, double, is_tensor, to_array
 from .magnitude import SMALLEST
 
 __all__ = ["GIVEN", "ONE_DEVIATION", "RANKS", "CoordinateSystem", "coordinate_systems"]
 
 #: The names of the systems.
-GIVEN, ONE_DEVIATION, RANKS = "as given", "one deviation", "ranks"
+GIVEN, ONE_DEVIATION, RANKS, COMPONENTS = "as given", "one deviation", "ranks", "components"
 
 # Columns whose lengths differ by less are in one unit already, and two systems are one.
 _ONE_UNIT = 2.0
+# Share of columns of two values from which these decide how rows are compared.
+_BINARY_SHARE = 0.1
+# Coordinates are rounded to the median distance from the centre over two to this power: above the precision of a float32,
+# below any distance that matters.
+_PRECISION_BITS = 16
 # Up to three columns are usually coordinates of one space, whose shapes ranks would bend.
 _MOST_COORDINATES = 3
 
@@ -38,34 +43,52 @@ class CoordinateSystem:
     Parameters
     ----------
     name : str
-        `"as given"`, `"one deviation"` or `"ranks"`.
+        `"as given"`, `"one deviation"`, `"ranks"` or `"components"`.
     votes : int
         How many systems it stands for; two where the columns come in one unit, or cannot be compared as given.
-    factor : ndarray of shape (n_features,), optional
-        What columns are multiplied by.
+    centre, factor : ndarrays of shape (n_features,), optional
+        What is subtracted from the columns, and what they are then multiplied by.
+    columns : ndarray of ints, optional
+        The columns that vary; the others are left out.
+    axes : ndarray of shape (n_columns, n_components), optional
+        What those are projected on.
     values, scores : tuples of ndarrays, optional
         For each column, its distinct values in order and their normal scores.
+    step : float
+        Coordinates are rounded to multiples of this: a unit, a shift or a float32 changes them in the last digits, and
+        neighbours at equal distances would change with these.
     """
 
     name: str
     votes: int = 1
+    centre: Floats | None = None
     factor: Floats | None = None
+    columns: Ints | None = None
+    axes: Floats | None = None
     values: tuple[Floats, ...] = ()
     scores: tuple[Floats, ...] = ()
+    step: float = 0.0
 
     def __call__(self, X: Any) -> Any:
         """The points in this system; between known values ranks are interpolated."""
-        if self.factor is not None:
-            return X * beside(X, self.factor.astype(to_array(X[:0]).dtype))
-        if not self.values:
-            return X
         xp = array_namespace(X)
-        columns = [_between(X[:, column], *known) for column, known in enumerate(zip(self.values, self.scores))]
-        return xp.stack(columns, axis=1)
+        if self.values:
+            columns = [_between(X[:, column], *known) for column, known in enumerate(zip(self.values, self.scores))]
+            X = xp.stack(columns, axis=1)
+        dtype = to_array(X[:0]).dtype
+        if self.centre is not None and self.factor is not None:
+            X = (X - beside(X, self.centre.astype(dtype))) * beside(X, self.factor.astype(dtype))
+        if self.columns is not None:
+            X = X[:, beside(X, self.columns)]
+        if self.axes is not None:
+            X = X @ beside(X, self.axes.astype(dtype))
+        return (X / self.step).round() * self.step if self.step else X
 
 
 def coordinate_systems(X: AnyFloats, weights: Floats, units: Floats) -> list[CoordinateSystem]:
     """The systems of points whose columns have one deviation each: as given, as they are, and in ranks.
+
+    Where columns of two values are a tenth of those that vary or more, it is one system: principal components.
 
     Parameters
     ----------
@@ -83,20 +106,50 @@ def coordinate_systems(X: AnyFloats, weights: Floats, units: Floats) -> list[Coo
     >>> [(s.name, s.votes) for s in coordinate_systems(X, np.ones(9), np.ones(4))]
     [('as given', 2), ('ranks', 1)]
     """
+    columns = np.flatnonzero(np.ptp(X, axis=0) > 0)
+    if not columns.size:
+        return [CoordinateSystem(GIVEN)]
+    # Subtracted before it is added up: the mean of a column far from zero is exact too.
+    centre = X[0] + np.average(X - X[0], axis=0, weights=weights)
+    ones = np.ones(X.shape[1])
+    binary = np.array([len(np.unique(column)) == 2 for column in X.T])
+    if binary.sum() >= _BINARY_SHARE * columns.size:
+        return [_components(X, weights, centre, columns, binary)]
     # Relative to the largest, so that no value leaves the range of floats.
-    given = units / units.max()
-    varying = given[np.ptp(X, axis=0) > 0]
-    if not varying.size or varying.max() <= _ONE_UNIT * varying.min():
-        systems = [CoordinateSystem(GIVEN, votes=2, factor=given)]
-    elif varying.min() < SMALLEST[X.dtype.itemsize]:
+    given = units / units[columns].max()
+    smallest = given[columns].min()
+    if given[columns].max() <= _ONE_UNIT * smallest:
+        systems = [CoordinateSystem(GIVEN, 2, centre, given, columns)]
+    elif smallest < SMALLEST[X.dtype.itemsize]:
         # Beside so large a value as given all others are one point.
-        systems = [CoordinateSystem(ONE_DEVIATION, votes=2)]
+        systems = [CoordinateSystem(ONE_DEVIATION, 2, centre, ones, columns)]
     else:
-        systems = [CoordinateSystem(GIVEN, factor=given), CoordinateSystem(ONE_DEVIATION)]
-    if X.shape[1] > _MOST_COORDINATES:
+        systems = [CoordinateSystem(GIVEN, 1, centre, given, columns), CoordinateSystem(ONE_DEVIATION, 1, centre, ones, columns)]
+    if columns.size > _MOST_COORDINATES:
         values, scores = zip(*(_normal_scores(column, weights) for column in X.T))
-        systems.append(CoordinateSystem(RANKS, values=values, scores=scores))
-    return systems
+        systems.append(CoordinateSystem(RANKS, columns=columns, values=values, scores=scores))
+    return [_rounded(system, X) for system in systems]
+
+
+def _rounded(system: CoordinateSystem, X: AnyFloats) -> CoordinateSystem:
+    """The system with coordinates rounded to a small part of the median distance from the centre."""
+    length = float(np.median(np.linalg.norm(system(X), axis=1)))
+    return replace(system, step=2.0 ** (np.floor(np.log2(length)) - _PRECISION_BITS)) if length > 0 else system
+
+
+def _components(X: AnyFloats, weights: Floats, centre: Floats, columns: Ints, binary: Mask) -> CoordinateSystem:
+    """Columns of two values as 0 and 1, beside the others at one deviation; the principal axes above the mean variance.
+
+    What one column says alone, wherever its two values are, falls below the mean; what several say together does not.
+    """
+    factor = np.where(binary, 1 / np.where(binary, np.ptp(X, axis=0), 1.0), 1.0)
+    rows = ((X - centre) * factor)[:, columns]
+    variance, axes = np.linalg.eigh((rows * weights[:, None]).T @ rows / weights.sum())
+    kept = variance > variance[variance > 1e-9 * variance[-1]].mean()
+    axes = axes[:, kept if kept.any() else slice(-1, None)][:, ::-1]
+    # Of the two directions of an axis the same one, whatever the order of the columns.
+    axes = axes * np.where(axes.sum(axis=0) < 0, -1.0, 1.0)
+    return _rounded(CoordinateSystem(COMPONENTS, 1, centre, factor, columns, axes), X)
 
 
 def _between(column: Any, values: Floats, scores: Floats) -> Any:

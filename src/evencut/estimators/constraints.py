@@ -64,7 +64,7 @@ class Links:
         together = np.repeat([True, False], [len(self.must), len(self.cannot)])
         known = (of_row[pairs] >= 0).all(axis=1)
         points = of_row[pairs[known]]
-        labels = np.array([candidate.labels for candidate in selection.candidates])
+        labels = np.array([candidate.point_labels for candidate in selection.candidates])
         kept = (labels[:, points[:, 0]] == labels[:, points[:, 1]]) == together[known]
         more, fewer = (kept & ~kept[0]).sum(axis=1), (~kept & kept[0]).sum(axis=1)
         # Candidates are several: that one of them keeps more by chance is so much likelier.

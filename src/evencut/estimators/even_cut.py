@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from scipy import sparse
@@ -11,8 +10,8 @@ from sklearn.utils import Tags
 from ..affinity import SCALES, PreparedPoints, SparsePoints, limits
 from ..affinity.products import ONE_THREAD
 from ..criteria import PosedProblem
-from ..kernels import Kernel
-from ..selection import select
+from ..kernels import Kernel, SharedNeighbors
+from ..selection import neighborhood_sizes, select
 from ..solvers import Solution
 from .clustering import Chosen, Clustering
 from .constraints import Links
@@ -149,26 +148,30 @@ class EvenCut(Clustering):
     def _choose(
         self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int, links: Links | None
     ) -> Chosen:
-        # Sums of products hang on the number of threads, and labels may hang on their last digits.
+        # Sums of products depend on the number of threads, and labels may depend on their last digits.
         with ONE_THREAD:
-            picked = select(
+            selection = select(
                 prepared.points,
                 self.n_clusters,
-                units=prepared.feature_scale if self._compares_systems(prepared.points) else None,
-                least=least,
-                judge=None if links is None else partial(links.judged, of_row=prepared.of_row),
                 weights=prepared.weights,
+                feature_scale=prepared.feature_scale if self._compares_systems(prepared.points) else None,
+                min_clusters=least,
+                unit=self.metric == "cosine",
                 random_state=seed,
                 n_jobs=self.n_jobs,
             )
+        if links is not None:
+            selection = links.judged(selection, selection.n_clusters, prepared.of_row)
+        graphs, labels = selection.graphs, selection.best.point_labels
+        # Degrees are most even at the broadest scale: the steadiest graph to predict on.
+        size = max(neighborhood_sizes(graphs.n_points, selection.n_clusters)[-1], 1)
+        near = slice(size + 1)
+        kernel = SharedNeighbors(n_neighbors=size)
+        extension = kernel.extend_from(graphs.search, graphs.distances[:, near], graphs.indices[:, near])
+        solution = Solution(labels, 0.0, 1, (0.0,), True)
         return Chosen(
-            picked.kernel,
-            picked.affinity,
-            picked.extension,
-            picked.n_clusters,
-            picked.selection,
-            picked.solution,
-            picked.system,
+            kernel, graphs.affinity(size), extension, selection.n_clusters,
+            selection.of_rows(prepared.of_row), solution, graphs.system,
         )
 
     def _problem(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from ..affinity import PreparedPoints, as_affinity
 from ..affinity.notices import warn_user
 from ..criteria import PosedProblem
 from ..kernels import Kernel, SharedNeighbors, affinity_of
-from ..selection import choose_number, select_number
+from ..selection import Selection, number_of_affinity
 from ..solvers import Solution, solve
 from ..tensors import is_tensor, to_array
 from .clustering import Chosen, Clustering
@@ -170,8 +170,8 @@ class KernelClustering(Clustering):
         affinity, extension = affinity_of(kernel, points, weights=weights, n_jobs=self.n_jobs)
         if is_tensor(points) or not isinstance(self.n_clusters, str):
             return Chosen(kernel, affinity, extension, number_on_device(self, points, seed))
-        selection = select_number(affinity, weights, seed)
-        n_clusters = max(choose_number(selection.numbers), least)
+        selection = Selection.of_numbers(number_of_affinity(affinity, weights, seed), least)
+        n_clusters = selection.n_clusters
         return Chosen(kernel, affinity, extension, n_clusters, selection)
 
     def _problem(self) -> dict[str, Any]:

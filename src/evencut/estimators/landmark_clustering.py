@@ -17,7 +17,7 @@ from ..affinity import SparsePoints, as_affinity
 from ..kernels import SharedNeighbors
 from ..landmarks import LandmarkGraph, RowBlocks, solve_landmarks
 from ..landmarks.blocks import is_lazy
-from ..selection import choose_number, select_number
+from ..selection import Selection, number_of_affinity
 from ..solvers import Solution
 from ..tensors import Floats, Ints, beside, is_tensor, to_array
 from .certainty import check_noise
@@ -299,7 +299,7 @@ class LandmarkClustering(
         n_clusters = self.n_clusters
         if isinstance(n_clusters, str):
             affinity = graph.used_affinity
-            n_clusters = choose_number(select_number(affinity, np.ones(affinity.shape[0]), seed).numbers)
+            n_clusters = Selection.of_numbers(number_of_affinity(affinity, np.ones(affinity.shape[0]), seed), 1).n_clusters
             n_clusters = n_clusters if partial is None else max(n_clusters, int(partial.max()) + 1)
         how = {name: getattr(self, name) for name in ("criterion", "equalize", "solver", "n_init", "max_iter")}
         if partial is None:

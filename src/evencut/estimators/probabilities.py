@@ -154,7 +154,7 @@ def opinions_of(selection: Any, labels: Ints, weights: Floats) -> Floats | None:
     >>> import numpy as np
     >>> from types import SimpleNamespace
     >>> labels, split = np.array([0, 0, 0, 0, 1, 1]), np.array([0, 0, 1, 1, 2, 2])
-    >>> two = (SimpleNamespace(labels=labels), SimpleNamespace(labels=split))
+    >>> two = (SimpleNamespace(point_labels=labels), SimpleNamespace(point_labels=split))
     >>> selection = SimpleNamespace(candidates=two, votes=np.ones(2), agreements=np.ones((2, 2)))
     >>> opinions_of(selection, labels, np.ones(6))[[0, 5]]
     array([[0.75, 0.25],
@@ -166,13 +166,13 @@ def opinions_of(selection: Any, labels: Ints, weights: Floats) -> Floats | None:
     n_clusters = int(labels.max()) + 1
     opinions, total = np.zeros((len(labels), n_clusters)), 0.0
     for candidate, shared, agreed in zip(candidates[1:], selection.votes[1:], selection.agreements[0, 1:]):
-        common = np.zeros((int(candidate.labels.max()) + 1, n_clusters))
-        np.add.at(common, (candidate.labels, labels), weights)
+        common = np.zeros((int(candidate.point_labels.max()) + 1, n_clusters))
+        np.add.at(common, (candidate.point_labels, labels), weights)
         either = common.sum(axis=1, keepdims=True) + common.sum(axis=0) - common
         alike = common / np.maximum(either, np.finfo(float).tiny)
         alike += (1 - alike.sum(axis=1, keepdims=True)) / n_clusters
         vote = shared * max(float(agreed), 0.0)
-        opinions += vote * alike[candidate.labels]
+        opinions += vote * alike[candidate.point_labels]
         total += vote
     return opinions / total if total > 0 else np.full_like(opinions, 1 / n_clusters)
 

@@ -1,18 +1,23 @@
 r"""The number of clusters: where methods of different principles agree, beyond what they would agree on by chance.
 
-For each k of a grid, :math:`C_k` is the consensus (with squares) of the best candidate, and :math:`C^0_k` the same for
-points drawn from one population: a Gaussian of the same covariance or a box along its axes, the higher of the two. The number
-is the k with the largest gain
+For each k of a grid, :math:`C_k` is the consensus of the best candidate, and :math:`C^0_k` the same for points drawn from
+one Gaussian of the same covariance. The number is the k with the largest gain
 
 .. math:: g_k = \frac{C_k - C^0_k}{1 - C^0_k}
 
-and 1 if that is below 0.12.
+It is 1 if that gain, above a Gaussian and above a box along the principal axes alike, is below 0.12, or if in fewer than two
+intrinsic dimensions it is below 0.35 and there is no valley (:mod:`evencut.selection.valley`) between any two clusters:
+a strand can be cut anywhere, and everybody cuts it where chance made it thin.
+
+The coarsest clusters often agree best. Therefore the same question is asked once more inside every cluster, which is
+split where the gain is at least 0.15 and most pairs of its parts have a valley between them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +28,8 @@ from ..solvers.multilevel import multilevel
 from ..solvers.spectral import cut_embedding, spectral_embedding, unit_rows
 from ..tensors import Floats, Ints
 from .graphs import NeighborGraphs, neighbor_graphs
-from .propose import propose
+from .propose import PLANE, propose
+from .valley import valleys_between
 from .vote import agreement, consensus
 
 __all__ = ["MAX_CLUSTERS", "NumberCandidate", "find_number", "fine_parts", "number_of_affinity"]
@@ -33,11 +39,11 @@ MAX_CLUSTERS = 160
 
 GRID = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 27, 36, 50, 64, 90, 128, 160)
 # Points from which the number is found, and points of a population without clusters.
-SAMPLE, NULL_SAMPLE = 2000, 1000
-NULL_GRID = (2, 3, 4, 6, 10, 20, 50, 160)
-N_NULLS = 2
-# Gain below which there is one cluster.
-MIN_GAIN = 0.12
+SAMPLE, NULL_SAMPLE = 1600, 1000
+# Gain below which there is one cluster, and below which a cluster is not split again.
+MIN_GAIN, MIN_INNER_GAIN = 0.12, 0.15
+# The largest number of parts of one cluster.
+MAX_INNER = 20
 # Every cluster must be able to hold a few points.
 _POINTS_PER_CLUSTER = 8
 
@@ -55,83 +61,182 @@ class NumberCandidate:
         The same for points without clusters.
     gain : float
         Agreement beyond chance, relative to the most there could be; the higher, the better.
+    similarity : float
+        Adjusted Rand index of its best candidate with that of the chosen number.
     """
 
     n_clusters: int
     agreement: float
     chance: float
     gain: float
+    similarity: float = 1.0
 
 
-def find_number(
-    X: Floats, weights: Floats, feature_scale: Floats | None, seed: int, n_jobs: int | None = None, unit: bool = False
-) -> tuple[NumberCandidate, ...]:
-    """The numbers of clusters of points, the largest gain first."""
-    rows = np.unique(np.linspace(0, len(X) - 1, min(len(X), SAMPLE)).astype(np.intp))
-    X, weights = X[rows], weights[rows]
-    grid = [k for k in GRID if k <= len(X) // _POINTS_PER_CLUSTER]
-    if not grid:
+class Population(NamedTuple):
+    """Points, their weights, and what it takes to compare them in all coordinate systems."""
+
+    X: Floats
+    weights: Floats
+    feature_scale: Floats | None
+    unit: bool
+    seed: int
+    n_jobs: int | None
+
+    def graphs(self) -> list[NeighborGraphs]:
+        """The graphs of the points in every coordinate system."""
+        return neighbor_graphs(self.X, self.weights, feature_scale=self.feature_scale, n_jobs=self.n_jobs)
+
+    def part(self, rows: Ints) -> Population:
+        """Some of the points."""
+        return self._replace(X=self.X[rows], weights=self.weights[rows])
+
+    def without_clusters(self, kind: str) -> Population:
+        """Points drawn from one Gaussian of the same covariance, or from a box along the principal axes."""
+        rng = np.random.default_rng(self.seed)
+        mean = self.X.mean(axis=0)
+        _, lengths, axes = np.linalg.svd(self.X - mean, full_matrices=False)
+        shape = min(len(self.X), NULL_SAMPLE), len(lengths)
+        if kind == "gaussian":
+            points = rng.normal(size=shape) * lengths / np.sqrt(max(len(self.X) - 1, 1))
+        else:
+            along = (self.X - mean) @ axes.T
+            points = rng.random(shape) * np.ptp(along, axis=0) + along.min(axis=0)
+        points = mean + points @ axes
+        if self.unit:
+            points /= np.maximum(np.linalg.norm(points, axis=1, keepdims=True), np.finfo(float).tiny)
+        return self._replace(X=points, weights=np.ones(len(points)))
+
+
+class Agreed(NamedTuple):
+    """The consensus and the labels of the best candidate."""
+
+    consensus: float
+    labels: Ints
+
+
+class Curve(NamedTuple):
+    """Agreement at each number of clusters tried, and that by chance."""
+
+    population: Population
+    graphs: list[NeighborGraphs]
+    agreed: dict[int, Agreed]
+    chance: dict[int, float]
+
+    def gain(self, k: int, chance: float | None = None) -> float:
+        """Agreement beyond chance."""
+        chance = self.chance[k] if chance is None else chance
+        return (self.agreed[k].consensus - chance) / max(1 - chance, 1e-9)
+
+    @property
+    def best(self) -> int:
+        """The number of largest gain."""
+        return max(sorted(self.agreed), key=self.gain)
+
+    @property
+    def dimension(self) -> float:
+        """The largest intrinsic dimension of the systems."""
+        return max(each.dimension for each in self.graphs)
+
+
+def find_number(population: Population) -> tuple[NumberCandidate, ...]:
+    """The numbers of clusters compared: the one found first, then the others by falling gain."""
+    rows = np.unique(np.linspace(0, len(population.X) - 1, min(len(population.X), SAMPLE)).astype(np.intp))
+    curve = agreement_curve(population.part(rows))
+    if curve is None:
         return ()
-    graphs = neighbor_graphs(X, weights, feature_scale=feature_scale, n_jobs=n_jobs)
-    # The largest first: its eigenvectors serve the others.
-    curve = {k: best_consensus(graphs, k, seed) for k in reversed(grid)}
-    chance = chance_curve(X, graphs, feature_scale, grid, seed, n_jobs, unit)
+    labels = split(curve, MIN_GAIN)
+    if labels is not None:
+        labels = split_inside(curve.population, labels)
+    n_clusters = 1 if labels is None else int(labels.max()) + 1
+    return ranked_numbers(curve, n_clusters)
 
-    def gain(k: int) -> float:
-        by_chance = float(np.interp(np.log(k), np.log(grid), chance))
-        return (curve[k] - by_chance) / (1 - by_chance)
 
-    best = grid.index(max(grid, key=gain))
-    low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-    for k in sorted({round(k) for k in np.linspace(low, high, 6)} - set(curve)):
-        curve[k] = best_consensus(graphs, k, seed)
+def ranked_numbers(curve: Curve, n_clusters: int) -> tuple[NumberCandidate, ...]:
+    """The chosen number first, then the others by falling gain."""
+    ks = sorted(curve.agreed)
+    if n_clusters > 1 and n_clusters not in curve.agreed:
+        curve.agreed[n_clusters] = best_candidate(curve.graphs, n_clusters, curve.population.seed)
+        curve.chance[n_clusters] = float(np.interp(np.log(n_clusters), np.log(ks), [curve.chance[k] for k in ks]))
+        ks = sorted(curve.agreed)
+    labels = [curve.agreed[k].labels for k in ks]
+    similar = agreement(np.array(labels), curve.population.weights)
+    place = ks.index(n_clusters) if n_clusters > 1 else None
     found = [
-        NumberCandidate(k, curve[k], float(np.interp(np.log(k), np.log(grid), chance)), gain(k)) for k in sorted(curve)
+        NumberCandidate(k, curve.agreed[k].consensus, curve.chance[k], curve.gain(k), 0.0 if place is None else float(similar[i, place]))
+        for i, k in enumerate(ks)
     ]
-    return tuple(sorted(found, key=lambda number: -number.gain))
+    if place is None:
+        nan = float("nan")
+        found.append(NumberCandidate(1, nan, nan, nan))
+    return tuple(sorted(found, key=lambda number: (number.n_clusters != n_clusters, -number.gain)))
 
 
-def choose_number(numbers: Sequence[NumberCandidate]) -> int:
-    """The number of largest gain, or 1 if that is small."""
-    return numbers[0].n_clusters if numbers and numbers[0].gain >= MIN_GAIN else 1
+def agreement_curve(population: Population, most: int = MAX_CLUSTERS) -> Curve | None:
+    """The agreement over a grid of numbers, then around the best of them; None for too few points."""
+    n = len(population.X)
+    grid = [k for k in GRID if k <= min(most, n // _POINTS_PER_CLUSTER)]
+    if not grid:
+        return None
+    graphs = population.graphs()
+    # The largest first: its eigenvectors serve the others.
+    agreed = {k: best_candidate(graphs, k, population.seed) for k in reversed(grid)}
+    chance = by_chance(population, graphs, grid, "gaussian")
+    curve = Curve(population, graphs, agreed, dict(zip(grid, chance)))
+    i = grid.index(curve.best)
+    low, high = grid[max(i - 1, 0)], grid[min(i + 1, len(grid) - 1)]
+    for k in sorted({round(k) for k in np.linspace(low, high, 6)} - set(agreed)):
+        curve.chance[k] = float(np.interp(np.log(k), np.log(grid), chance))
+        agreed[k] = best_candidate(graphs, k, population.seed)
+    return curve
 
 
-def best_consensus(graphs: Sequence[NeighborGraphs], n_clusters: int, seed: int) -> float:
-    """The consensus, with squares, of the best quick candidate."""
+def split(curve: Curve, min_gain: float) -> Ints | None:
+    """The best partition of the number of largest gain; None where one cluster explains as much."""
+    k = curve.best
+    if curve.gain(k) < min_gain:
+        return None
+    box = by_chance(curve.population, curve.graphs, [k], "box")[0]
+    gain = min(curve.gain(k), curve.gain(k, float(box)))
+    if gain < min_gain:
+        return None
+    labels = np.unique(curve.agreed[k].labels, return_inverse=True)[1]
+    if curve.dimension < PLANE and gain < 0.35 and valleys_between(curve.graphs[0], labels).min() >= 0.5:
+        return None
+    return labels
+
+
+def split_inside(population: Population, labels: Ints) -> Ints:
+    """Clusters whose parts agree once more, and have valleys between them, are replaced by these."""
+    labels = labels.copy()
+    for cluster in range(int(labels.max()) + 1):
+        rows = np.flatnonzero(labels == cluster)
+        curve = agreement_curve(population.part(rows), MAX_INNER) if len(rows) >= 50 else None
+        parts = None if curve is None else split(curve, MIN_INNER_GAIN)
+        if parts is not None and np.median(valleys_between(curve.graphs[0], parts)) < 0.01:
+            labels[rows] = np.where(parts == 0, cluster, labels.max() + parts)
+    return labels
+
+
+def best_candidate(graphs: Sequence[NeighborGraphs], n_clusters: int, seed: int) -> Agreed:
+    """The quick candidate of highest consensus."""
     proposals = [propose(each, n_clusters, seed, quick=True) for each in graphs]
     labels = np.array([candidate.point_labels for proposal in proposals for candidate in proposal.candidates])
     votes = np.concatenate([proposal.votes for proposal in proposals])
     votes /= votes.sum()
-    scores = consensus(agreement(labels, graphs[0].weights), votes, power=2)
-    return float(scores[votes > 0].max())
+    scores = np.where(votes > 0, consensus(agreement(labels, graphs[0].weights), votes), 0.0)
+    return Agreed(float(scores.max()), labels[np.argmax(scores.round(9))])
 
 
-def chance_curve(
-    X: Floats, graphs: Sequence[NeighborGraphs], feature_scale: Floats | None, grid: list[int], seed: int,
-    n_jobs: int | None, unit: bool,
-) -> Floats:  # fmt: skip
-    """The consensus by chance at each number of clusters of the grid."""
-    rng = np.random.default_rng(seed)
-    mean = X.mean(axis=0)
-    _, lengths, axes = np.linalg.svd(X - mean, full_matrices=False)
-    along = (X - mean) @ axes.T
-    n_null = min(len(X), NULL_SAMPLE)
-    nulls = [rng.normal(size=(n_null, len(lengths))) * lengths / np.sqrt(max(len(X) - 1, 1)),
-             rng.random((n_null, len(lengths))) * np.ptp(along, axis=0) + along.min(axis=0)]
+def by_chance(population: Population, graphs: Sequence[NeighborGraphs], grid: Sequence[int], kind: str) -> Floats:
+    """The consensus on points without clusters, with the votes of the points themselves."""
+    null = population.without_clusters(kind)
+    n = len(null.X)
     # With few clusters the agreement by chance depends on their number, with many on their size.
-    places = np.clip(np.array(grid) * n_null / len(X), np.minimum(grid, 20), n_null // 5)
-    tried = sorted({round(places[0]), *(round(place) for place in places[[k in NULL_GRID for k in grid]]), round(places[-1])})
-    curves = []
-    for null in nulls:
-        points = mean + null @ axes
-        if unit:
-            points /= np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1e-12)
-        null_graphs = neighbor_graphs(points, np.ones(n_null), feature_scale=feature_scale, n_jobs=n_jobs)
-        null_graphs = [replace(a, dimension=b.dimension) for a, b in zip(null_graphs, graphs)]
-        known = [best_consensus(null_graphs, k, seed) for k in reversed(tried)][::-1]
-        curves.append(np.interp(np.log(places), np.log(tried), known))
-    chance_curve.last = curves
-    return np.max(curves[:N_NULLS], axis=0)
+    places = np.clip(np.array(grid) * n / len(population.X), np.minimum(grid, 20), n // 5)
+    tried = np.unique(places[:: max(1, len(places) // 8)].round().astype(int).tolist() + [round(places[-1])])
+    null_graphs = [replace(a, dimension=b.dimension) for a, b in zip(null.graphs(), graphs)]
+    known = [best_candidate(null_graphs, int(k), population.seed).consensus for k in tried[::-1]][::-1]
+    return np.interp(np.log(places), np.log(tried), known)
 
 
 def number_of_affinity(affinity: AffinityLike, weights: Floats, seed: int | None = None) -> tuple[NumberCandidate, ...]:

@@ -7,7 +7,7 @@ r"""Candidates for a number of clusters: partitions found by six principles, and
 * smoothed centres: the same for rows smoothed over their neighbours, k-means at unit length;
 * spectral rows: k-means on leading eigenvectors at unit length.
 
-With d the intrinsic dimension of the points and :math:`w = \max(0, 1 - (1.5/d)^2)`, cuts and trees have
+With d the intrinsic dimension of the points and :math:`w = \max(0, 1 - (1.75/d)^2)`, cuts and trees have
 :math:`(1 - w)/2` of the votes each, and cuts, centres, smoothed centres and spectral rows :math:`w/4` each: in the plane
 cuts and trees, in many dimensions four principles with a quarter each. If a mixture predicts points better than their
 neighbours do, mixtures take half of all votes. The candidates of one principle share its votes.
@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from ..affinity.systems import COMPONENTS
 from ..criteria import RatioProblem, normalized_cut
 from ..solvers.merging import merge_levels
 from ..solvers.multilevel import group_points, improve_border, multilevel
@@ -35,7 +36,7 @@ from .mixtures import mixture_candidates
 __all__ = ["Candidate", "Proposal", "propose"]
 
 # Intrinsic dimension up to which cuts and trees have all votes.
-PLANE = 1.5
+PLANE = 1.75
 # Share of the votes that mixtures have if they predict best.
 MIXTURE_VOTES = 0.5
 # Neighbours that core distances of trees reach to; shares of an average cluster that a cut of a tree must leave.
@@ -105,12 +106,14 @@ def propose(graphs: NeighborGraphs, n_clusters: int, seed: int, *, quick: bool =
     high = centre_weight(graphs.dimension) if n_clusters <= _MAX_COMPONENTS else 0.0
     cuts = _quick_cuts(graphs, n_clusters, seed) if quick else _cuts(graphs, n_clusters, seed, 2)
     found = [*cuts, *_trees(graphs, n_clusters)]
+    n_iter = 10 if quick else 15
     if high > 0:
-        found += _spectral(graphs, n_clusters)
+        found += _spectral(graphs, n_clusters, n_iter)
         if graphs.has_coordinates:
-            found += [*_centres(graphs, n_clusters), *_smoothed(graphs, n_clusters)]
+            found += [*_centres(graphs, n_clusters, n_iter), *_smoothed(graphs, n_clusters, n_iter)]
     shares, gain = np.ones(len(found)), 0.0
-    if not quick and graphs.has_coordinates and n_clusters <= _MAX_COMPONENTS:
+    # Columns of two values have no density that a mixture could predict.
+    if not quick and graphs.has_coordinates and graphs.system.name != COMPONENTS and n_clusters <= _MAX_COMPONENTS:
         starts = [labels for principle, kind, _, labels in found if (principle, kind) in _MIXTURE_STARTS]
         mixtures = mixture_candidates(graphs, n_clusters, starts, np.random.default_rng(seed))
         found += [("mixture", kind, 0, labels) for kind, labels in zip(mixtures.kinds, mixtures.labels)]
@@ -131,7 +134,7 @@ def centre_weight(dimension: float) -> float:
 
     Examples
     --------
-    >>> centre_weight(1.5), centre_weight(3.0)
+    >>> centre_weight(1.75), centre_weight(3.5)
     (0.0, 0.75)
     """
     return max(0.0, 1 - (PLANE / dimension) ** 2)
@@ -223,24 +226,24 @@ def _trees(graphs: NeighborGraphs, n_clusters: int) -> Iterator[_Found]:
         yield "tree", f"{share:g} of a cluster", core, graphs.tree(core).cut(n_clusters, share)
 
 
-def _centres(graphs: NeighborGraphs, n_clusters: int) -> Iterator[_Found]:
+def _centres(graphs: NeighborGraphs, n_clusters: int, n_iter: int) -> Iterator[_Found]:
     ward = graphs.ward.cut(n_clusters)
-    yield "centre", "k-means", 0, kmeans(graphs.rows, graphs.weights, ward)
+    yield "centre", "k-means", 0, kmeans(graphs.rows, graphs.weights, ward, n_iter)
     yield "centre", "Ward", 0, ward
 
 
-def _smoothed(graphs: NeighborGraphs, n_clusters: int) -> Iterator[_Found]:
+def _smoothed(graphs: NeighborGraphs, n_clusters: int, n_iter: int) -> Iterator[_Found]:
     ward = graphs.smoothed_ward.cut(n_clusters)
-    yield "smoothed", "k-means", 0, kmeans(unit_length(graphs.smoothed_rows), graphs.weights, ward)
+    yield "smoothed", "k-means", 0, kmeans(unit_length(graphs.smoothed_rows), graphs.weights, ward, n_iter)
     yield "smoothed", "Ward", 0, ward
 
 
-def _spectral(graphs: NeighborGraphs, n_clusters: int) -> Iterator[_Found]:
+def _spectral(graphs: NeighborGraphs, n_clusters: int, n_iter: int) -> Iterator[_Found]:
     if n_clusters >= graphs.n_points - 2:
         return
     for kind, rows in zip(("neighbours", "equalised"), graphs.spectral_rows(n_clusters)):
         rows = unit_length(rows)
-        yield "spectral", kind, 0, kmeans(rows, graphs.weights, pivot_labels(rows))
+        yield "spectral", kind, 0, kmeans(rows, graphs.weights, pivot_labels(rows), n_iter)
 
 
 def unit_length(rows: Floats) -> Floats:

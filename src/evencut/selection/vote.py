@@ -3,7 +3,7 @@ r"""The candidate that the others agree with most.
 With :math:`r_{ij}` the adjusted Rand index of candidates i and j and votes :math:`v_j` that sum to one, the consensus of
 candidate i is
 
-.. math:: a_i = \sum_j v_j \max(r_{ij}, 0)^3
+.. math:: a_i = \sum_j v_j \max(r_{ij}, 0)^2
 
 and the candidate of highest consensus is taken. No graph, size or shape is preferred: methods of different principles
 err in different ways, and what they have in common is in the data.
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Selection", "agreement", "vote"]
 
-# Agreement counts by its cube: three half agreements are less than a whole one.
-POWER = 3
+# Agreement counts by its square: two half agreements are less than a whole one.
+POWER = 2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,6 +36,7 @@ class Selection:
 
     Parameters
     ----------
+    n_clusters : int
     candidates : tuple of Candidate
         Those with fewer clusters than asked for come last.
     consensus : ndarray of shape (n_candidates,)
@@ -51,6 +52,7 @@ class Selection:
         Those of the coordinate system of the best candidate.
     """
 
+    n_clusters: int
     candidates: tuple[Candidate, ...]
     consensus: Floats
     votes: Floats
@@ -58,6 +60,12 @@ class Selection:
     confidence: float
     numbers: tuple[NumberCandidate, ...] = ()
     graphs: NeighborGraphs | None = None
+
+    @classmethod
+    def of_numbers(cls, numbers: tuple[NumberCandidate, ...], min_clusters: int) -> Selection:
+        """The best number of clusters, where there are no partitions to compare."""
+        n_clusters = max(numbers[0].n_clusters if numbers else 1, min_clusters)
+        return cls(n_clusters, (), np.empty(0), np.empty(0), np.empty((0, 0)), float("nan"), numbers)
 
     @property
     def best(self) -> Candidate:
@@ -126,7 +134,7 @@ def agreement(labels: AnyInts, weights: Floats | None = None) -> Floats:
     return rand_indices(labels, weights, int(labels.max()) + 1)
 
 
-def consensus(agreements: Floats, votes: Floats, power: int = POWER) -> Floats:
+def consensus(agreements: Floats, votes: Floats) -> Floats:
     """The consensus of each candidate, from 0 (no candidate agrees) to 1 (all are equal).
 
     Examples
@@ -134,9 +142,9 @@ def consensus(agreements: Floats, votes: Floats, power: int = POWER) -> Floats:
     >>> import numpy as np
     >>> agreements = np.array([[1.0, 1.0, 0.5], [1.0, 1.0, 0.5], [0.5, 0.5, 1.0]])
     >>> consensus(agreements, np.array([0.25, 0.25, 0.5]))
-    array([0.5625, 0.5625, 0.5625])
+    array([0.625, 0.625, 0.625])
     """
-    return np.maximum(agreements, 0.0) ** power @ votes
+    return np.maximum(agreements, 0.0) ** POWER @ votes
 
 
 def vote(proposals: Sequence[Proposal], n_clusters: int, numbers: tuple[NumberCandidate, ...] = ()) -> Selection:
@@ -164,11 +172,25 @@ def vote(proposals: Sequence[Proposal], n_clusters: int, numbers: tuple[NumberCa
     order = np.argsort(-scores, kind="stable")
     ranked = tuple(candidates[i] for i in order)
     return Selection(
-        ranked, scores[order], votes[order], agreements[np.ix_(order, order)],
-        confidence(float(scores[order[0]])), numbers, graphs[order[0]],
+        n_clusters, ranked, scores[order], votes[order], agreements[np.ix_(order, order)],
+        confidence(float(scores[order[0]]), numbers), numbers, graphs[order[0]],
     )  # fmt: skip
 
 
-def confidence(score: float) -> float:
-    """The adjusted Rand index with the true clusters that a consensus leads to on average."""
-    return 1 - (1 - score) ** 2
+def confidence(score: float, numbers: Sequence[NumberCandidate] = ()) -> float:
+    r"""The expected adjusted Rand index with the true clusters.
+
+    For a given number it is the root mean square of that with the candidates. If the number was found, each number k
+    that was compared is the true one with a probability proportional to :math:`g_k^2 / k`, with :math:`g_k` its gain.
+
+    Examples
+    --------
+    >>> confidence(0.81)
+    0.9
+    """
+    index = float(np.sqrt(score))
+    if not numbers:
+        return index
+    chances = np.array([max(number.gain, 0.0) ** 2 / number.n_clusters for number in numbers])
+    similar = np.array([max(number.similarity, 0.0) for number in numbers])
+    return index * float(chances @ similar / chances.sum()) if chances.sum() > 0 else 0.0

@@ -1,0 +1,78 @@
+"""The walk of `EvenCut` through this room: graphs, number of clusters, proposals, vote."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..affinity.threads import n_threads
+from ..affinity.products import in_threads
+from ..kernels import Points
+from ..tensors import Floats
+from .graphs import NeighborGraphs, neighbor_graphs, neighborhood_sizes
+from .number import NumberCandidate, Population, find_number, number_of_affinity
+from .propose import Candidate, propose
+from .vote import Selection, vote
+
+__all__ = ["select"]
+
+
+def select(
+    X: Points,
+    n_clusters: int | str,
+    *,
+    weights: Floats | None = None,
+    feature_scale: Floats | None = None,
+    min_clusters: int = 1,
+    unit: bool = False,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> Selection:
+    """The partition of distinct points that proposals of all principles and coordinate systems agree on.
+
+    Parameters
+    ----------
+    X : points
+    n_clusters : int or "auto"
+    weights : ndarray of shape (n,), optional
+        How many rows each point represents.
+    feature_scale : ndarray of shape (n_features,), optional
+        What the columns were divided by to be standardised; without it the points are compared only as they are.
+    min_clusters : int, default=1
+        The fewest clusters `"auto"` may find.
+    unit : bool, default=False
+        Whether the rows have unit length.
+    random_state : int
+    n_jobs : int, optional
+
+    Examples
+    --------
+    >>> from evencut.datasets import make_rings
+    >>> X, y = make_rings(random_state=0)
+    >>> found = select(X, 2)
+    >>> found.n_clusters, found.best.principle
+    (2, 'cut')
+    """
+    weights = np.ones(len(X)) if weights is None else weights
+    graphs = neighbor_graphs(X, weights, feature_scale=feature_scale, n_jobs=n_jobs)
+    numbers: tuple[NumberCandidate, ...] = ()
+    if isinstance(n_clusters, str):
+        if graphs[0].has_coordinates:
+            population = Population(np.asarray(X, dtype=np.float64), weights, feature_scale, unit, random_state, n_jobs)
+            numbers = find_number(population)
+        else:
+            broadest = graphs[0].affinity(neighborhood_sizes(len(X), 2)[-1])
+            numbers = number_of_affinity(broadest, weights, random_state)
+        n_clusters = max(numbers[0].n_clusters if numbers else 1, min_clusters)
+    if n_clusters in (1, len(X)):
+        return _single(graphs[0], n_clusters, numbers)
+    proposals = in_threads(lambda each: propose(each, n_clusters, random_state), graphs, n_threads(n_jobs))
+    return vote(proposals, n_clusters, numbers)
+
+
+def _single(graphs: NeighborGraphs, n_clusters: int, numbers: tuple[NumberCandidate, ...]) -> Selection:
+    """The only partition there is: all points in one cluster, or each in its own."""
+    labels = np.zeros(graphs.n_points, dtype=np.int64) if n_clusters == 1 else np.arange(graphs.n_points)
+    only = Candidate("cut", "only", 0, graphs.system.name, labels)
+    return Selection(n_clusters, (only,), np.ones(1), np.ones(1), np.ones((1, 1)), float("nan"), numbers, graphs)
