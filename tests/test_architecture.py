@@ -35,7 +35,6 @@ ROOMS = (
     "anndata",
     "napari",
     "text",
-    "paper",
     "studio",
     "cli",
     "__main__",

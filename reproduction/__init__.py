@@ -1,7 +1,7 @@
 """The figures and tables of "Kernel clustering: density biases and solutions", made again and judged.
 
 `make(NAME)` makes one. What each is called, shows and claims stands in `claims.toml`; the function that its `made_by`
-names measures, hands its numbers to a :class:`~evencut.paper.frame.Run`, and returns a picture. To add a figure, write
+names measures, hands its numbers to a :class:`~reproduction.frame.Run`, and returns a picture. To add a figure, write
 both.
 """
 
@@ -40,7 +40,7 @@ def make(name: str, *, data: Path | None = None, small: bool = False, **options:
 
     Examples
     --------
-    >>> from evencut.paper import make
+    >>> from reproduction import make
     >>> make("degrees", small=True).verdict
     'pass'
     """

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
 
-from ..affinity import knn_radius
-from ..datasets import make_clumped_moons, make_sparse_subset
-from ..estimators import KernelClustering
-from ..kernels import KNN, AdaptiveGaussian, Gaussian, LocalScaling
-from ..tensors import AnyFloats, Floats, Ints, Mask
+from evencut.affinity import knn_radius
+from evencut.datasets import make_clumped_moons, make_sparse_subset
+from evencut.estimators import KernelClustering
+from evencut.kernels import KNN, AdaptiveGaussian, Gaussian, LocalScaling
+from evencut.tensors import AnyFloats, Floats, Ints, Mask
 
 SEED = 0
 #: An ARI above it counts as the true clusters.

@@ -12,12 +12,13 @@ from scipy.spatial.distance import pdist
 from scipy.stats import spearmanr
 from sklearn.cluster import KMeans
 
-from ..affinity import degrees, knn_density, scott_bandwidth
-from ..criteria import energy
-from ..datasets import make_clumped_moons
-from ..kernels import KNN, Gaussian, LocalScaling
-from ..plotting import PALETTE, make_figure
-from ..theory import normalized_affinity
+from evencut.affinity import degrees, knn_density, scott_bandwidth
+from evencut.criteria import energy
+from evencut.datasets import make_clumped_moons
+from evencut.kernels import KNN, Gaussian, LocalScaling
+from evencut.plotting import PALETTE, make_figure
+from evencut.theory import normalized_affinity
+
 from .draw import GREEN, canvas, clusters, curves, ink
 from .frame import Named, Run
 from .solver import (

@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import entropy, multivariate_normal, norm
 
-from ..affinity import parzen_density, scott_bandwidth, squared_distances
-from ..criteria import average_association, energy
-from ..estimators import ProbabilisticKMeans
-from ..kernels import Gaussian
-from ..tensors import Floats
-from ..theory import entropy_criterion, gini_criterion, gini_impurity, kernel_pca, parzen_energy
+from evencut.affinity import parzen_density, scott_bandwidth, squared_distances
+from evencut.criteria import average_association, energy
+from evencut.estimators import ProbabilisticKMeans
+from evencut.kernels import Gaussian
+from evencut.tensors import Floats
+from evencut.theory import entropy_criterion, gini_criterion, gini_impurity, kernel_pca, parzen_energy
+
 from .equation_table import LABELS, POINTS, Checked, differ, exceed, matrix_of, points
 
 _SIGMA = 0.8

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..affinity import degrees, equalize, squared_distances
-from ..criteria import energy
-from ..datasets import make_growing_density
-from ..kernels import Gaussian
-from ..theory import density_inversion, euclidean_embedding, modified_distances, normalized_affinity
+from evencut.affinity import degrees, equalize, squared_distances
+from evencut.criteria import energy
+from evencut.datasets import make_growing_density
+from evencut.kernels import Gaussian
+from evencut.theory import density_inversion, euclidean_embedding, modified_distances, normalized_affinity
+
 from .equation_table import Checked, differ, matrix_of, points
 
 _SIGMA = 0.5

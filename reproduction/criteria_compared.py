@@ -9,15 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
-from ..affinity import degrees, density_law, equalize, squared_distances
-from ..criteria import RatioProblem, average_association, energy
-from ..datasets import make_clumped_moons, make_sparse_subset
-from ..kernels import KNN, Gaussian
-from ..plotting import make_figure
-from ..solvers import refine, solve
-from ..solvers.lloyd import bound_costs, cluster_links
-from ..tensors import Floats, Ints
-from ..theory import cheeger_bounds, cheeger_set, isoperimetric_number, kernel_pca
+from evencut.affinity import degrees, density_law, equalize, squared_distances
+from evencut.criteria import RatioProblem, average_association, energy
+from evencut.datasets import make_clumped_moons, make_sparse_subset
+from evencut.kernels import KNN, Gaussian
+from evencut.plotting import make_figure
+from evencut.solvers import refine, solve
+from evencut.solvers.lloyd import bound_costs, cluster_links
+from evencut.tensors import Floats, Ints
+from evencut.theory import cheeger_bounds, cheeger_set, isoperimetric_number, kernel_pca
+
 from .draw import BLUE, GREEN, GREY, ORANGE, bars, heading, ink
 from .equation_table import matrix_of
 from .frame import Named, Run

@@ -12,9 +12,10 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.metrics import normalized_mutual_info_score
 
-from ..affinity import parzen_density, squared_distances
-from ..kernels import KNN, Gaussian
-from ..theory import metric_mds
+from evencut.affinity import parzen_density, squared_distances
+from evencut.kernels import KNN, Gaussian
+from evencut.theory import metric_mds
+
 from .draw import BLUE, ORANGE, canvas, heading, solid, values
 from .frame import Both, Run
 from .solver import SEED, STEPS, Solver, contrast, smaller

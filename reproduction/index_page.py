@@ -18,7 +18,7 @@ figcaption, .why {color: #555} nav a {margin-right: 1rem}
 
 
 def page(results: dict[str, Any]) -> str:
-    """The page as HTML, from :func:`evencut.paper.results.results_of`; pictures are expected beside it.
+    """The page as HTML, from :func:`reproduction.results.results_of`; pictures are expected beside it.
 
     Examples
     --------

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import binary_dilation
 
-from ..tensors import Mask
+from evencut.tensors import Mask
+
 from .grabcut import Photo
 
 _SIZE = 132

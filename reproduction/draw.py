@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..plotting import PALETTE, ClusterDisplay
+from evencut.plotting import PALETTE, ClusterDisplay
 
 BLUE, ORANGE, GREEN = PALETTE[:3]
 GREY = "#777777"

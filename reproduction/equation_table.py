@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..affinity import as_affinity
-from ..kernels import Kernel
-from ..plotting import make_figure
-from ..tensors import AnyFloats, Floats, Ints
+from evencut.affinity import as_affinity
+from evencut.kernels import Kernel
+from evencut.plotting import make_figure
+from evencut.tensors import AnyFloats, Floats, Ints
+
 from .draw import BLUE, GREEN, GREY, ORANGE, heading
 from .frame import EQUATIONS, Claim, Run, Verdict
 

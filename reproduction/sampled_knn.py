@@ -7,13 +7,15 @@ random into parts, and each part is asked for the neighbours in one other part o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..affinity import Affinity, GraphAffinity
+from evencut.affinity import Affinity, GraphAffinity
+from evencut.segmentation import CellKNN
 
 
 class PixelGraph(Affinity):
@@ -42,13 +44,10 @@ class PixelGraph(Affinity):
         self.shape = (len(neighbors), len(neighbors))
 
     def __matmul__(self, other: NDArray[np.floating]) -> NDArray[np.float64]:
-        from ._grid_loops import add_product, add_products
-
         other = np.asarray(other, dtype=np.float64)
         scale = self.scale if other.ndim == 1 or self.scale is None else self.scale[:, None]
-        scaled = np.ascontiguousarray(other if scale is None else other * scale)
-        out = np.zeros(other.shape)
-        (add_product if other.ndim == 1 else add_products)(self.neighbors, scaled, out)
+        scaled = other if scale is None else other * scale
+        out = self._one_way @ scaled + self._one_way.T @ scaled
         return out if scale is None else out * scale
 
     def diagonal(self) -> NDArray[np.float64]:
@@ -58,7 +57,7 @@ class PixelGraph(Affinity):
 
     def part(self, rows: Any, columns: Any = slice(None)) -> NDArray[np.float64]:
         """A dense block, counted from the lists of either side."""
-        one_way = self._one_way()
+        one_way = self._one_way
         block = one_way[rows][:, columns].toarray() + one_way[columns][:, rows].toarray().T
         return block if self.scale is None else block * self.scale[rows][:, None] * self.scale[columns]
 
@@ -70,7 +69,7 @@ class PixelGraph(Affinity):
 
     def among(self, points: NDArray[np.intp]) -> GraphAffinity:
         """The graph of some of the pixels; its lists differ in length, so it is a matrix."""
-        one_way = self._one_way()[points][:, points]
+        one_way = self._one_way[points][:, points]
         scale = np.ones(len(points)) if self.scale is None else self.scale[points]
         return GraphAffinity(sparse.csr_array(one_way + one_way.T)).rescaled(scale)
 
@@ -78,6 +77,7 @@ class PixelGraph(Affinity):
         """The sum of two graphs of the same pixels, neither of them scaled."""
         return PixelGraph(np.concatenate([self.neighbors, other.neighbors], axis=1))
 
+    @cached_property
     def _one_way(self) -> sparse.csr_array:
         """Half a link from each pixel to each of its neighbours."""
         n_points, n_kept = self.neighbors.shape
@@ -86,7 +86,7 @@ class PixelGraph(Affinity):
 
 
 @dataclass
-class SampledKNN:
+class SampledKNN(CellKNN):
     """Kernel of `keep` random pixels among the nearest `share` of all pixels, symmetrised by the mean.
 
     Parameters
@@ -107,7 +107,7 @@ class SampledKNN:
     share: float = 0.01
     keep: int = 40
 
-    def affinity(self, X: NDArray[np.floating], random_state: np.random.Generator) -> PixelGraph:
+    def affinity(self, X: NDArray[np.floating], random_state: np.random.Generator) -> PixelGraph:  # type: ignore[override]
         """The graph of the points `X` of shape (n_pixels, n_features)."""
         from scipy.spatial import cKDTree
 

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity import knn_radius, parzen_density, squared_distances
-from ..kernels import KNN, AdaptiveGaussian, Gaussian
-from ..on_demand import required
-from ..plotting import make_figure
-from ..tensors import Floats, Ints
+from evencut.affinity import knn_radius, parzen_density, squared_distances
+from evencut.kernels import KNN, AdaptiveGaussian, Gaussian
+from evencut.on_demand import required
+from evencut.plotting import make_figure
+from evencut.tensors import Floats, Ints
+
 from .draw import BLUE, COLORMAP, ORANGE, canvas, heading, ink, photo, solid
 from .frame import Run
 from .solver import SEED, Solver, contrast, smaller

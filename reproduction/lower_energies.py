@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from ..datasets import make_clumped_moons, make_rings, make_sparse_subset
-from ..kernels import Gaussian
-from ..plotting import make_figure
-from ..tensors import Floats
+from evencut.datasets import make_clumped_moons, make_rings, make_sparse_subset
+from evencut.kernels import Gaussian
+from evencut.plotting import make_figure
+from evencut.tensors import Floats
+
 from .draw import BLUE, ORANGE, bars, heading, ink
 from .frame import Named, Run
 from .solver import WELL, Solver, cures_of, make_moons, score

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..on_demand import required
-from ..segmentation import read_image
-from ..tensors import Mask
+from evencut.on_demand import required
+from evencut.segmentation import read_image
+from evencut.tensors import Mask
 
 Box = tuple[int, int, int, int]
 

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.mixture import GaussianMixture
 
-from .. import theory
-from ..affinity import knn_density
-from ..estimators import ProbabilisticKMeans
-from ..kernels import Gaussian
-from ..plotting import PALETTE, make_figure
-from ..tensors import Floats, Ints
+from evencut import theory
+from evencut.affinity import knn_density
+from evencut.estimators import ProbabilisticKMeans
+from evencut.kernels import Gaussian
+from evencut.plotting import PALETTE, make_figure
+from evencut.tensors import Floats, Ints
+
 from .draw import BLUE, GREY, ORANGE, bars, clusters, curves, heading, ink
 from .equations_gini import CELL, DENSITY, GRID, N_SAMPLES, SAMPLE, objective, random_splits
 from .frame import Named, Run

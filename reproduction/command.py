@@ -1,20 +1,35 @@
-"""`evencut reproduce`: the figures and tables of the paper, each with a verdict for every claim."""
+"""`python -m reproduction`: the figures and tables of the paper, each with a verdict for every claim."""
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from evencut.cli import run_app
 from evencut.cli.console import counted, say
 from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
 from evencut.cli.options import number_of
 from evencut.cli.outputs import make_folder, whole_file
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command and leave with its exit code."""
+    app = typer.Typer(
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.command()(reproduce)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(run_app(lambda: app, given or ["--help"], "python -m reproduction"))
 
 
 def reproduce(
@@ -29,9 +44,10 @@ def reproduce(
     ] = None,
 ) -> None:
     """Reproduce figures and tables of the paper and judge its claims; exits with 1 if one fails for no known reason."""
-    from evencut.paper import FIGURES
-    from evencut.paper.results import results_of
     from evencut.plotting import require_matplotlib
+
+    from . import FIGURES
+    from .results import results_of
 
     check_name("figure", name, [*FIGURES, "all"])
     require_matplotlib()
@@ -77,7 +93,7 @@ def _photo_options(
 
 def _fill_table(data: Path, out: Path, jobs: int, subset: int | None) -> None:
     """Fill table 1, print it, and say where the rows and the contact sheet are."""
-    from evencut.paper import table1
+    from . import table1
 
     try:
         with library_errors_are_the_users(), counted("photos", total=None) as advance:
@@ -93,7 +109,7 @@ def _make_all(
     names: list[str], data: Path | None, folder: Path, options: dict[str, dict[str, Any]], jobs: int
 ) -> Iterator[tuple[str, Any]]:
     """Each name with its figure and whether it surprises, or with what data it lacks; the slow ones begin first."""
-    from evencut.paper.frame import TEXTS, in_processes
+    from .frame import TEXTS, in_processes
 
     order = names if jobs == 1 else sorted(names, key=lambda one: not TEXTS[one].get("slow", False))
     tasks = {one: (one, data, folder, options.get(one, {})) for one in order}
@@ -112,7 +128,7 @@ def _one_thread() -> None:
 
 def _make_and_save(name: str, data: Path | None, folder: Path, options: dict[str, Any]) -> Any:
     """The figure as a dictionary with its processor time, and whether it surprises; or what data it lacks."""
-    from evencut.paper import DataMissing, make
+    from . import DataMissing, make
 
     begin = time.process_time()
     try:
@@ -147,7 +163,7 @@ def _print(figure: dict[str, Any]) -> None:
 
 def _print_summary(results: dict[str, Any]) -> None:
     """How many claims there are, and how many of them fail or could not be tested."""
-    from evencut.paper.results import counts_of
+    from .results import counts_of
 
     for group, count in counts_of(results["figures"]).items():
         told = ", ".join(f"{number} {verdict}" for verdict, number in count.items())
@@ -164,7 +180,7 @@ def _write_results(folder: Path, results: dict[str, Any]) -> None:
 
 def _renew_results(folder: Path, new: dict[str, Any]) -> None:
     """Put one figure in the place of its former results, where all have been made in this folder before."""
-    from evencut.paper import FIGURES
+    from . import FIGURES
 
     path = folder / "results.json"
     if path.is_file():
@@ -174,7 +190,7 @@ def _renew_results(folder: Path, new: dict[str, Any]) -> None:
 
 
 def _write_page(folder: Path, results: dict[str, Any]) -> None:
-    from evencut.paper.index_page import page
+    from .index_page import page
 
     with whole_file(folder / "index.html") as file:
         file.write(page(results).encode())

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 
-from .. import theory
-from ..affinity import degrees, density_law, knn_density, knn_radius, parzen_density, squared_distances
-from ..criteria import energy
-from ..datasets import make_clumped_moons, make_growing_density
-from ..kernels import Gaussian, Geodesic
-from ..plotting import PALETTE, make_figure
-from ..tensors import Floats, Ints
+from evencut import theory
+from evencut.affinity import degrees, density_law, knn_density, knn_radius, parzen_density, squared_distances
+from evencut.criteria import energy
+from evencut.datasets import make_clumped_moons, make_growing_density
+from evencut.kernels import Gaussian, Geodesic
+from evencut.plotting import PALETTE, make_figure
+from evencut.tensors import Floats, Ints
+
 from .draw import BLUE, COLORMAP, GREEN, GREY, ORANGE, canvas, clusters, curves, heading, ink, solid, values
 from .frame import Named, Run
 from .solver import SEED, Solver, score

@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity import parzen_density
-from ..plotting import make_figure
-from ..segmentation import SampledKNN, segment
-from ..tensors import Floats, Mask
+from evencut.affinity import parzen_density
+from evencut.plotting import make_figure
+from evencut.segmentation import segment
+from evencut.tensors import Floats, Mask
+
 from . import table1 as measured
 from .contact_sheet import painted
 from .draw import BLUE, GREEN, GREY, ORANGE, heading, ink, photo
 from .frame import Named, Run
 from .grabcut import Photo, error_rate, find_photos, read_photo
+from .sampled_knn import SampledKNN
 from .solver import SEED, contrast
 from .table1 import BANDWIDTH, CELLS, OTHER_BANDWIDTHS, OTHER_WEIGHTS, OURS, PEER, Method, choose_photos
 

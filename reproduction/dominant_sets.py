@@ -13,12 +13,13 @@ from scipy import sparse
 from scipy.sparse.csgraph import maximum_bipartite_matching
 from scipy.spatial.distance import cdist
 
-from ..affinity import knn_density, parzen_density
-from ..diagnosis import DensityBiasWarning
-from ..estimators import DominantSets, dominant_set, is_maximal_clique
-from ..kernels import Disc, Gaussian
-from ..plotting import make_figure
-from ..tensors import Floats, Ints, Mask
+from evencut.affinity import knn_density, parzen_density
+from evencut.diagnosis import DensityBiasWarning
+from evencut.estimators import DominantSets, dominant_set, is_maximal_clique
+from evencut.kernels import Disc, Gaussian
+from evencut.plotting import make_figure
+from evencut.tensors import Floats, Ints, Mask
+
 from .draw import clusters
 from .frame import Both, Run
 from .photos import FIG2_SIGMA, load_photo

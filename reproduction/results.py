@@ -32,7 +32,7 @@ def results_of(figures: Sequence[Results], skipped: Sequence[tuple[str, str]] = 
     Parameters
     ----------
     figures : sequence of dict
-        From :meth:`evencut.paper.Figure.as_dict`.
+        From :meth:`reproduction.Figure.as_dict`.
     skipped : sequence of (name, reason)
         What was not made.
 
@@ -41,7 +41,7 @@ def results_of(figures: Sequence[Results], skipped: Sequence[tuple[str, str]] = 
     >>> results_of([], [("labelme", "needs data")])["skipped"]
     [['labelme', 'needs data']]
     """
-    from .. import __version__
+    from evencut import __version__
 
     kept = [f if f["name"] in _WITH_NUMBERS else {k: v for k, v in f.items() if k != "numbers"} for f in figures]
     return {"version": __version__, "figures": kept, "skipped": [list(pair) for pair in skipped]}
@@ -70,7 +70,7 @@ def counts_of(figures: Sequence[Results]) -> dict[str, dict[str, int]]:
 
 
 def items() -> dict[str, tuple[str, ...]]:
-    """Every numbered item of the paper, and the names under which `evencut reproduce` makes it.
+    """Every numbered item of the paper, and the names under which `python -m reproduction` makes it.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def _section(figure: Results, picture: str | None) -> str:
     needs_data = " --data DIR" if text.get("data") else ""
     test = "on_real_data_hold" if text.get("data") else "hold"
     tested = "test_equation[N]" if name == "equations" else f"test_the_claims_{test}[{name}]"
-    lines += ["", f"`evencut reproduce {name}{needs_data}`, tested by `{tested}`.", ""]
+    lines += ["", f"`python -m reproduction {name}{needs_data}`, tested by `{tested}`.", ""]
     if name == "table1":
         lines += [_twelve_cells(figure["numbers"]), ""]
     if name == "lower_energies":

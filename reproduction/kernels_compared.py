@@ -11,12 +11,13 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from scipy.stats import norm
 
-from ..affinity import density_law, knn_density, knn_radius, parzen_density, scott_bandwidth, variable_density
-from ..criteria import energy
-from ..datasets import make_clumped_moons, make_rings, make_sparse_subset
-from ..kernels import KNN, AdaptiveGaussian, Gaussian, LocalScaling
-from ..plotting import make_figure
-from ..tensors import Floats
+from evencut.affinity import density_law, knn_density, knn_radius, parzen_density, scott_bandwidth, variable_density
+from evencut.criteria import energy
+from evencut.datasets import make_clumped_moons, make_rings, make_sparse_subset
+from evencut.kernels import KNN, AdaptiveGaussian, Gaussian, LocalScaling
+from evencut.plotting import make_figure
+from evencut.tensors import Floats
+
 from .draw import GREEN, bars, clusters, curves, heading, ink
 from .frame import Named, Run
 from .solver import SEED, Solver, adaptive_gaussian, contrast, score, smaller

@@ -7,12 +7,13 @@ from numpy.typing import NDArray
 from scipy.special import gamma
 from sklearn.cluster import KMeans
 
-from ..affinity import density_law, knn_density, knn_radius, parzen_density, squared_distances
-from ..criteria import average_association, energy
-from ..datasets import make_growing_density
-from ..kernels import AdaptiveGaussian, Gaussian, Geodesic
-from ..tensors import Floats
-from ..theory import embedded_profile, euclidean_embedding, kernel_pca, transformed_density
+from evencut.affinity import density_law, knn_density, knn_radius, parzen_density, squared_distances
+from evencut.criteria import average_association, energy
+from evencut.datasets import make_growing_density
+from evencut.kernels import AdaptiveGaussian, Gaussian, Geodesic
+from evencut.tensors import Floats
+from evencut.theory import embedded_profile, euclidean_embedding, kernel_pca, transformed_density
+
 from .embeddings import ellipse, exact_distances, mahalanobis, map_of, points_of_square, tensor_at
 from .equation_table import LABELS, POINTS, WEIGHTS, Checked, differ, matrix_of, points
 

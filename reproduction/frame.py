@@ -285,7 +285,7 @@ def find_data(data: Path | None, *parts: str) -> Path:
     --------
     >>> find_data(None, "labelme", "features.npz")
     Traceback (most recent call last):
-    evencut.paper.frame.DataMissing: needs labelme/features.npz; give the data folder with --data or EVENCUT_DATA.
+    reproduction.frame.DataMissing: needs labelme/features.npz; give the data folder with --data or EVENCUT_DATA.
     """
     wanted = "/".join(parts)
     if data is None:

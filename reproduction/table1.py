@@ -18,14 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import Gaussian
-from ..segmentation import SampledKNN, segment
-from ..segmentation.features import even_channels, lab_channels
-from ..segmentation.graph import PixelGraph
-from ..tensors import AnyFloats, Floats, Mask
+from evencut.kernels import Gaussian
+from evencut.segmentation import segment
+from evencut.segmentation.features import even_channels, lab_channels
+from evencut.tensors import AnyFloats, Floats, Mask
+
 from .contact_sheet import save_sheet, save_strip
 from .frame import in_processes
 from .grabcut import Photo, error_rate, find_photos, opencv_mask, read_photo
+from .sampled_knn import PixelGraph, SampledKNN
 
 _COLUMNS_OF_PAPER = [(k, c) for k in ("gaussian", "knn") for c in ("average_association", "normalized_cut")]
 _PAPER = {"none": (20.4, 17.6, 12.2, 12.4), "length": (15.1, 16.0, 10.2, 11.0), "contrast": (9.7, 13.8, 7.1, 7.8)}

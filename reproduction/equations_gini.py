@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from ..affinity import parzen_density
-from ..criteria import energy
-from ..estimators import dominant_set
-from ..kernels import Disc
-from ..tensors import Floats, Ints, Mask
-from ..theory import continuous_gini_criterion, gini_approximation, gini_supremum, mode_split, parzen_energy
+from evencut.affinity import parzen_density
+from evencut.criteria import energy
+from evencut.estimators import dominant_set
+from evencut.kernels import Disc
+from evencut.tensors import Floats, Ints, Mask
+from evencut.theory import continuous_gini_criterion, gini_approximation, gini_supremum, mode_split, parzen_energy
+
 from .equation_table import Checked, differ, exceed, matrix_of
 
 GRID = np.linspace(-6, 8, 7001)
