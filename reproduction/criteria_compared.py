@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
-from evencut.affinity import degrees, density_law, equalize, squared_distances
+from evencut.affinity import degrees, density_law, equalize
 from evencut.criteria import RatioProblem, average_association, energy
 from evencut.datasets import make_clumped_moons, make_sparse_subset
 from evencut.kernels import KNN, Gaussian
+from evencut.neighbors import squared_distances
 from evencut.plotting import make_figure
 from evencut.solvers import refine, solve
 from evencut.solvers.lloyd import bound_costs, cluster_links

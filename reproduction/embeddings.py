@@ -12,10 +12,11 @@ from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 
 from evencut import theory
-from evencut.affinity import degrees, density_law, knn_density, knn_radius, parzen_density, squared_distances
+from evencut.affinity import degrees, density_law, knn_density, knn_radius, parzen_density
 from evencut.criteria import energy
 from evencut.datasets import make_clumped_moons, make_growing_density
 from evencut.kernels import Gaussian, Geodesic
+from evencut.neighbors import squared_distances
 from evencut.plotting import PALETTE, make_figure
 from evencut.tensors import Floats, Ints
 

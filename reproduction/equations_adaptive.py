@@ -7,10 +7,11 @@ from numpy.typing import NDArray
 from scipy.special import gamma
 from sklearn.cluster import KMeans
 
-from evencut.affinity import density_law, knn_density, knn_radius, parzen_density, squared_distances
+from evencut.affinity import density_law, knn_density, knn_radius, parzen_density
 from evencut.criteria import average_association, energy
 from evencut.datasets import make_growing_density
 from evencut.kernels import AdaptiveGaussian, Gaussian, Geodesic
+from evencut.neighbors import squared_distances
 from evencut.tensors import Floats
 from evencut.theory import embedded_profile, euclidean_embedding, kernel_pca, transformed_density
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from evencut.affinity import degrees, equalize, squared_distances
+from evencut.affinity import degrees, equalize
 from evencut.criteria import energy
 from evencut.datasets import make_growing_density
 from evencut.kernels import Gaussian
+from evencut.neighbors import squared_distances
 from evencut.theory import density_inversion, euclidean_embedding, modified_distances, normalized_affinity
 
 from .equation_table import Checked, differ, matrix_of, points

@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import entropy, multivariate_normal, norm
 
-from evencut.affinity import parzen_density, scott_bandwidth, squared_distances
+from evencut.affinity import parzen_density, scott_bandwidth
 from evencut.criteria import average_association, energy
 from evencut.estimators import ProbabilisticKMeans
 from evencut.kernels import Gaussian
+from evencut.neighbors import squared_distances
 from evencut.tensors import Floats
 from evencut.theory import entropy_criterion, gini_criterion, gini_impurity, kernel_pca, parzen_energy
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evencut.on_demand import required
+from evencut._lazy import required
 from evencut.segmentation import read_image
 from evencut.tensors import Mask
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evencut.affinity import knn_radius, parzen_density, squared_distances
+from evencut._lazy import required
+from evencut.affinity import knn_radius, parzen_density
 from evencut.kernels import KNN, AdaptiveGaussian, Gaussian
-from evencut.on_demand import required
+from evencut.neighbors import squared_distances
 from evencut.plotting import make_figure
 from evencut.tensors import Floats, Ints
 

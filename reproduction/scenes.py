@@ -12,8 +12,9 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.metrics import normalized_mutual_info_score
 
-from evencut.affinity import parzen_density, squared_distances
+from evencut.affinity import parzen_density
 from evencut.kernels import KNN, Gaussian
+from evencut.neighbors import squared_distances
 from evencut.theory import metric_mds
 
 from .draw import BLUE, ORANGE, canvas, heading, solid, values

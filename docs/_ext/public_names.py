@@ -90,7 +90,7 @@ INTERNALS = (
     (
         "Search neighbours, build affinities",
         "What kernels are made of, for kernels of your own.",
-        (("evencut.affinity", None),),
+        (("evencut.neighbors", None), ("evencut.points", None), ("evencut.affinity", None)),
     ),
     (
         "Pose and solve a problem",

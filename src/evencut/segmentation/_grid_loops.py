@@ -1,7 +1,7 @@
 """Compiled passes over the pixels: differences of neighbours, and products with a graph that is read from its lists of
 neighbours."""
 
-from ..interpreted import refuse_unless_compiled
+from .._lazy import refuse_unless_compiled
 
 refuse_unless_compiled(__file__)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity.notices import warn_user
+from .._runtime import warn_user
 from ..solvers.lloyd import Descent
 from .affinities import pixel_affinity, pose_term
 from .band import sharpen_band

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..affinity.notices import warn_user
+from .._runtime import warn_user
 from . import sizes
 from .cells import CellKNN
 from .clock import Clock

@@ -11,16 +11,20 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..tensors import Floats, Places, beside, is_tensor, numbered, to_array
-from . import limits
-from .condensing import condense
-from .distinct import DistinctPoints, distinct_points
-from .magnitude import check_magnitude, exact_scale, sum_scale
-from .matrix import as_affinity
-from .neighbors import near_order
-from .scaling import feature_scale
-from .spaces import DIRECTIONS, LENGTHS, SparsePoints, check_not_negative, is_dense, points_in
-from .systems import CoordinateSystem
+from .. import _runtime
+from ..neighbors import NeighborSearch, SparsePoints, check_magnitude, exact_scale, is_dense, points_in
+from ..neighbors.float_range import sum_scale
+from ..neighbors.metrics import DIRECTIONS, LENGTHS, check_not_negative
+from ..tensors import AnyFloats, Floats, Places, beside, is_tensor, numbered, stable_order, to_array
+from .distinct import DistinctPoints, condense, distinct_points
+from .scale import CoordinateSystem, feature_scale
+
+# An order of points along a curve looks at so many features, at so many bits of each, and at their range in a sample.
+_ORDERED_FEATURES = 8
+_ORDERED_BITS = 16
+_ORDER_SAMPLE = 4096
+_MOST_PIVOTS = 4096
+_POINTS_PER_PIVOT = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +44,7 @@ class PreparedPoints:
     feature_scale : ndarray of shape (n_features,)
         What the columns were divided by before they were brought to a system.
     metric : str
-        As in :func:`evencut.affinity.points_in`.
+        As in :func:`evencut.neighbors.points_in`.
     system : CoordinateSystem, optional
         The system that the points were brought to after their columns were divided.
     """
@@ -132,7 +136,7 @@ def prepare(
         Of the columns, for errors.
     n_jobs : int, optional
     metric : str
-        As in :func:`evencut.affinity.points_in`; columns are scaled before rows take unit length.
+        As in :func:`evencut.neighbors.points_in`; columns are scaled before rows take unit length.
 
     Examples
     --------
@@ -161,12 +165,12 @@ def prepare(
     if isinstance(points, SparsePoints):
         _check_sparse_magnitude(points.rows)
     if not merge:
-        return _as_they_are(points, weights, kept, divisor, metric)
+        return unmerged_points(points, weights, kept, divisor, metric)
     distinct = distinct_points(points, counts)
     # Middles of sparse rows would be dense.
     if most is not None and is_dense(points):
         distinct = condense(distinct, most, n_jobs=n_jobs)
-    if is_dense(points) and len(distinct.points) > limits.MANY_POINTS:
+    if is_dense(points) and len(distinct.points) > _runtime.MANY_POINTS:
         distinct = distinct.taken(beside(distinct.weights, near_order(distinct.points)))
     of_row = np.full(X.shape[0], -1, dtype=np.intp)
     of_row[kept] = to_array(distinct.of_row)
@@ -174,21 +178,7 @@ def prepare(
     return PreparedPoints(distinct.points, to_array(distinct.weights), of_row, first, divisor, metric)
 
 
-def prepare_affinity(affinity: Any, weights: Floats) -> PreparedPoints:
-    """The rows and columns of positive weight of an affinity given in place of points; it is never scaled.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> prepare_affinity(np.eye(3), np.array([1.0, 0.0, 1.0])).points.shape
-    (2, 2)
-    """
-    kept = np.flatnonzero(weights > 0)
-    points = affinity if len(kept) == len(weights) else as_affinity(affinity).among(kept).entries
-    return _as_they_are(points, weights, kept, np.ones(affinity.shape[1]), "euclidean")
-
-
-def _as_they_are(points: Any, weights: Floats, kept: Places, divisor: Floats, metric: str) -> PreparedPoints:
+def unmerged_points(points: Any, weights: Floats, kept: Places, divisor: Floats, metric: str) -> PreparedPoints:
     """Every row a point, in the order given."""
     of_row = np.full(len(weights), -1, dtype=np.intp)
     of_row[kept] = np.arange(len(kept))
@@ -227,3 +217,34 @@ def _check_sparse_magnitude(X: sparse.csr_array) -> None:
             f"the values of X reach {largest:.3g}, and squares of such values leave the range of floating-point "
             "numbers; divide X by that first."
         )
+
+
+def near_order(X: AnyFloats) -> Places:
+    """An order of the points in which those near each other mostly follow one another (the Z-order curve).
+
+    Loops over a large graph of points in this order find their neighbours in the cache and take half the time. Tensors
+    are ordered by the nearest of some of them, and these by their distance from the first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> near_order(np.array([[0.0, 0.0], [9.0, 9.0], [1.0, 0.0], [8.0, 9.0]]))
+    array([0, 2, 3, 1])
+    """
+    if is_tensor(X):
+        pivots = X[:: max(_POINTS_PER_PIVOT, -(-len(X) // _MOST_PIVOTS))]
+        away = ((pivots - pivots[:1]) ** 2).sum(axis=1)
+        own = NeighborSearch(pivots[stable_order(away)]).query(X, 1)[1][:, 0]
+        return to_array(stable_order(own))
+    # Far outliers share the outermost cells rather than squeeze all others into one.
+    low, high = np.quantile(X[:: -(-len(X) // _ORDER_SAMPLE)], (0.01, 0.99), axis=0)
+    widest = np.argsort(low - high, kind="stable")[:_ORDERED_FEATURES]
+    n_bits = min(_ORDERED_BITS, 62 // len(widest))
+    code = np.zeros(len(X), dtype=np.uint64)
+    for place, feature in enumerate(widest):
+        reach = high[feature] - low[feature] or 1.0
+        cells = np.clip((X[:, feature] - low[feature]) / reach, 0, 1) * (2**n_bits - 1)
+        column = cells.astype(np.uint64)
+        for bit in range(n_bits):
+            code |= (column >> np.uint64(bit) & np.uint64(1)) << np.uint64(bit * len(widest) + place)
+    return np.argsort(code, kind="stable")

@@ -1,6 +1,6 @@
 """Compiled selection of the nearest of many: a block of scores joins the best found so far, row by row."""
 
-from ..interpreted import refuse_unless_compiled
+from .._lazy import refuse_unless_compiled
 
 refuse_unless_compiled(__file__)
 

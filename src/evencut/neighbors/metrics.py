@@ -1,4 +1,4 @@
-"""Points that are not rows of one array under Euclidean distance: sparse rows, distances, points of another metric.
+"""Metrics: sparse rows, given distances and points of another metric as points that know their distances.
 
 Whatever searches for neighbours or takes distances asks such points for them; kernels need not know what they are.
 """
@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..tensors import AnyFloats, Floats, Places
-from .gate import check_pairs, check_rows
-from .magnitude import moderate_rows
+from ..tensors import AnyFloats, Floats, Places, is_tensor
+from .float_range import check_pairs, check_rows, moderate_rows
 
 #: The metrics by name: those of coordinates without angles, and "precomputed" distances.
 METRICS = (
@@ -48,6 +47,7 @@ _NORMS = {"manhattan": 1.0, "chebyshev": float("inf")}
 _KEPT_DIRECTIONS = 50
 _MOST_SCALED = 5000
 _SYMMETRY_TOLERANCE = {4: 1e-4, 8: 1e-8}
+_CACHE_ENTRIES = 32_000
 
 
 class GivenDistances:
@@ -376,3 +376,41 @@ def check_not_negative(table: AnyFloats) -> None:
     if table.min(initial=0) < 0:
         p, q = np.unravel_index(int(table.argmin()), table.shape)
         raise ValueError(f"X[{p}, {q}] = {table[p, q]:g} is negative, but distances are not; check how X was made.")
+
+
+def squared_distances(X: Any, Y: Any = None) -> AnyFloats:
+    """Squared distances (Euclidean, save for points of another metric); exactly symmetric between the points of `X`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> squared_distances(np.array([[0.0], [3.0]]))
+    array([[0., 9.],
+           [9., 0.]])
+    """
+    if not is_dense(X):
+        squared = X.distances(X if Y is None else Y) ** 2
+        if Y is None:
+            np.fill_diagonal(squared, 0)
+        return squared
+    if is_tensor(X):
+        from ..gpu.naive import squared_distances as of_tensors
+
+        return of_tensors(X, X if Y is None else Y)
+    # Far from the origin |x|^2 + |y|^2 - 2xy cancels; about the mean it does not.
+    centre = X.mean(axis=0)
+    X = X - centre
+    Y_ = X if Y is None else Y - centre
+    norms = np.einsum("ij,ij->i", X, X)
+    other = norms if Y is None else np.einsum("ij,ij->i", Y_, Y_)
+    squared = X @ Y_.T
+    # A few rows at a time stay in the cache through all steps.
+    step = max(1, _CACHE_ENTRIES // max(1, len(other)))
+    for first in range(0, len(norms), step):
+        rows = squared[first : first + step]
+        rows *= -2
+        rows += norms[first : first + step, None] + other
+        np.maximum(rows, 0, out=rows)
+    if Y is None:
+        np.fill_diagonal(squared, 0)
+    return squared

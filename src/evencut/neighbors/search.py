@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..tensors import AnyFloats, AnyInts, Floats, Places, is_tensor, stable_order, to_array
-from .cells import CellSearch
-from .gate import check_found
-from .notices import warn_user
-from .products import DenseProducts, SparseProducts, in_threads
-from .spaces import SparsePoints, is_dense, points_in
-from .threads import n_threads
+from .._runtime import in_threads, n_threads, warn_user
+from ..tensors import AnyFloats, AnyInts, Floats, is_tensor
+from .float_range import check_found
+from .metrics import SparsePoints, is_dense, points_in
+from .products import CellSearch, DenseProducts, SparseProducts
 
 #: Beyond this many features a KD-tree visits most of its leaves and matrix products win.
 MAX_TREE_FEATURES = 15
@@ -27,14 +25,7 @@ _MAX_SHARE = 0.25
 _MANY_POINTS = 100_000
 _QUERIES_PER_BLOCK = 1 << 16
 _DISTANCES_PER_BLOCK = 1 << 22
-# An order of points along a curve looks at so many features, at so many bits of each, and at their range in a sample.
-_ORDERED_FEATURES = 8
-_ORDERED_BITS = 16
-_ORDER_SAMPLE = 4096
-_MOST_PIVOTS = 4096
-_POINTS_PER_PIVOT = 256
 _METHODS = ("auto", "exact", "approximate")
-_SYMMETRIZE = ("mean", "union", "mutual")
 _Found = tuple[Floats, AnyInts]
 
 
@@ -45,7 +36,7 @@ class NeighborSearch:
     ----------
     X : ndarray, tensor or CSR array of shape (n_samples, n_features), or points of another metric
         The points searched, tensors exactly and on their device, which answers with tensors;
-        :func:`evencut.affinity.points_in` makes points of another metric.
+        :func:`evencut.neighbors.points_in` makes points of another metric.
     n_jobs : int, optional
         Threads; -1 uses all cores. The result does not depend on it.
     method : {"auto", "exact", "approximate"} or neighbours transformer, default="auto"
@@ -87,7 +78,7 @@ class NeighborSearch:
             check_found(found[0])
             return found
         if not len(at):
-            return np.empty((0, n_neighbors)), np.empty((0, n_neighbors), dtype=_index_type(self.n_points))
+            return np.empty((0, n_neighbors)), np.empty((0, n_neighbors), dtype=index_type(self.n_points))
         distances, indices = self._ask(at, n_neighbors)
         check_found(distances)
         return distances, indices
@@ -103,7 +94,7 @@ class NeighborSearch:
         if isinstance(self._index, DenseProducts | SparseProducts | CellSearch):
             queries = at.rows if isinstance(at, SparsePoints) else at
             distances, indices = self._index.query(queries, n_neighbors, self.n_jobs)
-            return distances, indices.astype(_index_type(self.n_points), copy=False)
+            return distances, indices.astype(index_type(self.n_points), copy=False)
         return _from_graph(self._index.transform(at), n_neighbors, self.n_points)
 
     def query_self(self, n_neighbors: int) -> _Found:
@@ -152,7 +143,7 @@ class NeighborSearch:
         if self._index is None:
             self._index = cKDTree(points, leafsize=20)
         distances = np.empty((len(at), n_neighbors))
-        indices = np.empty((len(at), n_neighbors), dtype=_index_type(self.n_points))
+        indices = np.empty((len(at), n_neighbors), dtype=index_type(self.n_points))
         # Points in the order of the tree's leaves find their neighbours in the cache.
         order = self._index.indices if at is self.X else np.arange(len(at))
         for first in range(0, len(at), _QUERIES_PER_BLOCK):
@@ -177,7 +168,7 @@ class NeighborSearch:
             keep_nearest(scores, no_offset, 0, rows, best, indices)
 
         in_threads(search, range(0, len(at), step), self.n_jobs)
-        return best, indices.astype(_index_type(self.n_points), copy=False)
+        return best, indices.astype(index_type(self.n_points), copy=False)
 
     def _ask_distinct(self, n_neighbors: int) -> tuple[Floats, AnyInts]:
         """Neighbours by way of the distinct points: crowds of equal points would fill a leaf of the tree."""
@@ -196,7 +187,7 @@ class NeighborSearch:
         reach, group, first = (np.repeat(one.ravel(), taken).reshape(-1, n_neighbors)[kind] for one in tables)
         # Equal points in a ring from each on: they are neighbours of each other in turn.
         place = (rank[:, None] + np.arange(n_neighbors) - first) % sizes[group]
-        return reach, members[starts[group] + place].astype(_index_type(len(self.X)))
+        return reach, members[starts[group] + place].astype(index_type(len(self.X)))
 
 
 def kneighbors(
@@ -237,84 +228,6 @@ def kneighbors(
     """
     search = NeighborSearch(X, n_jobs=n_jobs, method=method)
     return search.query_self(n_neighbors) if at is None else search.query(at, n_neighbors)
-
-
-def neighbor_graph(indices: AnyInts, symmetrize: str = "mean", dtype: Any = np.float64) -> sparse.csr_array:
-    r"""The symmetric graph of nearest neighbours, rows sorted.
-
-    .. math:: A_{pq} = \tfrac12 [q \in KNN(p)] + \tfrac12 [p \in KNN(q)]
-
-    Parameters
-    ----------
-    indices : ndarray of shape (n_samples, n_neighbors)
-        As given by :func:`kneighbors`; no point twice in a row.
-    symmetrize : {"mean", "union", "mutual"}
-        One-sided neighbours get an affinity of 1/2, 1, or none.
-    dtype : float type
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> neighbor_graph(np.array([[0, 1], [1, 0], [2, 1]])).toarray()
-    array([[1. , 1. , 0. ],
-           [1. , 1. , 0.5],
-           [0. , 0.5, 1. ]])
-    """
-    if symmetrize not in _SYMMETRIZE:
-        raise ValueError(f"symmetrize={symmetrize!r} is not known; choose one of {_SYMMETRIZE}.")
-    if is_tensor(indices):
-        return _graph_of_tensors(indices, symmetrize, str(dtype).removeprefix("torch."))
-    n_samples, n_neighbors = indices.shape
-    kind = _index_type(2 * indices.size)
-    ends = np.arange(0, indices.size + 1, n_neighbors, dtype=kind)
-    parts = (np.ones(indices.size, dtype=np.int8), indices.ravel().astype(kind, copy=False), ends)
-    theirs = sparse.csr_array(parts, shape=(n_samples,) * 2).T.tocsr()
-    # Transposed twice, the rows are sorted.
-    mine = theirs.T.tocsr()
-    graph = sparse.csr_array(mine * theirs if symmetrize == "mutual" else mine + theirs)
-    graph.data = (0.5 * graph.data if symmetrize == "mean" else graph.data > 0).astype(dtype)
-    return graph
-
-
-def _graph_of_tensors(indices: Any, symmetrize: str, dtype: str) -> sparse.csr_array:
-    """The same from a table on a device, where its entries are put in order."""
-    from ..gpu.graph import union_of_lists
-
-    n_samples = len(indices)
-    indptr, columns, both = (to_array(part) for part in union_of_lists(indices, one_sided=symmetrize != "mutual"))
-    data = np.where(both, 1.0, 0.5 if symmetrize == "mean" else 1.0).astype(dtype)
-    return sparse.csr_array((data, columns, indptr), shape=(n_samples,) * 2)
-
-
-def near_order(X: AnyFloats) -> Places:
-    """An order of the points in which those near each other mostly follow one another (the Z-order curve).
-
-    Loops over a large graph of points in this order find their neighbours in the cache and take half the time. Tensors
-    are ordered by the nearest of some of them, and these by their distance from the first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> near_order(np.array([[0.0, 0.0], [9.0, 9.0], [1.0, 0.0], [8.0, 9.0]]))
-    array([0, 2, 3, 1])
-    """
-    if is_tensor(X):
-        pivots = X[:: max(_POINTS_PER_PIVOT, -(-len(X) // _MOST_PIVOTS))]
-        away = ((pivots - pivots[:1]) ** 2).sum(axis=1)
-        own = NeighborSearch(pivots[stable_order(away)]).query(X, 1)[1][:, 0]
-        return to_array(stable_order(own))
-    # Far outliers share the outermost cells rather than squeeze all others into one.
-    low, high = np.quantile(X[:: -(-len(X) // _ORDER_SAMPLE)], (0.01, 0.99), axis=0)
-    widest = np.argsort(low - high, kind="stable")[:_ORDERED_FEATURES]
-    n_bits = min(_ORDERED_BITS, 62 // len(widest))
-    code = np.zeros(len(X), dtype=np.uint64)
-    for place, feature in enumerate(widest):
-        reach = high[feature] - low[feature] or 1.0
-        cells = np.clip((X[:, feature] - low[feature]) / reach, 0, 1) * (2**n_bits - 1)
-        column = cells.astype(np.uint64)
-        for bit in range(n_bits):
-            code |= (column >> np.uint64(bit) & np.uint64(1)) << np.uint64(bit * len(widest) + place)
-    return np.argsort(code, kind="stable")
 
 
 def neighbor_recall(X: AnyFloats, indices: AnyInts, *, n_sample: int = 200, random_state: int = 0) -> float:
@@ -370,7 +283,7 @@ def _from_graph(graph: Any, n_neighbors: int, n_samples: int) -> tuple[Floats, A
     order = np.lexsort((graph.indices, graph.data, rows))
     chosen = order[(graph.indptr[:-1, None] + np.arange(n_neighbors)).ravel()]
     shape = (graph.shape[0], n_neighbors)
-    indices = graph.indices[chosen].reshape(shape).astype(_index_type(n_samples), copy=False)
+    indices = graph.indices[chosen].reshape(shape).astype(index_type(n_samples), copy=False)
     return graph.data[chosen].astype(np.float64).reshape(shape), indices
 
 
@@ -397,5 +310,6 @@ def _check_count(n_neighbors: int, n_points: int) -> int:
     return min(int(n_neighbors), n_points)
 
 
-def _index_type(largest: int) -> type[np.integer]:
+def index_type(largest: int) -> type[np.integer]:
+    """The smaller integer type that holds the largest index."""
     return np.int32 if largest <= np.iinfo(np.int32).max else np.int64

@@ -1,14 +1,15 @@
-"""What is loaded when it is asked for, so that nobody waits for what is not used: names, and optional libraries."""
+"""What an import waits for: names loaded on first use, optional libraries, loops that must be compiled."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-__all__ = ["on_demand", "required"]
+VARIABLE = "EVENCUT_INTERPRETED"
 
 
 def on_demand(package: str, **modules: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -57,3 +58,12 @@ def required(module: str, need: str, extra: str) -> Any:
     except ModuleNotFoundError as missing:
         message = f'{need}, which is not installed: pip install "evencut[{extra}]"'
         raise ModuleNotFoundError(message, name=library) from missing
+
+
+def refuse_unless_compiled(file: str) -> None:
+    """Raise if the module in `file` is Python source and nobody has asked for that."""
+    if file.endswith(".py") and os.environ.get(VARIABLE, "0") in ("", "0"):
+        raise ImportError(
+            f"{file} was not compiled, and takes a thousand times longer as it stands. Install evencut (in its folder: "
+            f"make run, or pip install .), or set {VARIABLE}=1 to step through it with a debugger, which needs Cython."
+        )
