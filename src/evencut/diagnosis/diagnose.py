@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from ..affinity import Affinity, AffinityLike, PreparedPoints, as_affinity, check_affinity
+from ..affinity import Affinity, AffinityLike, as_affinity, check_affinity
 from ..criteria import average_association, normalized_cut
 from ..io import as_rows
 from ..kernels import KERNELS, KNN, Kernel
-from ..landmarks.blocks import RowBlocks, is_lazy, sample
-from ..landmarks.choosing import RowSample
+from ..landmarks.blocks import RowBlocks, RowSample, is_lazy, sample
+from ..points import PreparedPoints
 from ..tensors import Ints, Places, is_tensor, to_array, to_tensor
 from .advice import advise
 from .bodies import count_bodies
@@ -193,7 +193,7 @@ def _kernel_matrix(
         if matrix.shape[0] <= given.rows.max():
             raise ValueError(f"affinity is of {matrix.shape[0]} points, but there are more labels; give all rows.")
         # Points are in an order of their own; copies are seen by the first of them.
-        return "given", matrix.among(given.rows)
+        return "given", matrix.submatrix(given.rows)
     if kernel is None:
         kernel = KNN(n_neighbors=GRAPH_NEIGHBORS)
     elif isinstance(kernel, str):

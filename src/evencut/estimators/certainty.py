@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._runtime import warn_user
 from ..affinity import as_affinity
-from ..affinity.notices import warn_user
-from ..tensors import Floats, Ints, Mask, answer_like, is_tensor, to_array
+from ..tensors import Floats, Ints, Mask, is_tensor, result_like, to_array
 from .devices import tensors_too
 from .prediction import Prediction
 from .probabilities import N_NEAREST, Certainty, certainty_of, opinions_of
@@ -29,13 +29,13 @@ class RowCertaintyMixin:
     def probabilities_(self) -> Any:
         """Probability of the cluster of each row."""
         sure, _ = self._judged_rows()
-        return answer_like(self.labels_, sure)
+        return result_like(self.labels_, sure)
 
     @property
     def outlier_scores_(self) -> Any:
         """How far each row lies outside of its cluster, from 0 to 1."""
         _, scores = self._judged_rows()
-        return answer_like(self.labels_, scores)
+        return result_like(self.labels_, scores)
 
     def _with_given(self, sure: Floats) -> Floats:
         """The probabilities, one where a label was given: it is what it is."""
@@ -67,7 +67,7 @@ class CertaintyMixin(RowCertaintyMixin, FitState):
         """Deprecated: use `probabilities_`."""
         check_is_fitted(self)
         _warn_of_margins("margin_ will be removed in 0.4; use probabilities_")
-        return answer_like(self.labels_, self._margin)
+        return result_like(self.labels_, self._margin)
 
     @tensors_too
     def predict_proba(self, X: Any) -> Floats:
@@ -141,7 +141,7 @@ class CertaintyMixin(RowCertaintyMixin, FitState):
 
     def _measure(self) -> tuple[Certainty, Floats, Floats]:
         """Of the points first, whose own label has no say, then of the rows that they stand for."""
-        prediction, of_row = self._prediction, self._prepared.of_row
+        prediction, point_of_row = self._prediction, self._prepared.point_of_row
         labels, affinity = prediction.fitted_labels, as_affinity(self._affinity)
         distances = prediction.own_distances(affinity, N_NEAREST)
         selection = getattr(self, "selection_", None)
@@ -149,9 +149,9 @@ class CertaintyMixin(RowCertaintyMixin, FitState):
         certainty, answers = certainty_of(affinity, labels, prediction.point_scale, distances, labels, opinions)
         scores = certainty.outlier_scores(distances, labels)
         rows = to_array(self.labels_) if is_tensor(self.labels_) else self.labels_
-        sure = certainty.probabilities(answers, scores)[of_row, rows]
-        scores = scores[of_row]
-        places = np.flatnonzero(of_row < 0)
+        sure = certainty.probabilities(answers, scores)[point_of_row, rows]
+        scores = scores[point_of_row]
+        places = np.flatnonzero(point_of_row < 0)
         if places.size:
             new, clusters = self._left_out
             scores[places] = certainty.outlier_scores(prediction.nearest_distances(new, N_NEAREST), clusters)

@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import _check_sample_weight
 
-from ..affinity import AffinityLike, CoordinateSystem, PreparedPoints, as_affinity, prepare, prepare_affinity
+from .._runtime import step
+from ..affinity import AffinityLike, as_affinity
 from ..criteria import PosedProblem, pose
-from ..kernels import Extension, Kernel
+from ..kernels import Extension, Kernel, prepare_affinity
+from ..points import CoordinateSystem, PreparedPoints, prepare_points
 from ..selection import Selection
 from ..solvers import Solution, heaviest_first
 from ..tensors import Floats, Ints, is_tensor, to_array
@@ -21,7 +23,7 @@ from .cluster_space import ClusterSpaceMixin
 from .constraints import Links, check_links, keep_links, log_shares
 from .devices import fit_tensor
 from .fitted import FittedClustering
-from .fitting import step, warn_of_early_stop, whole_or_nothing
+from .fitting import warn_of_early_stop, whole_or_nothing
 from .inputs import check_n_clusters, check_points, check_space, memory_advice, seed_from
 from .partial_labels import check_partial, labels_of_points, solve_steered
 from .prediction import Prediction
@@ -125,7 +127,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         few = prepared.condensed(self._most_points(), self.n_jobs)
         if not isinstance(self.n_clusters, str):
             check_n_clusters(self.n_clusters, few)
-        return self._fit_prepared(few, kernel, None).labels[few.of_row]
+        return self._fit_prepared(few, kernel, None).labels[few.point_of_row]
 
     @abstractmethod
     def _check_parameters(self) -> Kernel | None:
@@ -158,7 +160,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         prepared = self._prepare(X, sample_weight, kernel)
         solution = self._fit_prepared(prepared, kernel, partial, links)
         warn_of_early_stop(solution, self._problem()["max_iter"])
-        self._label_rows(X[prepared.of_row < 0], solution, partial)
+        self._label_rows(X[prepared.point_of_row < 0], solution, partial)
         if links is not None:
             self.labels_ = keep_links(links, self.labels_, self._log_shares(prepared), partial)
         return self
@@ -166,8 +168,8 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
     def _log_shares(self, prepared: PreparedPoints) -> Floats:
         """How probable each cluster is for each row, as a logarithm; rows of weight zero know only their own."""
         own = self._prediction.fitted_labels
-        likely = log_shares(as_affinity(self._affinity), own, self._prediction.point_scale)[prepared.of_row]
-        left_out = prepared.of_row < 0
+        likely = log_shares(as_affinity(self._affinity), own, self._prediction.point_scale)[prepared.point_of_row]
+        left_out = prepared.point_of_row < 0
         likely[left_out] = np.log(np.eye(likely.shape[1])[self.labels_[left_out]] + 1e-3)
         return likely
 
@@ -195,7 +197,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
             posed, solution = self._steer(prepared, chosen, partial, seed)
         step("summary", 3, 3)
         if chosen.system is not None:
-            prepared = prepared.brought_to(chosen.system)
+            prepared = prepared.in_system(chosen.system)
         self._record(prepared, chosen, posed, solution)
         return solution
 
@@ -207,7 +209,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         if kernel is not None and kernel.is_pairwise:
             prepared = prepare_affinity(X, weights)
         else:
-            prepared = prepare(
+            prepared = prepare_points(
                 X,
                 weights,
                 scale=self._scaling(X),
@@ -235,9 +237,9 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
     def _label_rows(self, left_out: Any, solution: Solution, partial: Ints | None) -> None:
         """Give every row the label of its point; rows of weight zero, `left_out`, are predicted."""
         prepared = self._prepared
-        self.labels_ = solution.labels[prepared.of_row]
-        self._margin = self._prediction.fitted_margins[prepared.of_row]
-        places = np.flatnonzero(prepared.of_row < 0)
+        self.labels_ = solution.labels[prepared.point_of_row]
+        self._margin = self._prediction.fitted_margins[prepared.point_of_row]
+        places = np.flatnonzero(prepared.point_of_row < 0)
         if places.size:
             rows = prepared.scaled(left_out)
             self.labels_[places] = to_array(self._prediction.labels(rows))
@@ -262,7 +264,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         order = prepared.given_order
         place = np.full(len(order) + 1, -1)
         place[order] = np.arange(len(order))
-        self.point_of_row_ = place[prepared.of_row]
+        self.point_of_row_ = place[prepared.point_of_row]
         self.weights_ = posed.weights[order]
 
     def _check_points(self, X: Any, kernel: Kernel | None, *, reset: bool) -> Any:

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..affinity import limits
+from .. import _runtime
 from ..kernels import Kernel
-from ..tensors import Floats, answer_like, is_tensor, runs_on_device, to_array, to_tensor
+from ..tensors import Floats, is_tensor, result_like, runs_on_device, to_array, to_tensor
 from .fitting import warn_of_early_stop
 from .partial_labels import check_partial
 
@@ -65,7 +65,7 @@ def fit_tensor(
     else:
         solution = estimator._fit_prepared(prepared, kernel, partial)
     warn_of_early_stop(solution, estimator._problem()["max_iter"])
-    left_out = X[to_tensor(np.flatnonzero(prepared.of_row < 0), X)]
+    left_out = X[to_tensor(np.flatnonzero(prepared.point_of_row < 0), X)]
     estimator._label_rows(left_out if is_tensor(prepared.points) else to_array(left_out), solution, partial)
     _as_tensors(estimator, X)
     return estimator
@@ -99,7 +99,7 @@ def tensors_too(method: _Method) -> _Method:
         points = check_tensor(X if is_tensor(X) else to_tensor(np.asarray(X), fitted))
         there = is_tensor(fitted) or (fitted is not None and runs_on_device(points) and self._runs_there(points))
         if not there:
-            return answer_like(X, method(self, to_array(points), *args, **options))
+            return result_like(X, method(self, to_array(points), *args, **options))
         if points.shape[1] != self.n_features_in_:
             raise ValueError(f"X has {points.shape[1]} features, but {self.n_features_in_} were fitted.")
         if is_tensor(fitted):
@@ -125,7 +125,7 @@ def _stays(estimator: Any, X: Any, kernel: Kernel | None, partial: Any) -> bool:
         return False
     if kernel is None:
         return len(X) > estimator._most_points()
-    many = len(X) > limits.MANY_POINTS if kernel.is_graph else many_pairs(len(X) ** 2)
+    many = len(X) > _runtime.MANY_POINTS if kernel.is_graph else many_pairs(len(X) ** 2)
     return partial is None and many and kernel.takes_tensors
 
 
@@ -170,4 +170,4 @@ def _fit_array(estimator: Any, X: Any, *given: Any) -> Any:
 def _as_tensors(estimator: Any, X: Any) -> None:
     for name, value in list(vars(estimator).items()):
         if name.endswith("_"):
-            setattr(estimator, name, answer_like(X, value))
+            setattr(estimator, name, result_like(X, value))

@@ -7,10 +7,12 @@ from typing import Any
 from scipy import sparse
 from sklearn.utils import Tags
 
-from ..affinity import SCALES, PreparedPoints, SparsePoints, limits
-from ..affinity.products import ONE_THREAD
+from .. import _runtime
+from .._runtime import single_threaded_blas
 from ..criteria import PosedProblem
 from ..kernels import Kernel, SharedNeighbors
+from ..neighbors import SparsePoints
+from ..points import SCALES, PreparedPoints
 from ..selection import neighborhood_sizes, select
 from ..solvers import Solution
 from .clustering import Chosen, Clustering
@@ -143,13 +145,13 @@ class EvenCut(Clustering):
 
     def _most_points(self) -> int:
         n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
-        return max(limits.MOST_COMPARED, limits.POINTS_PER_CLUSTER * n_clusters)
+        return max(_runtime.MOST_COMPARED, _runtime.POINTS_PER_CLUSTER * n_clusters)
 
     def _choose(
         self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int, links: Links | None
     ) -> Chosen:
         # Sums of products depend on the number of threads, and labels may depend on their last digits.
-        with ONE_THREAD:
+        with single_threaded_blas:
             selection = select(
                 prepared.points,
                 self.n_clusters,
@@ -161,7 +163,7 @@ class EvenCut(Clustering):
                 n_jobs=self.n_jobs,
             )
         if links is not None:
-            selection = links.judged(selection, selection.n_clusters, prepared.of_row)
+            selection = links.judged(selection, selection.n_clusters, prepared.point_of_row)
         graphs, labels = selection.graphs, selection.best.point_labels
         # Degrees are most even at the broadest scale: the steadiest graph to predict on.
         size = max(neighborhood_sizes(graphs.n_points, selection.n_clusters)[-1], 1)
@@ -171,7 +173,7 @@ class EvenCut(Clustering):
         solution = Solution(labels, 0.0, 1, (0.0,), True)
         return Chosen(
             kernel, graphs.affinity(size), extension, selection.n_clusters,
-            selection.of_rows(prepared.of_row), solution, graphs.system,
+            selection.of_rows(prepared.point_of_row), solution, graphs.system,
         )
 
     def _problem(self) -> dict[str, Any]:

@@ -13,10 +13,11 @@ from sklearn.base import clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_array, validate_data
 
-from ..affinity import METRICS, SCALES, SparsePoints, check_distances, check_finite, filled_distances, is_dense
 from ..criteria import CRITERIA, EQUALIZATIONS
 from ..io import prepared_rows
 from ..kernels import KERNELS, Kernel
+from ..neighbors import METRICS, SparsePoints, check_distances, check_finite, fill_distances, is_dense
+from ..points import SCALES
 from ..solvers import SOLVERS
 
 
@@ -84,7 +85,7 @@ def check_points(
         ensure_min_samples=2 if reset else 1,
     )
     if metric == "precomputed" and sparse.issparse(X):
-        X = filled_distances(X)
+        X = fill_distances(X)
     return check_distances(X) if reset and metric == "precomputed" else X
 
 
@@ -166,7 +167,7 @@ def check_n_clusters(n_clusters: int, prepared: Any) -> None:
     """Raise where there are fewer distinct points than clusters."""
     n_points = len(prepared.weights)
     if n_points < n_clusters:
-        n_rows = int((prepared.of_row >= 0).sum())
+        n_rows = int((prepared.point_of_row >= 0).sum())
         what = "points" if n_points == n_rows else f"distinct points among {n_rows} rows"
         raise ValueError(
             f"n_clusters={n_clusters} is more than the {n_points} {what} given; ask for at most {n_points} clusters."

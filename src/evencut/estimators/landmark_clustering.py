@@ -13,13 +13,14 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from ..affinity import SparsePoints, as_affinity
+from ..affinity import as_affinity
 from ..kernels import SharedNeighbors
 from ..landmarks import LandmarkGraph, RowBlocks, solve_landmarks
 from ..landmarks.blocks import is_lazy
+from ..neighbors import SparsePoints
 from ..selection import Selection, number_of_affinity
 from ..solvers import Solution
-from ..tensors import Floats, Ints, beside, is_tensor, to_array
+from ..tensors import Floats, Ints, asarray_like, is_tensor, to_array
 from .certainty import check_noise
 from .devices import fit_landmark_tensor, many_pairs, tensors_too
 from .fitting import whole_or_nothing
@@ -72,7 +73,7 @@ class LandmarkClustering(
     equalize : {None, "weights", "exact"}, default=None
         Equalisation of the landmark graph, as in :class:`KernelClustering`.
     scale : {"auto", "standard", None}, default="auto"
-        Scaling of the columns by their standard deviations in a sample, as in :func:`evencut.affinity.feature_scale`.
+        Scaling of the columns by their standard deviations in a sample, as in :func:`evencut.points.feature_scale`.
         `"auto"` scales if the columns clearly have different units, and never for cosine or sparse rows.
     metric : {"euclidean", "cosine"}, default="euclidean"
         `"cosine"` is Euclidean distance between rows of unit length.
@@ -325,7 +326,7 @@ class LandmarkClustering(
         self.feature_scale_ = attachment.feature_scale
         places = attachment.landmarks
         is_sparse = isinstance(places, SparsePoints)
-        self.landmarks_ = places.rows if is_sparse else places * beside(places, self.feature_scale_)
+        self.landmarks_ = places.rows if is_sparse else places * asarray_like(places, self.feature_scale_)
         self.n_clusters_ = n_clusters
         self.landmark_labels_ = attachment.labels
         self.landmark_weights_ = weights

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..io.errors import one_line
-from ..on_demand import required
+from .._lazy import require
+from .._runtime import one_line
 
 _FORMAT = 2
 # Types of other libraries that models hold and that skops does not trust by itself.
@@ -141,4 +141,4 @@ def _strange(held: list[str]) -> list[str]:
 
 def require_skops() -> Any:
     """The library that writes and reads the files; where it is missing, an error that says what to install."""
-    return required("skops.io", "files of models need skops", "models")
+    return require("skops.io", "files of models need skops", "models")

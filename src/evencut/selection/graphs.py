@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..affinity import GIVEN, CoordinateSystem, NeighborSearch, as_affinity, coordinate_systems, equalizing_scale, is_dense
-from ..affinity.products import in_threads
-from ..affinity.threads import n_threads
+from .._runtime import in_threads, n_threads
+from ..affinity import as_affinity, equalizing_scale
 from ..criteria import RatioProblem
 from ..kernels import Points, shared_neighbor_affinity
+from ..neighbors import NeighborSearch, is_dense
+from ..points import GIVEN, CoordinateSystem, coordinate_systems
 from ..tensors import Floats, Ints
 from .trees import Joins, SpanningTree, join_pieces, spanning_tree
 

@@ -23,9 +23,9 @@ import numpy as np
 
 from ..affinity import AffinityLike
 from ..criteria import RatioProblem, normalized_cut
-from ..solvers.merging import merge_levels
+from ..solvers.exchange import merge_levels
 from ..solvers.multilevel import multilevel
-from ..solvers.spectral import cut_embedding, spectral_embedding, unit_rows
+from ..solvers.spectral import cut_embedding, normalized_rows, spectral_embedding
 from ..tensors import Floats, Ints
 from .graphs import NeighborGraphs, neighbor_graphs
 from .propose import PLANE, propose
@@ -86,7 +86,7 @@ class Population(NamedTuple):
         """The graphs of the points in every coordinate system."""
         return neighbor_graphs(self.X, self.weights, feature_scale=self.feature_scale, n_jobs=self.n_jobs)
 
-    def part(self, rows: Ints) -> Population:
+    def block(self, rows: Ints) -> Population:
         """Some of the points."""
         return self._replace(X=self.X[rows], weights=self.weights[rows])
 
@@ -141,7 +141,7 @@ class Curve(NamedTuple):
 def find_number(population: Population) -> tuple[NumberCandidate, ...]:
     """The numbers of clusters compared: the one found first, then the others by falling gain."""
     rows = np.unique(np.linspace(0, len(population.X) - 1, min(len(population.X), SAMPLE)).astype(np.intp))
-    curve = agreement_curve(population.part(rows))
+    curve = agreement_curve(population.block(rows))
     if curve is None:
         return ()
     labels = split(curve, MIN_GAIN)
@@ -210,7 +210,7 @@ def split_inside(population: Population, labels: Ints) -> Ints:
     labels = labels.copy()
     for cluster in range(int(labels.max()) + 1):
         rows = np.flatnonzero(labels == cluster)
-        curve = agreement_curve(population.part(rows), MAX_INNER) if len(rows) >= 50 else None
+        curve = agreement_curve(population.block(rows), MAX_INNER) if len(rows) >= 50 else None
         parts = None if curve is None else split(curve, MIN_INNER_GAIN)
         if parts is not None and np.median(valleys_between(curve.graphs[0], parts)) < 0.01:
             labels[rows] = np.where(parts == 0, cluster, labels.max() + parts)
@@ -270,4 +270,4 @@ def fine_parts(problem: RatioProblem, n_parts: int, random_state: int | None) ->
     if problem.matrix.is_graph:
         return multilevel(problem, n_parts, n_init=2, n_runs=1, random_state=random_state)[0]
     rng = np.random.default_rng(random_state)
-    return cut_embedding(unit_rows(spectral_embedding(problem.matrix, n_parts // 2, rng)[1]), n_parts, rng)
+    return cut_embedding(normalized_rows(spectral_embedding(problem.matrix, n_parts // 2, rng)[1]), n_parts, rng)

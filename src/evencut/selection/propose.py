@@ -25,9 +25,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ..affinity.systems import COMPONENTS
 from ..criteria import RatioProblem, normalized_cut
-from ..solvers.merging import merge_levels
+from ..points import COMPONENTS
+from ..solvers.exchange import merge_levels
 from ..solvers.multilevel import group_points, improve_border, multilevel
 from ..tensors import Floats, Ints
 from .graphs import NeighborGraphs, neighborhood_sizes

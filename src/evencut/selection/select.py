@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..affinity.threads import n_threads
-from ..affinity.products import in_threads
+from .._runtime import in_threads, n_threads
 from ..kernels import Points
 from ..tensors import Floats
 from .graphs import NeighborGraphs, neighbor_graphs, neighborhood_sizes
