@@ -12,10 +12,9 @@ from evencut.gpu.nearest import nearest_to_points
 from evencut.kernels import KNN, AdaptiveGaussian
 from evencut.neighbors import NeighborSearch
 from evencut.points import condense, distinct_points, feature_scale, prepare
-from evencut.solvers.block_spectrum import spectral_start
-from evencut.solvers.lloyd import lloyd_descent
-from evencut.solvers.sampling import sample_problem, spread_labels
-from evencut.solvers.solve import Effort, _solve_by_cuts
+from evencut.solvers.descent import lloyd_descent
+from evencut.solvers.solve import Effort, _solve_by_cuts, sample_problem, spread_labels
+from evencut.solvers.spectral import spectral_start
 from evencut.tensors import count_copies
 
 

@@ -19,7 +19,7 @@ from ..affinity import AffinityLike
 from ..criteria import normalized_cut
 from ..neighbors import squared_distances
 from ..selection.number import fine_parts
-from ..solvers.merging import merges, part_links
+from ..solvers.exchange import merges, part_links
 from ..tensors import Floats, Ints, Places
 
 # Fine parts: enough for four times the clusters, and at least so many.

@@ -13,8 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..affinity import as_affinity
-from ..landmarks import LandmarkGraph, RowBlocks
-from ..landmarks.attaching import Attachment
+from ..landmarks import Attachment, LandmarkGraph, RowBlocks
 from ..tensors import Floats, Ints, is_tensor
 from .certainty import RowCertaintyMixin, unknown_on_device
 from .devices import tensors_too

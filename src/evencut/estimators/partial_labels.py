@@ -18,7 +18,7 @@ from ..affinity import Affinity, AffinityLike
 from ..criteria import PosedProblem, RatioProblem, pose
 from ..points import PreparedPoints
 from ..solvers import Solution, solve
-from ..solvers.moves import improve_by_moves
+from ..solvers.descent import improve_by_moves
 from ..tensors import AnyFloats, Floats, Ints, Mask
 
 if TYPE_CHECKING:

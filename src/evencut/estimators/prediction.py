@@ -19,7 +19,7 @@ from ..affinity import Affinity, AffinityLike, as_affinity
 from ..criteria import Criterion, PosedProblem, RatioProblem
 from ..kernels import Extension, Kernel
 from ..neighbors import NeighborSearch, is_dense, shrink_far
-from ..solvers.lloyd import bound_costs, cluster_links
+from ..solvers.descent import bound_costs, cluster_links
 from ..tensors import AnyInts, Floats, Ints, Places, array_namespace, beside, group_sums, is_tensor, numbered, to_array
 from .leaks import mixing_rates, separation
 

@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 
 from ..criteria import RatioProblem, normalized_cut
 from ..points import RANKS
-from ..solvers.merging import merge_levels
+from ..solvers.exchange import merge_levels
 from ..solvers.multilevel import multilevel
-from ..solvers.spectral import cut_embedding, spectral_embedding, unit_rows
+from ..solvers.spectral import cut_embedding, normalized_rows, spectral_embedding
 from .candidates import Neighborhoods, log_density, neighborhood_sizes, tree_cuts
 from .consensus import agreement, consensus, shared_votes
 from .gaussians import explain_by_gaussians
@@ -244,7 +244,7 @@ def fine_parts(problem: RatioProblem, n_parts: int, random_state: int | None) ->
     if problem.matrix.is_graph:
         return multilevel(problem, n_parts, n_init=2, n_runs=1, random_state=random_state)[0]
     rng = np.random.default_rng(random_state)
-    return cut_embedding(unit_rows(spectral_embedding(problem.matrix, n_parts // 2, rng)[1]), n_parts, rng)
+    return cut_embedding(normalized_rows(spectral_embedding(problem.matrix, n_parts // 2, rng)[1]), n_parts, rng)
 
 
 def _best_first(found: list[NumberCandidate]) -> tuple[NumberCandidate, ...]:

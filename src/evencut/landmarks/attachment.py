@@ -18,8 +18,6 @@ from ..affinity import knn_radius
 from ..neighbors import NeighborSearch, points_in
 from ..tensors import AnyFloats, AnyInts, Floats, Ints, array_namespace, beside, is_tensor, one_hot, to_array
 
-__all__ = ["Attachment", "whole_graph"]
-
 # Weights are whole multiples of 2^-15, so that their products add up exactly, in any order, for 2^33 rows.
 _UNIT = 2**15
 _ENTRIES_PER_SLICE = 4_000_000
@@ -106,7 +104,7 @@ class Attachment:
         return sparse.triu(graph, format="csr")
 
     def _graph_on_device(self, rows: Any, counts: Any) -> sparse.csr_array:
-        from ..gpu.attachment import add_pairs, merge_pairs
+        from ..gpu.graph import add_pairs, merge_pairs
 
         n_landmarks = len(self.landmarks)
         xp = array_namespace(rows)
@@ -120,7 +118,7 @@ class Attachment:
         assert self.labels is not None
         n_clusters = int(self.labels.max()) + 1
         if is_tensor(rows):
-            from ..gpu.attachment import vote as vote_there
+            from ..gpu.graph import vote as vote_there
 
             known = beside(rows, self.labels)
             weights = self.beside(rows)._weights(rows)
@@ -191,7 +189,7 @@ class Attachment:
 
     def _weights_on_device(self, rows: Any) -> Iterator[tuple[slice, Any, Any]]:
         from ..gpu.arrays import same_device
-        from ..gpu.attachment import weigh
+        from ..gpu.graph import weigh
 
         same_device(X=rows, landmarks=self.landmarks)
         for begin in range(0, len(rows), _ROWS_ON_DEVICE):

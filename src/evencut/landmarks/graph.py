@@ -18,20 +18,9 @@ from ..neighbors import MAX_TREE_FEATURES, kneighbors
 from ..points import prepare
 from ..solvers import Solution, solve
 from ..tensors import Floats, Ints, Places, beside, is_tensor, numbered, stable_order, to_array
-from .attaching import Attachment, whole_graph
+from .attachment import Attachment, whole_graph
 from .blocks import row_blocks
-from .choosing import choose_landmarks
-from .streams import RowReservoir
-
-__all__ = [
-    "LandmarkGraph",
-    "landmark_graph",
-    "landmarks_a_row",
-    "pilot_rows",
-    "sample_rows",
-    "solve_landmarks",
-    "usual_landmarks",
-]
+from .sample import RowReservoir, choose_landmarks
 
 # The pilot sample has so many rows for each landmark, enough for a density at the landmarks' own scale, and no
 # fewer than so many in all: a cluster of one row in a thousand then shows up in it.
@@ -195,7 +184,7 @@ def landmark_graph(
         metric="euclidean" if unit else metric,
     )
     landmarks = choose_landmarks(prepared.points, n_landmarks, density, np.random.default_rng(drawn.seed), n_jobs)
-    n_nearest = landmarks_a_row(len(landmarks), n_landmarks, len(drawn.hashes), n_nearest)
+    n_nearest = landmarks_per_row(len(landmarks), n_landmarks, len(drawn.hashes), n_nearest)
     attachment = Attachment.to(landmarks, n_nearest, prepared.feature_scale, prepared.metric)
     upper = row_blocks(drawn.rows, n_jobs).total(partial(attachment.graph, mass=drawn.counts))
     worth = mass_unit * (drawn.n_seen / float(drawn.counts.sum()))
@@ -217,12 +206,12 @@ def _order_of_values(rows: Any) -> Any:
     return order
 
 
-def landmarks_a_row(n_found: int, n_asked: int, n_distinct: int, n_nearest: int) -> int:
+def landmarks_per_row(n_found: int, n_asked: int, n_distinct: int, n_nearest: int) -> int:
     """How many landmarks a row hangs on: its own alone where every distinct row is one.
 
     Examples
     --------
-    >>> landmarks_a_row(100, 100, 5000, 5), landmarks_a_row(60, 100, 5000, 5), landmarks_a_row(100, 100, 100, 5)
+    >>> landmarks_per_row(100, 100, 5000, 5), landmarks_per_row(60, 100, 5000, 5), landmarks_per_row(100, 100, 100, 5)
     (5, 1, 1)
     """
     return 1 if n_found < n_asked or n_found == n_distinct else min(n_nearest, n_found)
