@@ -10,7 +10,6 @@ from .density import (
     parzen_density,
     scott_bandwidth,
     silverman_bandwidth,
-    variable_density,
     whiten,
 )
 from .equalization import density_law, equalize, equalizing_scale
@@ -29,7 +28,7 @@ from .matrix import (
 __all__ = [
     "Affinity", "AffinityLike", "BlockwiseAffinity", "DenseAffinity", "GaussianBlocks", "GraphAffinity", "as_affinity",
     "check_affinity", "degrees", "density_law", "equalize", "equalizing_scale", "knn_density", "knn_radius",
-    "parzen_density", "scale_affinity", "scott_bandwidth", "silverman_bandwidth", "variable_density", "whiten",
+    "parzen_density", "scale_affinity", "scott_bandwidth", "silverman_bandwidth", "whiten",
 ]  # fmt: skip
 
 # What was here before 0.4, and where it is now.

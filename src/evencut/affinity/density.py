@@ -116,45 +116,11 @@ def parzen_density(X: ArrayLike, bandwidth: float | str | ArrayLike = "scott", a
         from .lazy import gaussian_pairs
 
         return norm * gaussian_pairs(queries, 1.0, "gaussian", points).degrees()
-    return norm * _kernel_sums(queries, points)
+    return norm * kernel_sums(queries, points)
 
 
-def variable_density(
-    X: ArrayLike, n_neighbors: int = 20, at: ArrayLike | None = None, n_jobs: int | None = None
-) -> Floats:
-    r"""Density by normalised Gaussian kernels of variable bandwidth (footnote 3).
-
-    .. math:: \rho(x) = \frac1n \sum_q (2\pi\sigma_q^2)^{-N/2} \exp\left(-\frac{\|x-f_q\|^2}{2\sigma_q^2}\right),
-              \qquad \sigma_q = \frac{R_q^K}{\sqrt{N + 2}}
-
-    A ball of radius R has this standard deviation in each direction. Where densities differ much, it is more accurate
-    than :func:`parzen_density`, which smooths modes away or leaves tails ragged.
-
-    Parameters
-    ----------
-    X : array of shape (n_samples, n_features)
-    n_neighbors : int, default=20
-        K.
-    at : array of shape (n_queries, n_features), optional
-        Where to estimate; at the points themselves by default.
-    n_jobs : int, optional
-        Threads of the neighbour search.
-
-    Examples
-    --------
-    >>> variable_density([[0.0], [1.0], [3.0]], n_neighbors=1).round(3)
-    array([0.286, 0.307, 0.116])
-    """
-    points = _points(X)
-    queries = points if at is None else _points(at)
-    n_features = points.shape[1]
-    sigma = knn_radius(points, n_neighbors, n_jobs=n_jobs) / np.sqrt(n_features + 2)
-    log_volume = n_features * (np.log(sigma) + 0.5 * np.log(2 * np.pi))
-    return _kernel_sums(queries, points, sigma, log_volume) / len(points)
-
-
-def _kernel_sums(queries: Any, points: Any, sigma: Any = 1.0, log_volume: Any = 0.0) -> Floats:
-    """Sums of Gaussian kernels at the points, each of its own bandwidth and volume, a block of queries at a time."""
+def kernel_sums(queries: Any, points: Any, sigma: Any = 1.0, log_volume: Any = 0.0) -> Floats:
+    """Sums of Gaussian kernels at the points, of any bandwidths and volumes, a block of queries at a time."""
     step = max(1, _BLOCK_ENTRIES // len(points))
     blocks = (queries[first : first + step] for first in range(0, len(queries), step))
     exponents = (-0.5 * squared_distances(block, points) / sigma**2 - log_volume for block in blocks)

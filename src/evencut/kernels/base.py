@@ -261,20 +261,6 @@ def exp_half(squared: AnyFloats) -> AnyFloats:
     return np.exp(squared, out=squared)
 
 
-def matrix_per_point(matrices: ArrayLike, X: Points, name: str) -> Floats:
-    """The matrices given, one positive definite one for each point."""
-    matrices = np.asarray(matrices, dtype=np.float64)
-    n_samples, n_features = X.shape
-    if matrices.shape != (n_samples, n_features, n_features):
-        raise ValueError(
-            f"{name} has shape {matrices.shape}; {n_samples} points with {n_features} features "
-            f"need ({n_samples}, {n_features}, {n_features})."
-        )
-    if not np.isfinite(matrices).all() or np.linalg.eigvalsh(matrices).min() <= 0:
-        raise ValueError(f"{name} must hold symmetric positive definite matrices.")
-    return matrices
-
-
 def prepare_affinity(affinity: Any, weights: Floats) -> PreparedPoints:
     """The rows and columns of positive weight of an affinity given in place of points; it is never scaled.
 
