@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 from scipy.ndimage import map_coordinates
 
-from evencut._lazy import required
+from evencut._lazy import require
 from evencut.affinity import AffinityLike, knn_radius
 from evencut.kernels import Extension, Geodesic, Points
 from evencut.tensors import Floats
@@ -78,7 +78,7 @@ class MetricGrid:
 
         Needs scikit-fmm.
         """
-        marching = required("skfmm", "Fast marching needs scikit-fmm", "bench")
+        marching = require("skfmm", "Fast marching needs scikit-fmm", "bench")
         sources, targets = np.asarray(sources, dtype=np.float64), np.asarray(targets, dtype=np.float64)
         nodes = self.origin + self.step * np.moveaxis(np.indices(self.slowness.shape), 0, -1)
         slow_here, slow_there = self._at(self.slowness, sources), self._at(self.slowness, targets)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evencut.affinity import AffinityLike, knn_radius
-from evencut.affinity.density import kernel_sums
+from evencut.gpu._triton import kernel_sums
 from evencut.kernels import AdaptiveGaussian, Extension, Points
 from evencut.tensors import AnyFloats, Floats
 

@@ -26,7 +26,7 @@ from evencut.solvers import solve
 from evencut.solvers.descent import lloyd_descent
 from evencut.solvers.solve import Effort, _solve_by_cuts, sample_problem, spread_labels
 from evencut.solvers.spectral import cut_embedding, fill_empty, leading_vectors, spectral_start
-from evencut.tensors import answer_like, is_tensor
+from evencut.tensors import is_tensor, result_like
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -186,7 +186,7 @@ def test_the_graph_is_symmetric_and_follows_its_formula(blobs):
 
 def test_a_graph_multiplies_on_its_device(blobs):
     graph = shared_neighbor_affinity(blobs[0], *nearest_to_points(blobs[0], 5))
-    product = answer_like(blobs[0], graph) @ torch.ones(400, 1, device=DEVICE)
+    product = result_like(blobs[0], graph) @ torch.ones(400, 1, device=DEVICE)
     assert np.allclose(product[:, 0].cpu(), graph.sum(axis=1), rtol=1e-5)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from ..neighbors import METRICS, check_distances, check_finite, coordinates, is_dense
-from ..points import SCALES, PreparedPoints, feature_scale, prepare
+from ..points import SCALES, PreparedPoints, feature_scale, prepare_points
 from ..tensors import AnyFloats, Floats, Ints, Mask, Places
 
 _FEWEST = 3
@@ -99,7 +99,7 @@ def labelled_points(
     kept = np.flatnonzero(weights > 0)
     names, row_codes = np.unique(named[kept], return_inverse=True)
     _check_number(names)
-    prepared = prepare(given, weights, scale=scale, metric=metric)
+    prepared = prepare_points(given, weights, scale=scale, metric=metric)
     of_row, n_points = prepared.of_row[kept], len(prepared.weights)
     if n_points < _FEWEST:
         raise ValueError(f"X holds only {n_points} distinct points that are not noise; give at least {_FEWEST}.")

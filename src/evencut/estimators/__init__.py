@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .._lazy import on_demand
+from .._lazy import lazy_names
 
 if TYPE_CHECKING:
     from .diagnosing import diagnose
@@ -19,7 +19,7 @@ __all__ = [
     "ProbabilisticKMeans", "diagnose", "dominant_set", "is_maximal_clique", "load", "save",
 ]  # fmt: skip
 
-__getattr__, __dir__ = on_demand(
+__getattr__, __dir__ = lazy_names(
     __name__,
     diagnosing="diagnose",
     dominant_sets="DominantSets dominant_set is_maximal_clique",

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._runtime import warn_user
 from ..affinity import as_affinity
-from ..tensors import Floats, Ints, Mask, answer_like, is_tensor, to_array
+from ..tensors import Floats, Ints, Mask, is_tensor, result_like, to_array
 from .devices import tensors_too
 from .prediction import Prediction
 from .probabilities import N_NEAREST, Certainty, certainty_of, opinions_of
@@ -29,13 +29,13 @@ class RowCertaintyMixin:
     def probabilities_(self) -> Any:
         """Probability of the cluster of each row."""
         sure, _ = self._judged_rows()
-        return answer_like(self.labels_, sure)
+        return result_like(self.labels_, sure)
 
     @property
     def outlier_scores_(self) -> Any:
         """How far each row lies outside of its cluster, from 0 to 1."""
         _, scores = self._judged_rows()
-        return answer_like(self.labels_, scores)
+        return result_like(self.labels_, scores)
 
     def _with_given(self, sure: Floats) -> Floats:
         """The probabilities, one where a label was given: it is what it is."""
@@ -67,7 +67,7 @@ class CertaintyMixin(RowCertaintyMixin, FitState):
         """Deprecated: use `probabilities_`."""
         check_is_fitted(self)
         _warn_of_margins("margin_ will be removed in 0.4; use probabilities_")
-        return answer_like(self.labels_, self._margin)
+        return result_like(self.labels_, self._margin)
 
     @tensors_too
     def predict_proba(self, X: Any) -> Floats:

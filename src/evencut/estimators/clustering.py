@@ -15,7 +15,7 @@ from .._runtime import step
 from ..affinity import AffinityLike, as_affinity
 from ..criteria import PosedProblem, pose
 from ..kernels import Extension, Kernel, prepare_affinity
-from ..points import CoordinateSystem, PreparedPoints, prepare
+from ..points import CoordinateSystem, PreparedPoints, prepare_points
 from ..selection import Selection
 from ..solvers import Solution, heaviest_first
 from ..tensors import Floats, Ints, is_tensor, to_array
@@ -209,7 +209,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         if kernel is not None and kernel.is_pairwise:
             prepared = prepare_affinity(X, weights)
         else:
-            prepared = prepare(
+            prepared = prepare_points(
                 X,
                 weights,
                 scale=self._scaling(X),

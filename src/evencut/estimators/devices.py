@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import _runtime
 from ..kernels import Kernel
-from ..tensors import Floats, answer_like, is_tensor, runs_on_device, to_array, to_tensor
+from ..tensors import Floats, is_tensor, result_like, runs_on_device, to_array, to_tensor
 from .fitting import warn_of_early_stop
 from .partial_labels import check_partial
 
@@ -99,7 +99,7 @@ def tensors_too(method: _Method) -> _Method:
         points = check_tensor(X if is_tensor(X) else to_tensor(np.asarray(X), fitted))
         there = is_tensor(fitted) or (fitted is not None and runs_on_device(points) and self._runs_there(points))
         if not there:
-            return answer_like(X, method(self, to_array(points), *args, **options))
+            return result_like(X, method(self, to_array(points), *args, **options))
         if points.shape[1] != self.n_features_in_:
             raise ValueError(f"X has {points.shape[1]} features, but {self.n_features_in_} were fitted.")
         if is_tensor(fitted):
@@ -170,4 +170,4 @@ def _fit_array(estimator: Any, X: Any, *given: Any) -> Any:
 def _as_tensors(estimator: Any, X: Any) -> None:
     for name, value in list(vars(estimator).items()):
         if name.endswith("_"):
-            setattr(estimator, name, answer_like(X, value))
+            setattr(estimator, name, result_like(X, value))

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._runtime import warn_user
 from ..diagnosis import MODE_ISOLATION, DensityBiasWarning, diagnose_labels
 from ..kernels import Kernel, affinity_of
-from ..points import prepare
+from ..points import prepare_points
 from ..tensors import Floats, Ints, Mask, Places
 from .cohesion import DYNAMICS, DominantSet, Matrix, dominant_set, is_maximal_clique, is_zero_one
 from .fitting import whole_or_nothing
@@ -113,7 +113,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
         refuse_partial(self, y)
         given = kernel.is_pairwise
         rows = check_points(self, X, given, self.metric, reset=True, dtype=np.float64)
-        prepared = None if given else prepare(rows, **self._how_prepared(kernel))
+        prepared = None if given else prepare_points(rows, **self._how_prepared(kernel))
         points = rows if prepared is None else prepared.points
         check_space(kernel, points, self.metric)
         if self.n_clusters is not None and self.n_clusters > points.shape[0]:

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils import Tags
 
 from .. import _runtime
-from .._runtime import ONE_THREAD
+from .._runtime import single_threaded_blas
 from ..criteria import PosedProblem
 from ..kernels import Kernel
 from ..neighbors import SparsePoints
@@ -152,7 +152,7 @@ class EvenCut(Clustering):
         self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int, links: Links | None
     ) -> Chosen:
         # Sums of products hang on the number of threads, and labels may hang on their last digits.
-        with ONE_THREAD:
+        with single_threaded_blas:
             picked = select(
                 prepared.points,
                 self.n_clusters,

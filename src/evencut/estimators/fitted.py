@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from ..affinity import Affinity, as_affinity
-from ..tensors import Floats, Ints, Places, answer_like, is_tensor, to_array
+from ..tensors import Floats, Ints, Places, is_tensor, result_like, to_array
 from .certainty import CertaintyMixin, check_noise
 from .devices import many_pairs, tensors_too
 from .tree import TreeMixin
@@ -49,7 +49,7 @@ class FittedClustering(CertaintyMixin, TreeMixin):
         """The affinity of the kernel, before equalisation."""
         check_is_fitted(self)
         # The points are kept in an order of their own; the affinity is brought back from it when asked for.
-        return answer_like(self.labels_, as_affinity(self._affinity).among(self._prepared.given_order).entries)
+        return result_like(self.labels_, as_affinity(self._affinity).among(self._prepared.given_order).entries)
 
     @tensors_too
     def predict(self, X: Any, noise: float | None = None) -> Ints:

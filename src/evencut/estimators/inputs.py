@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_array, validate_data
 from ..criteria import CRITERIA, EQUALIZATIONS
 from ..io import prepared_rows
 from ..kernels import KERNELS, Kernel
-from ..neighbors import METRICS, SparsePoints, check_distances, check_finite, filled_distances, is_dense
+from ..neighbors import METRICS, SparsePoints, check_distances, check_finite, fill_distances, is_dense
 from ..points import SCALES
 from ..solvers import SOLVERS
 
@@ -85,7 +85,7 @@ def check_points(
         ensure_min_samples=2 if reset else 1,
     )
     if metric == "precomputed" and sparse.issparse(X):
-        X = filled_distances(X)
+        X = fill_distances(X)
     return check_distances(X) if reset and metric == "precomputed" else X
 
 

@@ -20,7 +20,7 @@ from ..landmarks.blocks import is_lazy
 from ..neighbors import SparsePoints
 from ..selection import choose_number, select_number
 from ..solvers import Solution
-from ..tensors import Floats, Ints, beside, is_tensor, to_array
+from ..tensors import Floats, Ints, asarray_like, is_tensor, to_array
 from .certainty import check_noise
 from .devices import fit_landmark_tensor, many_pairs, tensors_too
 from .fitting import whole_or_nothing
@@ -326,7 +326,7 @@ class LandmarkClustering(
         self.feature_scale_ = attachment.feature_scale
         places = attachment.landmarks
         is_sparse = isinstance(places, SparsePoints)
-        self.landmarks_ = places.rows if is_sparse else places * beside(places, self.feature_scale_)
+        self.landmarks_ = places.rows if is_sparse else places * asarray_like(places, self.feature_scale_)
         self.n_clusters_ = n_clusters
         self.landmark_labels_ = attachment.labels
         self.landmark_weights_ = weights

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from ..landmarks import RowBlocks, row_blocks, usual_landmarks
+from ..landmarks import RowBlocks, default_landmarks, row_blocks
 from ..landmarks.blocks import is_lazy
 from ..tensors import Ints, is_tensor
 from .inputs import check_rows
@@ -57,7 +57,7 @@ def count_landmarks(asked: int | str, n_clusters: int | str, n_rows: int, n_feat
     """
     is_auto = isinstance(asked, str)
     n_clusters = 1 if isinstance(n_clusters, str) else n_clusters
-    n_landmarks = usual_landmarks(n_rows, n_features, n_clusters) if isinstance(asked, str) else int(asked)
+    n_landmarks = default_landmarks(n_rows, n_features, n_clusters) if isinstance(asked, str) else int(asked)
     if n_landmarks > n_rows:
         raise ValueError(
             f"n_landmarks={n_landmarks} is more than the {n_rows} rows given; ask for at most {n_rows}, "

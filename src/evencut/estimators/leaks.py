@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from ..affinity import Affinity, AffinityLike, as_affinity
-from ..tensors import AnyInts, Floats, double, to_array
+from ..tensors import AnyInts, Floats, as_float64, to_array
 
 __all__ = ["mixing_rates", "separation"]
 
@@ -63,7 +63,7 @@ def _mixing_rate(affinity: Affinity) -> float:
         return 1.0
 
     def product(vector: Floats) -> Floats:
-        return double(to_array(affinity @ affinity.beside(vector)))
+        return as_float64(to_array(affinity @ affinity.beside(vector)))
 
     degrees = product(np.ones(n_points))
     if (degrees <= 0).any():

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .._lazy import required
+from .._lazy import require
 from .._runtime import one_line
 
 _FORMAT = 2
@@ -141,4 +141,4 @@ def _strange(held: list[str]) -> list[str]:
 
 def require_skops() -> Any:
     """The library that writes and reads the files; where it is missing, an error that says what to install."""
-    return required("skops.io", "files of models need skops", "models")
+    return require("skops.io", "files of models need skops", "models")

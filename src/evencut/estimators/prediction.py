@@ -18,9 +18,20 @@ from .._runtime import warn_user
 from ..affinity import Affinity, AffinityLike, as_affinity
 from ..criteria import Criterion, PosedProblem, RatioProblem
 from ..kernels import Extension, Kernel
-from ..neighbors import NeighborSearch, is_dense, shrink_far
+from ..neighbors import NeighborSearch, clip_radially, is_dense
 from ..solvers.descent import bound_costs, cluster_links
-from ..tensors import AnyInts, Floats, Ints, Places, array_namespace, beside, group_sums, is_tensor, numbered, to_array
+from ..tensors import (
+    AnyInts,
+    Floats,
+    Ints,
+    Places,
+    arange_like,
+    array_namespace,
+    asarray_like,
+    group_sums,
+    is_tensor,
+    to_array,
+)
 from .leaks import mixing_rates, separation
 
 _ROWS_PER_BLOCK = 4096
@@ -163,7 +174,7 @@ class Prediction:
         for links in self._linked(X):
             linked = links[(links != 0).any(axis=1)]
             own = self._costs(linked).argmin(axis=1)
-            away = 1 - linked[numbered(own), own] / linked.sum(axis=1)
+            away = 1 - linked[arange_like(own), own] / linked.sum(axis=1)
             leaving += to_array(group_sums(away, own, n_clusters))
             counts += to_array(array_namespace(own).bincount(own, minlength=n_clusters))
         if self._mixing is None:
@@ -178,7 +189,7 @@ class Prediction:
         def assign(links: Any) -> tuple[Any, Any]:
             costs = self._costs(links)
             labels = costs.argmin(axis=1)
-            return labels, margins(costs, self._even(links), beside(links, self.weight), labels)
+            return labels, margins(costs, self._even(links), asarray_like(links, self.weight), labels)
 
         labels, margin, linked = self._gathered(X, assign)
         self._place_far(X, array_namespace(linked).where(~linked)[0], labels, margin)
@@ -191,7 +202,7 @@ class Prediction:
         if not is_dense(X):
             return X
         centre = self.points.mean(axis=0)
-        return shrink_far(X, centre, float(abs(self.points - centre).max()))
+        return clip_radially(X, centre, float(abs(self.points - centre).max()))
 
     def _gathered(self, X: Any, of_links: Callable[[Any], tuple]) -> tuple:
         """What a function makes of the links of each block, put together, and whether points have any affinity."""
@@ -201,7 +212,7 @@ class Prediction:
     def _linked(self, X: Any) -> Iterator[Floats]:
         """Block by block, the affinity of new points (rows) with each cluster (columns), as the problem has it."""
         like = X if is_tensor(X) else self.fitted_labels
-        labels, scale = beside(like, self.fitted_labels), beside(like, self.point_scale)
+        labels, scale = asarray_like(like, self.fitted_labels), asarray_like(like, self.point_scale)
         for _, rows in self._affinities(X):
             yield rows.links(labels, len(self.weight), scale)
 
@@ -232,7 +243,7 @@ class Prediction:
         margin[far] = 0.0
         if not self.kernel.is_pairwise:
             nearest = self._search.query(X[far], 1)[1][:, 0]
-            labels[far] = beside(nearest, self.fitted_labels)[nearest]
+            labels[far] = asarray_like(nearest, self.fitted_labels)[nearest]
         else:
             labels[far] = 0
             warn_user(
@@ -247,7 +258,7 @@ class Prediction:
 
     def _costs(self, links: Floats) -> Floats:
         links = self._even(links)
-        inside, weight = beside(links, self.inside), beside(links, self.weight)
+        inside, weight = asarray_like(links, self.inside), asarray_like(links, self.weight)
         return bound_costs(links, self.criterion.point_weight(links.sum(axis=1)), inside, weight)
 
     def _even(self, links: Floats) -> Floats:
@@ -267,7 +278,7 @@ class Prediction:
             return self
         there = getattr(self, "_there", None)
         if there is None or there.points.device != X.device:
-            there = self._there = replace(self, points=beside(X, self.points), extension=None)
+            there = self._there = replace(self, points=asarray_like(X, self.points), extension=None)
         return there
 
     def __getstate__(self) -> dict[str, Any]:
@@ -327,7 +338,7 @@ def margins(costs: Floats, links: Floats, weight: Floats, labels: Ints) -> Float
     xp = array_namespace(costs)
     if costs.shape[1] == 1:
         return xp.ones_like(costs[:, 0])
-    rows, others = numbered(costs), costs + 0
+    rows, others = arange_like(costs), costs + 0
     others[rows, labels] = np.inf
     unit = 2 * (abs(links) / weight).sum(axis=1)
     gap = xp.amin(others, axis=1) - costs[rows, labels]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from ..landmarks import RowBlocks, RowReservoir, draw_rows, landmark_graph, sample_rows, usual_landmarks
+from ..landmarks import RowBlocks, RowReservoir, default_landmarks, draw_rows, landmark_graph, sample_rows
 from ..tensors import Ints, is_tensor, to_array
 from .fitting import warn_of_early_stop
 from .inputs import scaling_of, seed_from
@@ -92,7 +92,7 @@ class StreamMixin:
     def _draw(self, rows: RowBlocks, seed: int, mass: Ints | None = None) -> RowReservoir:
         """The sample of the rows, of a size that does not depend on how many there are."""
         n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
-        usual = usual_landmarks(_MANY_ROWS, rows.n_features, n_clusters)
+        usual = default_landmarks(_MANY_ROWS, rows.n_features, n_clusters)
         n_landmarks = usual if isinstance(self.n_landmarks, str) else self.n_landmarks
         return draw_rows(rows, sample_rows(n_landmarks, rows.n_features), seed, mass, self._has_unit_rows)
 

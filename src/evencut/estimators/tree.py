@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..solvers import heaviest_first
 from ..tensors import Floats, Ints, is_tensor
 from .certainty import FitState
-from .devices import answer_like
+from .devices import result_like
 from .hierarchy import Hierarchy, hierarchy_of
 from .inputs import check_count
 
@@ -26,7 +26,7 @@ class TreeMixin(FitState):
     @property
     def leaf_of_row_(self) -> Any:
         """The leaf of `tree_` of each row."""
-        return answer_like(self.labels_, self._tree()[1])
+        return result_like(self.labels_, self._tree()[1])
 
     def cut(self, n_clusters: int) -> Ints:
         """Labels of the fitted rows for another number of clusters, without another fit.
@@ -61,7 +61,7 @@ class TreeMixin(FitState):
             return self.labels_.clone() if hasattr(self.labels_, "clone") else self.labels_.copy()
         of_leaf = hierarchy.cut(n_clusters)
         weight = np.bincount(leaves, minlength=hierarchy.n_leaves).astype(np.float64)
-        return answer_like(self.labels_, heaviest_first(of_leaf, weight)[leaves])
+        return result_like(self.labels_, heaviest_first(of_leaf, weight)[leaves])
 
     def plot_tree(self, ax: Any = None) -> Any:
         """Draw the tree above the fitted clusters, and mark stable numbers of clusters.

@@ -15,7 +15,17 @@ from .._runtime import free_memory, n_threads
 from ..affinity import AffinityLike, whiten
 from ..affinity.lazy import NeighborRows
 from ..neighbors import NeighborSearch, is_dense, neighbor_graph, squared_distances
-from ..tensors import AnyFloats, AnyInts, Floats, array_namespace, beside, double, is_tensor, numbered, to_array
+from ..tensors import (
+    AnyFloats,
+    AnyInts,
+    Floats,
+    arange_like,
+    array_namespace,
+    as_float64,
+    asarray_like,
+    is_tensor,
+    to_array,
+)
 from .base import Extension, FixedBandwidth, NeighborKernel, Points, check_neighbors, for_tensors
 
 # A column number and a value; lists of neighbours take as much again while they are turned into rows.
@@ -232,7 +242,7 @@ class SharedNeighbors(NeighborKernel):
     def _rows(self, search: NeighborSearch, theirs: _Side, Y: Points) -> AffinityLike:
         away, near = search.query(Y, self.n_neighbors + 1)
         if is_tensor(near):
-            rows = numbered(near)[:, None].expand(near.shape)
+            rows = arange_like(near)[:, None].expand(near.shape)
             pairs = rows.reshape(-1), near.reshape(-1)
             shape = float(self.sharpness), float(self.power)
             values = _of_pairs(Y, search.X, pairs, _Side.of(away, near), theirs, shape)
@@ -286,8 +296,8 @@ def shared_neighbor_affinity(
     side = _Side.of(distances, indices)
     affinity = neighbor_graph(side.lists, "union", X.dtype)
     if is_tensor(X):
-        columns = beside(X, affinity.indices)
-        rows = numbered(X).repeat_interleave(beside(X, np.diff(affinity.indptr)))
+        columns = asarray_like(X, affinity.indices)
+        rows = arange_like(X).repeat_interleave(asarray_like(X, np.diff(affinity.indptr)))
         values = _of_pairs(X, X, (rows, columns), side, side, (float(sharpness), float(power)))
         values[rows == columns] = _ALONE
         affinity.data = to_array(array_namespace(X).asarray(values, dtype=X.dtype))
@@ -334,7 +344,7 @@ def _radius(distances: AnyFloats) -> Floats:
     half = max((distances.shape[1] - 1) // 2, 1)
     xp = array_namespace(distances)
     # A copy, since compiled loops take no column of a table.
-    radius = double(distances[:, min(half, distances.shape[1] - 1)]) + 0.0
+    radius = as_float64(distances[:, min(half, distances.shape[1] - 1)]) + 0.0
     if (radius > 0).all():
         return radius
     apart = xp.amin(xp.where(distances > 0, distances, xp.inf), axis=1)

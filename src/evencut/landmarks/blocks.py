@@ -21,7 +21,7 @@ from scipy import sparse
 from .._runtime import n_threads, some
 from ..io.errors import TableError
 from ..io.parts import expand, open_file
-from ..tensors import Ints, Places, array_namespace, beside, is_tensor, to_array
+from ..tensors import Ints, Places, array_namespace, asarray_like, is_tensor, to_array
 
 # Sparse rows of more columns stay sparse: thousands of landmarks would not fit in memory otherwise.
 _MOST_DENSE_FEATURES = 1000
@@ -57,7 +57,7 @@ class RowSample:
         """Those of the rows that belong to the sample; `first` is the number of the first row."""
         places = self.places(rows.shape[0], first)
         if is_tensor(rows):
-            return rows[beside(rows, places)]
+            return rows[asarray_like(rows, places)]
         kept = rows[places]
         if sparse.issparse(kept):
             return kept if is_wide(rows) else kept.toarray()

@@ -15,10 +15,10 @@ from scipy import sparse
 from ..affinity import as_affinity
 from ..criteria import pose
 from ..neighbors import MAX_TREE_FEATURES, kneighbors
-from ..points import prepare
+from ..points import prepare_points
 from ..solvers import Solution, solve
-from ..tensors import Floats, Ints, Places, beside, is_tensor, numbered, stable_order, to_array
-from .attachment import Attachment, whole_graph
+from ..tensors import Floats, Ints, Places, arange_like, asarray_like, is_tensor, stable_order, to_array
+from .attachment import Attachment, symmetric_graph
 from .blocks import row_blocks
 from .sample import RowReservoir, choose_landmarks
 
@@ -81,7 +81,7 @@ class LandmarkGraph:
         their nearest landmark.
         """
         landmarks = self.attachment.landmarks
-        used = beside(landmarks, self.used) if is_tensor(landmarks) else self.used
+        used = asarray_like(landmarks, self.used) if is_tensor(landmarks) else self.used
         everyone = labels[to_array(kneighbors(landmarks[used], 1, at=landmarks)[1][:, 0])]
         everyone[self.used] = labels
         voting = self.attachment.labelled(everyone)
@@ -99,7 +99,7 @@ def _has_every_cluster(attachment: Attachment, rows: Any) -> bool:
     return False
 
 
-def usual_landmarks(n_rows: int, n_features: int, n_clusters: int) -> int:
+def default_landmarks(n_rows: int, n_features: int, n_clusters: int) -> int:
     """Default number of landmarks: 30 times the square root of the rows, within limits, and 20 for each cluster.
 
     Examples
@@ -176,7 +176,7 @@ def landmark_graph(
     """
     n_pilot = pilot_rows(n_landmarks, drawn.rows.shape[1])
     order = _order_of_values(drawn.rows[:n_pilot])
-    prepared = prepare(
+    prepared = prepare_points(
         _floats(drawn.rows[:n_pilot][order]),
         drawn.counts[:n_pilot][to_array(order)].astype(np.float64),
         scale=None if unit else scale,
@@ -188,12 +188,12 @@ def landmark_graph(
     attachment = Attachment.to(landmarks, n_nearest, prepared.feature_scale, prepared.metric)
     upper = row_blocks(drawn.rows, n_jobs).total(partial(attachment.graph, mass=drawn.counts))
     worth = mass_unit * (drawn.n_seen / float(drawn.counts.sum()))
-    return LandmarkGraph(replace(attachment, metric=metric), whole_graph(upper, worth), drawn.rows)
+    return LandmarkGraph(replace(attachment, metric=metric), symmetric_graph(upper, worth), drawn.rows)
 
 
 def _order_of_values(rows: Any) -> Any:
     """The order of dense rows by their first column, then the second, ...: the same in other units."""
-    order, width = numbered(rows, rows.shape[0]), rows.shape[1]
+    order, width = arange_like(rows, rows.shape[0]), rows.shape[1]
     if sparse.issparse(rows):
         return order
     # Few columns tell most rows apart; more are looked at where they do not.

@@ -23,13 +23,13 @@ from ..tensors import (
     Floats,
     Ints,
     array_namespace,
-    beside,
-    double,
-    first_of_each,
+    as_float64,
+    asarray_like,
     group_sums,
     is_tensor,
     stable_order,
     to_array,
+    unique_first,
 )
 from .blocks import RowBlocks, is_wide, mix, stacked
 
@@ -146,7 +146,7 @@ def _part(rows: Any, first: int, *, most: int, seed: int, mass: Ints | None, sha
 
 def _smallest(hashes: Any, mass: Any, most: int) -> tuple[Any, Ints]:
     """Where the smallest hashes stand first, each once and in order, and the mass of each: exact below 2^53."""
-    first, which = first_of_each(hashes)
+    first, which = unique_first(hashes)
     return first[:most], to_array(group_sums(mass, which, len(first))[:most]).astype(np.int64)
 
 
@@ -212,16 +212,16 @@ def choose_landmarks(
     elif len(distinct_rows(points)[0]) <= n_landmarks:
         return _each_once(points)
     if isinstance(transform, str) and transform == "identity":
-        weights = beside(points, np.ones(len(points)))
+        weights = asarray_like(points, np.ones(len(points)))
     else:
         sigma = AdaptiveGaussian(_DENSITY_NEIGHBORS, transform).bandwidths(points, n_jobs=n_jobs)
         weights = (sigma / sigma.max()) ** min(2, points.shape[1])
     # The smallest of exponential waiting times are a weighted draw without replacement.
-    waiting = beside(weights, rng.standard_exponential(len(points))) / weights.clip(np.finfo(float).tiny)
+    waiting = asarray_like(weights, rng.standard_exponential(len(points))) / weights.clip(np.finfo(float).tiny)
     drawn = stable_order(waiting)[:n_landmarks]
     if isinstance(points, SparsePoints):
         return points[np.sort(drawn)]
-    centres = points[drawn] if is_tensor(points) else double(points[drawn])
+    centres = points[drawn] if is_tensor(points) else as_float64(points[drawn])
     n_sweeps = _SWEEPS if points.shape[1] <= MAX_TREE_FEATURES else _SWEEPS_WITHOUT_TREE
     return _each_once(kmeans_sweeps(centres, points, weights, n_sweeps, n_jobs=n_jobs))
 

@@ -1,8 +1,8 @@
 """Compiled loops of selection: Rand indices of all pairs of partitions, and affinities lowered at steps in density."""
 
-from .._lazy import refuse_unless_compiled
+from .._lazy import require_compiled
 
-refuse_unless_compiled(__file__)
+require_compiled(__file__)
 
 import cython
 import numpy as np

@@ -1,8 +1,8 @@
 """Compiled loops of a mixture of Gaussians: covariances of the components, and how likely each is at every point."""
 
-from .._lazy import refuse_unless_compiled
+from .._lazy import require_compiled
 
-refuse_unless_compiled(__file__)
+require_compiled(__file__)
 
 import cython
 import numpy as np

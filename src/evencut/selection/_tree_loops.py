@@ -1,8 +1,8 @@
 """Compiled loops of spanning trees: Boruvka's rounds on a table of neighbours, depth-first order, and cuts."""
 
-from .._lazy import refuse_unless_compiled
+from .._lazy import require_compiled
 
-refuse_unless_compiled(__file__)
+require_compiled(__file__)
 
 import cython
 import numpy as np

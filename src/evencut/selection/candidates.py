@@ -25,7 +25,7 @@ from scipy import sparse
 from ..criteria import normalized_cut
 from ..kernels import shared_neighbor_affinity
 from ..neighbors import NeighborSearch, is_dense
-from ..points import GIVEN, CoordinateSystem, far_rows
+from ..points import GIVEN, CoordinateSystem, extreme_rows
 from ..solvers.multilevel import multilevel
 from .trees import Joins, SpanningTree, join_pieces, spanning_tree
 
@@ -149,7 +149,7 @@ def find_neighborhoods(
     counts = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=np.float64)
     joins = join_pieces(X, indices, n_jobs=n_jobs)
     # Rows far away are known where points are rows of numbers.
-    far = far_rows(X) if is_dense(X) else np.empty(0, dtype=np.intp)
+    far = extreme_rows(X) if is_dense(X) else np.empty(0, dtype=np.intp)
     return Neighborhoods(system, search, counts, distances, indices, joins, intrinsic_dimension(distances), far)
 
 

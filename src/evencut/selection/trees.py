@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import minimum_spanning_tree
 
-from .._runtime import ONE_THREAD
+from .._runtime import single_threaded_blas
 from ..neighbors import NeighborSearch, kneighbors
 
 __all__ = ["Joins", "SpanningTree", "join_pieces", "spanning_tree"]
@@ -146,7 +146,7 @@ def _joins_of_all_pairs(
     """
     apart = np.zeros((n_pieces, n_pieces))
     ends = np.zeros((2, n_pieces, n_pieces), dtype=np.int64)
-    with ONE_THREAD:
+    with single_threaded_blas:
         for later in range(1, n_pieces):
             there, asking = np.flatnonzero(piece == later), np.flatnonzero(piece < later)
             away, near = kneighbors(X[there], 1, at=X[asking], n_jobs=n_jobs)

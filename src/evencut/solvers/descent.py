@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..criteria import RatioProblem
-from ..tensors import AnyFloats, AnyInts, Floats, Ints, Places, array_namespace, group_sums, numbered, one_hot
+from ..tensors import AnyFloats, AnyInts, Floats, Ints, Places, arange_like, array_namespace, group_sums, one_hot
 
 _LARGEST_SHIFT = 1e3
 
@@ -166,7 +166,7 @@ class _LloydStep:
 
 def _shifted_choice(costs: Floats, labels: Ints, point_weights: AnyFloats, weight: Floats, shift: float) -> Ints:
     """Best cluster of each point where the matrix has `shift` times the weights on its diagonal; ties stay."""
-    rows = numbered(labels)
+    rows = arange_like(labels)
     shifted = costs + shift * (point_weights[:, None] / weight)
     shifted[rows, labels] -= 2 * shift * point_weights / weight[labels]
     choice = shifted.argmin(axis=1)
@@ -192,7 +192,7 @@ def _with_diagonal(
     problem: RatioProblem, links: Floats, labels: AnyInts, n_clusters: int
 ) -> tuple[Floats, Floats, Floats]:
     """The links of the problem, diagonal included, and the association and weight of each cluster."""
-    rows = numbered(labels)
+    rows = arange_like(labels)
     if problem.diagonal is not None:
         links = links + one_hot(labels, n_clusters, problem.diagonal)
     inside = group_sums(links[rows, labels], labels, n_clusters)
