@@ -11,7 +11,7 @@ from unittest import mock
 import pytest
 
 # Kernels have no examples, and must not be loaded before their tests have chosen between compiler and interpreter.
-collect_ignore_glob = ["src/evencut/gpu/_*_triton.py"]
+collect_ignore_glob = ["src/evencut/gpu/_triton.py"]
 # What is imported of compiled loops is not their source; their own test runs their examples.
 collect_ignore_glob += ["src/evencut/*/_*loops.py"]
 if not find_spec("torch"):

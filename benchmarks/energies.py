@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from evencut.solvers import refine, solve
-from evencut.solvers.exchanging import exchange_cycles
+from evencut.solvers.exchange import exchange_cycles
 
 from .energies_page import page
 from .energy_peers import PEERS, labels_of, missing, suits

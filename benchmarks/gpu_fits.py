@@ -11,11 +11,10 @@ from evencut.criteria import pose
 from evencut.gpu.nearest import nearest_to_points
 from evencut.kernels import KNN, AdaptiveGaussian
 from evencut.neighbors import NeighborSearch
-from evencut.points import condense, distinct_points, feature_scale, prepare
-from evencut.solvers.block_spectrum import spectral_start
-from evencut.solvers.lloyd import lloyd_descent
-from evencut.solvers.sampling import sample_problem, spread_labels
-from evencut.solvers.solve import Effort, _solve_by_cuts
+from evencut.points import condense, distinct_points, feature_scale, prepare_points
+from evencut.solvers.descent import lloyd_descent
+from evencut.solvers.solve import Effort, _solve_by_cuts, sample_problem, spread_labels
+from evencut.solvers.spectral import spectral_start
 from evencut.tensors import count_copies
 
 
@@ -45,7 +44,7 @@ def default_steps(bench, model, X):
     _, scaling_s = bench.once(lambda: feature_scale(X, "auto"))
     table, merging_s = bench.once(lambda: distinct_points(X))
     _, condensing_s = bench.once(lambda: condense(table, model._most_points()))
-    host = prepare(X, most=model._most_points()).in_memory
+    host = prepare_points(X, most=model._most_points()).in_memory
     solution, clustering_s = bench.once(lambda: model._fit_prepared(host, None, None))
     _, labelling_s = bench.once(lambda: model._label_rows(host.points[:0], solution, None))
     bench.note(

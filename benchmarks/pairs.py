@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
-from evencut.points import prepare
+from evencut.points import prepare_points
 from evencut.selection import (
     Neighborhoods,
     Partition,
@@ -76,7 +76,7 @@ def _leak_over_mixing(graph: sparse.csr_array, labels: Labels) -> float:
 
 def answers(X: np.ndarray) -> Iterator[tuple[str, Labels]]:
     """The labels of the default, of each family's own consensus, of the judge without sizes, of each candidate."""
-    prepared = prepare(X, scale="standard")
+    prepared = prepare_points(X, scale="standard")
     systems = neighborhoods_in_systems(prepared.points, prepared.weights, units=prepared.feature_scale)
     selection = agree(systems, 2, random_state=0)
     found: list[tuple[str, Labels]] = [(_DEFAULT, selection.best.labels)]

@@ -18,12 +18,10 @@ from distributed import Client, LocalCluster
 from benchmarks import slow_network
 from benchmarks.large_data import write_blobs
 from evencut import LandmarkClustering
-from evencut.landmarks.attaching import Attachment
+from evencut.landmarks import Attachment, draw_rows, open_files, sample_rows
 from evencut.landmarks.blocks import row_blocks
 from evencut.landmarks.dask import DaskBlocks
-from evencut.landmarks.files import open_files
-from evencut.landmarks.solving import sample_rows
-from evencut.landmarks.streams import _MARGIN, draw_rows
+from evencut.landmarks.sample import _MARGIN
 
 # Block counts and delays from which the model is fitted, and the run it is then asked to predict.
 _FITTED = ((8, 0.0), (40, 0.0), (8, 0.1), (40, 0.1))

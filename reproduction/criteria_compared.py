@@ -16,7 +16,7 @@ from evencut.kernels import KNN, Gaussian
 from evencut.neighbors import squared_distances
 from evencut.plotting import make_figure
 from evencut.solvers import refine, solve
-from evencut.solvers.lloyd import bound_costs, cluster_links
+from evencut.solvers.descent import bound_costs, cluster_links
 from evencut.tensors import Floats, Ints
 from evencut.theory import cheeger_bounds, cheeger_set, isoperimetric_number, kernel_pca
 

@@ -21,6 +21,7 @@ from evencut.plotting import PALETTE, make_figure
 from evencut.tensors import Floats, Ints
 
 from .draw import BLUE, COLORMAP, GREEN, GREY, ORANGE, canvas, clusters, curves, heading, ink, solid, values
+from .fast_marching import GridGeodesic
 from .frame import Named, Run
 from .solver import SEED, Solver, score
 
@@ -141,8 +142,8 @@ def _fast_marching_errors(X: NDArray) -> Named:
     z = X[:, 0] + 1j * X[:, 1]
     exact = np.abs(np.subtract.outer(z + 0.3 * z**2, z + 0.3 * z**2))
     errors = Named()
-    for name, paths in (("fast marching", "fast_marching"), ("Dijkstra", "graph")):
-        lengths = Geodesic(24, metric=_conformal_tensor, paths=paths).distances(X)
+    for name, kernel in (("fast marching", GridGeodesic), ("Dijkstra", Geodesic)):
+        lengths = kernel(24, metric=_conformal_tensor).distances(X)
         errors[name] = float(np.median(np.abs(lengths[exact > 0] / exact[exact > 0] - 1)))
     return errors
 

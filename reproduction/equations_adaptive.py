@@ -17,6 +17,7 @@ from evencut.theory import embedded_profile, euclidean_embedding, kernel_pca, tr
 
 from .embeddings import ellipse, exact_distances, mahalanobis, map_of, points_of_square, tensor_at
 from .equation_table import LABELS, POINTS, WEIGHTS, Checked, differ, matrix_of, points
+from .variable_kernels import VariableGaussian
 
 
 def _embedding() -> tuple[Floats, Floats, float]:
@@ -88,7 +89,7 @@ def eq_48() -> Checked:
     """The adaptive Gaussian kernel."""
     matrices = np.linalg.inv(tensor_at(POINTS**2 / (1 + POINTS**2)))
     one_way = np.exp(-0.5 * mahalanobis(POINTS, np.linalg.inv(matrices)) ** 2)
-    return differ(matrix_of(AdaptiveGaussian(covariances=matrices), POINTS), 0.5 * (one_way + one_way.T))
+    return differ(matrix_of(VariableGaussian(covariances=matrices), POINTS), 0.5 * (one_way + one_way.T))
 
 
 def eq_49() -> Checked:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evencut._lazy import required
+from evencut._lazy import require
 from evencut.segmentation import read_image
 from evencut.tensors import Mask
 
@@ -86,7 +86,7 @@ def grown_box(photo: Photo, box: Box, seed: int, most: float = 0.15) -> Box:
 
 def opencv_mask(image: NDArray[np.uint8], box: Box) -> Mask:
     """The object by OpenCV's grabCut, five iterations on one thread."""
-    cv2 = required("cv2", "comparing with OpenCV needs opencv-python-headless", "bench")
+    cv2 = require("cv2", "comparing with OpenCV needs opencv-python-headless", "bench")
     cv2.setNumThreads(1)
     cv2.setRNGSeed(0)
     mask: Any = np.zeros(image.shape[:2], dtype=np.uint8)

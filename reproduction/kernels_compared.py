@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from scipy.stats import norm
 
-from evencut.affinity import density_law, knn_density, knn_radius, parzen_density, scott_bandwidth, variable_density
+from evencut.affinity import density_law, knn_density, knn_radius, parzen_density, scott_bandwidth
 from evencut.criteria import energy
 from evencut.datasets import make_clumped_moons, make_rings, make_sparse_subset
 from evencut.kernels import KNN, AdaptiveGaussian, Gaussian, LocalScaling
@@ -21,6 +21,7 @@ from evencut.tensors import Floats
 from .draw import GREEN, bars, clusters, curves, heading, ink
 from .frame import Named, Run
 from .solver import SEED, Solver, adaptive_gaussian, contrast, score, smaller
+from .variable_kernels import variable_density
 
 _GRID = np.linspace(-6, 6, 601)
 _FACTORS = np.geomspace(0.25, 4, 17)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evencut._lazy import required
+from evencut._lazy import require
 from evencut.affinity import knn_radius, parzen_density
 from evencut.kernels import KNN, AdaptiveGaussian, Gaussian
 from evencut.neighbors import squared_distances
@@ -59,7 +59,7 @@ def load_photo(name: str, height: int, n_sample: int) -> Photo:
     are the very same black: one point of the colour space, whose density no bandwidth can make even.
     """
     parts = ("color", "data", "transform")
-    color, data, transform = (required(f"skimage.{part}", "photos need scikit-image", "vision") for part in parts)
+    color, data, transform = (require(f"skimage.{part}", "photos need scikit-image", "vision") for part in parts)
     full = getattr(data, name)()
     pixels = transform.resize(full, (height, round(height * full.shape[1] / full.shape[0])), anti_aliasing=True)
     rng = np.random.default_rng(SEED)

@@ -13,8 +13,10 @@ from sklearn.metrics import adjusted_rand_score
 from evencut.affinity import knn_radius
 from evencut.datasets import make_clumped_moons, make_sparse_subset
 from evencut.estimators import KernelClustering
-from evencut.kernels import KNN, AdaptiveGaussian, Gaussian, LocalScaling
+from evencut.kernels import KNN, Gaussian, LocalScaling
 from evencut.tensors import AnyFloats, Floats, Ints, Mask
+
+from .variable_kernels import VariableGaussian
 
 SEED = 0
 #: An ARI above it counts as the true clusters.
@@ -61,13 +63,13 @@ def make_moons(n_samples: int = 600, random_state: int = SEED) -> tuple[Floats, 
     return X, np.repeat([0, 1], [np.sum(upper == 0), np.sum(lower == 1)])
 
 
-def adaptive_gaussian(X: NDArray, n_neighbors: int = 7, factor: float = 0.7, **options: Any) -> AdaptiveGaussian:
+def adaptive_gaussian(X: NDArray, n_neighbors: int = 7, factor: float = 0.7, **options: Any) -> VariableGaussian:
     """The paper's adaptive kernel, whose bandwidths are proportional to the distance to the K-th neighbour.
 
     The paper states neither K nor the factor.
     """
     variance = (factor * knn_radius(X, n_neighbors)) ** 2
-    return AdaptiveGaussian(n_neighbors, covariances=variance[:, None, None] * np.eye(X.shape[1]), **options)
+    return VariableGaussian(n_neighbors, covariances=variance[:, None, None] * np.eye(X.shape[1]), **options)
 
 
 def cures_of(X: NDArray, bandwidth: float) -> dict[str, tuple[Any, str | None]]:

@@ -45,7 +45,7 @@ MAY_IMPORT = {room: set(ROOMS[:place]) for place, room in enumerate(ROOMS)}
 
 
 def room_of(path):
-    """The room a file belongs to: `solvers/lloyd.py` is in solvers."""
+    """The room a file belongs to: `solvers/descent.py` is in solvers."""
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 

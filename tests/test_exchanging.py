@@ -13,7 +13,7 @@ from evencut.criteria import CRITERIA, average_association, normalized_cut, pose
 from evencut.datasets import make_clumped_moons, make_sparse_subset
 from evencut.kernels import KNN, AdaptiveGaussian, Gaussian
 from evencut.solvers import solve
-from evencut.solvers.exchanging import exchange_cycles
+from evencut.solvers.exchange import exchange_cycles
 
 POINTS = np.random.default_rng(0).normal(size=(300, 2)) + np.repeat([[0, 0], [3, 3], [6, 0]], 100, axis=0)
 SYMMETRIC = (lambda B: B + B.T)(np.random.default_rng(1).normal(size=(300, 300)))
@@ -126,7 +126,7 @@ def test_more_cycles_never_end_higher_on_a_graph_that_is_shrunk_first():
 
 def test_more_starts_never_end_higher_from_samples(monkeypatch):
     monkeypatch.setattr(importlib.import_module("evencut.solvers.solve"), "_MANY_DENSE", 200)
-    monkeypatch.setattr(importlib.import_module("evencut.solvers.sampling"), "_SAMPLE", 150)
+    monkeypatch.setattr(importlib.import_module("evencut.solvers.solve"), "_SAMPLE", 150)
     # The sample, 40 points a cluster, is itself larger than what is solved without one.
     problem = normalized_cut(AFFINITIES["dense"])
     energies = [solve(problem, 6, n_init=n, random_state=0).energy for n in (1, 4, 8, 16, 40)]

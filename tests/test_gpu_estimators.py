@@ -19,7 +19,7 @@ from evencut.gpu import arrays
 from evencut.gpu.sums import KernelSums
 from evencut.kernels import KNN, AdaptiveGaussian, Gaussian, Kernel, LocalScaling, SharedNeighbors, for_tensors
 from evencut.neighbors import squared_distances
-from evencut.points import prepare
+from evencut.points import prepare_points
 from evencut.tensors import count_copies
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -130,7 +130,7 @@ def test_rows_of_weight_zero_are_labelled_afterwards(blobs, name):
 
 def test_near_copies_are_one_point(blobs):
     X = blobs[0].double()
-    table = prepare(torch.cat([X, X + 1e-9]), scale=None)
+    table = prepare_points(torch.cat([X, X + 1e-9]), scale=None)
     assert len(table.points) == N_ROWS
     assert (table.of_row[:N_ROWS] == table.of_row[N_ROWS:]).all()
 

@@ -16,20 +16,17 @@ from sklearn.metrics import adjusted_rand_score
 from evencut.affinity import equalizing_scale, knn_density, knn_radius, parzen_density
 from evencut.criteria import pose
 from evencut.gpu import arrays, naive
-from evencut.gpu.attachment import add_pairs, vote
+from evencut.gpu.graph import add_pairs, vote
 from evencut.gpu.nearest import nearest, nearest_to_points
 from evencut.gpu.sums import KernelSums
 from evencut.kernels import AdaptiveGaussian, shared_neighbor_affinity
 from evencut.landmarks import Attachment
-from evencut.landmarks.attaching import _UNIT as UNIT
+from evencut.landmarks.attachment import _UNIT as UNIT
 from evencut.solvers import solve
-from evencut.solvers.block_spectrum import leading_vectors, spectral_start
-from evencut.solvers.lloyd import lloyd_descent
-from evencut.solvers.sampling import sample_problem, spread_labels
-from evencut.solvers.solve import Effort, _solve_by_cuts
-from evencut.solvers.spectral import cut_embedding
-from evencut.solvers.starts import fill_empty
-from evencut.tensors import answer_like, is_tensor
+from evencut.solvers.descent import lloyd_descent
+from evencut.solvers.solve import Effort, _solve_by_cuts, sample_problem, spread_labels
+from evencut.solvers.spectral import cut_embedding, fill_empty, leading_vectors, spectral_start
+from evencut.tensors import is_tensor, result_like
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -116,8 +113,8 @@ def test_leading_vectors_are_those_of_the_dense_matrix():
 @pytest.mark.parametrize("equalize", [None, "exact"])
 def test_the_spectrum_of_all_points_starts_better_than_that_of_a_thin_sample(monkeypatch, equalize):
     # In the plane a sample of one point in eight is lonely at the bandwidths of all points.
-    monkeypatch.setattr("evencut.solvers.sampling._SAMPLE_ON_DEVICE", 100)
-    monkeypatch.setattr("evencut.solvers.sampling._SAMPLE_PER_CLUSTER", 10)
+    monkeypatch.setattr("evencut.solvers.solve._SAMPLE_ON_DEVICE", 100)
+    monkeypatch.setattr("evencut.solvers.solve._SAMPLE_PER_CLUSTER", 10)
     X = torch.randn(800, 2, generator=torch.Generator().manual_seed(0)).to(DEVICE)
     problem = posed(X, "normalized_cut", equalize)
     rng = np.random.default_rng(0)
@@ -189,7 +186,7 @@ def test_the_graph_is_symmetric_and_follows_its_formula(blobs):
 
 def test_a_graph_multiplies_on_its_device(blobs):
     graph = shared_neighbor_affinity(blobs[0], *nearest_to_points(blobs[0], 5))
-    product = answer_like(blobs[0], graph) @ torch.ones(400, 1, device=DEVICE)
+    product = result_like(blobs[0], graph) @ torch.ones(400, 1, device=DEVICE)
     assert np.allclose(product[:, 0].cpu(), graph.sum(axis=1), rtol=1e-5)
 
 

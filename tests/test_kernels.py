@@ -1,13 +1,12 @@
 """Kernels give symmetric affinities, extend to new points, and reduce to each other where they should."""
 
-import sys
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from evencut.affinity import knn_radius, scott_bandwidth, variable_density
+from evencut.affinity import knn_radius, scott_bandwidth
 from evencut.kernels import (
     KERNELS,
     KNN,
@@ -82,12 +81,6 @@ def test_gaussian_bandwidths_agree():
     np.testing.assert_allclose(Gaussian("scott").affinity(X), Gaussian(scott_bandwidth(X)).affinity(X))
 
 
-def test_adaptive_gaussian_of_one_matrix_is_the_gaussian():
-    sigma = np.array([[1.0, 0.3], [0.3, 0.5]])
-    adaptive = AdaptiveGaussian(covariances=np.tile(sigma, (len(X), 1, 1)))
-    np.testing.assert_allclose(adaptive.affinity(X), Gaussian(sigma).affinity(X), atol=1e-9)
-    np.testing.assert_allclose(adaptive.extend(X)(X[:5]), Gaussian(sigma).affinity(X)[:5], atol=1e-9)
-
 
 def test_adaptive_bandwidths_follow_the_density_law():
     np.testing.assert_allclose(AdaptiveGaussian(5).bandwidths(X), knn_radius(X, 5))
@@ -147,8 +140,8 @@ def test_geodesic_has_no_affinity_across_a_gap_and_joins_coinciding_points():
         (Geodesic(metric="riemann"), "'riemann' is not known"),
         (Geodesic(bandwidth=0), "bandwidth=0"),
         (Geodesic(metric=np.ones(3)), "120 points"),
-        (AdaptiveGaussian(covariances=np.ones((3, 2, 2))), r"shape \(3, 2, 2\); 120 points"),
-        (AdaptiveGaussian(covariances=np.zeros((120, 2, 2))), "positive definite"),
+        (Geodesic(metric=np.ones((3, 2, 2))), r"shape \(3, 2, 2\); 120 points"),
+        (Geodesic(metric=np.zeros((120, 2, 2))), "positive definite"),
     ],
 )
 def test_wrong_parameters_are_named(kernel, message):
@@ -190,51 +183,7 @@ def test_disc_refuses_a_graph_that_does_not_fit():
         Disc(100.0, memory=1000).affinity(X)
 
 
-def test_normalised_kernels_have_one_volume():
-    kernel = AdaptiveGaussian(5, normalize=True)
-    sigma = kernel.bandwidths(X)
-    rows = kernel.extend(X)(np.concatenate([X, X + 0.3]))
-    # Row q, column p: the kernel of point p. Times its volume it is the kernel that is not normalised.
-    plain = AdaptiveGaussian(5).extend(X)(np.concatenate([X, X + 0.3]))
-    volume = sigma**2 / np.exp(np.mean(np.log(sigma**2)))
-    np.testing.assert_allclose(rows * volume, plain, rtol=1e-9)
-    covariances = sigma[:, None, None] ** 2 * np.eye(2)
-    given = AdaptiveGaussian(covariances=covariances, normalize=True)
-    np.testing.assert_allclose(given.affinity(X), kernel.affinity(X), rtol=1e-9)
-
-
-def test_variable_density_integrates_to_one_and_follows_normalised_kernels():
-    points = np.random.default_rng(0).normal(size=(50, 1))
-    grid = np.linspace(-12, 12, 6001)
-    assert variable_density(points, 5, at=grid[:, None]).sum() * (grid[1] - grid[0]) == pytest.approx(1, abs=1e-3)
-
 
 def test_a_metric_may_be_a_function():
     by_name = Geodesic(8, metric="euclidean").distances(X)
     np.testing.assert_allclose(Geodesic(8, metric=lambda places: np.ones(len(places))).distances(X), by_name)
-    with pytest.raises(ValueError, match="needs the metric between points"):
-        Geodesic(8, metric=np.ones(len(X)), paths="fast_marching").distances(X)
-    with pytest.raises(ValueError, match="paths='wings'"):
-        Geodesic(paths="wings").affinity(X)
-
-
-def test_fast_marching_follows_a_conformal_metric():
-    pytest.importorskip("skfmm", reason="scikit-fmm is not installed")
-    square = np.random.default_rng(0).uniform(size=(40, 2))
-    z = square @ [1, 1j]
-    # The map z + 0.3 z^2 pulls the Euclidean metric back to |1 + 0.6 z|^2.
-    exact = np.abs((z + 0.3 * z**2)[:, None] - (z + 0.3 * z**2))
-    metric = lambda places: np.abs(1 + 0.6 * (places @ [1, 1j])) ** 2  # noqa: E731
-    kernel = Geodesic(metric=metric, paths="fast_marching", n_cells=80)
-    found = kernel.distances(square)
-    assert (found == found.T).all()
-    assert np.median(np.abs(found / np.where(exact > 0, exact, 1) - 1)[exact > 0]) < 0.01
-    np.testing.assert_allclose(kernel.extend(square)(square[:3]), kernel.affinity(square)[:3], atol=0.02)
-
-
-def test_fast_marching_names_what_it_needs(monkeypatch):
-    monkeypatch.setitem(sys.modules, "skfmm", None)
-    with pytest.raises(ModuleNotFoundError, match="scikit-fmm"):
-        Geodesic(paths="fast_marching").affinity(X)
-    with pytest.raises(ValueError, match="at most 3"):
-        Geodesic(paths="fast_marching").affinity(np.ones((5, 4)) * np.arange(5)[:, None])

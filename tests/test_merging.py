@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from evencut.criteria import average_association, average_cut, normalized_cut
-from evencut.solvers.merging import merge_levels
+from evencut.solvers.exchange import merge_levels
 
 
 def random_affinity(n=30):

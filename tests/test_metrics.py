@@ -10,7 +10,7 @@ from sklearn.preprocessing import normalize
 from evencut import DominantSets, EvenCut, KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut, diagnose
 from evencut.kernels import KERNELS, AdaptiveGaussian, Gaussian, Geodesic
 from evencut.neighbors import check_distances, coordinates, points_in
-from evencut.points import prepare
+from evencut.points import prepare_points
 
 
 def directions(n_samples=240, n_features=20, n_clusters=3, seed=0, dtype=np.float64):
@@ -136,9 +136,9 @@ def test_sparse_copies_are_one_point():
 def test_single_precision_stays():
     X, _ = directions(dtype=np.float32)
     for metric in ("euclidean", "cosine", "manhattan"):
-        assert prepare(X, metric=metric).points.dtype == np.float32
+        assert prepare_points(X, metric=metric).points.dtype == np.float32
     assert points_in(documents(dtype=np.float32)[0], "cosine").dtype == np.float32
-    assert prepare(pairwise_distances(X).astype(np.float32), metric="precomputed").points.dtype == np.float32
+    assert prepare_points(pairwise_distances(X).astype(np.float32), metric="precomputed").points.dtype == np.float32
 
 
 @pytest.mark.parametrize("kernel", [None, "knn", "shared_neighbors", "local_scaling", Gaussian(1.0)], ids=str)

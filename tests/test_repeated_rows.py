@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 from benchmarks.repeated_rows import ALLOWED, CASES, OURS, PEERS, score
 from evencut import EvenCut, KernelClustering, LandmarkClustering, NormalizedCut
 from evencut.kernels import KERNELS
-from evencut.points import condense, distinct_points, prepare
+from evencut.points import condense, distinct_points, prepare_points
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -93,6 +93,6 @@ def test_condensed_points_keep_all_the_weight_and_follow_the_density():
 
 
 def test_preparation_leaves_out_rows_without_weight():
-    table = prepare(np.arange(8.0).reshape(4, 2), np.array([1.0, 0.0, 2.0, 1.0]))
+    table = prepare_points(np.arange(8.0).reshape(4, 2), np.array([1.0, 0.0, 2.0, 1.0]))
     assert table.of_row[1] == -1
     assert table.weights.sum() == 4

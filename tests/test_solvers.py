@@ -7,8 +7,7 @@ from scipy import sparse
 from evencut.criteria import CRITERIA, average_association, normalized_cut
 from evencut.kernels import KNN, Gaussian
 from evencut.solvers import solve
-from evencut.solvers.lloyd import lloyd_descent
-from evencut.solvers.moves import improve_by_moves
+from evencut.solvers.descent import improve_by_moves, lloyd_descent
 from evencut.solvers.spectral import spectral_embedding
 
 POINTS = np.random.default_rng(0).normal(size=(120, 2)) + np.repeat([[0, 0], [3, 3], [6, 0]], 40, axis=0)

@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from evencut import EvenCut
-from evencut.points import GIVEN, ONE_DEVIATION, RANKS, coordinate_systems, prepare
+from evencut.points import GIVEN, ONE_DEVIATION, RANKS, coordinate_systems, prepare_points
 from evencut.selection import centres, find_neighborhoods
 from evencut.selection.centres import neighbor_log_density
 from evencut.selection.mixtures import KINDS, fit_mixture, n_parameters
@@ -52,7 +52,7 @@ def test_ranks_are_normal_scores_and_know_ties_and_weights(rng):
 
 def test_systems_start_from_one_deviation_and_lead_back_to_the_table(rng):
     X = rng.normal(size=(60, 3)) * [1, 30, 5]
-    table = prepare(X, scale="standard")
+    table = prepare_points(X, scale="standard")
     given, one = coordinate_systems(table.points, table.weights, table.feature_scale)
     assert (given.name, one.name) == (GIVEN, ONE_DEVIATION)
     rows = table.of_row

@@ -59,7 +59,6 @@ CORE = (
                     "parzen_density",
                     "scott_bandwidth",
                     "silverman_bandwidth",
-                    "variable_density",
                 ),
             ),
         ),

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ._lazy import on_demand
+from ._lazy import lazy_names
 
 if TYPE_CHECKING:
     from .diagnosis import bandwidth_sweep, describe
@@ -29,7 +29,7 @@ __all__ = [
     "ProbabilisticKMeans", "__version__", "bandwidth_sweep", "describe", "diagnose", "load", "open_studio", "save",
 ]  # fmt: skip
 
-__getattr__, __dir__ = on_demand(
+__getattr__, __dir__ = lazy_names(
     __name__,
     diagnosis="bandwidth_sweep describe",
     estimators="DominantSets EvenCut KernelClustering KernelKMeans LandmarkClustering NormalizedCut "

@@ -12,7 +12,7 @@ from typing import Any
 VARIABLE = "EVENCUT_INTERPRETED"
 
 
-def on_demand(package: str, **modules: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazy_names(package: str, **modules: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and the `__dir__` of a package whose names each have a module as their home.
 
     Its modules, too, are found without being imported first.
@@ -42,7 +42,7 @@ def on_demand(package: str, **modules: str) -> tuple[Callable[[str], Any], Calla
     return getter, names
 
 
-def required(module: str, need: str, extra: str) -> Any:
+def require(module: str, need: str, extra: str) -> Any:
     """A module of an optional library; where that is missing, an error that says what to install.
 
     Examples
@@ -60,7 +60,7 @@ def required(module: str, need: str, extra: str) -> Any:
         raise ModuleNotFoundError(message, name=library) from missing
 
 
-def refuse_unless_compiled(file: str) -> None:
+def require_compiled(file: str) -> None:
     """Raise if the module in `file` is Python source and nobody has asked for that."""
     if file.endswith(".py") and os.environ.get(VARIABLE, "0") in ("", "0"):
         raise ImportError(

@@ -78,17 +78,17 @@ class _OneThread:
 
 
 #: To be entered around many searches, which then look for the libraries of products only once.
-ONE_THREAD = _OneThread()
+single_threaded_blas = _OneThread()
 
 
 def in_threads(work: Callable[[Any], Any], tasks: Iterable[Any], n_threads: int) -> list[Any]:
     """What `work` makes of each task, in order; every product on one thread, so that sums do not depend on them."""
-    with ONE_THREAD:
+    with single_threaded_blas:
         if n_threads == 1:
             return [work(task) for task in tasks]
         tasks = list(tasks)
         threads_left = max(1, n_threads // max(1, len(tasks)))
-        with ThreadPoolExecutor(n_threads, initializer=ONE_THREAD.begin_thread, initargs=(threads_left,)) as pool:
+        with ThreadPoolExecutor(n_threads, initializer=single_threaded_blas.begin_thread, initargs=(threads_left,)) as pool:
             return list(pool.map(work, tasks))
 
 

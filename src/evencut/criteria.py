@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .affinity import Affinity, AffinityLike, as_affinity, density_law, equalizing_scale
-from .neighbors import check_entries, out_of_range
-from .tensors import AnyFloats, AnyInts, Floats, array_namespace, double, first_of_each, group_sums, to_array
+from .neighbors import check_entries, find_out_of_range
+from .tensors import AnyFloats, AnyInts, Floats, array_namespace, as_float64, group_sums, to_array, unique_first
 
 __all__ = [
     "CRITERIA", "EQUALIZATIONS", "Criterion", "PosedProblem", "RatioProblem", "average_association", "average_cut",
@@ -71,7 +71,7 @@ class RatioProblem:
 
     def energy(self, labels: ArrayLike) -> float:
         """Minus the ratio association: the paper's sign and scale, lower is better."""
-        first, codes = first_of_each(self.matrix.beside(labels))
+        first, codes = unique_first(self.matrix.beside(labels))
         inside, weight = self.associations(codes, len(first))
         return float(-(inside / weight).sum())
 
@@ -129,7 +129,7 @@ class _NormalizedCut(Criterion):
 
     def problem(self, matrix: Affinity, counts: Floats) -> RatioProblem:
         degree = matrix.degrees()
-        bad = out_of_range(degree)
+        bad = find_out_of_range(degree)
         if len(bad):
             raise ValueError(
                 f"normalized_cut needs positive degrees, but the affinities of point {int(bad[0])} sum to "
@@ -258,7 +258,7 @@ def energy(
 
 
 def _adaptive_weights(affinity: Affinity, weights: Floats) -> Floats:
-    density = double(affinity @ weights)
+    density = as_float64(affinity @ weights)
     if not (density > 0).all():
         raise ValueError(
             f"equalize='weights' reads densities off the degrees, and the smallest is {float(density.min()):g}; "
@@ -270,7 +270,7 @@ def _adaptive_weights(affinity: Affinity, weights: Floats) -> Floats:
 
 def _point_weights(affinity: Affinity, weights: ArrayLike | None) -> Floats:
     n_points = affinity.shape[0]
-    counts = double(affinity.beside(np.ones(n_points) if weights is None else weights))
+    counts = as_float64(affinity.beside(np.ones(n_points) if weights is None else weights))
     if counts.shape != (n_points,):
         raise ValueError(f"weights has shape {tuple(counts.shape)}; give one weight for each of {n_points} points.")
     if not (array_namespace(counts).isfinite(counts).all() and (counts > 0).all()):

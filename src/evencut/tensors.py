@@ -16,10 +16,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "AnyFloats", "AnyInts", "Floats", "Ints", "Mask", "Places", "answer_like", "array_namespace", "beside",
-    "count_copies", "cpu_tensors_as_arrays", "double", "first_of_each", "group_greatest", "group_least", "group_sums",
-    "in_memory", "is_tensor", "numbered", "one_hot", "order_statistics", "runs_on_device", "stable_order", "to_array",
+    "AnyFloats",
+    "AnyInts",
+    "Floats",
+    "Ints",
+    "Mask",
+    "Places",
+    "arange_like",
+    "array_namespace",
+    "as_float64",
+    "asarray_like",
+    "count_copies",
+    "cpu_tensors_as_arrays",
+    "group_max",
+    "group_min",
+    "group_sums",
+    "in_memory",
+    "is_tensor",
+    "one_hot",
+    "order_statistics",
+    "result_like",
+    "runs_on_device",
+    "stable_order",
+    "to_array",
     "to_tensor",
+    "unique_first",
 ]  # fmt: skip
 
 #: Arrays of NumPy as signatures name them: numbers of one type or of any, places in an array, and masks.
@@ -128,7 +149,7 @@ def to_tensor(array: Any, like: Any) -> Any:
     return tensor
 
 
-def beside(X: Any, values: Any) -> Any:
+def asarray_like(X: Any, values: Any) -> Any:
     """The values as an array of the kind of `X`, where `X` is.
 
     Examples
@@ -140,7 +161,7 @@ def beside(X: Any, values: Any) -> Any:
     return to_tensor(values, X) if is_tensor(X) else to_array(values)
 
 
-def answer_like(X: Any, answer: Any) -> Any:
+def result_like(X: Any, answer: Any) -> Any:
     """An answer as a tensor on the device of X where X is a tensor, as it is otherwise; graphs become sparse tensors.
 
     Examples
@@ -185,7 +206,7 @@ def in_memory(answer: Any) -> Any:
     return sparse.csr_array(tuple(parts), shape=tuple(answer.shape))
 
 
-def double(X: Any) -> Any:
+def as_float64(X: Any) -> Any:
     """The values in double precision.
 
     Examples
@@ -197,7 +218,7 @@ def double(X: Any) -> Any:
     return xp.asarray(X, dtype=xp.float64)
 
 
-def numbered(X: Any, count: int | None = None) -> Any:
+def arange_like(X: Any, count: int | None = None) -> Any:
     """The numbers from 0 of the rows of `X`, or so many, where `X` is.
 
     Examples
@@ -243,7 +264,7 @@ def one_hot(labels: Any, n_labels: int, scale: Any = None) -> Any:
            [0., 1.],
            [1., 0.]])
     """
-    table = double(labels[:, None] == numbered(labels, n_labels))
+    table = as_float64(labels[:, None] == arange_like(labels, n_labels))
     return table if scale is None else table * scale[:, None]
 
 
@@ -270,7 +291,7 @@ def group_sums(table: Any, group: Any, n_groups: int, weights: Any = None) -> An
     return torch.segment_reduce(values, "sum", lengths=lengths, axis=0, initial=0.0)
 
 
-def group_least(values: Any, group: Any, n_groups: int) -> Any:
+def group_min(values: Any, group: Any, n_groups: int) -> Any:
     """The least of the whole numbers of each group, none of which is empty.
 
     Examples
@@ -288,7 +309,7 @@ def group_least(values: Any, group: Any, n_groups: int) -> Any:
     return least.scatter_reduce_(0, group, values, reduce="amin")
 
 
-def group_greatest(values: Any, group: Any, n_groups: int) -> Any:
+def group_max(values: Any, group: Any, n_groups: int) -> Any:
     """The greatest of the values of each group, which are not negative; zero of an empty one.
 
     Examples
@@ -306,7 +327,7 @@ def group_greatest(values: Any, group: Any, n_groups: int) -> Any:
     return greatest.scatter_reduce_(0, group.long(), values, reduce="amax")
 
 
-def first_of_each(keys: Any, axis: int | None = None) -> tuple[Any, Any]:
+def unique_first(keys: Any, axis: int | None = None) -> tuple[Any, Any]:
     """Where each different key, or row with `axis=0`, stands first, in the order of the keys; and the number of each.
 
     Examples
@@ -321,7 +342,7 @@ def first_of_each(keys: Any, axis: int | None = None) -> tuple[Any, Any]:
     import torch
 
     unique, number = torch.unique(keys, dim=axis, return_inverse=True)
-    return group_least(numbered(keys), number, len(unique)), number
+    return group_min(arange_like(keys), number, len(unique)), number
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from .density import (
     parzen_density,
     scott_bandwidth,
     silverman_bandwidth,
-    variable_density,
     whiten,
 )
 from .equalization import density_law, equalize, equalizing_scale
@@ -29,10 +28,10 @@ from .matrix import (
 __all__ = [
     "Affinity", "AffinityLike", "BlockwiseAffinity", "DenseAffinity", "GaussianBlocks", "GraphAffinity", "as_affinity",
     "check_affinity", "degrees", "density_law", "equalize", "equalizing_scale", "knn_density", "knn_radius",
-    "parzen_density", "scale_affinity", "scott_bandwidth", "silverman_bandwidth", "variable_density", "whiten",
+    "parzen_density", "scale_affinity", "scott_bandwidth", "silverman_bandwidth", "whiten",
 ]  # fmt: skip
 
-# What was here before 0.4, and where it is now.
+# What was here before 0.4, where it is now, and the new names of what was renamed.
 _MOVED = {
     "evencut.neighbors": "MAX_TREE_FEATURES METRICS GivenDistances MetricPoints NeighborSearch SparsePoints "
     "check_distances check_entries check_finite check_magnitude coordinates exact_scale filled_distances is_dense "
@@ -43,12 +42,20 @@ _MOVED = {
     "evencut.kernels": "prepare_affinity",
     "evencut._runtime": "fits_in_memory free_memory keeps_in_memory",
 }
+_RENAMED = {
+    "far_rows": "extreme_rows",
+    "filled_distances": "fill_distances",
+    "out_of_range": "find_out_of_range",
+    "prepare": "prepare_points",
+    "shrink_far": "clip_radially",
+}
 
 
 def __getattr__(name: str) -> Any:
     for module, names in _MOVED.items():
         if name in names.split():
-            message = f"evencut.affinity.{name} is {module}.{name} since 0.4; 0.5 will not find it here."
+            new = _RENAMED.get(name, name)
+            message = f"evencut.affinity.{name} is {module}.{new} since 0.4; 0.5 will not find it here."
             warn_user(message, DeprecationWarning)
-            return getattr(import_module(module), name)
+            return getattr(import_module(module), new)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..neighbors import is_dense, kneighbors, squared_distances
 from ..points.scale import column_moments
-from ..tensors import Floats, array_namespace, beside, cpu_tensors_as_arrays, double, is_tensor, to_array
+from ..tensors import Floats, array_namespace, as_float64, asarray_like, cpu_tensors_as_arrays, is_tensor, to_array
 
 _BLOCK_ENTRIES = 4_000_000
 _MEDIAN_SAMPLE = 2000
@@ -32,7 +32,7 @@ def scott_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> Floats:
     n_samples = float(len(X))
     if weights is not None:
         # Weights below one are shares of a point, not fewer points.
-        n_samples = max(float(double(weights).sum()), n_samples)
+        n_samples = max(float(as_float64(weights).sum()), n_samples)
     variance = column_moments(X, weights)[1]
     spread = np.sqrt(variance * (n_samples / (n_samples - 1) if n_samples > 1 else 1.0))
     return np.asarray(spread * n_samples ** (-1.0 / (len(variance) + 4)))
@@ -84,9 +84,9 @@ def whiten(
     xp = array_namespace(X)
     if sigma.ndim < 2:
         sigma = np.broadcast_to(sigma, X.shape[1:])
-        return X / xp.asarray(beside(X, sigma), dtype=X.dtype), float(np.log(sigma).sum())
+        return X / xp.asarray(asarray_like(X, sigma), dtype=X.dtype), float(np.log(sigma).sum())
     factor = np.linalg.cholesky(sigma)
-    white = xp.linalg.solve(xp.asarray(beside(X, factor), dtype=X.dtype), X.T).T
+    white = xp.linalg.solve(xp.asarray(asarray_like(X, factor), dtype=X.dtype), X.T).T
     return white, float(np.log(np.diag(factor)).sum())
 
 
@@ -110,51 +110,17 @@ def parzen_density(X: ArrayLike, bandwidth: float | str | ArrayLike = "scott", a
     array([0.399, 0.399])
     """
     points, log_volume = whiten(X, bandwidth)
-    queries = points if at is None else whiten(beside(points, at), bandwidth, like=X)[0]
+    queries = points if at is None else whiten(asarray_like(points, at), bandwidth, like=X)[0]
     norm = float(np.exp(-log_volume - 0.5 * points.shape[1] * np.log(2 * np.pi))) / len(points)
     if is_tensor(points):
         from .lazy import gaussian_pairs
 
         return norm * gaussian_pairs(queries, 1.0, "gaussian", points).degrees()
-    return norm * _kernel_sums(queries, points)
+    return norm * kernel_sums(queries, points)
 
 
-def variable_density(
-    X: ArrayLike, n_neighbors: int = 20, at: ArrayLike | None = None, n_jobs: int | None = None
-) -> Floats:
-    r"""Density by normalised Gaussian kernels of variable bandwidth (footnote 3).
-
-    .. math:: \rho(x) = \frac1n \sum_q (2\pi\sigma_q^2)^{-N/2} \exp\left(-\frac{\|x-f_q\|^2}{2\sigma_q^2}\right),
-              \qquad \sigma_q = \frac{R_q^K}{\sqrt{N + 2}}
-
-    A ball of radius R has this standard deviation in each direction. Where densities differ much, it is more accurate
-    than :func:`parzen_density`, which smooths modes away or leaves tails ragged.
-
-    Parameters
-    ----------
-    X : array of shape (n_samples, n_features)
-    n_neighbors : int, default=20
-        K.
-    at : array of shape (n_queries, n_features), optional
-        Where to estimate; at the points themselves by default.
-    n_jobs : int, optional
-        Threads of the neighbour search.
-
-    Examples
-    --------
-    >>> variable_density([[0.0], [1.0], [3.0]], n_neighbors=1).round(3)
-    array([0.286, 0.307, 0.116])
-    """
-    points = _points(X)
-    queries = points if at is None else _points(at)
-    n_features = points.shape[1]
-    sigma = knn_radius(points, n_neighbors, n_jobs=n_jobs) / np.sqrt(n_features + 2)
-    log_volume = n_features * (np.log(sigma) + 0.5 * np.log(2 * np.pi))
-    return _kernel_sums(queries, points, sigma, log_volume) / len(points)
-
-
-def _kernel_sums(queries: Any, points: Any, sigma: Any = 1.0, log_volume: Any = 0.0) -> Floats:
-    """Sums of Gaussian kernels at the points, each of its own bandwidth and volume, a block of queries at a time."""
+def kernel_sums(queries: Any, points: Any, sigma: Any = 1.0, log_volume: Any = 0.0) -> Floats:
+    """Sums of Gaussian kernels at the points, of any bandwidths and volumes, a block of queries at a time."""
     step = max(1, _BLOCK_ENTRIES // len(points))
     blocks = (queries[first : first + step] for first in range(0, len(queries), step))
     exponents = (-0.5 * squared_distances(block, points) / sigma**2 - log_volume for block in blocks)
@@ -177,7 +143,7 @@ def knn_radius(X: ArrayLike, n_neighbors: int, at: ArrayLike | None = None, n_jo
     if at is None:
         radius = kneighbors(points, n_neighbors + 1, n_jobs=n_jobs)[0][:, -1]
     else:
-        queries: Any = _points(beside(points, at)) if is_dense(at) else at
+        queries: Any = _points(asarray_like(points, at)) if is_dense(at) else at
         radius = kneighbors(points, n_neighbors, at=queries, n_jobs=n_jobs)[0][:, -1]
     # Distances between sparse rows of equal values, and those somebody computed, may be rounding errors.
     spread = float(np.sqrt(column_moments(points)[1].sum())) if is_dense(X) else float(radius.max())
@@ -220,7 +186,7 @@ def bandwidth_of(X: Floats, bandwidth: float | str | ArrayLike, weights: ArrayLi
             raise ValueError(f"bandwidth={bandwidth!r} is not a rule; give a number, array or one of {sorted(rules)}.")
         sigma = np.asarray(rules[bandwidth](X, weights), dtype=np.float64)
         return np.where(sigma > 0, sigma, 1.0)
-    sigma = double(to_array(bandwidth))
+    sigma = as_float64(to_array(bandwidth))
     n_features = X.shape[1]
     if sigma.shape not in ((), (n_features,), (n_features, n_features)):
         raise ValueError(
@@ -240,7 +206,7 @@ def _median_distance(X: Floats, weights: ArrayLike | None = None) -> float:
     from scipy.spatial.distance import pdist
 
     step = -(-len(X) // _MEDIAN_SAMPLE)
-    return float(np.median(pdist(double(to_array(X[::step]))))) if len(X) > 1 else 1.0
+    return float(np.median(pdist(as_float64(to_array(X[::step]))))) if len(X) > 1 else 1.0
 
 
 def _points(X: Any) -> Floats:

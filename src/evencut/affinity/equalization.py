@@ -9,7 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from ..tensors import Floats, answer_like, array_namespace, beside, cpu_tensors_as_arrays, double, is_tensor, to_array
+from ..tensors import (
+    Floats,
+    array_namespace,
+    as_float64,
+    asarray_like,
+    cpu_tensors_as_arrays,
+    is_tensor,
+    result_like,
+    to_array,
+)
 from .matrix import Affinity, AffinityLike, as_affinity, scale_affinity
 
 _SWEEPS = 100
@@ -48,7 +57,7 @@ def density_law(
     array([1. , 0.5])
     """
     if is_tensor(density):
-        return beside(density, density_law(to_array(density), transform, dimension, alpha=alpha))
+        return asarray_like(density, density_law(to_array(density), transform, dimension, alpha=alpha))
     rho = np.asarray(density, dtype=np.float64)
     if not (np.isfinite(rho).all() and (rho > 0).all()):
         raise ValueError(f"density must be positive and finite, but the smallest value is {rho.min():g}.")
@@ -136,27 +145,27 @@ def equalizing_scale(
     if affinity.graph is None and affinity.array is None:
         # Rows computed on the fly are summed in their own precision, which sets a floor.
         tol = max(tol, 100 * float(array_namespace(degree).finfo(affinity.dtype).eps))
-    target = double(affinity.beside(np.ones(affinity.shape[0]) if weights is None else weights))
-    scale = (target / degree) ** 0.5 if start is None else double(affinity.beside(start))
+    target = as_float64(affinity.beside(np.ones(affinity.shape[0]) if weights is None else weights))
+    scale = (target / degree) ** 0.5 if start is None else as_float64(affinity.beside(start))
     for _ in range(_SWEEPS):
-        degree = scale * double(affinity @ scale)
+        degree = scale * as_float64(affinity @ scale)
         if _error(degree, target) <= tol:
-            return answer_like(like, scale)
+            return result_like(like, scale)
         scale = scale * (target / degree) ** 0.5
     scale = _newton(affinity, target, scale, tol)
-    error = _error(scale * double(affinity @ scale), target)
+    error = _error(scale * as_float64(affinity @ scale), target)
     if not error <= tol:
         raise ValueError(
             f"no scaling to equal degrees was found (relative error {error:.1e}, asked for {tol:.1e}); "
             "keep the diagonal of the affinity or add a small positive one."
         )
-    return answer_like(like, scale)
+    return result_like(like, scale)
 
 
 def _newton(affinity: Affinity, target: NDArray, scale: NDArray, tol: float) -> Floats:
     """Newton's method on log s, matrix-free: each step solves (diag(r) + S A S) x = w - r."""
     for _ in range(_NEWTON_STEPS):
-        degree = scale * double(affinity @ scale)
+        degree = scale * as_float64(affinity @ scale)
         error = _error(degree, target)
         if error <= tol:
             break
@@ -175,7 +184,7 @@ def _conjugate_gradients(affinity: Affinity, scale: NDArray, right: NDArray, rto
     for _ in range(_MOST_CG_STEPS):
         if squared <= least:
             break
-        image = direction + scale * double(affinity @ (scale * direction))
+        image = direction + scale * as_float64(affinity @ (scale * direction))
         length = squared / float(direction @ image)
         solution, residual = solution + length * direction, residual - length * image
         squared, before = float(residual @ residual), squared

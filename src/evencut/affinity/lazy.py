@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._runtime import in_threads, n_threads
-from ..tensors import AnyFloats, Places, array_namespace, double, one_hot, to_tensor
+from ..tensors import AnyFloats, Places, array_namespace, as_float64, one_hot, to_tensor
 from .density import knn_radius
 from .matrix import Affinity
 
@@ -255,7 +255,7 @@ class PairsAffinity(Affinity):
 
     def rescaled(self, scale: Any) -> PairsAffinity:
         """The same sums at another scale."""
-        scale = double(self.beside(scale))
+        scale = as_float64(self.beside(scale))
         if (scale == 1).all():
             return self
         return PairsAffinity(self.sums, scale if self.scale is None else self.scale * scale, self._precision)
@@ -321,7 +321,7 @@ class NeighborRows:
     """
 
     def __init__(self, indices: Any, values: Any, n_points: int):
-        self.indices, self.values = indices, double(values)
+        self.indices, self.values = indices, as_float64(values)
         self.shape = (len(indices), n_points)
 
     def links(self, labels: Any, n_clusters: int, scale: Any = None) -> Any:

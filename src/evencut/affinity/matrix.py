@@ -17,13 +17,13 @@ from ..tensors import (
     AnyInts,
     Floats,
     Places,
+    arange_like,
     array_namespace,
-    beside,
-    double,
+    as_float64,
+    asarray_like,
     group_sums,
     in_memory,
     is_tensor,
-    numbered,
     one_hot,
     to_array,
 )
@@ -111,12 +111,12 @@ class Affinity(Protocol):
 
     def degrees(self) -> Floats:
         r"""Node degrees :math:`d_p = \sum_q A_{pq}`."""
-        return double(self @ self.beside(np.ones(self.shape[1])))
+        return as_float64(self @ self.beside(np.ones(self.shape[1])))
 
     def links(self, labels: AnyInts, n_clusters: int, scale: AnyFloats | None = None) -> Floats:
         """Sum of the affinities of each point (row) with each cluster (column), columns scaled where asked for."""
         members = one_hot(labels, n_clusters, scale)
-        return double(self @ array_namespace(members).asarray(members, dtype=self.dtype))
+        return as_float64(self @ array_namespace(members).asarray(members, dtype=self.dtype))
 
     def links_after(self, links: Floats, before: AnyInts, labels: AnyInts, n_clusters: int) -> Floats:
         """The links of other labels than those before, whose links are known."""
@@ -131,7 +131,7 @@ class Affinity(Protocol):
 
     def inside(self, labels: AnyInts, n_clusters: int) -> Floats:
         """Sum of the affinities inside each cluster."""
-        own = self.links(labels, n_clusters)[numbered(labels), labels]
+        own = self.links(labels, n_clusters)[arange_like(labels), labels]
         return group_sums(own, labels, n_clusters)
 
 
@@ -157,7 +157,7 @@ class DenseAffinity(Affinity):
 
     def beside(self, values: Any) -> Any:
         """Values of the kind of the entries, where those are."""
-        return beside(self.array, values)
+        return asarray_like(self.array, values)
 
     def diagonal(self) -> AnyFloats:
         """The affinity of each point with itself."""

@@ -18,8 +18,7 @@ from evencut.cli.outputs import whole_file
 from evencut.estimators import LandmarkClustering
 from evencut.io import Source
 from evencut.io.arrow import read_arrow
-from evencut.landmarks import Block
-from evencut.landmarks.attaching import Attachment
+from evencut.landmarks import Attachment, Block
 from evencut.tensors import Ints
 
 # Readers of Parquet folders pass over names that begin with an underscore.

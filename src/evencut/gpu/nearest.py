@@ -17,8 +17,19 @@ import torch
 from torch import Tensor
 
 from . import naive
-from .arrays import block_rows, check_tensor, is_fused, launch_options, same_device
-from .operands import DEEPEST, halves, padded, power_of_two, split_operands, tile_width
+from .arrays import (
+    DEEPEST,
+    block_rows,
+    check_tensor,
+    halves,
+    is_fused,
+    launch_options,
+    padded,
+    power_of_two,
+    same_device,
+    split_operands,
+    tile_width,
+)
 
 _GROUP = 32
 _SUPER = 32
@@ -154,7 +165,7 @@ def pair_distances(X: Tensor, Y: Tensor, left: Tensor, right: Tensor) -> Tensor:
     """
     if not is_fused(X):
         return naive.pair_distances(X, Y, left, right)
-    from ._nearest_triton import pair_distances as fused
+    from ._triton import pair_distances as fused
 
     squared = torch.empty(len(left), dtype=torch.float64, device=X.device)
     how = {"BLOCK_PAIRS": 16, "BLOCK_WIDTH": min(64, tile_width(X.shape[1]))}
@@ -257,7 +268,7 @@ def _rough(points: Tensor, centre: Tensor, scale: float, n_rows: int, *, split: 
 
 def _minima(queries: _Rough, points: _Rough, tiles: SearchTiles) -> tuple[Tensor, Tensor]:
     """Least rough half distances of each query, less half its squared norm, over groups and over super groups."""
-    from ._nearest_triton import group_minima
+    from ._triton import group_minima
 
     n_rows, width = queries.points.shape
     n_super = len(points.points) // (_GROUP * _SUPER)
@@ -306,7 +317,7 @@ def _least(table: Tensor, n_kept: int) -> tuple[Tensor, Tensor]:
 
 def _rank(X: Tensor, at: Tensor, groups: Tensor, n_neighbors: int) -> tuple[Tensor, Tensor]:
     """Indices and squared distances of the nearest points of the groups, by differences, the last step in float64."""
-    from ._nearest_triton import candidate_distances
+    from ._triton import candidate_distances
 
     n_queries, n_groups = groups.shape
     rough = torch.empty((n_queries, n_groups * _GROUP), dtype=X.dtype, device=X.device)

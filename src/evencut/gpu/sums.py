@@ -14,8 +14,17 @@ import torch
 from torch import Tensor
 
 from . import naive
-from .arrays import check_tensor, is_fused, launch_options, same_device
-from .operands import DEEPEST, halves, padded, power_of_two, split_operands
+from .arrays import (
+    DEEPEST,
+    check_tensor,
+    halves,
+    is_fused,
+    launch_options,
+    padded,
+    power_of_two,
+    same_device,
+    split_operands,
+)
 
 #: The forms of the affinity: one bandwidth, the mean of the kernels of both points, or a geometric mean of bandwidths.
 FORMS = ("gaussian", "mean", "product")
@@ -299,7 +308,7 @@ class KernelSums:
 
     def _launch(self, values: Tensor, low: Tensor, n_vectors: int, direct: bool, split: bool, tiles: Tiles) -> Tensor:
         """Run the fused kernel over all rows, its partial sums added up in float64."""
-        from ._sums_triton import kernel_sums
+        from ._triton import kernel_sums
 
         kind = "columns" if direct else "operands"
         x_points, x_norms, x_rates = self._ready(f"rows {kind}", self._rows, direct, left=True)

@@ -5,7 +5,7 @@ What is wrong with a file is a `TableError`: one sentence with the place and the
 
 from typing import TYPE_CHECKING
 
-from .._lazy import on_demand
+from .._lazy import lazy_names
 
 if TYPE_CHECKING:
     from .cells import Column
@@ -24,7 +24,7 @@ __all__ = [
     "read_columns", "read_labels", "read_table", "write_table", "write_with_columns",
 ]  # fmt: skip
 
-__getattr__, __dir__ = on_demand(
+__getattr__, __dir__ = lazy_names(
     __name__,
     cells="Column",
     errors="TableError",

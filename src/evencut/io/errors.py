@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._lazy import required
+from .._lazy import require
 
 
 class TableError(ValueError):
@@ -20,4 +20,4 @@ class TableTooLarge(TableError):
 
 def require_pyarrow(module: str = "pyarrow", what: str = "Parquet files") -> Any:
     """A module of pyarrow; where it is missing, an error that says what to install."""
-    return required(module, f"{what} need pyarrow", "cli")
+    return require(module, f"{what} need pyarrow", "cli")

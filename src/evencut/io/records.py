@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import IO, Any
 
-from .._lazy import required
+from .._lazy import require
 from .._runtime import one_line
 from .errors import TableError
 from .limits import TableLimits
@@ -78,7 +78,7 @@ def json_rows(file: IO[str], name: str) -> Rows:
 
 def excel_rows(file: IO[bytes], name: str, header: bool | None, limits: TableLimits) -> Rows:
     """The rows of the first sheet of a workbook; its first row names the columns where it holds no number."""
-    load_workbook = required("openpyxl", "Excel files need openpyxl", "excel").load_workbook
+    load_workbook = require("openpyxl", "Excel files need openpyxl", "excel").load_workbook
     try:
         # In memory: a workbook that is read bit by bit keeps its file open.
         stored = BytesIO(file.read())

@@ -1,4 +1,4 @@
-"""From points to an affinity: fixed, adaptive, neighbour and geodesic kernels, one file each.
+"""From points to an affinity: fixed, adaptive, neighbour and geodesic kernels.
 
 A kernel is a small object with scikit-learn parameters. `affinity(X)` gives the symmetric affinity of the
 points; `extend(X)` gives a function from new points to their affinities with `X`.
@@ -11,16 +11,14 @@ from .base import (
     Kernel,
     KernelParameter,
     Points,
+    Precomputed,
     affinity_of,
     for_tensors,
     prepare_affinity,
 )
-from .disc import Disc
 from .gaussian import AdaptiveGaussian, Gaussian, LocalScaling
 from .geodesic import Geodesic
-from .knn import KNN
-from .precomputed import Precomputed
-from .shared_neighbors import SharedNeighbors, shared_neighbor_affinity
+from .graphs import KNN, Disc, SharedNeighbors, shared_neighbor_affinity
 
 __all__ = [
     "BANDWIDTH", "KERNELS", "KNN", "NEIGHBORS", "AdaptiveGaussian", "Disc", "Extension", "Gaussian", "Geodesic",

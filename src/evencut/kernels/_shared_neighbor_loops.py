@@ -1,8 +1,8 @@
 """Compiled affinities of the shared-neighbour kernel, one pair at a time, so that no list of pairs is stored."""
 
-from .._lazy import refuse_unless_compiled
+from .._lazy import require_compiled
 
-refuse_unless_compiled(__file__)
+require_compiled(__file__)
 
 import cython
 import numpy as np

@@ -24,7 +24,6 @@ from .base import (
     check_neighbors,
     exp_half,
     for_tensors,
-    matrix_per_point,
 )
 
 
@@ -110,12 +109,6 @@ class AdaptiveGaussian(Kernel):
         The density wanted, as in :func:`evencut.affinity.density_law`.
     alpha : float, default=1.0
         Of the `"log"` transform.
-    covariances : array of shape (n_samples, n_features, n_features), optional
-        A matrix :math:`\Sigma_p` for each point, instead of the density law.
-    normalize : bool, default=False
-        Give each point's kernel the same volume, :math:`|\Sigma_p|^{-1/2} \kappa_p` (eq. 12, footnote 3), up to one
-        constant. Right for estimating a density (:func:`evencut.affinity.variable_density`) and wrong for
-        clustering: it undoes the equalisation, and brings Breiman's bias back.
     memory : float, optional
         Bytes the affinity may take, by default a quarter of the free memory; above, rows are computed when needed.
 
@@ -134,19 +127,12 @@ class AdaptiveGaussian(Kernel):
     n_neighbors: int = 7
     transform: str | Callable[[Floats], ArrayLike] = "constant"
     alpha: float = 1.0
-    covariances: ArrayLike | None = None
-    normalize: bool = False
     memory: float | None = None
 
     @property
-    def is_tied_to_rows(self) -> bool:
-        """With a matrix for each point."""
-        return self.covariances is not None
-
-    @property
     def needs_coordinates(self) -> bool:
-        """Densities and matrices need a dimension; distances to neighbours do not."""
-        return self.covariances is not None or self.transform != "constant" or self.normalize
+        """Densities need a dimension; distances to neighbours do not."""
+        return self.transform != "constant"
 
     def bandwidths(self, X: Points, n_jobs: int | None = None) -> Floats:
         """The bandwidth of each point, in the mean (of logarithms) its distance to the K-th neighbour."""
@@ -159,20 +145,15 @@ class AdaptiveGaussian(Kernel):
         xp = array_namespace(radius)
         return law * xp.exp(xp.log(radius).mean() - xp.log(law).mean())
 
-    @property
-    def takes_tensors(self) -> bool:
-        """Neither with a matrix for each point nor with kernels of one volume."""
-        return super().takes_tensors and self.covariances is None and not self.normalize
-
     @for_tensors
     def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
-        """The affinity of all pairs; a matrix for each point needs all of it in memory."""
+        """The affinity of all pairs."""
         if is_tensor(X):
             return gaussian_pairs(X, self.bandwidths(X), "mean")
-        if self.covariances is None and not self.normalize and not _holds_all(X, self.memory):
-            blocks = GaussianBlocks(X, self.bandwidths(X, n_jobs), "mean")
-            return BlockwiseAffinity(blocks, len(X), X.dtype, n_jobs=n_jobs)
-        sigma = None if self.covariances is not None else self.bandwidths(X, n_jobs)
+        fits = _holds_all(X, self.memory)
+        sigma = self.bandwidths(X, n_jobs)
+        if not fits:
+            return BlockwiseAffinity(GaussianBlocks(X, sigma, "mean"), len(X), X.dtype, n_jobs=n_jobs)
         one_way = self._from_centres(X, X, sigma)
         one_way += one_way.T.copy()
         one_way *= 0.5
@@ -181,43 +162,21 @@ class AdaptiveGaussian(Kernel):
     @for_tensors
     def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
         """Affinities of new points, at the bandwidths of the points of `X`."""
-        sigma = None if self.covariances is not None else self.bandwidths(X, n_jobs)
-        return partial(self._rows, X, sigma)
+        return partial(self._rows, X, self.bandwidths(X, n_jobs))
 
-    def _rows(self, X: Points, sigma: Floats | None, Y: Points) -> AffinityLike:
+    def _rows(self, X: Points, sigma: Floats, Y: Points) -> AffinityLike:
         if is_tensor(X):
             # A new point is seen from the points alone, at their own bandwidths: a product with any constant.
             middle = float(array_namespace(sigma).log(sigma).mean().exp())
             return gaussian_pairs(Y, sigma.new_full((len(Y),), middle), "product", X, sigma**2 / middle)  # type: ignore
         return self._from_centres(X, np.asarray(Y) if is_dense(Y) else Y, sigma).T
 
-    def _from_centres(self, X: Points, Y: Points, sigma: Floats | None) -> AnyFloats:
+    def _from_centres(self, X: Points, Y: Points, sigma: Floats) -> AnyFloats:
         """Row p: the kernel at point p of X, at its own bandwidth, for all points of Y."""
-        if sigma is not None:
-            # Points known by their distances know those to the fitted ones only.
-            squared = squared_distances(X) if Y is X else squared_distances(Y, X).T
-            squared /= (sigma**2).astype(squared.dtype)[:, None]
-            return self._at_one_volume(exp_half(squared), X.shape[1] * np.log(sigma) if self.normalize else None)
-        assert self.covariances is not None
-        squared = np.empty((len(X), len(Y)), dtype=X.dtype)
-        matrices = matrix_per_point(self.covariances, X, "covariances")
-        for p, covariance in enumerate(matrices):
-            offsets = Y - X[p]
-            squared[p] = np.einsum("qi,qi->q", offsets, np.linalg.solve(covariance, offsets.T).T)
-        return self._at_one_volume(exp_half(squared), 0.5 * np.linalg.slogdet(matrices)[1])
-
-    def _at_one_volume(self, kernels: AnyFloats, log_volume: Floats | None) -> AnyFloats:
-        """The kernels, one a row, over their volumes where asked for; the volumes in units of their geometric mean."""
-        if not self.normalize or log_volume is None:
-            return kernels
-        relative = log_volume.mean() - log_volume
-        if np.ptp(relative) > 0.5 * np.log(np.finfo(kernels.dtype).max):
-            raise ValueError(
-                f"normalize=True: the volumes of the kernels span a factor of 1e{np.ptp(relative) / np.log(10):.0f}, "
-                "more than the affinity can hold; reduce the number of features, or use normalize=False."
-            )
-        kernels *= np.exp(relative).astype(kernels.dtype)[:, None]
-        return kernels
+        # Points known by their distances know those to the fitted ones only.
+        squared = squared_distances(X) if Y is X else squared_distances(Y, X).T
+        squared /= (sigma**2).astype(squared.dtype)[:, None]
+        return exp_half(squared)
 
 
 @dataclass(eq=False, repr=False)

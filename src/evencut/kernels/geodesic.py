@@ -1,4 +1,4 @@
-"""The geodesic kernel: a Gaussian of the lengths of shortest paths, along the neighbour graph or over a grid."""
+"""The geodesic kernel: a Gaussian of the lengths of shortest paths along the neighbour graph."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from scipy.sparse.csgraph import dijkstra
 from ..affinity import AffinityLike, knn_radius
 from ..neighbors import NeighborSearch, kneighbors
 from ..tensors import AnyFloats, Floats
-from .base import BANDWIDTH, NEIGHBORS, Extension, Kernel, Points, check_neighbors, exp_half, matrix_per_point
-from .fast_marching import MetricGrid
+from .base import BANDWIDTH, NEIGHBORS, Extension, Kernel, Points, check_neighbors, exp_half
 
 # Shortest paths between all pairs of more points take minutes.
 _MOST_POINTS = 6000
-_PATHS = ("graph", "fast_marching")
 
 
 @dataclass(eq=False, repr=False)
@@ -29,8 +27,7 @@ class Geodesic(Kernel):
     .. math:: A_{pq} = \exp\left(-\frac{d_g(f_p, f_q)^2}{2\sigma^2}\right)
 
     An edge between neighbours has the Mahalanobis length of the mean of their tensors
-    (eq. 47); distances are shortest paths (Dijkstra). Or fronts march over a grid of up to three dimensions,
-    which needs scikit-fmm and a tensor that is a multiple of the identity (fast marching).
+    (eq. 47); distances are shortest paths (Dijkstra).
 
     Parameters
     ----------
@@ -41,10 +38,6 @@ class Geodesic(Kernel):
         returns the multiple of I at any points; a multiple of I for each point; or any matrix for each point.
     bandwidth : float, default=1.0
         Sigma, in the unit of the metric.
-    paths : {"graph", "fast_marching"}, default="graph"
-        Along edges between neighbours, or over a grid; a grid needs a metric known everywhere, so no array.
-    n_cells : int, default=100
-        Of the grid, along its longest side.
 
     Examples
     --------
@@ -62,8 +55,6 @@ class Geodesic(Kernel):
     n_neighbors: int = 10
     metric: str | Callable[[Points], ArrayLike] | ArrayLike = "density"
     bandwidth: float = 1.0
-    paths: str = "graph"
-    n_cells: int = 100
 
     @property
     def has_units(self) -> bool:  # type: ignore[override]
@@ -86,8 +77,6 @@ class Geodesic(Kernel):
 
     def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
         """Affinities of new points, whose paths begin at their nearest points of `X`."""
-        if self._marches():
-            return partial(self._rows_over_grid, X, self._grid(X, n_jobs))
         search = NeighborSearch(X, n_jobs=n_jobs)
         return partial(self._rows, search, self._tensor(X, n_jobs), self._paths(X, n_jobs))
 
@@ -99,9 +88,6 @@ class Geodesic(Kernel):
             length = _edge_lengths(Y - search.X[column], tensor[column])
             np.minimum(found, length[:, None] + paths[column], out=found)
         return self._psi(found)
-
-    def _rows_over_grid(self, X: Points, grid: MetricGrid, Y: Points) -> AffinityLike:
-        return self._psi(grid.distances(Y, X))
 
     def distances(self, X: Points) -> Floats:
         """Geodesic distances between the points, infinite where no path joins them.
@@ -123,9 +109,6 @@ class Geodesic(Kernel):
                 f"the geodesic kernel finds shortest paths between all pairs, which takes minutes for {len(X)} points; "
                 f"give at most {_MOST_POINTS}, or use kernel='knn'."
             )
-        if self._marches():
-            lengths = self._grid(X, n_jobs).distances(X, X)
-            return 0.5 * (lengths + lengths.T)
         tensor = self._tensor(X, n_jobs)
         near = kneighbors(X, self.n_neighbors, n_jobs=n_jobs)[1]
         p, q = np.repeat(np.arange(len(X)), near.shape[1]), near.ravel()
@@ -137,36 +120,29 @@ class Geodesic(Kernel):
         # The two directions of a path add its edges in different order and differ by rounding.
         return np.minimum(paths, paths.T)
 
-    def _marches(self) -> bool:
-        if self.paths not in _PATHS:
-            raise ValueError(f"paths={self.paths!r} is not known; choose one of {_PATHS}.")
-        return self.paths == "fast_marching"
-
-    def _grid(self, X: Points, n_jobs: int | None) -> MetricGrid:
-        check_neighbors(self, len(X), itself=1)
-        if not self.n_cells >= 2:
-            raise ValueError(f"n_cells={self.n_cells!r} must be at least 2.")
-        return MetricGrid.around(X, partial(self._tensor, X, n_jobs), self.n_cells)
-
-    def _tensor(self, X: Points, n_jobs: int | None, at: Points | None = None) -> Floats:
-        """The metric at the points, or `at` others where it is known everywhere."""
-        places = X if at is None else at
+    def _tensor(self, X: Points, n_jobs: int | None) -> Floats:
+        """The metric at the points."""
         if isinstance(self.metric, str):
             if self.metric == "euclidean":
-                return np.ones(len(places))
+                return np.ones(len(X))
             if self.metric == "density":
-                return knn_radius(X, self.n_neighbors, at=at, n_jobs=n_jobs) ** -2.0
+                return knn_radius(X, self.n_neighbors, n_jobs=n_jobs) ** -2.0
             raise ValueError(
                 f"metric={self.metric!r} is not known; choose 'density', 'euclidean' or give a function or an array."
             )
-        if at is not None and not callable(self.metric):
-            raise ValueError("paths='fast_marching' needs the metric between points too: give a name or a function.")
-        tensor = np.asarray(self.metric(places) if callable(self.metric) else self.metric, dtype=np.float64)
+        tensor = np.asarray(self.metric(X) if callable(self.metric) else self.metric, dtype=np.float64)
         if tensor.ndim == 1:
-            if tensor.shape != (len(places),) or not (tensor > 0).all():
-                raise ValueError(f"metric must hold one positive number for each of {len(places)} points.")
+            if tensor.shape != (len(X),) or not (tensor > 0).all():
+                raise ValueError(f"metric must hold one positive number for each of {len(X)} points.")
             return tensor
-        return matrix_per_point(tensor, X, "metric")
+        if tensor.shape != (len(X), X.shape[1], X.shape[1]):
+            raise ValueError(
+                f"metric has shape {tensor.shape}; {len(X)} points with {X.shape[1]} features "
+                f"need ({len(X)}, {X.shape[1]}, {X.shape[1]})."
+            )
+        if not np.isfinite(tensor).all() or np.linalg.eigvalsh(tensor).min() <= 0:
+            raise ValueError("metric must hold symmetric positive definite matrices.")
+        return tensor
 
     def _psi(self, distance: Floats) -> AnyFloats:
         if not self.bandwidth > 0:

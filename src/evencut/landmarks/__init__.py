@@ -1,10 +1,9 @@
 """Clustering beyond memory: every pass over the data is a sum over blocks of rows, and only landmarks are solved."""
 
-from .attaching import Attachment
-from .blocks import Block, RowBlocks, row_blocks, sample
-from .files import open_files
-from .solving import LandmarkGraph, landmark_graph, sample_rows, solve_landmarks, usual_landmarks
-from .streams import RowReservoir, draw_rows
+from .attachment import Attachment
+from .blocks import Block, RowBlocks, open_files, row_blocks, sample
+from .graph import LandmarkGraph, default_landmarks, landmark_graph, sample_rows, solve_landmarks
+from .sample import RowReservoir, draw_rows
 
 __all__ = [
     "Attachment",
@@ -12,6 +11,7 @@ __all__ = [
     "LandmarkGraph",
     "RowBlocks",
     "RowReservoir",
+    "default_landmarks",
     "draw_rows",
     "landmark_graph",
     "open_files",
@@ -19,5 +19,4 @@ __all__ = [
     "sample",
     "sample_rows",
     "solve_landmarks",
-    "usual_landmarks",
-]
+]  # fmt: skip

@@ -11,22 +11,86 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from operator import getitem
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._runtime import n_threads
-from ..tensors import Ints, array_namespace, is_tensor, to_array
-from .choosing import RowSample
+from .._runtime import n_threads, some
+from ..io.errors import TableError
+from ..io.parts import expand, open_file
+from ..tensors import Ints, Places, array_namespace, asarray_like, is_tensor, to_array
 
-__all__ = ["Block", "RowBlocks", "is_lazy", "row_blocks", "run_block", "sample", "stacked"]
-
+# Sparse rows of more columns stay sparse: thousands of landmarks would not fit in memory otherwise.
+_MOST_DENSE_FEATURES = 1000
 #: A pass: from the rows of a block and the number of its first row to a result.
 Work = Callable[[Any, int], Any]
-
 _ROWS_PER_BLOCK = 2**17
+
+
+@dataclass(frozen=True)
+class RowSample:
+    """The rows whose hash is below a threshold: each of `n_rows` with probability about `n_wanted / n_rows`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.arange(1000.0)[:, None]
+    >>> draw = RowSample.of(100, 1000, seed=0)
+    >>> whole = draw(rows, 0)
+    >>> halves = np.vstack([draw(rows[:300], 0), draw(rows[300:], 300)])
+    >>> bool((whole == halves).all())
+    True
+    """
+
+    threshold: int
+    seed: int
+
+    @classmethod
+    def of(cls, n_wanted: int, n_rows: int, seed: int) -> RowSample:
+        """A sample of about `n_wanted` of `n_rows` rows, or all of them."""
+        return cls(2**64 if n_wanted >= n_rows else (n_wanted << 64) // n_rows, seed)
+
+    def __call__(self, rows: Any, first: int) -> Any:
+        """Those of the rows that belong to the sample; `first` is the number of the first row."""
+        places = self.places(rows.shape[0], first)
+        if is_tensor(rows):
+            return rows[asarray_like(rows, places)]
+        kept = rows[places]
+        if sparse.issparse(kept):
+            return kept if is_wide(rows) else kept.toarray()
+        return np.array(kept)
+
+    def places(self, n_rows: int, first: int) -> Places:
+        """Which of `n_rows` rows from number `first` on belong to the sample."""
+        if self.threshold >= 2**64:
+            return np.arange(n_rows)
+        return np.flatnonzero(_hash(first, n_rows, self.seed) < np.uint64(self.threshold))
+
+
+def is_wide(rows: Any) -> bool:
+    """Whether rows have so many columns that sparse ones stay sparse."""
+    return bool(rows.shape[1] > _MOST_DENSE_FEATURES)
+
+
+def _hash(first: int, n_rows: int, seed: int) -> NDArray[np.uint64]:
+    """A 64-bit number for each row number, even and unrelated to its neighbours'."""
+    return np.asarray(mix(np.arange(first, first + n_rows), seed)).view(np.uint64)
+
+
+def mix(numbers: Any, seed: int) -> Any:
+    """Signed numbers whose every bit depends on every bit of those given and of the seed (as splitmix64 ends)."""
+    numbers = (numbers + _signed(seed * 0xD1342543DE82EF95 + 1)) * _signed(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        # A shift of signed numbers brings their sign along, which the mask takes away.
+        numbers = (numbers ^ (numbers >> shift & 2 ** (64 - shift) - 1)) * _signed(factor)
+    return numbers ^ (numbers >> 31 & 2**33 - 1)
+
+
+def _signed(number: int) -> int:
+    return (number + 2**63) % 2**64 - 2**63
 
 
 @dataclass(frozen=True)
@@ -262,3 +326,53 @@ def _where_not_finite(rows: Any, name: str, columns: Any) -> str:
         f"{name} contains NaN or infinity: its row {row}, column {which} ({bad.sum()} such values); "
         "fill them in or leave those rows out first."
     )
+
+
+def open_files(
+    pattern: str | Path | Sequence[str | Path],
+    *,
+    columns: Sequence[str] | None = None,
+    n_jobs: int | None = None,
+) -> RowBlocks:
+    """Parquet or NPY files as one stream of row blocks, in the order of their names.
+
+    Only the heads of the files are read here; the rows are read block by block.
+
+    Parameters
+    ----------
+    pattern : str, path or sequence of them
+        Names of files, with `*` and `?` for what may vary.
+    columns : sequence of str, optional
+        Columns of Parquet files to use, by name, by number from 1, or as ranges of numbers such as `2-5`.
+    n_jobs : int, optional
+        Blocks read at a time.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile, os
+    >>> from evencut import LandmarkClustering
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for part in range(2):
+    ...         np.save(os.path.join(folder, f"{part}.npy"), np.random.default_rng(part).normal(size=(50, 2)))
+    ...     rows = open_files(os.path.join(folder, "*.npy"))
+    ...     model = LandmarkClustering(2, random_state=0).fit(rows)
+    >>> rows.n_rows
+    100
+    """
+    blocks: list[Block] = []
+    names: list[str] | None = None
+    first_path = None
+    for path in expand(pattern):
+        opened = open_file(path, columns)
+        if names is None:
+            names, first_path = opened.names, path
+        elif opened.names != names:
+            raise TableError(
+                f"{path} has {len(opened.names)} columns ({some(opened.names)}), but {first_path} has {len(names)} "
+                f"({some(names)}); give files with the same columns, or choose some with columns=."
+            )
+        first = blocks[-1].first + (blocks[-1].n_rows or 0) if blocks else 0
+        for part, n_rows in opened.parts:
+            blocks.append(Block(f"{path} ({part.words()})", first, n_rows, part))
+            first += n_rows
+    return RowBlocks(blocks, len(names or ()), n_jobs)

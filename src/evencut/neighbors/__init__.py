@@ -1,6 +1,6 @@
 """Distances and nearest neighbours: metrics, exact and approximate searches, the graph, the range of floats."""
 
-from .float_range import check_entries, check_magnitude, exact_scale, out_of_range, shrink_far
+from .float_range import check_entries, check_magnitude, clip_radially, exact_scale, find_out_of_range
 from .graph import neighbor_graph
 from .metrics import (
     METRICS,
@@ -10,7 +10,7 @@ from .metrics import (
     check_distances,
     check_finite,
     coordinates,
-    filled_distances,
+    fill_distances,
     is_dense,
     points_in,
     squared_distances,
@@ -19,8 +19,26 @@ from .metrics import (
 from .search import MAX_TREE_FEATURES, NeighborSearch, kneighbors, neighbor_recall
 
 __all__ = [
-    "MAX_TREE_FEATURES", "METRICS", "GivenDistances", "MetricPoints", "NeighborSearch", "SparsePoints",
-    "check_distances", "check_entries", "check_finite", "check_magnitude", "coordinates", "exact_scale",
-    "filled_distances", "is_dense", "kneighbors", "neighbor_graph", "neighbor_recall", "out_of_range", "points_in",
-    "shrink_far", "squared_distances", "unit_rows",
+    "MAX_TREE_FEATURES",
+    "METRICS",
+    "GivenDistances",
+    "MetricPoints",
+    "NeighborSearch",
+    "SparsePoints",
+    "check_distances",
+    "check_entries",
+    "check_finite",
+    "check_magnitude",
+    "clip_radially",
+    "coordinates",
+    "exact_scale",
+    "fill_distances",
+    "find_out_of_range",
+    "is_dense",
+    "kneighbors",
+    "neighbor_graph",
+    "neighbor_recall",
+    "points_in",
+    "squared_distances",
+    "unit_rows",
 ]  # fmt: skip

@@ -1,8 +1,8 @@
 """Compiled selection of the nearest of many: a block of scores joins the best found so far, row by row."""
 
-from .._lazy import refuse_unless_compiled
+from .._lazy import require_compiled
 
-refuse_unless_compiled(__file__)
+require_compiled(__file__)
 
 import cython
 import numpy as np

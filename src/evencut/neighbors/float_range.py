@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..tensors import AnyFloats, Floats, Places, array_namespace, double, is_tensor, to_array
+from ..tensors import AnyFloats, Floats, Places, array_namespace, as_float64, is_tensor, to_array
 
 # Squared distances stay well inside the range of floats while spans are below; single precision has less of a range.
 _LARGEST = {8: 1e140, 4: 1e15}
@@ -45,7 +45,7 @@ def exact_scale(X: AnyFloats, names: Sequence[Any] | None = None) -> float:
     True
     """
     size, xp = X.dtype.itemsize, array_namespace(X)
-    wide, largest = _extent(*(double(to_array(end)) for end in (xp.amin(X, axis=0), xp.amax(X, axis=0))))
+    wide, largest = _extent(*(as_float64(to_array(end)) for end in (xp.amin(X, axis=0), xp.amax(X, axis=0))))
     if wide == 0 and largest > _LARGEST[size]:
         # All rows are one point; new ones are compared with it.
         return float(2.0 ** (np.frexp(largest)[1] - 1))
@@ -123,7 +123,7 @@ def check_magnitude(X: AnyFloats, names: Sequence[Any] | None = None, cure: str 
         )
 
 
-def shrink_far(X: AnyFloats, centre: AnyFloats, radius: float) -> AnyFloats:
+def clip_radially(X: AnyFloats, centre: AnyFloats, radius: float) -> AnyFloats:
     """New points with those at an immense distance drawn nearer in a straight line, which changes no nearest point.
 
     Examples
@@ -289,7 +289,7 @@ def _is_held(matrix: Any) -> bool:
     return sparse.issparse(matrix) or isinstance(matrix, np.ndarray) or is_tensor(matrix)
 
 
-def out_of_range(sums: Any) -> Any:
+def find_out_of_range(sums: Any) -> Any:
     """Places of the sums of affinities that are not positive, or cannot be squared.
 
     Examples

@@ -188,7 +188,7 @@ def _check_own(
         )
 
 
-def filled_distances(graph: Any) -> Floats:
+def fill_distances(graph: Any) -> Floats:
     """Sparse distances, such as a neighbour graph, as a table: what is not stored is twice as far as all that is.
 
     Of two directions the one that is stored counts, or the shorter one.

@@ -39,7 +39,7 @@ _CELL_SPARE = 4
 _CELL_ROWS = 4096
 
 
-def refined(queries: NDArray, points: NDArray, candidates: Ints, n_neighbors: int) -> _Found:
+def refine_candidates(queries: NDArray, points: NDArray, candidates: Ints, n_neighbors: int) -> _Found:
     """The nearest of the candidates of each row (-1: none), by distances in double precision."""
     from ._nearest_loops import pair_distances, sort_pairs
 
@@ -123,7 +123,7 @@ class DenseProducts:
             some = slice(first, first + _COLUMNS_AT_ONCE)
             keep_nearest(turned @ points[some].T, halves[some], first, rows, best, indices)
         left_out = best[:, -1].astype(np.float64) if n_kept < len(points) else np.full(len(queries), np.inf)
-        return refined(queries, self.X, indices, n_neighbors), left_out
+        return refine_candidates(queries, self.X, indices, n_neighbors), left_out
 
     def _block(self, queries: NDArray, n_neighbors: int) -> tuple[_Found, Places]:
         """Neighbours by single precision, and the rows for which it may have missed one."""
@@ -278,7 +278,7 @@ class CellSearch:
 
             in_threads(look, np.flatnonzero(np.diff(ends)), n_threads)
         indices = np.where(indices >= 0, self.order[indices], -1)
-        found = refined(at, self.X, indices, n_neighbors)
+        found = refine_candidates(at, self.X, indices, n_neighbors)
         short = np.flatnonzero((found[1] < 0).any(axis=1))
         if short.size:
             found[0][short], found[1][short] = self.exact.query(at[short], n_neighbors, n_threads)

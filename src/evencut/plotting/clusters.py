@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from .._lazy import required
+from .._lazy import require
 from ..tensors import AnyFloats, Floats
 
 __all__ = ["PALETTE", "ClusterDisplay", "make_figure", "plot_selection", "require_matplotlib"]
@@ -267,7 +267,7 @@ def make_figure(nrows: int = 1, ncols: int = 1, *, size: tuple[float, float] = (
 
 def require_matplotlib(module: str = "matplotlib") -> Any:
     """A module of matplotlib; where it is missing, an error that says what to install."""
-    return required(module, "drawing needs matplotlib", "plot")
+    return require(module, "drawing needs matplotlib", "plot")
 
 
 def axes_for(ax: Any = None, size: tuple[float, float] | None = None) -> Any:

@@ -1,10 +1,20 @@
 """From rows of a table to the points that are clustered: units, coordinate systems, copies merged."""
 
 from .distinct import DistinctPoints, condense, distinct_points
-from .prepare import PreparedPoints, prepare
-from .scale import COMPONENTS, GIVEN, ONE_DEVIATION, RANKS, SCALES, CoordinateSystem, coordinate_systems, far_rows, feature_scale
+from .prepare import PreparedPoints, prepare_points
+from .scale import (
+    COMPONENTS,
+    GIVEN,
+    ONE_DEVIATION,
+    RANKS,
+    SCALES,
+    CoordinateSystem,
+    coordinate_systems,
+    extreme_rows,
+    feature_scale,
+)
 
 __all__ = [
     "COMPONENTS", "GIVEN", "ONE_DEVIATION", "RANKS", "SCALES", "CoordinateSystem", "DistinctPoints", "PreparedPoints", "condense",
-    "coordinate_systems", "distinct_points", "far_rows", "feature_scale", "prepare",
+    "coordinate_systems", "distinct_points", "extreme_rows", "feature_scale", "prepare_points",
 ]  # fmt: skip

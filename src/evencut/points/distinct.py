@@ -23,15 +23,15 @@ from ..tensors import (
     Floats,
     Places,
     array_namespace,
-    beside,
-    double,
-    first_of_each,
-    group_greatest,
-    group_least,
+    as_float64,
+    asarray_like,
+    group_max,
+    group_min,
     group_sums,
     is_tensor,
     stable_order,
     to_array,
+    unique_first,
 )
 
 # Distances between copies and between points must differ so many times; copies differ by rounding or small noise.
@@ -115,8 +115,8 @@ def distinct_points(X: Any, weights: Floats | None = None) -> DistinctPoints:
     copies = None if isinstance(X, SparsePoints) else _near_copies(found.points)
     if copies is None:
         return found
-    group, n_groups = beside(X, copies.astype(np.int64)), int(copies.max()) + 1
-    total, first = group_sums(found.weights, group, n_groups), group_least(found.first_row, group, n_groups)
+    group, n_groups = asarray_like(X, copies.astype(np.int64)), int(copies.max()) + 1
+    total, first = group_sums(found.weights, group, n_groups), group_min(found.first_row, group, n_groups)
     if not is_dense(X):
         return DistinctPoints(X[first], total, group[found.of_row], first)
     sums = group_sums(found.points, group, n_groups, found.weights)
@@ -132,7 +132,7 @@ def _exact(X: Any, weights: Floats) -> DistinctPoints:
         return _exact_given(X, weights)
     values = X.X if isinstance(X, MetricPoints) else X
     first, of_row = distinct_rows(values)
-    found = DistinctPoints(X[first], group_sums(beside(X, weights), of_row, len(first)), of_row, first)
+    found = DistinctPoints(X[first], group_sums(asarray_like(X, weights), of_row, len(first)), of_row, first)
     return found.taken(value_order(values[first]))
 
 
@@ -146,10 +146,10 @@ def distinct_rows(X: Any) -> tuple[Any, Any]:
     >>> sorted(first.tolist()), bool(kind[0] == kind[2] != kind[1])
     ([0, 1, 3], True)
     """
-    first, of_row = first_of_each(row_hashes(X))
+    first, of_row = unique_first(row_hashes(X))
     blocks = [slice(begin, begin + _ROWS_AT_ONCE) for begin in range(0, len(X), _ROWS_AT_ONCE)]
     if not all((X[first[of_row[rows]]] == X[rows]).all() for rows in blocks):
-        first, of_row = first_of_each(X, axis=0)
+        first, of_row = unique_first(X, axis=0)
     return first, of_row
 
 
@@ -167,12 +167,12 @@ def value_order(X: Any) -> Any:
     """
     xp = array_namespace(X)
     if not len(X):
-        return numbered(X)
+        return xp.arange(0)
     # The mean of rows in the order of their hashes is the same whatever their order was.
     step = _ROWS_OF_A_DEVICE if is_tensor(X) else _ROWS_AT_ONCE
     blocks = [slice(begin, begin + step) for begin in range(0, len(X), step)]
-    middle = sum(double(X[rows]).sum(axis=0) / len(X) for rows in blocks)
-    squared = xp.concatenate([((double(X[rows]) - middle) ** 2).sum(axis=1) for rows in blocks])
+    middle = sum(as_float64(X[rows]).sum(axis=0) / len(X) for rows in blocks)
+    squared = xp.concatenate([((as_float64(X[rows]) - middle) ** 2).sum(axis=1) for rows in blocks])
     unit = float(squared.mean()) / 4096
     cell = xp.asarray(squared / unit if 0 < unit < np.inf else squared * 0.0, dtype=xp.int64)
     order = stable_order(cell)
@@ -181,10 +181,10 @@ def value_order(X: Any) -> Any:
         alone = np.concatenate([[True], ~to_array(same)]) & np.concatenate([~to_array(same), [True]])
         tied = np.flatnonzero(~alone)
         rows = to_array(order)[tied]
-        values = to_array(X[beside(X, rows)])
+        values = to_array(X[asarray_like(X, rows)])
         ranked = to_array(order).copy()
         ranked[tied] = rows[np.lexsort([*values.T[::-1], to_array(cell)[rows]])]
-        order = beside(order, ranked)
+        order = asarray_like(order, ranked)
     return order
 
 
@@ -238,7 +238,7 @@ def row_hashes(X: Any) -> Any:
         rows = slice(begin, begin + step)
         for column in X[rows].T.contiguous() if is_tensor(X) else X[rows].T:
             # Adding zero makes the two zeros one.
-            mixed = (total[rows] ^ (double(column) + 0.0).view(xp.int64)) * _FACTOR
+            mixed = (total[rows] ^ (as_float64(column) + 0.0).view(xp.int64)) * _FACTOR
             # A shift of signed numbers brings their sign along, which the mask takes away.
             total[rows] = mixed ^ (mixed >> 29 & 2**35 - 1)
     # In the order of numbers without a sign.
@@ -266,7 +266,7 @@ def _near_copies(points: Any) -> AnyInts | None:
 def _distances_between(points: Any) -> Any:
     """Distances between all pairs of some points."""
     if is_tensor(points):
-        return array_namespace(points).pdist(double(points))
+        return array_namespace(points).pdist(as_float64(points))
     if not is_dense(points):
         return points.distances(points)[np.triu_indices(len(points), 1)]
     from scipy.spatial.distance import pdist
@@ -333,15 +333,15 @@ def condense(table: DistinctPoints, n_centres: int, *, n_jobs: int | None = None
     centres = kmeans_sweeps(centres, points[pilot], table.weights[pilot], n_sweeps, n_jobs=n_jobs)
     search = NeighborSearch(centres, n_jobs=n_jobs)
     away, nearest = (answer[:, 0] for answer in search.query(points, 1))
-    kept, asked = (beside(points, rows) for rows in _apart(search, away, nearest, int(_SHARE_KEPT * n_centres)))
+    kept, asked = (asarray_like(points, rows) for rows in _apart(search, away, nearest, int(_SHARE_KEPT * n_centres)))
     if len(kept):
         closer, there = (answer[:, 0] for answer in NeighborSearch(points[kept]).query(points[asked], 1))
         moved = closer < away[asked]
         nearest[asked[moved]] = len(centres) + there[moved]
         centres = array_namespace(points).concatenate([centres, points[kept]])
-    one_of_each, number = first_of_each(nearest)
+    one_of_each, number = unique_first(nearest)
     n_used = len(one_of_each)
-    weights, first = group_sums(table.weights, number, n_used), group_least(table.first_row, number, n_used)
+    weights, first = group_sums(table.weights, number, n_used), group_min(table.first_row, number, n_used)
     return DistinctPoints(centres[nearest[one_of_each]], weights, number[table.of_row], first)
 
 
@@ -356,7 +356,7 @@ def _apart(
     distances, indices = (to_array(answer) for answer in search.query_self(_NEIGHBORHOOD + 1))
     reach = np.maximum(distances[:, -1], np.finfo(float).tiny)
     n_centres, xp = len(reach), array_namespace(nearest)
-    farthest = to_array(group_greatest(away, nearest, n_centres))
+    farthest = to_array(group_max(away, nearest, n_centres))
     # Where a group has centres, they reach far for others; where it has none, its points reach far for a centre.
     apart = np.maximum(farthest / reach, reach / np.median(reach[indices[:, 1:]], axis=1))
     order = np.argsort(-apart, kind="stable")
@@ -364,7 +364,7 @@ def _apart(
     chosen = order[(apart[order] >= _APART) & (np.cumsum(count) <= n_kept)]
     rank = np.full(n_centres, -1)
     rank[chosen] = np.arange(len(chosen))
-    known = beside(nearest, rank)[nearest]
+    known = asarray_like(nearest, rank)[nearest]
     there = xp.where(known >= 0)[0]
     asked, own, far = (to_array(values) for values in (there, known[there], away[there]))
     # The farthest of each centre first.

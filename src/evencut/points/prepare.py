@@ -15,7 +15,7 @@ from .. import _runtime
 from ..neighbors import NeighborSearch, SparsePoints, check_magnitude, exact_scale, is_dense, points_in
 from ..neighbors.float_range import sum_scale
 from ..neighbors.metrics import DIRECTIONS, LENGTHS, check_not_negative
-from ..tensors import AnyFloats, Floats, Places, beside, is_tensor, numbered, stable_order, to_array
+from ..tensors import AnyFloats, Floats, Places, arange_like, asarray_like, is_tensor, stable_order, to_array
 from .distinct import DistinctPoints, condense, distinct_points
 from .scale import CoordinateSystem, feature_scale
 
@@ -77,8 +77,8 @@ class PreparedPoints:
         """The same points as at most so many weighted centres, where they can be averaged."""
         if most is None or not is_dense(self.points) or len(self.points) <= most:
             return self
-        weights, first_row = beside(self.points, self.weights), beside(self.points, self.first_row)
-        few = condense(DistinctPoints(self.points, weights, numbered(self.points), first_row), most, n_jobs=n_jobs)
+        weights, first_row = asarray_like(self.points, self.weights), asarray_like(self.points, self.first_row)
+        few = condense(DistinctPoints(self.points, weights, arange_like(self.points), first_row), most, n_jobs=n_jobs)
         of_row = np.where(self.of_row >= 0, to_array(few.of_row)[self.of_row], -1)
         weights, first_row = to_array(few.weights), to_array(few.first_row)
         return replace(self, points=few.points, weights=weights, of_row=of_row, first_row=first_row)
@@ -104,7 +104,7 @@ class PreparedPoints:
         return replace(self, points=system(self.points), system=system)
 
 
-def prepare(
+def prepare_points(
     X: Any,
     weights: Floats | None = None,
     *,
@@ -171,7 +171,7 @@ def prepare(
     if most is not None and is_dense(points):
         distinct = condense(distinct, most, n_jobs=n_jobs)
     if is_dense(points) and len(distinct.points) > _runtime.MANY_POINTS:
-        distinct = distinct.taken(beside(distinct.weights, near_order(distinct.points)))
+        distinct = distinct.taken(asarray_like(distinct.weights, near_order(distinct.points)))
     of_row = np.full(X.shape[0], -1, dtype=np.intp)
     of_row[kept] = to_array(distinct.of_row)
     first = kept[to_array(distinct.first_row)]
@@ -186,7 +186,7 @@ def unmerged_points(points: Any, weights: Floats, kept: Places, divisor: Floats,
 
 
 def _taken(X: Any, rows: Places) -> Any:
-    return X[beside(X, rows)] if is_tensor(X) else X[rows]
+    return X[asarray_like(X, rows)] if is_tensor(X) else X[rows]
 
 
 def _unit_of(X: Any, metric: str, has_units: bool, names: Sequence[Any] | None) -> float:
@@ -205,7 +205,7 @@ def _divided(rows: Any, divisor: Floats) -> Any:
     if np.all(divisor == 1):
         return rows
     if is_tensor(rows):
-        return (rows / beside(rows, divisor).to(rows.dtype)).contiguous()
+        return (rows / asarray_like(rows, divisor).to(rows.dtype)).contiguous()
     return (rows / divisor).astype(rows.dtype, copy=False)
 
 

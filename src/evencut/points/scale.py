@@ -27,8 +27,8 @@ from ..tensors import (
     Mask,
     Places,
     array_namespace,
-    beside,
-    double,
+    as_float64,
+    asarray_like,
     is_tensor,
     order_statistics,
     to_array,
@@ -96,7 +96,7 @@ def feature_scale(
 def _usual_ranges(X: Any) -> tuple[Floats, Floats]:
     """From where to where values of each column are not far away, judged by a sample of evenly spaced rows."""
     # A quarter of each: what is added up may be no float.
-    values = double(X[:: -(-len(X) // _SAMPLE)]) / 4
+    values = as_float64(X[:: -(-len(X) // _SAMPLE)]) / 4
     n_rows = len(values)
     below, above = order_statistics(values, (n_rows - 1) // 2, n_rows // 2)
     middle = (below + above) / 2
@@ -113,14 +113,14 @@ def _usual_ranges(X: Any) -> tuple[Floats, Floats]:
 
 def _deviations(X: Any, weights: Floats | None) -> Floats:
     """Standard deviations of the columns, without a row far away."""
-    far = far_rows(X)
+    far = extreme_rows(X)
     if far.size:
         near = np.delete(np.arange(len(X)), far)
-        X, weights = X[beside(X, near)], None if weights is None else weights[near]
+        X, weights = X[asarray_like(X, near)], None if weights is None else weights[near]
     return _all_deviations(X, weights)
 
 
-def far_rows(X: Any) -> Places:
+def extreme_rows(X: Any) -> Places:
     """The rows far away: one, or one in a thousand, with a value a hundred times farther off than nine in ten.
 
     Examples
@@ -133,7 +133,7 @@ def far_rows(X: Any) -> Places:
     low, high = _usual_ranges(X)
     least, most = _ends(X)
     outside = np.flatnonzero((least < low) | (most > high))
-    some, low, high = X[:, beside(X, outside)], beside(X, low[outside]), beside(X, high[outside])
+    some, low, high = X[:, asarray_like(X, outside)], asarray_like(X, low[outside]), asarray_like(X, high[outside])
     far = np.flatnonzero(to_array(((some < low) | (some > high)).any(axis=1)))
     # Where there are more of them they are part of the data.
     return far if far.size <= max(1, _FAR_SHARE * len(X)) else far[:0]
@@ -142,7 +142,7 @@ def far_rows(X: Any) -> Places:
 def _ends(X: Any) -> tuple[Floats, Floats]:
     """The least and the largest value of each column."""
     xp = array_namespace(X)
-    return double(to_array(xp.amin(X, axis=0))), double(to_array(xp.amax(X, axis=0)))
+    return as_float64(to_array(xp.amin(X, axis=0))), as_float64(to_array(xp.amax(X, axis=0)))
 
 
 def _all_deviations(X: Any, weights: Floats | None) -> Floats:
@@ -157,7 +157,7 @@ def _all_deviations(X: Any, weights: Floats | None) -> Floats:
 def _exact_deviations(X: Any, weights: Floats | None, constant: Mask, unit: Floats) -> Floats:
     # Squares of usual values are held by double precision, and a tensor need not be copied.
     copied = not is_tensor(X) or bool(((unit < 1e-100) | (unit > 1e100)).any())
-    variance = column_moments(X / beside(X, unit) if copied else X, weights)[1]
+    variance = column_moments(X / asarray_like(X, unit) if copied else X, weights)[1]
     # A column is constant also where its mean is rounded.
     return np.where(constant, 0.0, np.sqrt(variance) * (unit if copied else 1.0))
 
@@ -203,11 +203,11 @@ class CoordinateSystem:
             X = xp.stack(columns, axis=1)
         dtype = to_array(X[:0]).dtype
         if self.centre is not None and self.factor is not None:
-            X = (X - beside(X, self.centre.astype(dtype))) * beside(X, self.factor.astype(dtype))
+            X = (X - asarray_like(X, self.centre.astype(dtype))) * asarray_like(X, self.factor.astype(dtype))
         if self.columns is not None:
-            X = X[:, beside(X, self.columns)]
+            X = X[:, asarray_like(X, self.columns)]
         if self.axes is not None:
-            X = X @ beside(X, self.axes.astype(dtype))
+            X = X @ asarray_like(X, self.axes.astype(dtype))
         return (X / self.step).round() * self.step if self.step else X
 
 
@@ -284,8 +284,8 @@ def _between(column: Any, values: Floats, scores: Floats) -> Any:
         return np.interp(column, values, scores).astype(column.dtype, copy=False)
     if len(values) == 1:
         return 0.0 * column + float(scores[0])
-    xp, exact = array_namespace(column), double(column).contiguous()
-    values, scores = beside(exact, values), beside(exact, scores)
+    xp, exact = array_namespace(column), as_float64(column).contiguous()
+    values, scores = asarray_like(exact, values), asarray_like(exact, scores)
     after = xp.searchsorted(values, exact).clip(1, len(values) - 1)
     low, high = values[after - 1], values[after]
     share = ((exact - low) / (high - low)).clip(0.0, 1.0)
@@ -310,8 +310,8 @@ def column_moments(X: Any, weights: Any = None) -> tuple[Floats, Floats]:
     if not is_tensor(X):
         mean = np.average(X, axis=0, weights=weights)
         return mean, np.average((X - mean) ** 2, axis=0, weights=weights)
-    share = X.new_ones(len(X)) if weights is None else beside(X, weights)
-    blocks = list(zip(X.split(_ROWS_AT_ONCE), (double(share) / double(share).sum()).split(_ROWS_AT_ONCE)))
-    mean = sum(part @ double(rows) for rows, part in blocks)
-    variance = sum(part @ (double(rows) - mean) ** 2 for rows, part in blocks)
+    share = X.new_ones(len(X)) if weights is None else asarray_like(X, weights)
+    blocks = list(zip(X.split(_ROWS_AT_ONCE), (as_float64(share) / as_float64(share).sum()).split(_ROWS_AT_ONCE)))
+    mean = sum(part @ as_float64(rows) for rows, part in blocks)
+    variance = sum(part @ (as_float64(rows) - mean) ** 2 for rows, part in blocks)
     return to_array(mean), to_array(variance)

@@ -1,8 +1,8 @@
 """Compiled median splits of points into cells of equal numbers, and the nearest of these cells."""
 
-from .._lazy import refuse_unless_compiled
+from .._lazy import require_compiled
 
-refuse_unless_compiled(__file__)
+require_compiled(__file__)
 
 import cython
 import numpy as np

@@ -1,9 +1,9 @@
 """Compiled passes over the pixels: differences of neighbours, and products with a graph that is read from its lists of
 neighbours."""
 
-from .._lazy import refuse_unless_compiled
+from .._lazy import require_compiled
 
-refuse_unless_compiled(__file__)
+require_compiled(__file__)
 
 import cython
 import numpy as np

@@ -5,9 +5,9 @@ Nodes are numbered row by row on a grid padded by one node on every side; direct
 ``index + offsets[d]`` and is undone by direction ``last - d``, `last` being the last direction.
 """
 
-from .._lazy import refuse_unless_compiled
+from .._lazy import require_compiled
 
-refuse_unless_compiled(__file__)
+require_compiled(__file__)
 
 import cython
 import numpy as np

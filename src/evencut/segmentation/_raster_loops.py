@@ -1,8 +1,8 @@
 """Compiled raster scans of the minimum barrier distance and of the geodesic distance, over the rows of an image."""
 
-from .._lazy import refuse_unless_compiled
+from .._lazy import require_compiled
 
-refuse_unless_compiled(__file__)
+require_compiled(__file__)
 
 import cython
 import numpy as np

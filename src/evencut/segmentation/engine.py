@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._runtime import warn_user
-from ..solvers.lloyd import Descent
+from ..solvers.descent import Descent
 from .affinities import pixel_affinity, pose_term
 from .band import sharpen_band
 from .boundary import boundary_weights, contrast_scale

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..solvers.lloyd import Descent, descend
+from ..solvers.descent import Descent, descend
 from .moves import GridLabeler
 from .terms import Term, TermState
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..affinity import AffinityLike, as_affinity
 from ..criteria import RatioProblem
-from ..solvers.lloyd import bound_costs, cluster_links
+from ..solvers.descent import bound_costs, cluster_links
 
 _PRIOR_SHARE = 1 / 40
 

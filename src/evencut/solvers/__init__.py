@@ -1,6 +1,5 @@
-"""Solvers of a `RatioProblem`: spectral start, Lloyd steps, moves, exchanges, multilevel; one file each."""
+"""Solvers of a `RatioProblem`: spectral starts, Lloyd steps, moves of points, exchanges of clusters, multilevel."""
 
-from .solution import Solution, heaviest_first
-from .solve import SOLVERS, Effort, Solver, refine, solve
+from .solve import SOLVERS, Effort, Solution, Solver, heaviest_first, refine, solve
 
 __all__ = ["SOLVERS", "Effort", "Solution", "Solver", "heaviest_first", "refine", "solve"]

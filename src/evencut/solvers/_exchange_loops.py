@@ -3,9 +3,9 @@
 It carries a whole cluster across the graph, which single-point moves cannot do.
 """
 
-from .._lazy import refuse_unless_compiled
+from .._lazy import require_compiled
 
-refuse_unless_compiled(__file__)
+require_compiled(__file__)
 
 import cython
 import numpy as np

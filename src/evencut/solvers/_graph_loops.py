@@ -3,9 +3,9 @@
 A graph is CSR rows (entries on the diagonal are passed over), the diagonal of M apart, and the weights w.
 """
 
-from .._lazy import refuse_unless_compiled
+from .._lazy import require_compiled
 
-refuse_unless_compiled(__file__)
+require_compiled(__file__)
 
 import cython
 import numpy as np

@@ -3,9 +3,9 @@
 The nodes of a small matrix are groups of points; its diagonal is what the groups hold inside.
 """
 
-from .._lazy import refuse_unless_compiled
+from .._lazy import require_compiled
 
-refuse_unless_compiled(__file__)
+require_compiled(__file__)
 
 import cython
 import numpy as np

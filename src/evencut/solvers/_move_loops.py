@@ -3,9 +3,9 @@
 `clusters` is the labels of the points and, of each cluster, M(S_k, S_k), w(S_k) and the number of points.
 """
 
-from .._lazy import refuse_unless_compiled
+from .._lazy import require_compiled
 
-refuse_unless_compiled(__file__)
+require_compiled(__file__)
 
 import cython
 import numpy as np

@@ -14,16 +14,13 @@ from typing import TypeAlias
 import numpy as np
 
 from .. import _runtime
+from ..affinity import DenseAffinity
 from ..criteria import RatioProblem
-from ..tensors import Ints, is_tensor
-from .block_spectrum import spectral_start
-from .exchanging import exchange_cycles
-from .lloyd import lloyd_descent
-from .moves import improve_by_moves
+from ..tensors import AnyFloats, Ints, Places, is_tensor, to_array
+from .descent import bound_costs, improve_by_moves, lloyd_descent
+from .exchange import exchange_cycles
 from .multilevel import improve_border, multilevel
-from .sampling import sample_problem, spread_labels
-from .solution import Solution
-from .starts import fill_empty, spectral_starts
+from .spectral import fill_empty, spectral_start, spectral_starts
 
 # Larger sparse graphs go to the multilevel solver alone, which is faster there.
 _MANY_NODES = 3000
@@ -33,6 +30,61 @@ _MANY_DENSE = 3000
 _STARTS_PER_CUT = 4
 _GRAPH_CYCLES = 4
 _EXCHANGE_CYCLES = 3
+_SAMPLE = 1500
+# Eigenvectors of a larger sample cost a device little.
+_SAMPLE_ON_DEVICE = 4000
+_SAMPLE_PER_CLUSTER = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A labelling and how it was found.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        Clusters numbered by falling weight; an array wherever the problem is.
+    energy : float
+    n_iter : int
+        Sweeps or steps of the start that won, the last one that found nothing to do included.
+    trace : tuple of float
+        Energy of that start and after each of its steps; it never rises.
+    converged : bool
+        Whether no step was left to make.
+    """
+
+    labels: Ints
+    energy: float
+    n_iter: int
+    trace: tuple[float, ...]
+    converged: bool
+
+    @classmethod
+    def after(cls, problem: RatioProblem, labels: Ints, trace: list[float], converged: bool, n_iter: int) -> Solution:
+        """The solution that ends with these labels, their clusters renumbered."""
+        labels = heaviest_first(to_array(labels), to_array(problem.weights))
+        return cls(labels, trace[-1], n_iter, tuple(trace), converged)
+
+
+def heaviest_first(labels: Ints, weights: AnyFloats) -> Ints:
+    """Renumber the clusters by decreasing weight, independent of the order of the points.
+
+    Among equal clusters the one with the first point leads.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> heaviest_first(np.array([0, 1, 1]), np.ones(3))
+    array([1, 0, 0])
+    """
+    total = np.bincount(labels, weights)
+    # Rounding must not decide between equal clusters; the one that appears first does.
+    first = np.full(len(total), len(labels))
+    np.minimum.at(first, labels, np.arange(len(labels)))
+    order = np.lexsort((first, -np.round(total / total.max(), 9)))
+    rank = np.empty(len(total), dtype=np.int64)
+    rank[order] = np.arange(len(total))
+    return rank[labels]
 
 
 @dataclass(frozen=True)
@@ -65,7 +117,7 @@ def solve(
     solver : {"auto", "spectral", "multilevel", "lloyd"}
         `"spectral"`: cuts of the spectral embedding refined by single-point moves. `"multilevel"`: shrink, exchange
         clusters, refine (:func:`evencut.solvers.multilevel.multilevel` for sparse graphs, for dense matrices
-        :func:`evencut.solvers.exchanging.exchange_cycles`). `"lloyd"`: spectral starts refined by the steps of
+        :func:`evencut.solvers.exchange.exchange_cycles`). `"lloyd"`: spectral starts refined by the steps of
         kernel k-means, all points at once. `"auto"` takes the best of all but Lloyd; multilevel alone for sparse
         graphs of over 3000 points. Where the entries are not in the memory of the CPU, all refine by Lloyd steps.
     n_init : int
@@ -168,7 +220,11 @@ def _solve_from_starts(
 
 
 _solve_spectral = partial(_solve_from_starts, sample_large=False)
+
+
 _solve_by_lloyd = partial(_solve_from_starts, by_moves=False)
+
+
 _solve_by_cuts = partial(_solve_spectral, by_moves=False)
 
 
@@ -211,3 +267,33 @@ def _starts(
         yield spread_labels(problem, rows, sample, found.labels, n_clusters)
     if on_device and len(rows) < problem.n_points:
         yield spectral_start(problem, n_clusters, effort.n_init, rows, rng)
+
+
+def sample_problem(problem: RatioProblem, n_clusters: int, rng: np.random.Generator) -> tuple[Places, RatioProblem]:
+    """Rows of a random sample, and the problem among them, dense.
+
+    Parameters
+    ----------
+    problem : RatioProblem
+        With a matrix whose method `part(rows, columns)` gives dense blocks.
+    n_clusters : int
+    rng : Generator
+    """
+    n_points = problem.n_points
+    least = _SAMPLE_ON_DEVICE if is_tensor(problem.weights) else _SAMPLE
+    size = min(n_points, max(least, _SAMPLE_PER_CLUSTER * n_clusters))
+    rows = problem.matrix.beside(np.sort(rng.choice(n_points, size, replace=False)))
+    # Degrees count all points; among the sample they are smaller by its share.
+    share = size / n_points
+    diagonal = None if problem.diagonal is None else share * problem.diagonal[rows]
+    return rows, RatioProblem(DenseAffinity(problem.matrix.part(rows, rows)), share * problem.weights[rows], diagonal)
+
+
+def spread_labels(problem: RatioProblem, rows: Places, sample: RatioProblem, labels: Ints, n_clusters: int) -> Ints:
+    """Labels of all points: each goes to the cluster of the sample that the bound of the Lloyd step makes cheapest."""
+    share, labels = len(rows) / problem.n_points, sample.matrix.beside(labels)
+    inside, weight = sample.associations(labels, n_clusters)
+    links = problem.matrix.links_to_some(rows, labels, n_clusters)
+    spread = bound_costs(links, share * problem.weights, inside, weight).argmin(axis=1)
+    spread[rows] = labels
+    return fill_empty(spread, n_clusters)

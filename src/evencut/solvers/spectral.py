@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
 from ..affinity import Affinity, AffinityLike, as_affinity
+from ..criteria import RatioProblem
 from ..tensors import AnyFloats, AnyInts, Floats, Ints, array_namespace, is_tensor, one_hot
 
 # Up to this size all eigenvectors of a component are cheaper than a factorisation and its set-up.
@@ -31,6 +33,13 @@ _FEW_RESTARTS = 50
 # Vectors of larger graphs are only starts, and no start changes for being more exact than this.
 _TOLERANCE = 1e-4
 _KMEANS_STEPS = 100
+_BLOCK_STEPS = 20
+# No start changes for being more exact than this, and fast sums are hardly better.
+_BLOCK_TOLERANCE = 1e-3
+# Neighbours in the sample that a kernel must reach.
+_LEAST_NEIGHBORS = 7
+# Directions shorter than this beside the longest are rounding.
+_LEAST_LENGTH = 1e-12
 
 
 def spectral_embedding(affinity: AffinityLike, n_vectors: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -257,13 +266,13 @@ def _far_seeds(vectors: Any, n_seeds: int, draws: Floats) -> Any:
     return vectors[rows]
 
 
-def unit_rows(vectors: Floats) -> Floats:
+def normalized_rows(vectors: Floats) -> Floats:
     """The rows at length one, so that points of low degree count as much as others; empty rows stay as they are.
 
     Examples
     --------
     >>> import numpy as np
-    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    >>> normalized_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
     array([[0.6, 0.8],
            [0. , 0. ]])
     """
@@ -276,3 +285,163 @@ def unit_rows(vectors: Floats) -> Floats:
 def _thread_control() -> ThreadpoolController:
     """Looking for the libraries that start threads takes longer than a small k-means, so they are looked up once."""
     return ThreadpoolController()
+
+
+def spectral_starts(problem: RatioProblem, n_clusters: int, n_init: int, rng: np.random.Generator) -> Iterator[Ints]:
+    """Cuts by k-means, from different seeds, of the spectrum of the normalised cut.
+
+    Kernel k-means on a dense kernel also starts from the kernel's own principal components, which lead to
+    lower energies there; on a sparse graph these sit on its hubs and are of no use.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evencut.criteria import normalized_cut
+    >>> problem = normalized_cut(np.kron(np.eye(2), np.ones((2, 2))))
+    >>> len(list(spectral_starts(problem, 2, 3, np.random.default_rng(0))))
+    3
+    """
+    links = _linking_part(problem)
+    _, vectors = spectral_embedding(links, n_clusters, rng)
+    embeddings = [normalized_rows(vectors)]
+    if problem.matrix.is_array and problem.diagonal is None:
+        ratio = links.degrees() / problem.weights
+        if not array_namespace(ratio).allclose(ratio, ratio[0], rtol=1e-6):
+            embeddings.append(normalized_rows(kernel_coordinates(problem.matrix, problem.weights, n_clusters, rng)))
+    for _ in range(n_init):
+        for embedding in embeddings:
+            yield fill_empty(cut_embedding(embedding, n_clusters, rng), n_clusters)
+
+
+def fill_empty(labels: Ints, n_clusters: int) -> Ints:
+    """The labels with every empty cluster given one point of the largest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fill_empty(np.array([0, 0, 0]), 2)
+    array([0, 0, 1])
+    """
+    xp = array_namespace(labels)
+    labels = xp.asarray(labels, dtype=xp.int64) + 0
+    count = xp.bincount(labels, minlength=n_clusters)
+    for k in xp.where(count == 0)[0]:
+        largest = int(count.argmax())
+        labels[xp.where(labels == largest)[0][-1]] = k
+        count[largest] -= 1
+        count[k] += 1
+    return labels
+
+
+def _linking_part(problem: RatioProblem) -> Affinity:
+    """A matrix with positive degrees to take the spectrum of: the affinity, or one shifted to be non-negative."""
+    matrix, lowest = problem.matrix, problem.matrix.least()
+    if lowest >= 0:
+        isolated = matrix.degrees() <= 0
+        if not isolated.any():
+            return matrix
+        # A point without links has no direction in the spectrum; one of its own keeps it apart.
+        alone = 1.0 * isolated
+        diagonal = sparse.diags_array(alone) if matrix.is_graph else array_namespace(alone).diag(alone)
+        return as_affinity(matrix.entries + diagonal)
+    if matrix.is_graph:
+        return as_affinity(abs(matrix.entries) + sparse.eye_array(problem.n_points) * 1e-12)
+    return as_affinity(matrix.entries - lowest)
+
+
+def leading_vectors(
+    multiply: Callable[[Any], Any],
+    start: Any,
+    n_wanted: int,
+    *,
+    tol: float = _BLOCK_TOLERANCE,
+    n_steps: int = _BLOCK_STEPS,
+) -> tuple[Any, Any]:
+    """Largest eigenvalues of a symmetric matrix and their eigenvectors, largest first.
+
+    Parameters
+    ----------
+    multiply : callable
+        From a table of columns to the matrix times the table.
+    start : array or tensor of shape (n, n_block), in double precision
+        Where the iteration starts; a few more columns than are wanted speed it up.
+    n_wanted : int
+    tol : float
+        Largest length of a residual, of eigenvectors of length one.
+    n_steps : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> matrix = np.diag([3.0, 1.0, 2.0, 0.5])
+    >>> leading_vectors(lambda V: matrix @ V, np.ones((4, 1)), 1, tol=1e-9)[0].round(6)
+    array([3.])
+    """
+    xp = array_namespace(start)
+    block = xp.linalg.qr(start)[0]
+    n_block = block.shape[1]
+    image = multiply(block)
+    step = image_of_step = block[:, :0]
+    for _ in range(n_steps):
+        values, turn = xp.linalg.eigh(block.T @ image)
+        block, image = block @ turn, image @ turn
+        residual = image - block * values
+        if float((residual**2).sum(axis=0)[-n_wanted:].max()) <= tol**2:
+            break
+        # A direction already in the block would only bring rounding.
+        residual = xp.linalg.qr(residual - block @ (block.T @ residual))[0]
+        basis = xp.concatenate([block, residual, step], axis=1)
+        images = xp.concatenate([image, multiply(residual), image_of_step], axis=1)
+        mixture = _best_mixture(basis, images, n_block)
+        step, image_of_step = basis[:, n_block:] @ mixture[n_block:], images[:, n_block:] @ mixture[n_block:]
+        block, image = basis @ mixture, images @ mixture
+    values, turn = xp.linalg.eigh(block.T @ image)
+    return xp.flip(values[-n_wanted:], (0,)), xp.flip(block @ turn[:, -n_wanted:], (1,))
+
+
+def _best_mixture(basis: Any, images: Any, n_wanted: int) -> Any:
+    """Mixtures of the basis, orthonormal, with the largest Rayleigh quotients."""
+    xp = array_namespace(basis)
+    lengths, axes = xp.linalg.eigh(basis.T @ basis)
+    kept = lengths > _LEAST_LENGTH * lengths[-1]
+    upright = axes[:, kept] * lengths[kept] ** -0.5
+    inner = upright.T @ (basis.T @ images) @ upright
+    return upright @ xp.linalg.eigh(0.5 * (inner + inner.T))[1][:, -n_wanted:]
+
+
+def spectral_start(problem: RatioProblem, n_clusters: int, n_init: int, rows: Any, rng: np.random.Generator) -> Ints:
+    """Labels of all points from the best of several cuts of the spectrum of the normalised cut.
+
+    Parameters
+    ----------
+    problem : RatioProblem
+    n_clusters, n_init : int
+    rows : array or tensor of whole numbers
+        A sample, from whose eigenvectors the iteration starts.
+    rng : Generator
+    """
+    root = problem.matrix.degrees()[:, None] ** -0.5
+    start = _from_sample(problem.matrix, n_clusters + _SPARE_VECTORS, rows, rng) / root
+    vectors = leading_vectors(lambda V: root * problem.matrix.rough(root * V), start, n_clusters)[1]
+    embedding = normalized_rows(vectors)
+    cuts = [fill_empty(cut_embedding(embedding, n_clusters, rng), n_clusters) for _ in range(n_init)]
+    return min(cuts, key=problem.energy)
+
+
+def _from_sample(matrix: Affinity, n_vectors: int, rows: Any, rng: np.random.Generator) -> Any:
+    """Smooth functions on all points: a sample's eigenvectors averaged by a kernel as wide as the sample is thin.
+
+    At the bandwidths of all points the sample would be lonely, and its matrix diagonal. An affinity that cannot be made
+    wider starts from random functions.
+    """
+    if not hasattr(matrix, "widened"):
+        return matrix.beside(rng.standard_normal((matrix.shape[0], n_vectors)))
+    wide, scale = matrix.widened(rows, _LEAST_NEIGHBORS)
+    xp = array_namespace(scale)
+    dense = wide.part(rows) * scale[:, None] * scale
+    root = dense.sum(axis=1) ** -0.5
+    vectors = xp.linalg.eigh(dense * root[:, None] * root)[1][:, -n_vectors:]
+    # The first column is what the averages are divided by.
+    table = xp.concatenate([scale[:, None], vectors * (root * scale)[:, None]], axis=1)
+    sums = wide.rough(table)
+    return sums[:, 1:] / sums[:, :1].clip(1e-37)

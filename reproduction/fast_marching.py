@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.ndimage import map_coordinates
 
-from .._lazy import required
-from ..tensors import Floats
-from .base import Points
+from evencut._lazy import require
+from evencut.affinity import AffinityLike, knn_radius
+from evencut.kernels import Extension, Geodesic, Points
+from evencut.tensors import Floats
 
 _MOST_FEATURES = 3
 _MARGIN = 0.05
@@ -61,7 +63,7 @@ class MetricGrid:
         if X.shape[1] > _MOST_FEATURES:
             raise ValueError(
                 f"fast marching fills a grid over the {X.shape[1]} features, which is possible for at most "
-                f"{_MOST_FEATURES}; use paths='graph'."
+                f"{_MOST_FEATURES}; use Geodesic."
             )
         lowest, highest = X.min(axis=0), X.max(axis=0)
         longest = float(np.max(highest - lowest)) or 1.0
@@ -76,7 +78,7 @@ class MetricGrid:
 
         Needs scikit-fmm.
         """
-        marching = required("skfmm", "paths='fast_marching' needs scikit-fmm (paths='graph' does not)", "geodesic")
+        marching = require("skfmm", "Fast marching needs scikit-fmm", "bench")
         sources, targets = np.asarray(sources, dtype=np.float64), np.asarray(targets, dtype=np.float64)
         nodes = self.origin + self.step * np.moveaxis(np.indices(self.slowness.shape), 0, -1)
         slow_here, slow_there = self._at(self.slowness, sources), self._at(self.slowness, targets)
@@ -94,3 +96,39 @@ class MetricGrid:
     def _at(self, field: Floats, points: Points) -> Floats:
         """The field between the nodes, linearly; points outside the grid have the value at its edge."""
         return map_coordinates(field, (points - self.origin).T / self.step, order=1, mode="nearest")
+
+
+@dataclass(eq=False, repr=False)
+class GridGeodesic(Geodesic):
+    """The geodesic kernel by fast marching, under a metric that is a multiple of the identity known everywhere.
+
+    Parameters
+    ----------
+    n_cells : int, default=100
+        Of the grid, along its longest side.
+    """
+
+    n_cells: int = 100
+
+    def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
+        """Affinities of new points, by fronts that start from them."""
+        return partial(self._rows_over_grid, X, self._grid(X, n_jobs))
+
+    def _rows_over_grid(self, X: Points, grid: MetricGrid, Y: Points) -> AffinityLike:
+        return self._psi(grid.distances(Y, X))
+
+    def _paths(self, X: Points, n_jobs: int | None) -> Floats:
+        lengths = self._grid(X, n_jobs).distances(X, X)
+        return 0.5 * (lengths + lengths.T)
+
+    def _grid(self, X: Points, n_jobs: int | None) -> MetricGrid:
+        return MetricGrid.around(X, partial(self._tensor_at, X, n_jobs), self.n_cells)
+
+    def _tensor_at(self, X: Points, n_jobs: int | None, nodes: Points) -> Floats:
+        if callable(self.metric):
+            return np.asarray(self.metric(nodes), dtype=np.float64)
+        if isinstance(self.metric, str) and self.metric == "euclidean":
+            return np.ones(len(nodes))
+        if isinstance(self.metric, str) and self.metric == "density":
+            return knn_radius(X, self.n_neighbors, at=nodes, n_jobs=n_jobs) ** -2.0
+        raise ValueError("fast marching needs the metric between points too: give a name or a function.")

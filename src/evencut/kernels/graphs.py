@@ -1,8 +1,4 @@
-"""The shared-neighbour kernel: close for their surroundings, and surrounded by the same points.
-
-Both factors compare a pair with its own neighbourhood, so that density drops out and gaps, bridges and
-noise weigh little.
-"""
+"""Kernels that are sparse graphs: nearest neighbours, discs of one radius, and shared neighbours."""
 
 from __future__ import annotations
 
@@ -13,16 +9,160 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.spatial import cKDTree
 
-from .._runtime import n_threads
-from ..affinity import AffinityLike
+from .._runtime import free_memory, n_threads
+from ..affinity import AffinityLike, whiten
 from ..affinity.lazy import NeighborRows
-from ..neighbors import NeighborSearch, neighbor_graph
-from ..tensors import AnyFloats, AnyInts, Floats, array_namespace, beside, double, is_tensor, numbered, to_array
-from .base import Extension, NeighborKernel, Points, check_neighbors, for_tensors
+from ..neighbors import NeighborSearch, is_dense, neighbor_graph, squared_distances
+from ..tensors import (
+    AnyFloats,
+    AnyInts,
+    Floats,
+    arange_like,
+    array_namespace,
+    as_float64,
+    asarray_like,
+    is_tensor,
+    to_array,
+)
+from .base import Extension, FixedBandwidth, NeighborKernel, Points, check_neighbors, for_tensors
 
+# A column number and a value; lists of neighbours take as much again while they are turned into rows.
+_BYTES_PER_PAIR = 24
 # Affinity of a point with itself where it has none with others: too little to matter beside any neighbour.
 _ALONE = 1e-10
+
+
+@dataclass(eq=False, repr=False)
+class KNN(NeighborKernel):
+    r"""Nearest-neighbour kernel (example KNN kernel), a sparse affinity of ones.
+
+    .. math:: u_p(f_p, f_q) = [f_q \in KNN(f_p)]
+
+    A point counts among its own neighbours, so the diagonal is kept.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        K, the point itself included; where there are fewer points, all are neighbours, with a warning unless it is the
+        default.
+    symmetrize : {"mean", "union", "mutual"}, default="mean"
+        An affinity of 1/2 for one-sided neighbours, 1, or 0.
+    neighbors : {"auto", "exact", "approximate"} or neighbours transformer, default="auto"
+        How neighbours are searched for, as in :class:`evencut.neighbors.NeighborSearch`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> KNN(n_neighbors=2).affinity(np.array([[0.0], [1.0], [3.0]])).toarray()
+    array([[1. , 1. , 0. ],
+           [1. , 1. , 0.5],
+           [0. , 0.5, 1. ]])
+    """
+
+    title = "Nearest neighbours"
+
+    n_neighbors: int = 10
+    symmetrize: str = "mean"
+    neighbors: Any = "auto"
+
+    @property
+    def takes_tensors(self) -> bool:
+        """Where exact neighbours will do, which are the only ones there."""
+        return super().takes_tensors and isinstance(self.neighbors, str) and self.neighbors in ("auto", "exact")
+
+    @for_tensors
+    def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
+        """One for the K nearest points of `X`, seen from the new point alone."""
+        return self._extension(NeighborSearch(X, n_jobs=n_jobs, method=self.neighbors))
+
+    def _both(self, X: Points, n_jobs: int | None) -> tuple[AffinityLike, Extension]:
+        check_neighbors(self, len(X), itself=1)
+        search = NeighborSearch(X, n_jobs=n_jobs, method=self.neighbors)
+        near = search.query_self(self.n_neighbors)[1]
+        return neighbor_graph(near, self.symmetrize, X.dtype), self._extension(search)
+
+    def _extension(self, search: NeighborSearch) -> Extension:
+        return partial(_indicators, search, self.n_neighbors)
+
+
+def _indicators(search: NeighborSearch, n_neighbors: int, Y: Points) -> AffinityLike:
+    """Rows of ones at the nearest points."""
+    indices = search.query(Y, n_neighbors)[1]
+    if is_tensor(indices):
+        return NeighborRows(indices, indices >= 0, search.n_points)
+    n_rows, n_neighbors = indices.shape
+    indptr = np.arange(0, indices.size + 1, n_neighbors)
+    parts = (np.ones(indices.size, dtype=search.X.dtype), indices.ravel(), indptr)
+    return sparse.csr_array(parts, shape=(n_rows, search.n_points))
+
+
+class Disc(FixedBandwidth):
+    r"""The 0-1 kernel of one radius for all points (Section 2.3): the affinity of a disc graph.
+
+    .. math:: A_{pq} = [\|f_p - f_q\| \le \sigma]
+
+    Its maximal cliques lie in discs that hold many points, that is at modes of the density, and kernel k-means with it
+    isolates such a mode (Breiman's bias) just as with the Gaussian kernel of a small bandwidth (eq. 1). Where the
+    radius adapts to the density it is the :class:`KNN` kernel (Example 3).
+
+    Parameters
+    ----------
+    bandwidth : float, array or {"scott", "silverman", "median"}, default="scott"
+        The radius sigma; one a feature or a full matrix Sigma make the discs ellipsoids; or a rule.
+    memory : float, optional
+        Bytes the graph may take, by default half of the free memory; a larger one is refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Disc(bandwidth=1.0).affinity(np.array([[0.0], [1.0], [3.0]])).toarray()
+    array([[1., 1., 0.],
+           [1., 1., 0.],
+           [0., 0., 1.]])
+    """
+
+    title = "Disc of one radius"
+    is_graph = True
+
+    def affinity(self, X: Points, *, n_jobs: int | None = None) -> AffinityLike:
+        """The sparse affinity of the disc graph; every point is joined to itself."""
+        if not is_dense(X):
+            graph = sparse.csr_array(squared_distances(X) <= self._length(X) ** 2, dtype=X.dtype)
+        else:
+            points = whiten(X, self.bandwidth)[0]
+            graph = self._within(cKDTree(points), points, X.dtype, n_jobs)
+        # Rounding may see a distance of exactly the radius from one side only.
+        return graph.maximum(graph.T).tocsr()
+
+    def extend(self, X: Points, *, n_jobs: int | None = None) -> Extension:
+        """One for the points of `X` within the radius of a new point."""
+        if not is_dense(X):
+            return partial(self._rows_elsewhere, X, self._length(X))
+        return partial(self._rows, X, cKDTree(whiten(X, self.bandwidth)[0]), n_jobs)
+
+    def _rows(self, X: Points, tree: cKDTree, n_jobs: int | None, Y: Points) -> sparse.csr_array:
+        return self._within(tree, whiten(Y, self.bandwidth, like=X)[0], X.dtype, n_jobs)
+
+    def _rows_elsewhere(self, X: Any, length: float, Y: Any) -> sparse.csr_array:
+        return sparse.csr_array(squared_distances(Y, X) <= length**2, dtype=X.dtype)
+
+    def _within(self, tree: cKDTree, queries: Points, dtype: Any, n_jobs: int | None) -> sparse.csr_array:
+        """Ones at the points within one bandwidth of the queries."""
+        workers = n_threads(n_jobs)
+        sizes = np.asarray(tree.query_ball_point(queries, 1.0, workers=workers, return_length=True), dtype=np.int64)
+        limit = 0.5 * free_memory() if self.memory is None else self.memory
+        if sizes.sum() * _BYTES_PER_PAIR > limit:
+            raise ValueError(
+                f"discs of bandwidth={self.bandwidth!r} hold {sizes.mean():.0f} points in the mean, a graph of "
+                f"{sizes.sum() * _BYTES_PER_PAIR / 1e9:.2g} GB, more than {limit / 1e9:.2g} GB; give a smaller "
+                "bandwidth or kernel='knn'."
+            )
+        near = tree.query_ball_point(queries, 1.0, workers=workers, return_sorted=True)
+        indices = np.concatenate([np.asarray(one, dtype=np.int64) for one in near])
+        indptr = np.concatenate([[0], np.cumsum(sizes)])
+        return sparse.csr_array((np.ones(len(indices), dtype=dtype), indices, indptr), shape=(len(queries), tree.n))
 
 
 class _Side(NamedTuple):
@@ -102,7 +242,7 @@ class SharedNeighbors(NeighborKernel):
     def _rows(self, search: NeighborSearch, theirs: _Side, Y: Points) -> AffinityLike:
         away, near = search.query(Y, self.n_neighbors + 1)
         if is_tensor(near):
-            rows = numbered(near)[:, None].expand(near.shape)
+            rows = arange_like(near)[:, None].expand(near.shape)
             pairs = rows.reshape(-1), near.reshape(-1)
             shape = float(self.sharpness), float(self.power)
             values = _of_pairs(Y, search.X, pairs, _Side.of(away, near), theirs, shape)
@@ -156,8 +296,8 @@ def shared_neighbor_affinity(
     side = _Side.of(distances, indices)
     affinity = neighbor_graph(side.lists, "union", X.dtype)
     if is_tensor(X):
-        columns = beside(X, affinity.indices)
-        rows = numbered(X).repeat_interleave(beside(X, np.diff(affinity.indptr)))
+        columns = asarray_like(X, affinity.indices)
+        rows = arange_like(X).repeat_interleave(asarray_like(X, np.diff(affinity.indptr)))
         values = _of_pairs(X, X, (rows, columns), side, side, (float(sharpness), float(power)))
         values[rows == columns] = _ALONE
         affinity.data = to_array(array_namespace(X).asarray(values, dtype=X.dtype))
@@ -204,7 +344,7 @@ def _radius(distances: AnyFloats) -> Floats:
     half = max((distances.shape[1] - 1) // 2, 1)
     xp = array_namespace(distances)
     # A copy, since compiled loops take no column of a table.
-    radius = double(distances[:, min(half, distances.shape[1] - 1)]) + 0.0
+    radius = as_float64(distances[:, min(half, distances.shape[1] - 1)]) + 0.0
     if (radius > 0).all():
         return radius
     apart = xp.amin(xp.where(distances > 0, distances, xp.inf), axis=1)

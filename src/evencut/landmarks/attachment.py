@@ -16,9 +16,7 @@ from scipy import sparse
 
 from ..affinity import knn_radius
 from ..neighbors import NeighborSearch, points_in
-from ..tensors import AnyFloats, AnyInts, Floats, Ints, array_namespace, beside, is_tensor, one_hot, to_array
-
-__all__ = ["Attachment", "whole_graph"]
+from ..tensors import AnyFloats, AnyInts, Floats, Ints, array_namespace, asarray_like, is_tensor, one_hot, to_array
 
 # Weights are whole multiples of 2^-15, so that their products add up exactly, in any order, for 2^33 rows.
 _UNIT = 2**15
@@ -85,8 +83,8 @@ class Attachment:
         """The same with the landmarks of the kind of the rows, where these are."""
         if is_tensor(self.landmarks) or not is_tensor(rows):
             return self if is_tensor(rows) else self.in_memory
-        landmarks = beside(rows, self.landmarks).to(rows.dtype)
-        return replace(self, landmarks=landmarks, radius=beside(rows, self.radius))
+        landmarks = asarray_like(rows, self.landmarks).to(rows.dtype)
+        return replace(self, landmarks=landmarks, radius=asarray_like(rows, self.radius))
 
     def graph(self, rows: Any, first: int = 0, mass: Ints | None = None) -> sparse.csr_array:
         r"""Share of the block in the upper triangle of :math:`B^T B`, in units of 2^-30: whole numbers.
@@ -95,7 +93,7 @@ class Attachment:
         """
         counts = np.ones(rows.shape[0], dtype=np.int64) if mass is None else mass[first : first + rows.shape[0]]
         if is_tensor(rows):
-            return self._graph_on_device(rows, beside(rows, counts))
+            return self._graph_on_device(rows, asarray_like(rows, counts))
         n_landmarks = len(self.landmarks)
         graph = sparse.csr_array((n_landmarks, n_landmarks), dtype=np.int64)
         for place, indices, units in self._weights(rows):
@@ -106,7 +104,7 @@ class Attachment:
         return sparse.triu(graph, format="csr")
 
     def _graph_on_device(self, rows: Any, counts: Any) -> sparse.csr_array:
-        from ..gpu.attachment import add_pairs, merge_pairs
+        from ..gpu.graph import add_pairs, merge_pairs
 
         n_landmarks = len(self.landmarks)
         xp = array_namespace(rows)
@@ -120,9 +118,9 @@ class Attachment:
         assert self.labels is not None
         n_clusters = int(self.labels.max()) + 1
         if is_tensor(rows):
-            from ..gpu.attachment import vote as vote_there
+            from ..gpu.graph import vote as vote_there
 
-            known = beside(rows, self.labels)
+            known = asarray_like(rows, self.labels)
             weights = self.beside(rows)._weights(rows)
             votes = [vote_there(indices, units, known, n_clusters) for _, indices, units in weights]
             return array_namespace(rows).concatenate(votes)
@@ -158,7 +156,7 @@ class Attachment:
     def shares(self, rows: Any, first: int = 0) -> Floats:
         """The share of each cluster (column) in the weights of each row's landmarks."""
         assert self.labels is not None
-        known = beside(rows, self.labels) if is_tensor(rows) else self.labels
+        known = asarray_like(rows, self.labels) if is_tensor(rows) else self.labels
         return self.averaged(rows, one_hot(known, int(self.labels.max()) + 1))
 
     def averaged(self, rows: Any, field: Any) -> Any:
@@ -191,7 +189,7 @@ class Attachment:
 
     def _weights_on_device(self, rows: Any) -> Iterator[tuple[slice, Any, Any]]:
         from ..gpu.arrays import same_device
-        from ..gpu.attachment import weigh
+        from ..gpu.graph import weigh
 
         same_device(X=rows, landmarks=self.landmarks)
         for begin in range(0, len(rows), _ROWS_ON_DEVICE):
@@ -202,7 +200,7 @@ class Attachment:
     def _points(self, rows: Any) -> Any:
         """Rows of the data as points beside the landmarks."""
         if is_tensor(rows):
-            scale = beside(rows, self.feature_scale)
+            scale = asarray_like(rows, self.feature_scale)
             return rows if (scale == 1).all() else (rows.double() / scale).to(rows.dtype)
         is_dense = isinstance(self.landmarks, np.ndarray)
         if sparse.issparse(rows) == is_dense:
@@ -233,7 +231,7 @@ def _weigh(distances: AnyFloats, radius: Floats) -> Ints:
     return np.rint(weights * _UNIT).astype(np.int64)
 
 
-def whole_graph(upper: sparse.csr_array, mass_unit: float = 1.0) -> sparse.csr_array:
+def symmetric_graph(upper: sparse.csr_array, mass_unit: float = 1.0) -> sparse.csr_array:
     r"""The symmetric landmark graph :math:`B^T B` from the sum of the blocks' upper triangles."""
     upper = upper.astype(np.float64) * (mass_unit / _UNIT**2)
     return sparse.csr_array(upper + upper.T - sparse.diags_array(upper.diagonal()))

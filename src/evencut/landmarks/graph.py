@@ -15,23 +15,12 @@ from scipy import sparse
 from ..affinity import as_affinity
 from ..criteria import pose
 from ..neighbors import MAX_TREE_FEATURES, kneighbors
-from ..points import prepare
+from ..points import prepare_points
 from ..solvers import Solution, solve
-from ..tensors import Floats, Ints, Places, beside, is_tensor, numbered, stable_order, to_array
-from .attaching import Attachment, whole_graph
+from ..tensors import Floats, Ints, Places, arange_like, asarray_like, is_tensor, stable_order, to_array
+from .attachment import Attachment, symmetric_graph
 from .blocks import row_blocks
-from .choosing import choose_landmarks
-from .streams import RowReservoir
-
-__all__ = [
-    "LandmarkGraph",
-    "landmark_graph",
-    "landmarks_a_row",
-    "pilot_rows",
-    "sample_rows",
-    "solve_landmarks",
-    "usual_landmarks",
-]
+from .sample import RowReservoir, choose_landmarks
 
 # The pilot sample has so many rows for each landmark, enough for a density at the landmarks' own scale, and no
 # fewer than so many in all: a cluster of one row in a thousand then shows up in it.
@@ -92,7 +81,7 @@ class LandmarkGraph:
         their nearest landmark.
         """
         landmarks = self.attachment.landmarks
-        used = beside(landmarks, self.used) if is_tensor(landmarks) else self.used
+        used = asarray_like(landmarks, self.used) if is_tensor(landmarks) else self.used
         everyone = labels[to_array(kneighbors(landmarks[used], 1, at=landmarks)[1][:, 0])]
         everyone[self.used] = labels
         voting = self.attachment.labelled(everyone)
@@ -110,7 +99,7 @@ def _has_every_cluster(attachment: Attachment, rows: Any) -> bool:
     return False
 
 
-def usual_landmarks(n_rows: int, n_features: int, n_clusters: int) -> int:
+def default_landmarks(n_rows: int, n_features: int, n_clusters: int) -> int:
     """Default number of landmarks: 30 times the square root of the rows, within limits, and 20 for each cluster.
 
     Examples
@@ -187,7 +176,7 @@ def landmark_graph(
     """
     n_pilot = pilot_rows(n_landmarks, drawn.rows.shape[1])
     order = _order_of_values(drawn.rows[:n_pilot])
-    prepared = prepare(
+    prepared = prepare_points(
         _floats(drawn.rows[:n_pilot][order]),
         drawn.counts[:n_pilot][to_array(order)].astype(np.float64),
         scale=None if unit else scale,
@@ -195,16 +184,16 @@ def landmark_graph(
         metric="euclidean" if unit else metric,
     )
     landmarks = choose_landmarks(prepared.points, n_landmarks, density, np.random.default_rng(drawn.seed), n_jobs)
-    n_nearest = landmarks_a_row(len(landmarks), n_landmarks, len(drawn.hashes), n_nearest)
+    n_nearest = landmarks_per_row(len(landmarks), n_landmarks, len(drawn.hashes), n_nearest)
     attachment = Attachment.to(landmarks, n_nearest, prepared.feature_scale, prepared.metric)
     upper = row_blocks(drawn.rows, n_jobs).total(partial(attachment.graph, mass=drawn.counts))
     worth = mass_unit * (drawn.n_seen / float(drawn.counts.sum()))
-    return LandmarkGraph(replace(attachment, metric=metric), whole_graph(upper, worth), drawn.rows)
+    return LandmarkGraph(replace(attachment, metric=metric), symmetric_graph(upper, worth), drawn.rows)
 
 
 def _order_of_values(rows: Any) -> Any:
     """The order of dense rows by their first column, then the second, ...: the same in other units."""
-    order, width = numbered(rows, rows.shape[0]), rows.shape[1]
+    order, width = arange_like(rows, rows.shape[0]), rows.shape[1]
     if sparse.issparse(rows):
         return order
     # Few columns tell most rows apart; more are looked at where they do not.
@@ -217,12 +206,12 @@ def _order_of_values(rows: Any) -> Any:
     return order
 
 
-def landmarks_a_row(n_found: int, n_asked: int, n_distinct: int, n_nearest: int) -> int:
+def landmarks_per_row(n_found: int, n_asked: int, n_distinct: int, n_nearest: int) -> int:
     """How many landmarks a row hangs on: its own alone where every distinct row is one.
 
     Examples
     --------
-    >>> landmarks_a_row(100, 100, 5000, 5), landmarks_a_row(60, 100, 5000, 5), landmarks_a_row(100, 100, 100, 5)
+    >>> landmarks_per_row(100, 100, 5000, 5), landmarks_per_row(60, 100, 5000, 5), landmarks_per_row(100, 100, 100, 5)
     (5, 1, 1)
     """
     return 1 if n_found < n_asked or n_found == n_distinct else min(n_nearest, n_found)
