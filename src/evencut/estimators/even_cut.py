@@ -158,7 +158,7 @@ class EvenCut(Clustering):
                 self.n_clusters,
                 units=prepared.feature_scale if self._compares_systems(prepared.points) else None,
                 least=least,
-                judge=None if links is None else partial(links.judged, of_row=prepared.of_row),
+                judge=None if links is None else partial(links.judged, point_of_row=prepared.point_of_row),
                 weights=prepared.weights,
                 random_state=seed,
                 n_jobs=self.n_jobs,
