@@ -55,7 +55,7 @@ def test_systems_start_from_one_deviation_and_lead_back_to_the_table(rng):
     table = prepare_points(X, scale="standard")
     given, one = coordinate_systems(table.points, table.weights, table.feature_scale)
     assert (given.name, one.name) == (GIVEN, ONE_DEVIATION)
-    rows = table.of_row
+    rows = table.point_of_row
     np.testing.assert_allclose(given(table.points)[rows] * table.feature_scale.max(), X, rtol=1e-9)
     np.testing.assert_allclose(one(table.points)[rows].std(axis=0), 1)
 

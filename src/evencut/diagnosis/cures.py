@@ -110,7 +110,7 @@ def _compared(
     refusal = _refusal(left > _LEFT or unclear, better, bool(moved), _crumb(evidence, after))
     labels = None
     if len(place) == len(given.points):
-        labels = np.where(given.prepared.of_row >= 0, codes[given.prepared.of_row], -1)
+        labels = np.where(given.prepared.point_of_row >= 0, codes[given.prepared.point_of_row], -1)
     return TriedCure(
         model=model,
         code=_line(given, model),

@@ -193,7 +193,7 @@ def _kernel_matrix(
         if matrix.shape[0] <= given.rows.max():
             raise ValueError(f"affinity is of {matrix.shape[0]} points, but there are more labels; give all rows.")
         # Points are in an order of their own; copies are seen by the first of them.
-        return "given", matrix.among(given.rows)
+        return "given", matrix.submatrix(given.rows)
     if kernel is None:
         kernel = KNN(n_neighbors=GRAPH_NEIGHBORS)
     elif isinstance(kernel, str):

@@ -127,7 +127,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         few = prepared.condensed(self._most_points(), self.n_jobs)
         if not isinstance(self.n_clusters, str):
             check_n_clusters(self.n_clusters, few)
-        return self._fit_prepared(few, kernel, None).labels[few.of_row]
+        return self._fit_prepared(few, kernel, None).labels[few.point_of_row]
 
     @abstractmethod
     def _check_parameters(self) -> Kernel | None:
@@ -160,7 +160,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         prepared = self._prepare(X, sample_weight, kernel)
         solution = self._fit_prepared(prepared, kernel, partial, links)
         warn_of_early_stop(solution, self._problem()["max_iter"])
-        self._label_rows(X[prepared.of_row < 0], solution, partial)
+        self._label_rows(X[prepared.point_of_row < 0], solution, partial)
         if links is not None:
             self.labels_ = keep_links(links, self.labels_, self._log_shares(prepared), partial)
         return self
@@ -168,8 +168,8 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
     def _log_shares(self, prepared: PreparedPoints) -> Floats:
         """How probable each cluster is for each row, as a logarithm; rows of weight zero know only their own."""
         own = self._prediction.fitted_labels
-        likely = log_shares(as_affinity(self._affinity), own, self._prediction.point_scale)[prepared.of_row]
-        left_out = prepared.of_row < 0
+        likely = log_shares(as_affinity(self._affinity), own, self._prediction.point_scale)[prepared.point_of_row]
+        left_out = prepared.point_of_row < 0
         likely[left_out] = np.log(np.eye(likely.shape[1])[self.labels_[left_out]] + 1e-3)
         return likely
 
@@ -197,7 +197,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
             posed, solution = self._steer(prepared, chosen, partial, seed)
         step("summary", 3, 3)
         if chosen.system is not None:
-            prepared = prepared.brought_to(chosen.system)
+            prepared = prepared.in_system(chosen.system)
         self._record(prepared, chosen, posed, solution)
         return solution
 
@@ -237,9 +237,9 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
     def _label_rows(self, left_out: Any, solution: Solution, partial: Ints | None) -> None:
         """Give every row the label of its point; rows of weight zero, `left_out`, are predicted."""
         prepared = self._prepared
-        self.labels_ = solution.labels[prepared.of_row]
-        self._margin = self._prediction.fitted_margins[prepared.of_row]
-        places = np.flatnonzero(prepared.of_row < 0)
+        self.labels_ = solution.labels[prepared.point_of_row]
+        self._margin = self._prediction.fitted_margins[prepared.point_of_row]
+        places = np.flatnonzero(prepared.point_of_row < 0)
         if places.size:
             rows = prepared.scaled(left_out)
             self.labels_[places] = to_array(self._prediction.labels(rows))
@@ -264,7 +264,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         order = prepared.given_order
         place = np.full(len(order) + 1, -1)
         place[order] = np.arange(len(order))
-        self.point_of_row_ = place[prepared.of_row]
+        self.point_of_row_ = place[prepared.point_of_row]
         self.weights_ = posed.weights[order]
 
     def _check_points(self, X: Any, kernel: Kernel | None, *, reset: bool) -> Any:

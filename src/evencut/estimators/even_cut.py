@@ -163,7 +163,7 @@ class EvenCut(Clustering):
                 n_jobs=self.n_jobs,
             )
         if links is not None:
-            selection = links.judged(selection, selection.n_clusters, prepared.of_row)
+            selection = links.judged(selection, selection.n_clusters, prepared.point_of_row)
         graphs, labels = selection.graphs, selection.best.point_labels
         # Degrees are most even at the broadest scale: the steadiest graph to predict on.
         size = max(neighborhood_sizes(graphs.n_points, selection.n_clusters)[-1], 1)
@@ -173,7 +173,7 @@ class EvenCut(Clustering):
         solution = Solution(labels, 0.0, 1, (0.0,), True)
         return Chosen(
             kernel, graphs.affinity(size), extension, selection.n_clusters,
-            selection.of_rows(prepared.of_row), solution, graphs.system,
+            selection.of_rows(prepared.point_of_row), solution, graphs.system,
         )
 
     def _problem(self) -> dict[str, Any]:

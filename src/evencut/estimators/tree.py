@@ -93,8 +93,8 @@ class TreeMixin(FitState):
             hierarchy = hierarchy_of(
                 self._affinity, prepared.weights, self._prediction.fitted_labels, 0, points=points
             )
-            leaves = hierarchy.leaf_of_point[prepared.of_row]
-            places = np.flatnonzero(prepared.of_row < 0)
+            leaves = hierarchy.leaf_of_point[prepared.point_of_row]
+            places = np.flatnonzero(prepared.point_of_row < 0)
             if places.size:
                 leaves[places] = hierarchy.leaf_of_point[self._prediction.nearest_points(self._left_out[0])]
             self._derived["tree"] = hierarchy, leaves
