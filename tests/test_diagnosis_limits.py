@@ -12,8 +12,8 @@ from sklearn.metrics import adjusted_rand_score
 import evencut
 from evencut import diagnose
 from evencut.diagnosis import BIASES, VERDICTS
-from evencut.diagnosis.advice import advise
-from evencut.diagnosis.bodies import dip, has_two_modes
+from evencut.diagnosis.report import advise
+from evencut.diagnosis.verdicts import dip, has_two_modes
 
 STUDIO = Path(evencut.__file__).parent / "studio" / "static"
 

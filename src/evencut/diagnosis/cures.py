@@ -1,4 +1,4 @@
-"""Cures are tried before they are advised: run on the points, and judged by the same evidence as what was given.
+"""Cures are tried before they are advised: run on the points, and judged by the same measures as what was given.
 
 A cure is better where much less of it lies in clusters without a valley, and where its borders are others than the
 given ones. It is offered where, besides, little is left and no crumbs are split off. The limits were chosen on one half
@@ -15,9 +15,9 @@ import numpy as np
 from sklearn.base import clone
 
 from ..tensors import Floats, Ints, Places
-from .bodies import count_bodies
-from .evidence import Evidence, Surroundings, gather, survey
-from .points import LabelledPoints
+from .borders import Measures, measure_clusters
+from .labelled import LabelledPoints
+from .neighbor_table import NeighborTable, measure_points
 from .report import TriedCure
 from .verdicts import (
     BIASES,
@@ -26,8 +26,9 @@ from .verdicts import (
     ONE_BODY,
     OVERLAP,
     Finding,
-    gravest,
+    count_bodies,
     judge,
+    overall_verdict,
     share_without_valley,
 )
 
@@ -42,25 +43,25 @@ _CRUMB, _CRUMB_OF_AVERAGE = 0.02, 0.1
 
 
 def try_cures(
-    given: LabelledPoints, around: Surroundings, findings: Sequence[Finding], cure: Any
+    given: LabelledPoints, table: NeighborTable, findings: Sequence[Finding], cure: Any
 ) -> list[TriedCure]:
     """Try an estimator with as many clusters; nothing is tried where there is nothing to cure.
 
     A neighbour kernel scaled to equal degrees was another cure once: where the default is not offered, it never helped.
     """
-    n_clusters, place = len(given.names), around.drawn
+    n_clusters, place = len(given.names), table.drawn
     if all(finding.verdict == OK for finding in findings) or n_clusters >= len(place):
         return []
-    before, ground = list(findings), around
+    before, judged = list(findings), table
     if len(place) < len(given.points):
-        ground = survey(given.points[place], given.prepared.weights[place], np.arange(len(place)), around.n_jobs)
-        before = judge(gather(ground, given.codes[place], n_clusters))
+        judged = measure_points(given.points[place], given.prepared.weights[place], np.arange(len(place)), table.n_jobs)
+        before = judge(measure_clusters(judged, given.codes[place], n_clusters))
     model = clone(cure).set_params(n_clusters=n_clusters)
-    codes = clone(model).set_params(n_jobs=around.n_jobs).label_points(given.prepared.taken(place))
-    return [_compared(given, place, ground, before, codes, model)]
+    codes = clone(model).set_params(n_jobs=table.n_jobs).label_points(given.prepared.taken(place))
+    return [_compared(given, place, judged, before, codes, model)]
 
 
-def after_trying(
+def final_findings(
     findings: Sequence[Finding], names: Sequence[object], cures: Sequence[TriedCure], n_bodies: int
 ) -> list[Finding]:
     """The findings on a clustering that parts so many bodies, in the light of what was tried.
@@ -89,7 +90,7 @@ def after_trying(
 def _compared(
     given: LabelledPoints,
     place: Places,
-    ground: Surroundings,
+    judged: NeighborTable,
     before: list[Finding],
     codes: Ints,
     model: Any,
@@ -97,24 +98,24 @@ def _compared(
     """The cure beside what was given, on the same points."""
     n_clusters = len(given.names)
     old, weights = given.codes[place], given.prepared.weights[place]
-    evidence = gather(ground, codes, n_clusters)
-    after = judge(evidence)
+    measures = measure_clusters(judged, codes, n_clusters)
+    after = judge(measures)
     old_sizes = np.bincount(old, weights, n_clusters).astype(np.float64)
     wrong = share_without_valley(before, old_sizes)
-    left = share_without_valley(after, evidence.sizes)
+    left = share_without_valley(after, measures.sizes)
     same = _overlap_of_clusters(old, codes, weights, n_clusters) >= _SAME
     moved = [given.names[k] for k in range(n_clusters) if before[k].verdict != OK and not same[k]]
-    n_bodies = count_bodies(ground, evidence)
+    n_bodies = count_bodies(judged, measures)
     better = bool(moved) and wrong - left > _LESS and n_bodies > 1
     unclear = any(finding.verdict == OK and finding.border and finding.confidence < _CLEAR for finding in after)
-    refusal = _refusal(left > _LEFT or unclear, better, bool(moved), _crumb(evidence, after))
+    refusal = _refusal(left > _LEFT or unclear, better, bool(moved), _crumb(measures, after))
     labels = None
     if len(place) == len(given.points):
         labels = np.where(given.prepared.of_row >= 0, codes[given.prepared.of_row], -1)
     return TriedCure(
         model=model,
         code=_line(given, model),
-        verdict=gravest(after, evidence.sizes)[0],
+        verdict=overall_verdict(after, measures.sizes)[0],
         before=wrong,
         after=left,
         moved=moved,
@@ -138,10 +139,10 @@ def _refusal(unclear: bool, better: bool, moves: bool, crumb: float) -> str:
     return f"it splits off {crumb:.1%} of the points as a cluster of their own" if crumb else ""
 
 
-def _crumb(evidence: Evidence, findings: Sequence[Finding]) -> float:
+def _crumb(measures: Measures, findings: Sequence[Finding]) -> float:
     """Share of the smallest cluster in all points where it is a crumb, or a few stragglers; otherwise 0."""
-    shares = evidence.sizes / evidence.sizes.sum()
-    stragglers = any(findings[k].verdict != OK for k in evidence.lone)
+    shares = measures.sizes / measures.sizes.sum()
+    stragglers = any(findings[k].verdict != OK for k in measures.tiny)
     return float(shares.min()) if stragglers or shares.min() < min(_CRUMB, _CRUMB_OF_AVERAGE * shares.mean()) else 0.0
 
 

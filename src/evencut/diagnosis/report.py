@@ -1,4 +1,4 @@
-"""The answer of `diagnose`: one row a cluster, the whole in a few numbers, and what to do, in every form one reads."""
+"""The report of `diagnose`: one row for each cluster, a summary, advice in words, and every form to read it in."""
 
 from __future__ import annotations
 
@@ -8,10 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..tensors import Floats, Ints
-from .verdicts import BIASES, OK, ONE_BODY, OVERLAP, TOO_FEW, UNRELATED
+from .verdicts import (
+    BIASES,
+    EQUAL_SIZES,
+    MIN_POINTS,
+    MODE_ISOLATION,
+    OK,
+    ONE_BODY,
+    OVERLAP,
+    SPARSE_SUBSET,
+    TOO_FEW,
+    UNRELATED,
+)
 
 if TYPE_CHECKING:
-    from .description import Description
+    from .describe import Description
+
 
 #: Clusters named in a sentence; the table has all.
 _NAMED = 5
@@ -57,7 +69,7 @@ class ClusterReport:
 
 @dataclass(frozen=True, eq=False)
 class TriedCure:
-    """A clustering that was tried in place of the given one, and judged by the same evidence.
+    """A clustering that was tried in place of the given one, and judged by the same measures.
 
     Attributes
     ----------
@@ -151,7 +163,7 @@ class BiasReport:
         a valley, neither the given ones nor any that was tried. "unrelated": labels depend neither on the neighbours of
         a point nor on its density. "too few points": not ok, but too few points to decide.
     confidence : float
-        Calibrated probability that the verdict is right (:mod:`evencut.diagnosis.confidence` describes how it was
+        Calibrated probability that the verdict is right (:mod:`evencut.diagnosis.verdicts` describes how it was
         measured).
     clusters : list of ClusterReport
         One entry for each cluster.
@@ -312,3 +324,86 @@ class BiasReport:
             )
             for row in self.clusters
         ]
+
+
+_WHY = {
+    MODE_ISOLATION: (
+        "{who} a dense piece cut out of a larger body: beyond the border the density only falls, there is no "
+        "valley. Kernel k-means with a narrow fixed bandwidth, and dominant sets, isolate modes like this "
+        "(Breiman's bias)."
+    ),
+    SPARSE_SUBSET: (
+        "{who} a few sparse or isolated points at the rim of a larger body. Cuts with a narrow fixed bandwidth, "
+        "normalised cut among them, split off such subsets because they are cheap to cut."
+    ),
+    EQUAL_SIZES: (
+        "The border of {whose} runs through a dense region, not along a valley. K-means, and kernels of a large "
+        "bandwidth, cut a body into parts of like size like this."
+    ),
+    OVERLAP: (
+        "The border of {whose} runs through a dense region, and nothing that was tried finds a valley. The classes "
+        "overlap there, or there are fewer bodies than clusters; density cannot tell where to cut."
+    ),
+    ONE_BODY: (
+        "The border of {whose} runs through a dense region, and no valley is to be found elsewhere: the points are one "
+        "body. Any method cuts it into as many parts as it is told to."
+    ),
+}
+#: Nothing is tried against these.
+_FINAL = {
+    OK: "Nothing to cure: every border lies in a valley of the density or a gap between the points.",
+    UNRELATED: (
+        "The neighbours of a point have its label no more often than chance would have it, and no cluster is denser "
+        "than others. Check that labels and points are in the same order, and that the columns are those that were "
+        "clustered, in the same units; otherwise the labels say nothing about these points."
+    ),
+    TOO_FEW: f"Give at least {MIN_POINTS} distinct points: among fewer, chance makes every kind of border.",
+}
+_UNTRIED = {
+    MODE_ISOLATION: "Even the density out: use an adaptive kernel, or scale a given affinity to equal degrees.",
+    SPARSE_SUBSET: "Even the density out with an adaptive kernel, or remove the outliers before clustering.",
+    EQUAL_SIZES: "Use a kernel that follows the data, with neighbours instead of a bandwidth for all points.",
+}
+_HELPLESS = {
+    MODE_ISOLATION: "Try fewer clusters: the body around the piece may be one.",
+    SPARSE_SUBSET: "Remove the outliers before clustering, or try fewer clusters.",
+    OVERLAP: "Keep the clusters if their meaning comes from elsewhere, or try fewer.",
+    ONE_BODY: "Keep the parts if you wanted parts of one body; there are no clusters.",
+}
+
+
+def advise(
+    verdict: str, rows: Sequence[ClusterReport], cures: Sequence[TriedCure], n_points: int
+) -> tuple[str, str]:
+    """Words and code for the verdict on a clustering of `n_points` distinct points, after these cures were tried."""
+    if verdict in _FINAL:
+        return _FINAL[verdict], ""
+    guilty = [row for row in rows if row.verdict == verdict]
+    who = f"Cluster {guilty[0].label} is" if len(guilty) == 1 else f"Each of the {named_clusters(guilty)} is"
+    lines = [_WHY[verdict].format(who=who, whose=named_clusters(guilty))]
+    others = sorted({row.verdict for row in rows} - {OK, verdict})
+    if others:
+        lines.append(f"Other clusters show: {', '.join(others)}.")
+    lines += [describe_cure(cure, rows, n_points) for cure in cures]
+    offered = next((cure for cure in cures if cure.offered), None)
+    if offered is not None:
+        return "\n".join([*lines, "The line that was tried:"]), offered.code
+    if not cures:
+        lines.append(_UNTRIED.get(verdict) or _HELPLESS[verdict])
+    else:
+        helps = "is sure to help" if any(cure.better for cure in cures) else "helps"
+        lines.append(f"Nothing that was tried {helps}. {_HELPLESS[verdict]}")
+    return "\n".join(lines), ""
+
+
+def describe_cure(cure: TriedCure, rows: Sequence[ClusterReport], n_points: int) -> str:
+    """What was tried and what came of it, in a sentence."""
+    model = repr(cure.model)
+    if cure.n_tried < n_points:
+        model += f" on a random sample of {cure.n_tried} points"
+    change = f"without a valley before {cure.before:.0%}, after {cure.after:.0%}"
+    if not cure.offered:
+        return f"Tried {model}: {'better, but' if cure.better else 'not better,'} {cure.reason} ({change})."
+    moved = [row for row in rows if row.label in cure.moved]
+    borders = "border" if len(moved) == 1 else "borders"
+    return f"Tried {model}: it moves the {borders} of {named_clusters(moved)} into a valley ({change})."
