@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..tensors import Floats, Ints, Places
+from ..valley import Splits
 from .borders import Measures, measure_clusters
 from .labelled import LabelledPoints
 from .neighbor_table import NeighborTable, measure_points
@@ -26,10 +27,11 @@ from .verdicts import (
     ONE_BODY,
     OVERLAP,
     Finding,
-    count_bodies,
+    is_one_body,
     judge,
     overall_verdict,
     share_without_valley,
+    splits_of,
 )
 
 # Less of the clustering must lie in clusters without a valley, by so much, and no more than so much may be left.
@@ -62,23 +64,24 @@ def try_cures(
 
 
 def final_findings(
-    findings: Sequence[Finding], names: Sequence[object], cures: Sequence[TriedCure], n_bodies: int
+    findings: Sequence[Finding], names: Sequence[object], cures: Sequence[TriedCure], splits: Splits
 ) -> list[Finding]:
-    """The findings on a clustering that parts so many bodies, in the light of what was tried.
+    """The findings on a clustering with these splits, in the light of what was tried.
 
     Where a cure is offered they stand. Where none is, a cut through a body is an overlap, for nothing better is known;
     so is any border that a cure draws again. A mode cut out of a body stays what it is, and so do a few stragglers,
-    whoever splits them off. Where neither the clustering nor a cure parts two bodies, all the rest is one.
+    whoever splits them off. Where the valley test shows no split, neither here nor in a cure, all the rest is one body.
     """
     if any(cure.offered for cure in cures):
         return list(findings)
-    one_body = max([n_bodies, *(cure.n_bodies for cure in cures)]) <= 1
+    one_body = is_one_body(splits) and all(cure.n_bodies <= 1 for cure in cures)
     moved = set.intersection(*(set(cure.moved) for cure in cures)) if cures else set(names)
     better = any(cure.better for cure in cures)
 
     def told(finding: Finding, name: object) -> str:
         if finding.verdict == OK:
-            return ONE_BODY if one_body and finding.border is not None else OK
+            unclear = finding.border is not None and finding.confidence < _CLEAR
+            return ONE_BODY if one_body and unclear else OK
         stands = finding.border is None or name in moved or better
         if finding.verdict not in BIASES or (finding.verdict != EQUAL_SIZES and stands):
             return finding.verdict
@@ -105,7 +108,7 @@ def _compared(
     left = share_without_valley(after, measures.sizes)
     same = _overlap_of_clusters(old, codes, weights, n_clusters) >= _SAME
     moved = [given.names[k] for k in range(n_clusters) if before[k].verdict != OK and not same[k]]
-    n_bodies = count_bodies(judged, measures)
+    n_bodies = 1 + int(splits_of(judged, codes, range(n_clusters)).is_real().sum())
     better = bool(moved) and wrong - left > _LESS and n_bodies > 1
     unclear = any(finding.verdict == OK and finding.border and finding.confidence < _CLEAR for finding in after)
     refusal = _refusal(left > _LEFT or unclear, better, bool(moved), _crumb(measures, after))

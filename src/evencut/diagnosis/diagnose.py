@@ -26,6 +26,7 @@ from ..kernels import KERNELS, KNN, Kernel
 from ..landmarks.blocks import RowBlocks, is_lazy, sample
 from ..landmarks.choosing import RowSample
 from ..tensors import AnyFloats, AnyInts, Floats, Ints, Mask, Places, is_tensor, to_array, to_tensor
+from ..valley import Splits
 from .borders import Measures, measure_clusters
 from .cures import final_findings, try_cures
 from .html import pictures_of
@@ -39,10 +40,10 @@ from .verdicts import (
     UNRELATED,
     Finding,
     calibrated,
-    count_bodies,
     judge,
     overall_verdict,
     probability_unrelated,
+    splits_of,
 )
 
 _MIN_POINTS = 100
@@ -111,7 +112,8 @@ def _report(
     drawn = _draw(len(given.points), max_points, random_state)
     table = measure_points(given.points, given.prepared.weights, drawn, n_jobs)
     measures = measure_clusters(table, given.codes, len(given.names))
-    findings, tried = _judged(given, table, measures, cure)
+    splits = splits_of(table, given.codes, given.names)
+    findings, tried = _judged(given, table, measures, cure, splits)
     verdict, clarity = overall_verdict(findings, measures.sizes)
     rows = [_row(k, given, measures, finding) for k, finding in enumerate(findings)]
     advice, code = advise(verdict, rows, tried, len(given.points))
@@ -121,6 +123,7 @@ def _report(
         verdict=verdict,
         confidence=calibrated(verdict, clarity, tried, len(drawn)),
         clusters=rows,
+        splits=splits,
         advice=advice,
         code=code,
         cures=tried,
@@ -141,7 +144,7 @@ def _report(
 
 
 def _judged(
-    given: LabelledPoints, table: NeighborTable, measures: Measures, cure: Any
+    given: LabelledPoints, table: NeighborTable, measures: Measures, cure: Any, splits: Splits
 ) -> tuple[list[Finding], list[TriedCure]]:
     """A finding for each cluster, and the cures that were tried."""
     borders_say = judge(measures)
@@ -154,7 +157,7 @@ def _judged(
     if cure is None:
         return borders_say, []
     tried = try_cures(given, table, borders_say, cure)
-    return final_findings(borders_say, given.names, tried, count_bodies(table, measures)), tried
+    return final_findings(borders_say, given.names, tried, splits), tried
 
 
 def _draw(n_points: int, max_points: int, random_state: int) -> Places:

@@ -33,6 +33,8 @@ class NeighborTable:
         Their neighbour graph; an edge weighs the mean of its two ends.
     dimension : float
         Intrinsic dimension of the data.
+    mean_weight : float
+        By which the weights were divided.
     """
 
     X: AnyFloats
@@ -43,6 +45,7 @@ class NeighborTable:
     indices: AnyInts
     graph: sparse.csr_array
     dimension: float
+    mean_weight: float
     n_jobs: int | None
 
     @property
@@ -54,11 +57,12 @@ class NeighborTable:
 
 def measure_points(X: AnyFloats, weights: Floats, drawn: Places, n_jobs: int | None = None) -> NeighborTable:
     """Neighbours and graph of the points `drawn`."""
-    points, has_copies, weights = X[drawn], weights >= 2, weights / weights.mean()
+    points, has_copies, mean_weight = X[drawn], weights >= 2, float(weights.mean())
+    weights = weights / mean_weight
     distances, indices = kneighbors(points, _most_neighbors(len(points)) + 1, n_jobs=n_jobs)
     dimension = min(max(1.0, intrinsic_dimension(distances)), float(X.shape[1]))
     graph = _graph(indices[:, 1 : GRAPH_NEIGHBORS + 1], weights[drawn])
-    return NeighborTable(X, weights, has_copies, drawn, distances, indices, graph, dimension, n_jobs)
+    return NeighborTable(X, weights, has_copies, drawn, distances, indices, graph, dimension, mean_weight, n_jobs)
 
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..tensors import Floats, Ints
+from ..valley import Splits
 from .verdicts import (
     BIASES,
     EQUAL_SIZES,
@@ -88,7 +89,7 @@ class TriedCure:
         Whether much less of it lies in clusters without a valley, some of those clusters are drawn otherwise, and it
         separates two bodies or more.
     n_bodies : int
-        Bodies that its borders part; clusters are one body where the border between them has no valley.
+        Populations that the valley test shows among its clusters.
     offered : bool
         Whether it is advised: better, with little left, and no small fragments split off.
     reason : str
@@ -159,14 +160,18 @@ class BiasReport:
         The most serious finding. "ok": every border lies in a valley of the density, or in a gap. "mode isolation": a
         dense piece is cut out of a larger group. "sparse subset": a few sparse or isolated points are split off. "equal
         sizes": a group is cut in two, and a clustering that was tried cuts along a valley instead. "overlap": a border
-        runs through a dense region, and no clustering that was tried is clearly better. "one body": no border lies in
-        a valley, neither the given ones nor any that was tried. "unrelated": labels depend neither on the neighbours of
+        runs through a dense region, and no clustering that was tried is clearly better. "one body": the valley
+        test shows no split, neither of the given clusters nor of any that were tried.
+        "unrelated": labels depend neither on the neighbours of
         a point nor on its density. "too few points": not ok, but too few points to decide.
     confidence : float
         Calibrated probability that the verdict is right (:mod:`evencut.diagnosis.verdicts` describes how it was
         measured).
     clusters : list of ClusterReport
         One entry for each cluster.
+    splits : Splits
+        The valley test (:mod:`evencut.valley`) for the joins of a tree over the clusters, corrected for all of them.
+        Print it; `splits.is_real()` says which joins part two populations.
     advice : str
         What to do, in words.
     code : str
@@ -197,6 +202,7 @@ class BiasReport:
     verdict: str
     confidence: float
     clusters: list[ClusterReport]
+    splits: Splits
     advice: str
     code: str
     cures: list[TriedCure]
@@ -221,10 +227,11 @@ class BiasReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the pictures and the labels of cures, in plain Python types."""
-        skipped = ("pictures", "clusters", "cures")
+        skipped = ("pictures", "clusters", "cures", "splits")
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in skipped}
         cures = [cure.to_dict() for cure in self.cures]
-        return {"biased": self.biased, **plain, "cures": cures, "clusters": [asdict(row) for row in self.clusters]}
+        rows = {"clusters": [asdict(row) for row in self.clusters], "splits": [row.to_dict() for row in self.splits]}
+        return {"biased": self.biased, **plain, "cures": cures, **rows}
 
     def to_frame(self) -> Any:
         """The rows of the clusters as a pandas frame."""
@@ -267,7 +274,7 @@ class BiasReport:
         told = {
             OK: "ok: no density bias found",
             OVERLAP: f"overlap: no better border is known for {where}",
-            ONE_BODY: f"one body: the points have no valley, and {where} are parts of one body",
+            ONE_BODY: f"one body: no split has a valley of the density, so that {where} may be parts of one body",
             UNRELATED: "unrelated: these labels have nothing to do with the points",
             TOO_FEW: f"too few points: {self.n_distinct} points are too few to judge by",
         }.get(self.verdict, f"biased: {self.verdict} in {where}")
@@ -345,8 +352,8 @@ _WHY = {
         "overlap there, or there are fewer bodies than clusters; density cannot tell where to cut."
     ),
     ONE_BODY: (
-        "The border of {whose} runs through a dense region, and no valley is to be found elsewhere: the points are one "
-        "body. Any method cuts it into as many parts as it is told to."
+        "The border of {whose} runs through a dense region, and no split that was tested has a valley of the density: "
+        "nothing shows more than one population. Any method cuts one body into as many parts as it is asked for."
     ),
 }
 #: Nothing is tried against these.
@@ -368,7 +375,7 @@ _HELPLESS = {
     MODE_ISOLATION: "Try fewer clusters: the body around the piece may be one.",
     SPARSE_SUBSET: "Remove the outliers before clustering, or try fewer clusters.",
     OVERLAP: "Keep the clusters if their meaning comes from elsewhere, or try fewer.",
-    ONE_BODY: "Keep the parts if you wanted parts of one body; there are no clusters.",
+    ONE_BODY: "Keep the parts if you wanted parts of one body.",
 }
 
 

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 from scipy.stats import norm
 
-from ..tensors import AnyFloats, Floats, Ints, Places
-from .borders import NEAR, TINY, Border, Measures, TinyCluster
+from ..affinity import squared_distances
+from ..criteria import normalized_cut
+from ..solvers.merging import merges, part_links
+from ..tensors import AnyFloats, Ints
+from ..valley import Splits, tree_evidence
+from .borders import TINY, Border, Measures, TinyCluster
 from .neighbor_table import NeighborTable
 
 if TYPE_CHECKING:
@@ -46,6 +48,8 @@ BIASES = (MODE_ISOLATION, SPARSE_SUBSET, EQUAL_SIZES)
 #: What a cluster can be.
 VERDICTS = (OK, *BIASES, OVERLAP, ONE_BODY, UNRELATED, TOO_FEW)
 
+# Distance decides between pairs of clusters that no edge joins.
+_TIE_BREAK = 1e-6
 # A border has no valley when its score passes this; the steepness turns the distance from it into a confidence.
 _THRESHOLD, _STEEPNESS = -0.67, 5.0
 # A border that touches less than this share of a cluster is one with an island of strays.
@@ -174,109 +178,30 @@ def _worst(findings: list[Finding]) -> Finding:
     return min(findings, key=lambda finding: finding.confidence, default=Finding(OK, 1.0))
 
 
-# Root of n times the dip of n even values, the hardest of all distributions with one mode: 95 of 100 draws are below.
-_CHANCE_DIP = 0.53
-# Share of the variance along its leading direction from which on a set of points is a line.
-_STRAIGHT = 0.99
+def splits_of(table: NeighborTable, codes: Ints, names: Sequence[Any]) -> Splits:
+    """The valley test for the joins of a tree over the clusters, the least separate ones joined first.
 
-
-def count_bodies(table: NeighborTable, measures: Measures) -> int:
-    """Bodies that a clustering parts; clusters of very few points, which have no inside, are none.
-
-    Two clusters that touch are one body unless their border lies in a valley, or the line through their middles shows
-    two modes. Of values on a line this test alone decides: the graph takes every chance gap for a valley.
+    Joined is the pair of least loss of normalised cut on the neighbour graph; without edges between them, the nearest.
     """
-    on_line = _lie_on_a_line(table)
-    joined = [border for border in measures.borders if not _separates(border, table, measures.codes, on_line)]
-    n_clusters = len(measures.sizes)
-    ends = ([border.first for border in joined], [border.second for border in joined])
-    links = sparse.csr_array((np.ones(len(joined)), ends), shape=(n_clusters, n_clusters))
-    body = connected_components(links, directed=False)[1]
-    return len({body[k] for k in range(n_clusters) if k not in measures.tiny and k not in measures.shadowed})
+    kept, cluster = np.unique(codes[table.drawn], return_inverse=True)
+    if len(kept) < 2:
+        return Splits()
+    X, weights, n_clusters = table.X[table.drawn], table.weights[table.drawn], len(kept)
+    problem = normalized_cut(table.graph)
+    means = np.array([np.average(X[cluster == k], axis=0, weights=weights[cluster == k]) for k in range(n_clusters)])
+    apart = np.sqrt(squared_distances(means, means))
+    links, volume = part_links(problem, cluster, n_clusters), np.bincount(cluster, problem.weights)
+    node, joins = np.arange(n_clusters), []
+    steps = merges(links, volume, 1, _TIE_BREAK * apart / max(float(apart.max()), np.finfo(float).tiny))
+    for step, (stays, joined, _) in enumerate(steps):
+        joins.append((node[stays], node[joined]))
+        node[stays] = n_clusters + step
+    return tree_evidence(X, weights * table.mean_weight, cluster, np.array(joins), [names[k] for k in kept])
 
 
-def _lie_on_a_line(table: NeighborTable) -> bool:
-    """Whether neighbours lie before and behind a point, and the whole along one straight line."""
-    if table.dimension >= 1.5:
-        return False
-    weights = table.weights[table.drawn]
-    covariance = np.cov(table.X[table.drawn], rowvar=False, aweights=weights, dtype=np.float64)
-    spread = np.linalg.eigvalsh(np.atleast_2d(covariance))
-    return bool(spread[-1] > _STRAIGHT * spread.sum())
-
-
-def _separates(border: Border, table: NeighborTable, codes: Ints, on_line: bool) -> bool:
-    """Whether the border parts two bodies."""
-    if not on_line and without_valley(border) <= 0.5:
-        return True
-    sides = [table.drawn[codes == k] for k in (border.first, border.second)]
-    first, second = (table.X[side].astype(np.float64) for side in sides)
-    across = second.mean(axis=0) - first.mean(axis=0)
-    # Of a far larger cluster only what is near the border counts: the dip does not see a mode of few points.
-    most = NEAR * min(len(first), len(second))
-    one, two = first @ across, second @ across
-    near = np.concatenate([sides[0][np.argsort(-one)[:most]], sides[1][np.argsort(two)[:most]]])
-    return has_two_modes(table.X[near] @ across, table.weights[near])
-
-
-def has_two_modes(values: Floats, weights: Floats | None = None) -> bool:
-    """Whether values on a line have a valley that chance does not make, at the level of 5 %.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> values = np.random.default_rng(0).normal(size=200)
-    >>> has_two_modes(values), has_two_modes(np.r_[values, values + 4])
-    (False, True)
-    """
-    return bool(np.sqrt(len(values)) * dip(values, weights) > _CHANCE_DIP)
-
-
-def dip(values: Floats, weights: Floats | None = None) -> float:
-    r"""Hartigan and Hartigan's dip, :math:`\min_G \sup_x |F(x) - G(x)|` over the distributions G with one mode.
-
-    G is convex up to its mode and concave beyond. The interval that holds the mode shrinks until the greatest convex
-    minorant and the least concave majorant of F are nowhere farther apart in it than what was left outside.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> round(dip(np.arange(10.0)), 3), dip(np.array([0.0, 1.0]), weights=np.array([5.0, 5.0]))
-    (0.05, 0.25)
-    """
-    x, place = np.unique(values, return_inverse=True)
-    upto = np.cumsum(np.bincount(place, weights)) / (len(values) if weights is None else weights.sum())
-    before = np.r_[0.0, upto[:-1]]
-    low, high, apart = 0, len(x) - 1, 0.0
-    while True:
-        below, above = _hull(x, before, low, high), _hull(x, -upto, low, high)
-        inside = slice(low, high + 1)
-        minorant = np.interp(x[inside], x[below], before[below])
-        majorant = np.interp(x[inside], x[above], upto[above])
-        knots = np.union1d(below, above) - low
-        widest = int(knots[np.argmax((majorant - minorant)[knots])])
-        if majorant[widest] - minorant[widest] <= apart:
-            break
-        left, right = int(below[below <= low + widest][-1]), int(above[above >= low + widest][0])
-        outside = (upto[inside] - minorant)[: left - low + 1], (majorant - before[inside])[right - low :]
-        apart = max(apart, float(outside[0].max()), float(outside[1].max()))
-        if (left, right) == (low, high):
-            break
-        low, high = left, right
-    return apart / 2
-
-
-def _hull(x: Floats, y: Floats, low: int, high: int) -> Places:
-    """Knots of the lower convex hull of the points from `low` to `high`."""
-    knots: list[int] = []
-    for i in range(low, high + 1):
-        while len(knots) > 1:
-            a, b = knots[-2], knots[-1]
-            if (x[b] - x[a]) * (y[i] - y[a]) > (x[i] - x[a]) * (y[b] - y[a]):
-                break
-            knots.pop()
-        knots.append(i)
-    return np.array(knots)
+def is_one_body(splits: Splits) -> bool:
+    """Whether the test could say something and shows no split."""
+    return not splits.is_real().any() and any(split.verdict == "not shown" for split in splits)
 
 
 #: Two clusters with an inside, or nothing is told but gaps.
