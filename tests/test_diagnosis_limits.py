@@ -33,7 +33,7 @@ def test_one_gaussian_cut_in_two_is_one_body(n_features):
 def test_parts_of_one_body_are_told_in_every_form():
     X = np.random.default_rng(0).normal(size=(500, 2))
     report = diagnose(X, X[:, 0] > 0)
-    assert str(report).startswith("one body: no split has a valley of the density, so that clusters False, True may be parts")
+    assert str(report).startswith("one body: no split has a valley of the density, so that clusters False, True")
     assert "Nothing that was tried helps" in report.advice
     assert {row.verdict for row in report.clusters} == {"one body"}
     assert 'class="unsure"' in report._repr_html_()

