@@ -11,11 +11,12 @@ from sklearn.decomposition import PCA
 
 import evencut
 from evencut import KernelClustering, KernelKMeans, NormalizedCut, bandwidth_sweep, diagnose
-from evencut.affinity import equalize, kneighbors
+from evencut.affinity import equalize
 from evencut.criteria import energy
 from evencut.datasets import make_clumped_moons, make_rings
 from evencut.diagnosis.diagnose import joining_neighbors
 from evencut.kernels import KNN, Gaussian
+from evencut.neighbors import kneighbors
 
 
 @pytest.fixture(scope="module")

@@ -48,6 +48,8 @@ _MOST = 0.5
 _N_NORMALS, _CRITICAL = 40, 3.02
 # Paths along the graph of a flat set are up to 1.2 times as long as straight lines; on a folded curve, longer.
 _FOLDED = 1.2
+# Joins below one whose corrected p value is larger are not tested.
+_MAX_LEVEL = 0.2
 
 
 class Valley(NamedTuple):
@@ -198,7 +200,7 @@ def tree_evidence(
     found: dict[int, tuple[Valley, float]] = {}
     open_joins = {2 * n_leaves - 2: tested(2 * n_leaves - 2)} if n_leaves > 1 else {}
     level = 0.0
-    while open_joins and level <= 1:
+    while open_joins and level <= _MAX_LEVEL:
         n_open = sum(len(leaves[node]) for node in open_joins)
         costs = {
             node: 0.0 if np.isnan(valley.p_value) else valley.p_value * n_open / len(leaves[node])
@@ -208,7 +210,7 @@ def tree_evidence(
         level = max(level, costs[node])
         valley = open_joins.pop(node)
         found[node] = valley, min(level, 1.0)
-        if level <= 1:
+        if level <= _MAX_LEVEL:
             open_joins |= {child: tested(child) for child in pairs[node - n_leaves].tolist() if child >= n_leaves}
     found |= {node: (valley, 1.0) for node, valley in open_joins.items()}
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from ..affinity import kneighbors
+from ..neighbors import kneighbors
 from ..tensors import AnyInts, Floats, Ints
 from .neighbor_table import NeighborTable, edges
 

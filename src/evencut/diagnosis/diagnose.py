@@ -14,17 +14,16 @@ from sklearn.base import clone
 from ..affinity import (
     Affinity,
     AffinityLike,
-    PreparedPoints,
     as_affinity,
     check_affinity,
-    kneighbors,
-    squared_distances,
 )
 from ..criteria import average_association, normalized_cut
 from ..io import as_rows
 from ..kernels import KERNELS, KNN, Kernel
 from ..landmarks.blocks import RowBlocks, is_lazy, sample
 from ..landmarks.choosing import RowSample
+from ..neighbors import kneighbors, squared_distances
+from ..points import PreparedPoints
 from ..tensors import AnyFloats, AnyInts, Floats, Ints, Mask, Places, is_tensor, to_array, to_tensor
 from ..valley import Splits
 from .borders import Measures, measure_clusters

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import norm
 
-from ..affinity import squared_distances
 from ..criteria import normalized_cut
+from ..neighbors import squared_distances
 from ..solvers.merging import merges, part_links
 from ..tensors import AnyFloats, Ints
 from ..valley import Splits, tree_evidence

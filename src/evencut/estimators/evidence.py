@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..affinity import PreparedPoints, coordinates
+from ..neighbors import coordinates
+from ..points import PreparedPoints
 from ..tensors import Ints
 from ..valley import MIN_SIDE, Splits, tree_evidence
 from .hierarchy import Hierarchy
