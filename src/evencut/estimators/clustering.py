@@ -22,11 +22,14 @@ from ..tensors import Floats, Ints, is_tensor, to_array
 from .cluster_space import ClusterSpaceMixin
 from .constraints import Links, check_links, keep_links, log_shares
 from .devices import fit_tensor
+from .evidence import steady_clusters
 from .fitted import FittedClustering
 from .fitting import warn_of_early_stop, whole_or_nothing
+from .hierarchy import hierarchy_of
 from .inputs import check_n_clusters, check_points, check_space, memory_advice, seed_from
 from .partial_labels import check_partial, labels_of_points, solve_steered
 from .prediction import Prediction
+from .refit import RefitMixin
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +61,7 @@ class Chosen:
 
 
 @dataclass(eq=False, repr=False)
-class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimator):
+class Clustering(RefitMixin, FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimator):
     """What the estimators of one table in memory share; each says what it chooses and which problem it poses."""
 
     n_clusters: int | str = "auto"
@@ -205,8 +208,13 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
     def _keep_real(
         self, prepared: PreparedPoints, chosen: Chosen, solution: Solution, partial: Ints | None
     ) -> tuple[Chosen, Solution]:
-        """The clusters that a test of their splits leaves apart; all of them where none is wanted."""
-        return chosen, solution
+        """The clusters that a test of their splits leaves apart; all of them unless one is wanted."""
+        if self._usual_number is None or not isinstance(self.n_clusters, str) or partial is not None:
+            return chosen, solution
+        weights = prepared.weights
+        tree = hierarchy_of(chosen.affinity, weights, solution.labels, 0, points=prepared.points)
+        labels = heaviest_first(steady_clusters(prepared, tree, solution.labels, self._usual_number), weights)
+        return replace(chosen, n_clusters=int(labels.max()) + 1), replace(solution, labels=labels)
 
     def _prepare(self, X: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> PreparedPoints:
         """The distinct points of positive weight, their columns scaled; of an affinity, its rows as they are."""
@@ -258,7 +266,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
 
     def _record(self, prepared: PreparedPoints, chosen: Chosen, posed: PosedProblem, solution: Solution) -> None:
         """Keep what predictions need, and how the rows became points, these in the order of their first rows."""
-        self._left_out, self._is_given = None, None
+        self._left_out = self._is_given = self._numbers = None
         # What is asked for later is computed once, and kept here.
         self._derived: dict[str, Any] = {}
         self._prediction = Prediction.of(chosen, prepared, posed, solution.labels, self.n_jobs)

@@ -190,6 +190,7 @@ class EvenCut(Clustering):
     def _keep_real(
         self, prepared: PreparedPoints, chosen: Chosen, solution: Solution, partial: Ints | None
     ) -> tuple[Chosen, Solution]:
+        chosen, solution = super()._keep_real(prepared, chosen, solution, partial)
         if self.significance is None or chosen.n_clusters < 2:
             return chosen, solution
         if partial is not None:

@@ -13,7 +13,7 @@ from ..tensors import Ints
 from ..valley import MIN_SIDE, Splits, tree_evidence
 from .hierarchy import Hierarchy
 
-__all__ = ["check_significance", "evidence_of", "real_clusters"]
+__all__ = ["check_significance", "evidence_of", "real_clusters", "steady_clusters"]
 
 
 def check_significance(significance: Any) -> None:
@@ -60,6 +60,21 @@ def real_clusters(prepared: PreparedPoints, hierarchy: Hierarchy, labels: Ints, 
     for number, group in enumerate(parts[-1]):
         group_of[group] = number
     return group_of[labels]
+
+
+def steady_clusters(prepared: PreparedPoints, hierarchy: Hierarchy, labels: Ints, n_usual: int) -> Ints:
+    """Labels with the usual number of clusters, unless the test of splits is against it.
+
+    Of the number found and the usual one, the larger is taken if the test shows all of its splits, else the smaller.
+    """
+    n_found = int(labels.max()) + 1
+    if n_found == n_usual or n_usual > hierarchy.n_leaves:
+        return labels
+    usual = hierarchy.cut(n_usual)[hierarchy.leaf_of_point]
+    few, many = (usual, labels) if n_usual < n_found else (labels, usual)
+    joins = _joins_of_clusters(hierarchy, many)
+    splits = tree_evidence(coordinates(prepared.points), prepared.weights, many, joins)
+    return many if splits.is_real().all() else few
 
 
 def _size(groups: list[list[int]], n_points: Ints) -> int:

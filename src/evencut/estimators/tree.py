@@ -84,7 +84,7 @@ class TreeMixin(FitState):
             return self.labels_.clone() if hasattr(self.labels_, "clone") else self.labels_.copy()
         of_leaf = hierarchy.cut(n_clusters)
         weight = np.bincount(leaves, minlength=hierarchy.n_leaves).astype(np.float64)
-        return answer_like(self.labels_, heaviest_first(of_leaf, weight)[leaves])
+        return answer_like(self.labels_, self._cut_numbered(heaviest_first(of_leaf, weight)[leaves]))
 
     def plot_tree(self, ax: Any = None) -> Any:
         """Draw the tree above the fitted clusters, and mark stable numbers of clusters.
