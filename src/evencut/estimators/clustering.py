@@ -18,6 +18,7 @@ from ..kernels import Extension, Kernel, prepare_affinity
 from ..points import CoordinateSystem, PreparedPoints, prepare
 from ..selection import Selection
 from ..solvers import Solution, heaviest_first
+from ..solvers.bounds import bounded
 from ..tensors import Floats, Ints, is_tensor, to_array
 from .cluster_space import ClusterSpaceMixin
 from .constraints import Links, check_links, keep_links, log_shares
@@ -30,6 +31,7 @@ from .inputs import check_n_clusters, check_points, check_space, memory_advice, 
 from .partial_labels import check_partial, labels_of_points, solve_steered
 from .prediction import Prediction
 from .refit import RefitMixin
+from .sizes import fewest_clusters, has_bounds, size_bounds, with_most_clusters
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +70,8 @@ class Clustering(RefitMixin, FittedClustering, ClusterSpaceMixin, ClusterMixin, 
     _: KW_ONLY
     scale: str | None = "auto"
     metric: str = "euclidean"
+    min_size: float | None = None
+    max_size: float | None = None
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
     verbose: int = 0
@@ -117,6 +121,8 @@ class Clustering(RefitMixin, FittedClustering, ClusterSpaceMixin, ClusterMixin, 
         kernel = self._check_parameters()
         links = None if must_link is None and cannot_link is None else (must_link, cannot_link)
         if is_tensor(X):
+            if has_bounds(self):
+                raise TypeError("min_size and max_size need points in memory; pass the tensor as an array.")
             return fit_tensor(self, X, y, sample_weight, kernel, links)
         return self._fit_array(X, y, sample_weight, kernel, links)
 
@@ -188,12 +194,16 @@ class Clustering(RefitMixin, FittedClustering, ClusterSpaceMixin, ClusterMixin, 
         step("neighbours and affinity", 1, 3)
         with memory_advice(len(prepared.weights)):
             least = 1 if partial is None else int(partial.max()) + 1
-            chosen = self._choose(prepared, kernel, seed, least, links)
+            limits = size_bounds(self, prepared.weights, partial is not None or links is not None)
+            chosen = self._choose(prepared, kernel, seed, max(least, fewest_clusters(limits)), links)
+            chosen = with_most_clusters(chosen, prepared, limits)
         step("clusters", 2, 3)
         if partial is None:
             asked = self._problem()
             posed = pose(chosen.affinity, prepared.weights, asked["criterion"], asked["equalize"])
             solution = self._solve(posed, chosen, seed)
+            if limits is not None:
+                solution = bounded(posed.problem, solution, chosen.n_clusters, limits)
             labels = heaviest_first(solution.labels, to_array(posed.problem.weights))
             solution = replace(solution, labels=labels)
         else:
@@ -209,7 +219,8 @@ class Clustering(RefitMixin, FittedClustering, ClusterSpaceMixin, ClusterMixin, 
         self, prepared: PreparedPoints, chosen: Chosen, solution: Solution, partial: Ints | None
     ) -> tuple[Chosen, Solution]:
         """The clusters that a test of their splits leaves apart; all of them unless one is wanted."""
-        if self._usual_number is None or not isinstance(self.n_clusters, str) or partial is not None:
+        automatic = isinstance(self.n_clusters, str) and partial is None and not has_bounds(self)
+        if self._usual_number is None or not automatic:
             return chosen, solution
         weights = prepared.weights
         tree = hierarchy_of(chosen.affinity, weights, solution.labels, 0, points=prepared.points)

@@ -23,6 +23,7 @@ from .constraints import Links
 from .evidence import check_significance, real_clusters
 from .hierarchy import hierarchy_of
 from .inputs import check_choice, check_count, check_metric, check_n_jobs, scaling_of, tags_of_inputs
+from .sizes import has_bounds
 
 __all__ = ["EvenCut"]
 
@@ -59,6 +60,9 @@ class EvenCut(Clustering):
         (latitude and longitude in radians), `"manhattan"`, `"chebyshev"`, `"canberra"`, `"braycurtis"`,
         `"correlation"`, `"hamming"`, `"jaccard"`, `"dice"`, or a function from two rows to their distance, which is
         called for every pair. Unless the metric is Euclidean, `scale="auto"` means as given.
+    min_size, max_size : float or None, default=None
+        Limits on the rows of a cluster (on their weight, if rows have weights): hard bounds on `labels_`. Among the
+        partitions within them, one near the consensus with a low normalised cut is returned.
     significance : float or None, default=None
         If set, 0.05 for example, clusters are cut only where a test shows a valley of the density between them, at this
         level for all splits together (:mod:`evencut.valley`); `n_clusters` is then the largest number.
@@ -144,6 +148,8 @@ class EvenCut(Clustering):
         check_n_jobs(self.n_jobs)
         check_metric(self.metric)
         check_significance(self.significance)
+        if self.significance is not None and has_bounds(self):
+            raise ValueError("significance may join clusters beyond max_size; leave significance or the sizes out.")
 
     def _scaling(self, X: Any = None) -> str | None:
         # Copies are merged and points condensed at one deviation; the systems that are compared start from there.
