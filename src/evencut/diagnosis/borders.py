@@ -6,7 +6,7 @@ shares are weighted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,8 @@ class Border:
         Share of the border's cut in all edges of each cluster.
     profile : tuple of two ndarrays
         Median log density of the layers of each side, the first at the border.
+    ignores_gap : bool
+        Whether it cuts through a connected piece of the neighbour graph while one of the two spans several pieces.
     """
 
     first: int
@@ -65,6 +67,7 @@ class Border:
     reach: float
     mixing: tuple[float, float]
     profile: tuple[Floats, Floats]
+    ignores_gap: bool = False
 
     def other(self, cluster: int) -> int:
         """The cluster on the other side."""
@@ -251,6 +254,8 @@ def _layers(
 #: Clusters with fewer points are judged by density and distance alone.
 TINY = 10
 _TINY_NEIGHBORS = 5
+# Share of all points in a piece that could be a cluster, and of a piece or cluster that is more than strays.
+_LARGE_PIECE, _SUBSTANTIAL = 0.05, 0.1
 
 
 @dataclass(frozen=True)
@@ -317,8 +322,9 @@ def measure_clusters(table: NeighborTable, codes: Ints, n_clusters: int) -> Meas
     cuts = _cuts(graph, relabelled, n_clusters)
     peak, piece = peaks(log_density, graph, relabelled), pieces(graph, relabelled)
     border_graph = BorderGraph(graph, relabelled, weights, log_density, peak, piece, in_sample, cuts.sum(axis=1))
+    ignored = _ignored_gaps(graph, relabelled, n_clusters)
     borders = [
-        border_between(first, second, border_graph)
+        replace(border_between(first, second, border_graph), ignores_gap=bool(ignored[first, second]))
         for first, second in zip(*np.nonzero(np.triu(cuts, 1)))
         if first not in tiny and second not in tiny
     ]
@@ -336,6 +342,23 @@ def measure_clusters(table: NeighborTable, codes: Ints, n_clusters: int) -> Meas
         tiny=tiny,
         shadowed=shadowed,
     )
+
+
+def _ignored_gaps(graph: sparse.csr_array, codes: Ints, n_clusters: int) -> NDArray[np.bool_]:
+    """Pairs of clusters that share a connected piece of the graph while one of them spans several pieces.
+
+    Only large pieces count, and only if there are no more of them than clusters: then each could be one.
+    """
+    piece = connected_components(graph, directed=False)[1]
+    size = np.bincount(piece)
+    large = np.flatnonzero(size >= max(TINY, _LARGE_PIECE * len(codes)))
+    if not 2 <= len(large) <= n_clusters:
+        return np.zeros((n_clusters, n_clusters), dtype=bool)
+    inside = np.array([np.bincount(codes[piece == one], minlength=n_clusters) for one in large])
+    holds = inside >= _SUBSTANTIAL * size[large][:, None]
+    spans = (inside >= _SUBSTANTIAL * np.bincount(codes, minlength=n_clusters)).sum(axis=0) > 1
+    together = (holds[:, :, None] & holds[:, None, :]).any(axis=0)
+    return np.asarray(together & (spans[:, None] | spans))
 
 
 def _cluster_densities(log_density: Floats, seen: Ints, weights: Floats, n_clusters: int) -> tuple[Floats, Floats]:

@@ -80,10 +80,15 @@ def final_findings(
     moved = set.intersection(*(set(cure.moved) for cure in cures)) if cures else set(names)
     better = any(cure.better for cure in cures)
 
+    # A piece behind a valley of its own is no mode and no rim, whatever its border looks like.
+    real = [side[0] for split in splits if split.adjusted <= 0.05 for side in split.sides if len(side) == 1]
+
     def told(finding: Finding, name: object) -> str:
         if finding.verdict == OK:
             unclear = finding.border is not None and (finding.confidence < _CLEAR or even)
             return ONE_BODY if one_body and unclear else OK
+        if finding.border is not None and not finding.border.ignores_gap and name in real:
+            return OVERLAP
         stands = finding.border is None or name in moved or better
         if finding.verdict not in BIASES or (finding.verdict != EQUAL_SIZES and stands):
             return finding.verdict

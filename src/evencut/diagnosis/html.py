@@ -91,7 +91,7 @@ def _rows_under(heads: tuple[str, ...], rows: Iterable[str]) -> str:
 
 
 def _table(report: BiasReport) -> str:
-    heads = ("cluster", "size", "share", "density quantile", "border / inside", "conductance", "verdict")
+    heads = ("cluster", "size", "share", "denser than", "border / inside", "conductance", "verdict")
     rows = []
     for k, (row, cells) in enumerate(zip(report.clusters, report.cells())):
         swatch = f'<span class="swatch" style="background:{_colour(k)}"></span>'

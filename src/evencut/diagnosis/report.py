@@ -298,8 +298,12 @@ class BiasReport:
                 f"{joining} neighbours would join them."
             )
         lines.append(pieces)
+        if self.splits:
+            n_real = int(self.splits.is_real().sum())
+            lines.append(f"The valley test shows {n_real} of {len(self.splits)} splits to be real (5 % level).")
+        affinity = "the affinity" if self.kernel == "given" else f"the {self.kernel} kernel"
         lines.append(
-            f"Degrees of the {self.kernel} kernel vary by {self.degree_spread:.0%}; average association and "
+            f"Degrees of {affinity} vary by {self.degree_spread:.0%}; average association and "
             f"normalised cut differ by {self.criteria_gap:.1%} on this clustering."
         )
         return lines
@@ -308,7 +312,7 @@ class BiasReport:
         return self.advice + (f"\n\n    {self.code}" if self.code else "")
 
     def _table(self) -> list[str]:
-        heads = ("cluster", "size", "share", "density", "border", "conductance", "verdict")
+        heads = ("cluster", "size", "share", "denser than", "border", "conductance", "verdict")
         rows = [heads] + [tuple(row) for row in self.cells()]
         widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
         right = (False, True, True, True, True, True, False)
@@ -324,10 +328,10 @@ class BiasReport:
                 str(row.label),
                 str(row.size),
                 f"{row.share:.1%}",
-                f"q{100 * row.density:.0f}",
+                f"{row.density:.0%}",
                 f"{row.border_density:.2f}" if row.neighbor is not None else "none",
                 f"{row.conductance:.3f}",
-                f"{row.verdict} ({row.confidence:.0%})",
+                row.verdict,
             )
             for row in self.clusters
         ]

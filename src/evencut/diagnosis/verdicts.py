@@ -52,6 +52,8 @@ VERDICTS = (OK, *BIASES, OVERLAP, ONE_BODY, UNRELATED, TOO_FEW)
 _TIE_BREAK = 1e-6
 # A border has no valley when its score passes this; the steepness turns the distance from it into a confidence.
 _THRESHOLD, _STEEPNESS = -0.67, 5.0
+# Chance that a border is wrong that cuts a connected piece while a cluster spans two.
+_IGNORED_GAP = 0.9
 # A border that touches less than this share of a cluster is one with an island of strays.
 _ISLAND = 0.1
 # A cluster of this share of its neighbour, or more, is a part of like size.
@@ -127,7 +129,9 @@ def without_valley(border: Border) -> float:
     if border.reach < _ISLAND:
         return 0.0  # a few strays of one cluster beside the other say nothing about either
     score = max(border.bottleneck, -5.0) + 0.5 * max(border.level) - 0.25 * min(border.climb)
-    return float(1 / (1 + np.exp(-_STEEPNESS * (score - _THRESHOLD))))
+    chance = float(1 / (1 + np.exp(-_STEEPNESS * (score - _THRESHOLD))))
+    # A gap elsewhere would have been the better border.
+    return max(chance, _IGNORED_GAP) if border.ignores_gap else chance
 
 
 def kind_of(border: Border, sizes: AnyFloats) -> tuple[str, tuple[int, ...]]:
