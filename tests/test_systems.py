@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from evencut.selection.centres import neighbor_log_density
 from scipy.stats import norm, rankdata
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
@@ -13,7 +14,6 @@ from sklearn.metrics import adjusted_rand_score
 from evencut import EvenCut
 from evencut.points import GIVEN, ONE_DEVIATION, RANKS, coordinate_systems, prepare_points
 from evencut.selection import centres, find_neighborhoods
-from evencut.selection.centres import neighbor_log_density
 from evencut.selection.mixtures import KINDS, fit_mixture, n_parameters
 
 

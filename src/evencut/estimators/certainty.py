@@ -54,6 +54,9 @@ class FitState:
     _margin: Any
     _left_out: Any
     _ready: Any
+    _codes: Any
+    _numbered: Any
+    _cut_numbered: Any
     labels_: Any
     selection_: Any
     n_clusters_: int
@@ -148,7 +151,7 @@ class CertaintyMixin(RowCertaintyMixin, FitState):
         opinions = opinions_of(selection, labels, self._prepared.weights)
         certainty, answers = certainty_of(affinity, labels, prediction.point_scale, distances, labels, opinions)
         scores = certainty.outlier_scores(distances, labels)
-        rows = to_array(self.labels_) if is_tensor(self.labels_) else self.labels_
+        rows = self._codes(to_array(self.labels_) if is_tensor(self.labels_) else self.labels_)
         sure = certainty.probabilities(answers, scores)[point_of_row, rows]
         scores = scores[point_of_row]
         places = np.flatnonzero(point_of_row < 0)

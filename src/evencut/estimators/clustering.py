@@ -18,15 +18,20 @@ from ..kernels import Extension, Kernel, prepare_affinity
 from ..points import CoordinateSystem, PreparedPoints, prepare_points
 from ..selection import Selection
 from ..solvers import Solution, heaviest_first
+from ..solvers.bounds import bounded
 from ..tensors import Floats, Ints, is_tensor, to_array
 from .cluster_space import ClusterSpaceMixin
 from .constraints import Links, check_links, keep_links, log_shares
 from .devices import fit_tensor
+from .evidence import steady_clusters
 from .fitted import FittedClustering
 from .fitting import warn_of_early_stop, whole_or_nothing
+from .hierarchy import hierarchy_of
 from .inputs import check_n_clusters, check_points, check_space, memory_advice, seed_from
 from .partial_labels import check_partial, labels_of_points, solve_steered
 from .prediction import Prediction
+from .refit import RefitMixin
+from .sizes import fewest_clusters, has_bounds, size_bounds, with_most_clusters
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,13 +63,15 @@ class Chosen:
 
 
 @dataclass(eq=False, repr=False)
-class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimator):
+class Clustering(RefitMixin, FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimator):
     """What the estimators of one table in memory share; each says what it chooses and which problem it poses."""
 
     n_clusters: int | str = "auto"
     _: KW_ONLY
     scale: str | None = "auto"
     metric: str = "euclidean"
+    min_size: float | None = None
+    max_size: float | None = None
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
     verbose: int = 0
@@ -114,6 +121,8 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         kernel = self._check_parameters()
         links = None if must_link is None and cannot_link is None else (must_link, cannot_link)
         if is_tensor(X):
+            if has_bounds(self):
+                raise TypeError("min_size and max_size need points in memory; pass the tensor as an array.")
             return fit_tensor(self, X, y, sample_weight, kernel, links)
         return self._fit_array(X, y, sample_weight, kernel, links)
 
@@ -185,12 +194,16 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         step("neighbours and affinity", 1, 3)
         with memory_advice(len(prepared.weights)):
             least = 1 if partial is None else int(partial.max()) + 1
-            chosen = self._choose(prepared, kernel, seed, least, links)
+            limits = size_bounds(self, prepared.weights, partial is not None or links is not None)
+            chosen = self._choose(prepared, kernel, seed, max(least, fewest_clusters(limits)), links)
+            chosen = with_most_clusters(chosen, prepared, limits)
         step("clusters", 2, 3)
         if partial is None:
             asked = self._problem()
             posed = pose(chosen.affinity, prepared.weights, asked["criterion"], asked["equalize"])
             solution = self._solve(posed, chosen, seed)
+            if limits is not None:
+                solution = bounded(posed.problem, solution, chosen.n_clusters, limits)
             labels = heaviest_first(solution.labels, to_array(posed.problem.weights))
             solution = replace(solution, labels=labels)
         else:
@@ -198,8 +211,21 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         step("summary", 3, 3)
         if chosen.system is not None:
             prepared = prepared.in_system(chosen.system)
+        chosen, solution = self._keep_real(prepared, chosen, solution, partial)
         self._record(prepared, chosen, posed, solution)
         return solution
+
+    def _keep_real(
+        self, prepared: PreparedPoints, chosen: Chosen, solution: Solution, partial: Ints | None
+    ) -> tuple[Chosen, Solution]:
+        """The clusters that a test of their splits leaves apart; all of them unless one is wanted."""
+        automatic = isinstance(self.n_clusters, str) and partial is None and not has_bounds(self)
+        if self._usual_number is None or not automatic:
+            return chosen, solution
+        weights = prepared.weights
+        tree = hierarchy_of(chosen.affinity, weights, solution.labels, 0, points=prepared.points)
+        labels = heaviest_first(steady_clusters(prepared, tree, solution.labels, self._usual_number), weights)
+        return replace(chosen, n_clusters=int(labels.max()) + 1), replace(solution, labels=labels)
 
     def _prepare(self, X: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> PreparedPoints:
         """The distinct points of positive weight, their columns scaled; of an affinity, its rows as they are."""
@@ -251,7 +277,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
 
     def _record(self, prepared: PreparedPoints, chosen: Chosen, posed: PosedProblem, solution: Solution) -> None:
         """Keep what predictions need, and how the rows became points, these in the order of their first rows."""
-        self._left_out, self._is_given = None, None
+        self._left_out = self._is_given = self._numbers = None
         # What is asked for later is computed once, and kept here.
         self._derived: dict[str, Any] = {}
         self._prediction = Prediction.of(chosen, prepared, posed, solution.labels, self.n_jobs)

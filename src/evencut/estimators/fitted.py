@@ -78,7 +78,8 @@ class FittedClustering(CertaintyMixin, TreeMixin):
         check_noise(noise)
         prediction, X = self._ready(X)
         labels = prediction.labels(X)
-        return labels if noise is None else np.where(self._scores(X, labels) > noise, -1, labels)
+        labels = labels if noise is None else np.where(self._scores(X, labels) > noise, -1, labels)
+        return self._numbered(labels)
 
     def plot_selection(self, ax: Any = None) -> Any:
         """Draw the candidates of `selection_` and their scores.

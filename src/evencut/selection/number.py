@@ -6,7 +6,7 @@ one Gaussian of the same covariance. The number is the k with the largest gain
 .. math:: g_k = \frac{C_k - C^0_k}{1 - C^0_k}
 
 It is 1 if that gain, above a Gaussian and above a box along the principal axes alike, is below 0.12, or if in fewer than two
-intrinsic dimensions it is below 0.35 and there is no valley (:mod:`evencut.selection.valley`) between any two clusters:
+intrinsic dimensions it is below 0.35 and there is no valley (:mod:`evencut.valley`) between any two clusters:
 a strand can be cut anywhere, and everybody cuts it where chance made it thin.
 
 The coarsest clusters often agree best. Therefore the same question is asked once more inside every cluster, which is
@@ -27,9 +27,9 @@ from ..solvers.exchange import merge_levels
 from ..solvers.multilevel import multilevel
 from ..solvers.spectral import cut_embedding, normalized_rows, spectral_embedding
 from ..tensors import Floats, Ints
+from ..valley import find_valley
 from .graphs import NeighborGraphs, neighbor_graphs, neighborhood_sizes
 from .propose import PLANE, propose
-from .valley import valleys_between
 from .vote import agreement, consensus
 
 __all__ = ["MAX_CLUSTERS", "NumberCandidate", "find_number", "fine_parts", "number_of_affinity"]
@@ -43,7 +43,7 @@ SAMPLE, NULL_SAMPLE = 1600, 1000
 # Gain below which there is one cluster, and below which a cluster is not split again.
 MIN_GAIN, MIN_INNER_GAIN = 0.12, 0.15
 # The largest number of parts of one cluster.
-MAX_INNER = 20
+MAX_INNER = 50
 # Every cluster must be able to hold a few points.
 _POINTS_PER_CLUSTER = 8
 
@@ -212,13 +212,27 @@ def split_inside(population: Population, labels: Ints) -> Ints:
         part = population.subset(rows)
         graphs = part.graphs()
         # A look at three cuts first: most clusters are one body, and the whole question costs a hundred times more.
-        if not any(_has_valleys(graphs[0], _cut(graphs[0], k)) for k in (2, 4, 8) if k * _POINTS_PER_CLUSTER <= len(rows)):
+        if not any(_has_valleys(graphs[0], _cut(graphs[0], k)) for k in (2, 4, 8, 16) if k * _POINTS_PER_CLUSTER <= len(rows)):
             continue
         curve = agreement_curve(part, graphs, MAX_INNER)
         parts = split(curve, MIN_INNER_GAIN)
         if parts is not None and _has_valleys(graphs[0], parts):
             labels[rows] = np.where(parts == 0, cluster, labels.max() + parts)
     return labels
+
+
+def valleys_between(graphs: NeighborGraphs, labels: Ints, max_pairs: int = 12) -> Floats:
+    """The p value of each cluster beside the one that it touches most; 1 where the test cannot say."""
+    n_clusters = int(labels.max()) + 1
+    members = np.eye(n_clusters)[labels]
+    touching = members.T @ (graphs.neighbor_graph @ members)
+    np.fill_diagonal(touching, -1)
+    pairs = dict.fromkeys(tuple(sorted((k, int(touching[k].argmax())))) for k in range(n_clusters))
+    values = []
+    for a, b in list(pairs)[:max_pairs]:
+        rows = np.flatnonzero((labels == a) | (labels == b))
+        values.append(find_valley(graphs.rows[rows], labels[rows] == a).p_value)
+    return np.nan_to_num(np.array(values), nan=1.0)
 
 
 def _has_valleys(graphs: NeighborGraphs, labels: Ints) -> bool:

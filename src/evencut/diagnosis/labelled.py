@@ -98,7 +98,7 @@ def labelled_points(
     weights = np.where(real, weights, 0.0)
     kept = np.flatnonzero(weights > 0)
     names, row_codes = np.unique(named[kept], return_inverse=True)
-    _check_number(names)
+    _check_number(names, len(kept))
     prepared = prepare_points(given, weights, scale=scale, metric=metric)
     point_of_row, n_points = prepared.point_of_row[kept], len(prepared.weights)
     if n_points < _FEWEST:
@@ -148,7 +148,11 @@ def _checked_points(X: Any, metric: str) -> Any:
     return check_distances(rows) if metric == "precomputed" else rows
 
 
-def _check_number(names: NDArray[Any]) -> None:
+def _check_number(names: NDArray[Any], n_rows: int | None = None) -> None:
+    if n_rows is not None and len(names) == n_rows > 2:
+        raise ValueError(
+            f"labels hold {n_rows} different values for {n_rows} points: they look like names of rows, not clusters."
+        )
     if len(names) < 2:
         raise ValueError(
             f"labels hold {len(names)} cluster{'' if len(names) == 1 else 's'}, noise left out; a bias shows in how "
