@@ -3,8 +3,8 @@
     python -m benchmarks memory [--data FOLDER] [--draws 1]
 
 Rows are drawn twice from the same set, half of the second draw being rows of the first. `EvenCut.refit` keeps numbers
-by itself; for the others the clusters of the two fits are matched afterwards by the rows in both (Hungarian method). Then
-a class is left out of the first draw, or of the second.
+by itself; for the others the clusters of the two fits are matched afterwards by the rows in both (Hungarian method).
+Then a class is left out of the first draw, or of the second.
 """
 
 from __future__ import annotations
@@ -116,9 +116,10 @@ def report(n_draws: int, folder: Path | None) -> str:
         print(kind, name, {method: f"{share:.2f}" for method, (share, _) in shares[kind][-1].items()}, flush=True)
     lines = [
         "# Clustered again", "",
-        f"Written by `python -m benchmarks memory --draws {n_draws}`. Two draws of at most {_MAX_ROWS * 2 // 3} rows of "
-        "a set, half of the second from the first: share of the rows in both that keep the number of their cluster, and "
-        "the mean adjusted Rand index of the second fit. k-means and HDBSCAN are matched afterwards by the rows in both.",
+        f"Written by `python -m benchmarks memory --draws {n_draws}`. Two draws of at most {_MAX_ROWS * 2 // 3} rows "
+        "of a set, half of the second from the first: share of the rows in both that keep the number of their cluster, "
+        "and the mean adjusted Rand index of the second fit. k-means and HDBSCAN are matched afterwards by the rows in "
+        "both.",
         "", "| kind | sets | " + " | ".join(f"{method}: kept | ARI" for method in METHODS) + " |",
         "|---" * (2 + 2 * len(METHODS)) + "|",
     ]  # fmt: skip

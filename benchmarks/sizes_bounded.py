@@ -73,8 +73,8 @@ def beside_free_cuts() -> list[str]:
     """Normalised cuts within the bounds beside those without any, and a million rows."""
     lines = [
         "", "## Normalised cut and time", "",
-        "Clusters within a fifth of equal sizes: energy over that without bounds (1 is the same), and CPU time over that "
-        "of the same fit without bounds.", "", "| points | estimator | energy | time |", "|---|---|---|---|",
+        "Clusters within a fifth of equal sizes: energy over that without bounds (1 is the same), and CPU time over "
+        "that of the same fit without bounds.", "", "| points | estimator | energy | time |", "|---|---|---|---|",
     ]  # fmt: skip
     unequal = [0.5, 0.25, 0.15, 0.1]
     for n in (2000, 5000, 1_000_000):
