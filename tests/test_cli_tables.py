@@ -21,7 +21,7 @@ import pytest
 import evencut
 from evencut import EvenCut, LandmarkClustering, diagnose
 from evencut.cli import console, main
-from evencut.cli.labels_out import cluster_sizes
+from evencut.cli.outputs import cluster_sizes
 from evencut.datasets import make_clumped_moons
 
 # Of these no point is on a border, where the last digit of a number written as text could decide.

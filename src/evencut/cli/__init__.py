@@ -1,27 +1,28 @@
-"""The command `evencut`: one file a command, each a function whose signature is its options.
+"""The command `evencut`: each of its commands is a function whose signature is its options.
 
-To add a command, write `cli/NAME.py` with a function `NAME` and add the name to `COMMANDS`. Raise
-`errors.UserError` for what the user has to change.
+To add a command, write `cli/NAME.py` with a function `NAME` and add it to `COMMANDS`. Raise `console.UserError` for
+what the user has to change.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from evencut.cli.console import say, warnings_in_one_line
-from evencut.cli.errors import UserError, as_options, one_line
+from evencut.cli.console import UserError, as_options, one_line, say, warnings_in_one_line
 from evencut.io import TableError
 
 __all__ = ["COMMANDS", "build_app", "main"]
 
-#: The commands, in the order of the help page; `NAME` is the function of that name in `evencut.cli.NAME`.
-COMMANDS = ("demo", "cluster", "predict", "describe", "diagnose", "segment", "segment-folder", "studio", "reproduce")
-
+#: The commands, in the order of the help page, and the module of `evencut.cli` that has the function of that name.
+COMMANDS = {
+    "demo": "demo", "cluster": "cluster", "predict": "cluster", "describe": "diagnose", "diagnose": "diagnose",
+    "segment": "segment", "segment-folder": "segment_folder", "studio": "studio", "reproduce": "reproduce",
+}  # fmt: skip
 _USER_ERROR = 2
 _INTERRUPTED = 130
 
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(_run(list(sys.argv[1:] if arguments is None else arguments)))
 
 
-def build_app(commands: Sequence[str] = COMMANDS) -> Any:
+def build_app(commands: Iterable[str] = COMMANDS) -> Any:
     """The typer application with every command of `COMMANDS`, or with some: loading what others need takes time."""
     import typer
 
@@ -64,8 +65,8 @@ def build_app(commands: Sequence[str] = COMMANDS) -> Any:
         """Kernel clustering, and cures for its density biases."""
 
     for name in commands:
-        function = name.replace("-", "_")
-        app.command(name)(getattr(import_module(f"evencut.cli.{function}"), function))
+        module = import_module(f"evencut.cli.{COMMANDS[name]}")
+        app.command(name)(getattr(module, name.replace("-", "_")))
     return app
 
 

@@ -1,4 +1,4 @@
-"""`evencut cluster FILE -k 3 -o labels.csv`: a file of points in, a file of labels out."""
+"""`evencut cluster FILE -k 3 -o labels.csv`, and `evencut predict MODEL FILE`: points in, a file of labels out."""
 
 from __future__ import annotations
 
@@ -7,15 +7,41 @@ from typing import Annotated, Any
 import typer
 
 from evencut.affinity import METRICS
-from evencut.cli import table_options as tables
-from evencut.cli.choose_device import CPU, check_device, on_device
 from evencut.cli.cluster_files import cluster_blocks, is_one_table
-from evencut.cli.console import progress, say
-from evencut.cli.errors import UserError, library_errors_are_the_users
-from evencut.cli.labels_out import cluster_sizes, write_labels
-from evencut.cli.model_files import check_places, save_model
-from evencut.cli.options import Seed, number_of, one_of, whole_number_or_auto
-from evencut.cli.pictures import check_picture, save_figure
+from evencut.cli.console import UserError, library_errors_are_the_users, progress, say
+from evencut.cli.options import (
+    CPU,
+    Append,
+    Columns,
+    Decimal,
+    Encoding,
+    Header,
+    Key,
+    Missing,
+    Seed,
+    Standardize,
+    check_device,
+    column_list,
+    file_names,
+    names_of,
+    number_of,
+    on_device,
+    one_of,
+    open_sources,
+    tell,
+    whole_number_or_auto,
+)
+from evencut.cli.outputs import (
+    check_distinct,
+    check_picture,
+    check_places,
+    check_writable,
+    cluster_sizes,
+    load_model,
+    save_figure,
+    save_model,
+    write_labels,
+)
 from evencut.criteria import CRITERIA
 from evencut.estimators import EvenCut, KernelClustering, LandmarkClustering
 from evencut.io import MISSING, Table, check_output_format, read_table
@@ -52,18 +78,18 @@ def cluster(
             help="Labels, as .csv, .jsonl, .npy, .parquet or .feather; - is standard output; for landmarks, a folder.",
         ),
     ] = "-",
-    append: tables.Append = False,
+    append: Append = False,
     save: Annotated[
         str | None, typer.Option(metavar="MODEL.skops", help="Also save the model, for evencut predict.")
     ] = None,
     plot: Annotated[str | None, typer.Option(help="Also draw the clusters, as .png, .pdf or .svg.")] = None,
-    columns: tables.Columns = None,
-    header: tables.Header = None,
-    key: tables.Key = None,
-    missing: tables.Missing = MISSING[0],
-    decimal: tables.Decimal = None,
-    encoding: tables.Encoding = None,
-    standardize: tables.Standardize = False,
+    columns: Columns = None,
+    header: Header = None,
+    key: Key = None,
+    missing: Missing = MISSING[0],
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    standardize: Standardize = False,
     metric: Annotated[
         str, one_of("--metric", "How points are compared: ", METRICS, " precomputed reads a table of distances.")
     ] = "euclidean",
@@ -98,7 +124,7 @@ def cluster(
     n_jobs: Annotated[int | None, number_of("--n-jobs", -1, "Threads to use; -1 uses all cores.")] = None,
 ) -> None:
     """Cluster the points in a file, or in several."""
-    files = tables.file_names(files)
+    files = file_names(files)
     if n_jobs == 0:
         raise UserError("--n-jobs 0 would do nothing; give at least 1, or -1 for all cores.")
     named = {"criterion": criterion, "equalize": equalize, "solver": solver}
@@ -115,7 +141,7 @@ def cluster(
         if scheduler is not None or not is_one_table(files, output, in_blocks=not any(as_table.values())):
             _check_unused("files that are read block by block", **as_table)
             estimator.set_params(n_clusters=n_clusters, random_state=seed, scale="standard" if standardize else "auto")
-            labels = cluster_blocks(files, output, estimator, tables.column_list(columns), scheduler, save)
+            labels = cluster_blocks(files, output, estimator, column_list(columns), scheduler, save)
             if labels is not None:
                 write_labels(output, labels)
                 _say_done(labels, "rows", output, *([] if save is None else [save]))
@@ -125,18 +151,18 @@ def cluster(
     else:
         estimator = _model(kernel, problem, {"n_neighbors": n_neighbors, "bandwidth": bandwidth}, parameter or [])
     estimator.set_params(n_clusters=n_clusters, metric=metric, random_state=seed, n_jobs=n_jobs)
-    sources = tables.open_sources(files, keep=append, encoding=encoding)
+    sources = open_sources(files, keep=append, encoding=encoding)
     check_device(device)
     check_output_format(output)
     if plot is not None:
         check_picture(plot)
     check_places([source.path for source in sources], output, plot=plot, model=save)
     with progress() as step:
-        step(f"reading {tables.names_of(sources)}")
+        step(f"reading {names_of(sources)}")
         table = read_table(
-            sources, columns=tables.column_list(columns), header=header, key=key, missing=missing, decimal=decimal
+            sources, columns=column_list(columns), header=header, key=key, missing=missing, decimal=decimal
         )
-        tables.tell(table)
+        tell(table)
         if standardize or table.preparation.divisors is not None:
             # Numbers beside words or dates are on one scale already.
             estimator.set_params(scale="standard" if standardize else None)
@@ -212,3 +238,44 @@ def _draw(plot: str, table: Table, labels: Any) -> None:
     elif len(table.columns) == 2:
         display.ax_.set(xlabel=table.columns[0], ylabel=table.columns[1])
     save_figure(figure, plot)
+
+
+def predict(
+    model: Annotated[str, typer.Argument(metavar="MODEL.skops", help="What evencut cluster --save wrote.")],
+    files: Annotated[
+        list[str], typer.Argument(help="New points, in any format of evencut cluster; columns are found by name.")
+    ],
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", help="Labels, as .csv, .jsonl, .npy, .parquet or .feather; - is standard output."
+        ),
+    ] = "-",
+    append: Append = False,
+    header: Header = None,
+    key: Key = None,
+    missing: Missing = MISSING[0],
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+) -> None:
+    """Assign new points to the clusters of a saved model."""
+    files = file_names(files)
+    sources = open_sources(files, keep=append, encoding=encoding)
+    check_output_format(output)
+    for source in sources:
+        check_distinct(model=model, input=source.path, output=output)
+    if output != "-":
+        check_writable(output)
+    with progress() as step:
+        step(f"reading {model}")
+        saved = load_model(model)
+        step(f"reading {names_of(sources)}")
+        table = read_table(
+            sources, header=header, key=key, missing=missing, decimal=decimal, like=saved.preparation
+        )
+        tell(table)
+        step(f"labelling {len(table.values)} points")
+        with library_errors_are_the_users():
+            labels = saved.model.predict(table.values)
+        write_labels(output, labels, sources=sources if append else (), table=table, header=header, key=key)
+    say(f"{len(labels)} points, {cluster_sizes(labels)}" + (f"; wrote {output}" if output != "-" else ""))

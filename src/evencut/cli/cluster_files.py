@@ -5,25 +5,31 @@ Blocks are read on this machine, or by the workers of a Dask scheduler; labels a
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evencut.cli.console import counted, progress, say
-from evencut.cli.errors import UserError, library_errors_are_the_users, one_line
-from evencut.cli.label_folder import LabelFolder, describe_files
-from evencut.cli.labels_out import sizes_in_words
-from evencut.cli.model_files import check_places, save_model
-from evencut.cli.table_options import open_sources, tell
+from evencut.cli.console import UserError, counted, library_errors_are_the_users, one_line, progress, say
+from evencut.cli.options import open_sources, tell
+from evencut.cli.outputs import check_places, save_model, sizes_in_words, whole_file
 from evencut.estimators import LandmarkClustering
-from evencut.io import Preparation, check_output_format, open_file, read_table
-from evencut.landmarks import RowBlocks, open_files, row_blocks
+from evencut.io import Preparation, Source, check_output_format, open_file, read_table
+from evencut.io.binary import read_arrow
+from evencut.landmarks import Block, RowBlocks, open_files, row_blocks
+from evencut.landmarks.attaching import Attachment
+from evencut.tensors import Ints
 
 _BLOCK_SUFFIXES = (".parquet", ".pq", ".npy")
 _CONNECT_SECONDS = 10
+
+# Readers of Parquet folders pass over names that begin with an underscore.
+_RECORD = "_evencut.json"
+_LANDMARKS = "_landmarks.npz"
 
 
 def is_one_table(files: Sequence[str], output: str, in_blocks: bool) -> bool:
@@ -164,3 +170,86 @@ def _to_workers(client: Any, scheduler: str) -> Any:
             f"the Dask scheduler at {scheduler} has no workers; start some with 'dask worker {scheduler}'."
         ) from error
     return lambda rows: DaskBlocks(rows.blocks, rows.n_features)
+
+
+def describe_files(files: Sequence[str]) -> list[list[Any]]:
+    """Name, size and time of change of files, which tell whether they are still the same."""
+    return [[str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in map(Path, files) if path.exists()]
+
+
+class LabelFolder:
+    """The labels of one run.
+
+    Parameters
+    ----------
+    path : Path
+        The folder; made when the run begins.
+    record : dict
+        Everything the labels depend on.
+    """
+
+    def __init__(self, path: Path, record: dict[str, Any]):
+        self.path = path
+        self.record = json.loads(json.dumps(record))
+        self.is_begun = self._check_place()
+
+    def begin(self, model: LandmarkClustering) -> None:
+        """Keep the landmarks and their clusters: all that is needed to label a block."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"cannot make the folder {self.path}: {error.strerror}; choose another place.") from error
+        with whole_file(self.path / _LANDMARKS) as file:
+            np.savez(file, **model.attachment_.__getstate__())
+        # Written last: a folder with a record has landmarks.
+        with whole_file(self.path / _RECORD) as file:
+            file.write(json.dumps(self.record, indent=1).encode())
+
+    def attachment(self) -> Attachment:
+        """The landmarks of the run, with their clusters."""
+        with np.load(self.path / _LANDMARKS) as kept:
+            return Attachment(**{name: kept[name] if kept[name].ndim else kept[name].item() for name in kept})
+
+    def finished(self, n_blocks: int) -> list[int]:
+        """Numbers of the blocks whose labels are there."""
+        return [number for number in range(n_blocks) if self._part(number).exists()]
+
+    def write(self, number: int, labels: Ints, block: Block) -> None:
+        """Write the labels of a block, whole or not at all."""
+        import pyarrow
+        import pyarrow.parquet
+
+        table = pyarrow.table({"label": labels.astype(np.int32)})
+        about = {"evencut.source": block.name, "evencut.first_row": str(block.first)}
+        with whole_file(self._part(number)) as file:
+            pyarrow.parquet.write_table(table.replace_schema_metadata(about), file)
+
+    def read(self, number: int) -> NDArray[np.int32]:
+        """The labels of a finished block."""
+        return read_arrow(Source(str(self._part(number)))).column("label").to_numpy()
+
+    def _part(self, number: int) -> Path:
+        return self.path / f"part-{number:06d}.parquet"
+
+    def _check_place(self) -> bool:
+        """Whether this very run was begun here; a `UserError` where the folder belongs to something else."""
+        if not self.path.exists():
+            return False
+        if not self.path.is_dir():
+            raise UserError(f"{self.path} is a file; give a folder for the labels.")
+        # Left over by a run that was killed while it wrote.
+        for draft in self.path.glob(".*.part"):
+            draft.unlink(missing_ok=True)
+        if not (self.path / _RECORD).exists():
+            others = [entry.name for entry in self.path.iterdir() if entry.name != _LANDMARKS]
+            if others:
+                raise UserError(f"{self.path} already holds {others[0]}; choose a new or empty folder for the labels.")
+            return False
+        kept = json.loads((self.path / _RECORD).read_text(encoding="utf-8"))
+        changed = [name for name in {**kept, **self.record} if kept.get(name) != self.record.get(name)]
+        if changed:
+            raise UserError(
+                f"{self.path} holds labels of a run with other {' and '.join(changed)}; choose another folder, or "
+                "remove this one to start again."
+            )
+        return True

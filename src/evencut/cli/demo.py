@@ -10,8 +10,7 @@ import typer
 
 from evencut.cli.console import progress, say
 from evencut.cli.options import Seed
-from evencut.cli.outputs import make_folder, whole_file
-from evencut.cli.pictures import check_picture, save_figure
+from evencut.cli.outputs import check_picture, make_folder, save_figure, whole_file
 from evencut.io import write_table
 
 

@@ -1,4 +1,7 @@
-"""`evencut diagnose points.csv labels.csv`: is this clustering an artefact of density? The exit code says so too."""
+"""`evencut diagnose` and `evencut describe`: is a clustering an artefact of density, and what is each cluster.
+
+The exit code of `diagnose` says so too.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,25 @@ import typer
 from numpy.typing import NDArray
 
 from evencut.affinity import METRICS
-from evencut.cli import table_options as tables
-from evencut.cli.console import progress, say
-from evencut.cli.errors import UserError, library_errors_are_the_users
-from evencut.cli.options import one_of
+from evencut.cli.console import UserError, check_name, library_errors_are_the_users, progress, say
+from evencut.cli.options import (
+    Columns,
+    Decimal,
+    Encoding,
+    Header,
+    Key,
+    LabelColumn,
+    Missing,
+    Standardize,
+    column_list,
+    one_of,
+    tell,
+)
 from evencut.cli.outputs import check_distinct, check_writable, whole_file
-from evencut.diagnosis import UNRELATED, Description, describe
+from evencut.diagnosis import UNRELATED, Description
+from evencut.diagnosis import describe as describe_clusters
 from evencut.estimators import diagnose as diagnose_labels
-from evencut.io import MISSING, Source, read_columns, read_labels, read_table
+from evencut.io import MISSING, Source, check_output_format, read_columns, read_labels, read_table, write_table
 from evencut.landmarks import open_files, sample
 
 _FAILED = 1
@@ -38,14 +52,14 @@ def diagnose(
     ] = None,
     html: Annotated[str | None, typer.Option(help="Also write the report, with pictures, to one HTML file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON instead of a table.")] = False,
-    columns: tables.Columns = None,
-    label_column: tables.LabelColumn = None,
-    header: tables.Header = None,
-    key: tables.Key = None,
-    missing: tables.Missing = MISSING[0],
-    decimal: tables.Decimal = None,
-    encoding: tables.Encoding = None,
-    standardize: tables.Standardize = False,
+    columns: Columns = None,
+    label_column: LabelColumn = None,
+    header: Header = None,
+    key: Key = None,
+    missing: Missing = MISSING[0],
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    standardize: Standardize = False,
     metric: Annotated[str, one_of("--metric", "How points are compared: ", METRICS)] = "euclidean",
 ) -> int:
     """Report whether a clustering is biased by density, how, and what cures it.
@@ -61,7 +75,7 @@ def diagnose(
         check_writable(html)
     with progress() as step:
         step(f"reading {data}" + (f" and {labels}" if labels is not None else ""))
-        asked = tables.column_list(columns)
+        asked = column_list(columns)
         described: Description | None = None
         if in_blocks and labels is not None:
             points, codes = _sampled(data, labels, asked)
@@ -104,8 +118,53 @@ def _read_both(
     # Asked now: a missing file of labels is told before the points are read.
     label_source = source if labels is None else Source(labels, encoding=encoding)
     table = read_table(source, missing=missing, **options)
-    tables.tell(table)
+    tell(table)
     codes = read_labels(label_source, inside or label_column, table.n_rows)
     if not described:
         return table.values, codes[table.rows], None
-    return table.values, codes[table.rows], describe(read_columns(source, **options), codes)
+    return table.values, codes[table.rows], describe_clusters(read_columns(source, **options), codes)
+
+
+def describe(
+    data: Annotated[str, typer.Argument(help="The table, in any format of evencut cluster, in its own units.")],
+    labels: Annotated[
+        str | None,
+        typer.Argument(
+            help="Clusters: one label for each row; -1 is noise. Without it, --label-column names a column of the "
+            "table [label].",
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", help="Also write the effects as a table: .csv, .jsonl, .parquet, .feather."),
+    ] = None,
+    n_columns: Annotated[int, typer.Option("--top", min=1, help="Most columns or words of each cluster.")] = 5,
+    columns: Columns = None,
+    label_column: LabelColumn = None,
+    header: Header = None,
+    key: Key = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+) -> None:
+    """Describe each cluster: its size, typical rows (counted from 0), and the columns that distinguish it."""
+    if output is not None:
+        check_name("--output", output.rsplit(".", 1)[-1], ("csv", "tsv", "jsonl", "parquet", "pq", "feather"))
+        check_output_format(output)
+        check_distinct(data=data, labels=labels, output=output)
+        check_writable(output)
+    source = Source(data, keep=labels is None, encoding=encoding)
+    inside = (label_column or "label") if labels is None else None
+    with progress() as step:
+        step(f"reading {source.name}")
+        table = read_columns(
+            source, columns=column_list(columns), without=inside, header=header, key=key, decimal=decimal
+        )
+        n_rows = len(table[0].numbers)
+        codes = read_labels(source if labels is None else labels, inside or label_column, n_rows)
+        step("describing")
+        with library_errors_are_the_users():
+            told = describe_clusters(table, codes, n_columns=n_columns)
+        if output is not None:
+            with whole_file(output) as file:
+                write_table(file, output, told.to_columns())
+    print(told)

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all: under another name first, then moved into place.
+"""Labels, pictures and models to files, whole or not at all: under another name first, then moved into place.
 
 An error or Ctrl-C leaves what was there before; whether a place can be written is asked before the work begins.
 """
@@ -7,12 +7,24 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from evencut.cli.errors import UserError
+import numpy as np
+from numpy.typing import NDArray
+
+from evencut.cli.console import UserError, one_line
+from evencut.estimators.model_files import read_record, record_bytes, require_skops
+from evencut.io import Preparation, Source, Table, write_table, write_with_columns
+
+# More clusters than this are summed up: a line should fit on a screen.
+_MOST_SIZES = 12
+_FORMATS = (".png", ".pdf", ".svg", ".jpg", ".jpeg", ".webp")
+_SUFFIX = ".skops"
 
 
 def check_writable(path: str | Path) -> None:
@@ -100,3 +112,129 @@ def _is_special(target: Path) -> bool:
 
 def _beside(target: Path) -> Path:
     return target.with_name(f".{target.name}.{os.getpid()}.part")
+
+
+def write_labels(
+    output: str,
+    labels: NDArray[Any],
+    *,
+    sources: Sequence[Source] = (),
+    table: Table | None = None,
+    header: bool | None = None,
+    key: str | None = None,
+) -> None:
+    """Write labels to a file, or to standard output if it is `-`.
+
+    Parameters
+    ----------
+    output : str
+    labels : ndarray of shape (n_points,)
+    sources : sequence of Source
+        Where the points came from, where their rows are to be written too.
+    table : Table, optional
+        The points; rows that were left out get the label -1, and those of several files their file and row.
+    header, key
+        How the source was read.
+    """
+    columns = {"label": labels} if table is None else {**table.origins(), "label": table.for_all_rows(labels)}
+    if output.lower().endswith(".npy"):
+        # An array holds numbers only: labels, in the order of the files.
+        columns = {"label": columns["label"]}
+
+    def write(file: IO[bytes]) -> None:
+        if sources:
+            write_with_columns(file, output, sources, columns, header=header, key=key)
+        else:
+            write_table(file, output, columns)
+
+    if output == "-":
+        write(sys.stdout.buffer)
+        sys.stdout.flush()
+        return
+    with whole_file(output) as file:
+        write(file)
+
+
+def cluster_sizes(labels: NDArray[Any]) -> str:
+    """The sizes of the clusters, in a few words however many there are.
+
+    Examples
+    --------
+    >>> cluster_sizes(np.array([0, 0, 1]))
+    'clusters of 2, 1'
+    >>> cluster_sizes(np.arange(300) % 149)
+    '149 clusters of 2 to 3 points (half of them have at most 2)'
+    """
+    return sizes_in_words(np.bincount(labels[labels >= 0]))
+
+
+def sizes_in_words(sizes: NDArray[Any]) -> str:
+    """The same from the sizes."""
+    if len(sizes) <= _MOST_SIZES:
+        return f"clusters of {', '.join(map(str, sizes))}"
+    half = int(np.median(sizes))
+    return f"{len(sizes)} clusters of {sizes.min()} to {sizes.max()} points (half of them have at most {half})"
+
+
+def check_picture(path: str | Path) -> None:
+    """Raise a `UserError` unless a picture can be drawn and written to `path`."""
+    from evencut.plotting import require_matplotlib
+
+    if Path(path).suffix.lower() not in _FORMATS:
+        raise UserError(f"cannot draw {path}: its name must end in one of {', '.join(_FORMATS)}.")
+    require_matplotlib()
+    check_writable(path)
+
+
+def save_figure(figure: Any, path: str | Path, dpi: int = 120) -> None:
+    """Write a matplotlib figure in the format the suffix of `path` names."""
+    with whole_file(path) as file:
+        figure.savefig(file, format=Path(path).suffix[1:].lower(), dpi=dpi)
+
+
+@dataclass(frozen=True, eq=False)
+class SavedModel:
+    """What a file of a model holds."""
+
+    model: Any
+    preparation: Preparation
+
+
+def check_model_file(path: str) -> None:
+    """Raise unless a model can be saved to `path`."""
+    if Path(path).suffix.lower() != _SUFFIX:
+        raise UserError(f"cannot save a model as {path}: its name must end in {_SUFFIX}.")
+    require_skops()
+    check_writable(path)
+
+
+def check_places(files: Sequence[str], output: str | None, model: str | None, plot: str | None = None) -> None:
+    """Find out now, not after minutes of work: no output takes the place of an input, and all can be written."""
+    for one in files:
+        check_distinct(input=one, output=output, plot=plot, model=model)
+    if output not in (None, "-"):
+        check_writable(str(output))
+    if model is not None:
+        check_model_file(model)
+
+
+def save_model(path: str, model: Any, preparation: Preparation) -> None:
+    """Write a fitted model, and how its table was read."""
+    content = record_bytes(model, preparation=asdict(preparation))
+    with whole_file(path) as file:
+        file.write(content)
+
+
+def load_model(path: str) -> SavedModel:
+    """Read a model, and how its table was read."""
+    try:
+        record = read_record(path)
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    try:
+        return SavedModel(record["model"], Preparation(**record["preparation"]))
+    except (KeyError, TypeError) as error:
+        raise UserError(
+            f"{path} is not a model of evencut cluster --save ({one_line(error)}), which says how tables become "
+            "numbers; load it in Python: evencut.load(path).predict(X)."
+        ) from error

@@ -11,8 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from evencut.cli.console import counted, say
-from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
+from evencut.cli.console import UserError, check_name, counted, library_errors_are_the_users, say
 from evencut.cli.options import number_of
 from evencut.cli.outputs import make_folder, whole_file
 

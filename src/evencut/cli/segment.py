@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
-from evencut.cli.console import progress, say
-from evencut.cli.errors import UserError, library_errors_are_the_users
-from evencut.cli.masks import check_picture_file, read_strokes, write_cutout, write_mask, write_overlay
+from evencut.cli.console import UserError, library_errors_are_the_users, progress, say
 from evencut.cli.options import Seed, number_of, number_or_name, one_of
-from evencut.cli.outputs import check_distinct
+from evencut.cli.outputs import check_distinct, check_writable, whole_file
+from evencut.segmentation import Segmentation, Volume, read_volume
+from evencut.segmentation.volumes import volume_format, write_labels
+from evencut.tensors import AnyInts, Ints, Mask
 
 _CRITERIA = ("entropy", "average_association", "normalized_cut", "average_cut")
 _KERNELS = ("knn", "gaussian")
 _REGULARIZERS = ("contrast", "length", "none")
 _EQUALIZERS = ("none", "weights", "exact")
+
+#: What a point and a box are, by the axes they have.
+_NEEDS = {
+    ("point", "XY"): "two numbers X,Y, such as 120,80",
+    ("point", "XYZ"): "three numbers X,Y,Z, such as 120,80,40",
+    ("box", "XY"): "four numbers X0,Y0,X1,Y1, such as 10,20,300,280",
+    ("box", "XYZ"): "six numbers X0,Y0,Z0,X1,Y1,Z1, such as 10,20,5,300,280,60",
+}
+_FORMATS = {".png": "PNG", ".tif": "TIFF", ".tiff": "TIFF", ".webp": "WEBP", ".bmp": "BMP"}
+_MOST_COLORS = 32
+_MOST_LABELS = 255
 
 
 def segment(
@@ -79,7 +93,6 @@ def segment(
     """
     with library_errors_are_the_users():
         from evencut import segmentation
-        from evencut.cli.volumes import check_volume_outputs, read_volume_strokes, write_volume_mask
         from evencut.segmentation.volumes import is_volume_file
 
         is_volume = is_volume_file(photo)
@@ -158,18 +171,133 @@ def _points(option: str, texts: list[str] | None, kind: str, axes: str) -> list[
     return [(*_numbers(option, text, "point", axes), kind) for text in texts or []]
 
 
-#: What a point and a box are, by the axes they have.
-_NEEDS = {
-    ("point", "XY"): "two numbers X,Y, such as 120,80",
-    ("point", "XYZ"): "three numbers X,Y,Z, such as 120,80,40",
-    ("box", "XY"): "four numbers X0,Y0,X1,Y1, such as 10,20,300,280",
-    ("box", "XYZ"): "six numbers X0,Y0,Z0,X1,Y1,Z1, such as 10,20,5,300,280,60",
-}
-
-
 def _numbers(option: str, text: str, what: str, axes: str) -> list[float]:
     with suppress(ValueError):
         numbers = [float(part) for part in text.split(",")]
         if len(numbers) == len(axes) * (2 if what == "box" else 1):
             return numbers
     raise UserError(f"{option} {text} is not a {what}; give {_NEEDS[what, axes]}.")
+
+
+def check_picture_file(path: str, n_labels: int = 2) -> None:
+    """Raise a `UserError` unless a mask of so many labels can be written to `path`."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in _FORMATS:
+        raise UserError(f"cannot write {path}: its name must end in one of {', '.join(_FORMATS)}.")
+    if n_labels > 2 and suffix == ".webp":
+        raise UserError(f"cannot write {path}: WebP holds no mask of {n_labels} labels; use a name that ends in .png.")
+    if n_labels > _MOST_LABELS:
+        raise UserError(f"cannot write {path}: a mask holds at most {_MOST_LABELS} labels, not {n_labels}.")
+    check_writable(path)
+
+
+def read_strokes(path: str, *, object_and_background: bool) -> Ints:
+    """Labels of the strokes in an image file: grey levels as they are, colours numbered.
+
+    Parameters
+    ----------
+    path : str
+    object_and_background : bool
+        Whether red (or 2) means object and blue (or 1) background; any other colours are labels otherwise.
+    """
+    from evencut.segmentation import read_image
+
+    drawn: NDArray[Any] = np.asarray(read_image(path))
+    if drawn.ndim == 2:
+        return drawn.astype(np.int64)
+    if drawn.shape[2] == 2:
+        return np.where(drawn[..., 1] >= 128, drawn[..., 0], 0).astype(np.int64)
+    colors = drawn[..., :3].astype(np.int64)
+    visible = colors.any(axis=2)
+    if drawn.shape[2] == 4:
+        visible &= drawn[..., 3] >= 128
+    labels = np.zeros(visible.shape, dtype=np.int64)
+    if object_and_background:
+        red, blue = colors[..., 0] > colors[..., 2], colors[..., 2] > colors[..., 0]
+        labels[visible & blue] = 1
+        labels[visible & red] = 2
+        return labels
+    codes = (colors[..., 0] << 16) + (colors[..., 1] << 8) + colors[..., 2]
+    shades, labels[visible] = np.unique(codes[visible], return_inverse=True)
+    if len(shades) > _MOST_COLORS:
+        raise UserError(
+            f"{path} has {len(shades)} colours, more than {_MOST_COLORS}; draw the strokes with a hard pencil (no "
+            "anti-aliasing) and save as PNG."
+        )
+    labels[visible] += 1
+    return labels
+
+
+def write_mask(path: str | Path, labels: AnyInts, names: AnyInts) -> None:
+    """White on the larger of two labels; a palette picture, whose values are the labels, where there are more."""
+    from PIL import Image
+
+    if len(names) == 2:
+        picture = Image.fromarray((255 * (labels == names[1])).astype(np.uint8))
+    else:
+        from evencut.plotting import label_colors
+
+        palette = np.zeros((256, 3), dtype=np.uint8)
+        palette[names] = label_colors(len(names))
+        picture = Image.fromarray(labels.astype(np.uint8), mode="L")
+        picture.putpalette(palette.ravel().tolist())
+    _write(path, picture)
+
+
+def write_cutout(path: str, image: Any, mask: Mask) -> None:
+    """The object on a transparent ground."""
+    from PIL import Image
+
+    _write(path, Image.fromarray(np.dstack([_rgb(image), (255 * mask).astype(np.uint8)])))
+
+
+def write_overlay(path: str, image: Any, labels: AnyInts, names: AnyInts) -> None:
+    """The photo with the labels painted over it."""
+    from PIL import Image
+
+    from evencut.plotting import paint_labels
+
+    _write(path, Image.fromarray(paint_labels(_rgb(image), np.searchsorted(names, labels), len(names))))
+
+
+def _write(path: str | Path, picture: Any) -> None:
+    with whole_file(path) as file:
+        picture.save(file, format=_FORMATS[Path(path).suffix.lower()])
+
+
+def _rgb(image: Any) -> NDArray[np.uint8]:
+    from evencut.segmentation.images import as_image
+
+    pixels = np.asarray(image)
+    if pixels.ndim == 3 and pixels.shape[2] in (2, 4):
+        pixels = pixels[..., :-1]
+    channels = as_image(pixels)
+    return np.broadcast_to((255 * channels + 0.5).astype(np.uint8), (*channels.shape[:2], 3))
+
+
+def check_volume_outputs(out: str, cutout: str | None, overlay: str | None, regions: int | None) -> None:
+    """Raise a `UserError` unless the mask of a volume can be written to `out`, and nothing else is asked for."""
+    for option, value in (("--cutout", cutout), ("--overlay", overlay), ("--regions", regions)):
+        if value is not None:
+            raise UserError(f"{option} is for photos; leave it out for a volume.")
+    if volume_format(out) is None:
+        raise UserError(f"cannot write {out}: the name of a volume must end in .nii, .nii.gz, .nrrd, .tif or .tiff.")
+    check_writable(out)
+
+
+def read_volume_strokes(path: str) -> Ints:
+    """Labels of the strokes in a volume of whole numbers, 0 where there is none."""
+    strokes = read_volume(path).voxels
+    if strokes.dtype.kind == "f" and (strokes == np.rint(strokes)).all():
+        strokes = strokes.astype(np.int64)
+    if strokes.dtype.kind not in "biu":
+        raise UserError(f"{path} holds values of type {strokes.dtype}; strokes are whole numbers, 0 for none.")
+    return strokes.astype(np.int64)
+
+
+def write_volume_mask(path: str, result: Segmentation, volume: Volume) -> None:
+    """1 on the object of two labels; the labels as they are where there are more."""
+    names = result.label_names
+    labels = (result.labels == names[1]).astype(np.uint8) if len(names) == 2 else result.labels
+    with whole_file(path) as file:
+        write_labels(path, file, labels, volume)

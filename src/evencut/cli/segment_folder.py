@@ -1,26 +1,51 @@
 """`evencut segment-folder`: objects cut out of many photos from a file of boxes and clicks, on several processes.
 
 Each photo is finished when its run lengths are written; a run that was stopped goes on with the photos that are not.
+The processes part from one that has loaded everything, and finish the photo in hand whatever becomes of the others.
 """
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Iterator
+import os
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from importlib import import_module
+from multiprocessing import get_all_start_methods, get_context, parent_process
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from evencut.cli.console import counted, say
-from evencut.cli.errors import UserError, one_line
+from evencut.cli.console import UserError, counted, one_line, say
 from evencut.cli.options import Seed, number_of
 from evencut.cli.outputs import make_folder, whole_file
-from evencut.cli.photo_pool import PhotoPool, Task, only_run
-from evencut.cli.prompts import Prompts, read_prompts
 
 _RECORD = "_evencut.json"
 _ALL = "coco.json"
+
+#: For each photo, one dict an object with `box` and `clicks` as in `segment`.
+Prompts = dict[str, list[dict[str, Any]]]
+_CORNERS = ("x0", "y0", "x1", "y1")
+
+#: The photo, its prompts, where its mask goes, and the seed.
+Task = tuple[str, list[dict[str, Any]], str, int]
+
+#: What every process needs: loaded once, before the processes part.
+_PRELOADED = ["evencut.cli.segment_folder", "evencut.cli.segment", "evencut.segmentation._maxflow_loops", "PIL.Image"]
+
+#: Held while a photo is in hand.
+_BUSY = threading.Lock()
+
+#: Whether to leave as soon as none is.
+_LEAVING = threading.Event()
 
 
 def segment_folder(
@@ -107,7 +132,7 @@ def _cut_out(photo: str, prompts: list[dict[str, Any]], target: str, seed: int) 
 
     import numpy as np
 
-    from evencut.cli.masks import write_mask
+    from evencut.cli.segment import write_mask
     from evencut.segmentation import encode_mask, read_image, segment_many
 
     try:
@@ -139,3 +164,170 @@ def _collect(target: Path, wanted: Prompts, targets: dict[str, str]) -> int:
     with whole_file(target / _ALL) as file:
         file.write(json.dumps(content).encode())
     return len(content["images"])
+
+
+def read_prompts(path: str) -> Prompts:
+    """The prompts of a .csv or .json file, by the name of the photo.
+
+    A table has the columns `photo`, `x0`, `y0`, `x1`, `y1` (empty where there is no box), and `clicks` and `nots` with
+    points such as ``120,80 140,95``. A COCO file has `images` with `file_name`, and `annotations` with `bbox` (x, y,
+    width, height) or `clicks` (a list of x, y and 1 for object, 0 for background).
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}.") from error
+    prompts = _from_coco(path, text) if Path(path).suffix.lower() == ".json" else _from_table(path, text)
+    if not prompts:
+        raise UserError(f"{path} has no prompts; give at least one box or click.")
+    return prompts
+
+
+def _from_table(path: str, text: str) -> Prompts:
+    rows = csv.DictReader(text.splitlines())
+    names = rows.fieldnames or []
+    if "photo" not in names or not (set(_CORNERS) <= set(names) or "clicks" in names):
+        raise UserError(
+            f"{path} has the columns {', '.join(names) or 'none'}; it needs photo, and x0,y0,x1,y1 or clicks."
+        )
+    prompts: Prompts = {}
+    for line, row in enumerate(rows, start=2):
+        corners = [row.get(corner) or "" for corner in _CORNERS]
+        try:
+            box = [float(corner) for corner in corners] if any(corners) else None
+            clicks = [(*_point(text), "object") for text in (row.get("clicks") or "").split()]
+            clicks += [(*_point(text), "background") for text in (row.get("nots") or "").split()]
+        except ValueError:
+            raise UserError(f"{path}, line {line}: boxes are four numbers, clicks points such as 120,80.") from None
+        if box is None and not clicks:
+            raise UserError(f"{path}, line {line}: neither a box nor a click for {row['photo']}.")
+        prompts.setdefault(row["photo"], []).append({"box": box, "clicks": clicks or None})
+    return prompts
+
+
+def _point(text: str) -> tuple[float, float]:
+    x, y = text.split(",")
+    return float(x), float(y)
+
+
+def _from_coco(path: str, text: str) -> Prompts:
+    prompts: Prompts = {}
+    try:
+        content = json.loads(text)
+        photos = {image["id"]: image["file_name"] for image in content["images"]}
+        for mark in content["annotations"]:
+            box = None
+            if mark.get("bbox"):
+                x, y, width, height = (float(number) for number in mark["bbox"])
+                box = [x, y, x + width, y + height]
+            clicks = [(float(x), float(y), "object" if kind else "background") for x, y, kind in mark.get("clicks", [])]
+            prompts.setdefault(photos[mark["image_id"]], []).append({"box": box, "clicks": clicks or None})
+    except (json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+        raise UserError(
+            f"{path} is not a COCO file of prompts ({type(error).__name__}: {error}); it needs images with id and "
+            "file_name, and annotations with image_id and bbox or clicks."
+        ) from error
+    return prompts
+
+
+class PhotoPool:
+    """Processes that cut out photos; they part from this one when it is made.
+
+    Parameters
+    ----------
+    cut_out : callable
+        What to do with a task; returns what went wrong, or None.
+    tasks : list
+    jobs : int
+        Processes, at most.
+    """
+
+    def __init__(self, cut_out: Callable[..., str | None], tasks: list[Task], jobs: int) -> None:
+        self._jobs = jobs
+        with warnings.catch_warnings():
+            # Threads of libraries at rest do no harm to a copy of the process.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self._pool = ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=_processes(), initializer=_begin)
+            # Large photos first, so that no process is left with one at the end.
+            order = sorted(tasks, key=lambda task: -os.path.getsize(task[0]))
+            self._running = {self._pool.submit(_undisturbed, cut_out, task): task[0] for task in order}
+
+    def finished(self) -> Iterator[tuple[str, str | None]]:
+        """Names of photos as they are finished, with what went wrong or None."""
+        try:
+            for done in as_completed(self._running):
+                yield self._running[done], done.result()
+        except BrokenProcessPool as error:
+            raise UserError(
+                f"a process of --jobs {self._jobs} was killed, perhaps for lack of memory; finished "
+                "photos are kept: run again with fewer jobs."
+            ) from error
+        finally:
+            # On an interruption what has not begun is not begun.
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def only_run(record: Path) -> Iterator[None]:
+    """Keep the folder of the record to this run and its processes, which hold on to it if this one is killed.
+
+    Where files cannot be locked, nothing is kept.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    with record.open("rb") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"waiting for another run in {record.parent} to finish its photos")
+            fcntl.flock(held, fcntl.LOCK_EX)
+        except OSError:
+            pass  # Some network disks know no locks.
+        yield
+
+
+def _processes() -> Any:
+    """How to start processes: from a copy of this one with everything loaded, or from one that has loaded it once."""
+    if sys.platform == "linux" and threading.active_count() == 1:
+        for module in _PRELOADED:
+            import_module(module)
+        return get_context("fork")
+    if "forkserver" not in get_all_start_methods():
+        return get_context("spawn")
+    context = get_context("forkserver")
+    context.set_forkserver_preload(_PRELOADED)
+    return context
+
+
+def _begin() -> None:
+    """Make a process deaf to what ends the others: it leaves when asked to, but finishes its photo first."""
+    if hasattr(os, "setpgid"):
+        os.setpgid(0, 0)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, _leave)
+
+    def watch() -> None:
+        parent = parent_process()
+        if parent is not None:
+            parent.join()
+            with _BUSY:
+                os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _leave(*_: Any) -> None:
+    _LEAVING.set()
+    if not _BUSY.locked():
+        os._exit(1)
+
+
+def _undisturbed(cut_out: Callable[..., str | None], task: Task) -> str | None:
+    with _BUSY:
+        error = cut_out(*task)
+    if _LEAVING.is_set():
+        os._exit(1)
+    return error

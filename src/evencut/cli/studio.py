@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from evencut.cli.console import say
-from evencut.cli.errors import UserError
+from evencut.cli.console import UserError, say
 from evencut.cli.options import number_of
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..io.errors import one_line
+from ..io.files import one_line
 from ..on_demand import required
 
 _FORMAT = 2

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..affinity import Affinity, AffinityLike, PreparedPoints
 from ..criteria import PosedProblem, RatioProblem, pose
-from ..io.errors import some
+from ..io.files import some
 from ..solvers import Solution, solve
 from ..solvers.moves import improve_by_moves
 from ..tensors import AnyFloats, Floats, Ints, Mask

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 from ..on_demand import on_demand
 
 if TYPE_CHECKING:
-    from .cells import Column
-    from .errors import TableError
-    from .gaps import MISSING
+    from .columns import Column
+    from .encode import MISSING, Preparation, Table
+    from .files import READABLE, Source, TableError, kind_and_compression
+    from .in_memory import as_rows, prepared_rows
     from .parts import OpenedFile, expand, open_file
-    from .preparation import Preparation, Table
-    from .reading import read_columns, read_labels, read_table
-    from .sources import READABLE, Source, kind_and_compression
-    from .vectors import as_rows, prepared_rows
-    from .writing import WRITABLE, check_output_format, write_table, write_with_columns
+    from .read import read_columns, read_labels, read_table
+    from .write import WRITABLE, check_output_format, write_table, write_with_columns
 
 __all__ = [
     "MISSING", "READABLE", "WRITABLE", "Column", "OpenedFile", "Preparation", "Source", "Table", "TableError",
@@ -26,13 +24,11 @@ __all__ = [
 
 __getattr__, __dir__ = on_demand(
     __name__,
-    cells="Column",
-    errors="TableError",
-    gaps="MISSING",
+    columns="Column",
+    encode="MISSING Preparation Table",
+    files="READABLE Source TableError kind_and_compression",
+    in_memory="as_rows prepared_rows",
     parts="OpenedFile expand open_file",
-    preparation="Preparation Table",
-    reading="read_columns read_labels read_table",
-    sources="READABLE Source kind_and_compression",
-    vectors="as_rows prepared_rows",
-    writing="WRITABLE check_output_format write_table write_with_columns",
+    read="read_columns read_labels read_table",
+    write="WRITABLE check_output_format write_table write_with_columns",
 )

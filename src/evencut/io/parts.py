@@ -15,12 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import column_names
-from .arrow import damage_is_told, is_numeric, without_index
-from .columns import choose_columns
-from .errors import TableError, one_line, require_pyarrow
-from .sources import kind_and_compression
-from .vectors import is_list_type, list_names, list_values
+from .binary import damage_is_told, is_list_type, is_numeric, list_names, list_values, without_index
+from .columns import choose_columns, column_names
+from .files import TableError, kind_and_compression, one_line, require_pyarrow
 
 _ROWS_PER_PART = 2**18
 

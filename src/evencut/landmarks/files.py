@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..io.errors import TableError, some
+from ..io.files import TableError, some
 from ..io.parts import expand, open_file
 from .blocks import Block, RowBlocks
 

@@ -1,10 +1,11 @@
-"""Points in the colours of their clusters, and the palette and figures that all displays share.
+"""Points in the colours of their clusters, the tree above them, and the palette and figures all displays share.
 
 Colours come from a palette that people with colour-blindness can tell apart.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from ..on_demand import required
 from ..tensors import AnyFloats, Floats
 
-__all__ = ["PALETTE", "ClusterDisplay", "make_figure", "plot_selection", "require_matplotlib"]
+__all__ = ['PALETTE', 'ClusterDisplay', 'make_figure', 'plot_selection', 'plot_tree', 'require_matplotlib']
 
 #: Eight colours that stay distinct under the common forms of colour-blindness (Okabe and Ito, 2008).
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
@@ -26,6 +27,10 @@ _MARKERS = "osD^vP*X"
 _NOISE_COLOR = "#999999"
 _MOST_NAMES = 32
 _LARGEST_DRAWN = 1e100
+
+# More clusters than these are no picture.
+_MOST_SHOWN = 40
+_MOST_MARKED = 3
 
 
 @dataclass(eq=False, repr=False)
@@ -273,3 +278,48 @@ def require_matplotlib(module: str = "matplotlib") -> Any:
 def axes_for(ax: Any = None, size: tuple[float, float] | None = None) -> Any:
     """The axes to draw on: those of a new figure where none are given."""
     return require_matplotlib("matplotlib.pyplot").subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+
+
+def plot_tree(linkage: NDArray[Any], n_clusters: int, stable: Sequence[int] = (), ax: Any = None) -> Any:
+    """Draw a tree above some clusters; a line marks a stable number of clusters.
+
+    Parameters
+    ----------
+    linkage : ndarray of shape (n_leaves - 1, 4)
+        Merges in the format of scipy, such as `tree_` of a fitted model.
+    n_clusters : int
+        The number that was fitted; the tree is drawn from twice as many up.
+    stable : sequence of int
+        Numbers of clusters to be marked, the most stable first.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ax = plot_tree(np.array([[0, 1, 0.1, 2], [2, 3, 0.9, 3.0]]), 2, stable=[2])
+    >>> [text.get_text() for text in ax.texts]
+    ['2']
+    """
+    from scipy.cluster.hierarchy import dendrogram
+
+    ax = axes_for(ax)
+    n_leaves = len(linkage) + 1
+    shown = min(n_leaves, max(2 * n_clusters, 10), _MOST_SHOWN)
+    ink = ax.xaxis.label.get_color()  # seen on a dark ground, too
+    if n_leaves > 1:
+        dendrogram(
+            linkage, p=shown, truncate_mode="lastp", ax=ax, color_threshold=0, above_threshold_color=ink,
+            show_leaf_counts=True, leaf_rotation=90,
+        )  # fmt: skip
+    for k in [number for number in stable if 2 <= number <= shown][:_MOST_MARKED]:
+        low = linkage[n_leaves - k - 1, 2] if k < n_leaves else 0.0
+        height = (low + linkage[n_leaves - k, 2]) / 2
+        ax.axhline(height, color=PALETTE[0], linestyle="--", linewidth=1)
+        ax.text(ax.get_xlim()[1], height, str(k), color=PALETTE[0], va="center", ha="left")
+    ax.set(ylabel="loss of association", xlabel="leaves of each part")
+    return ax

@@ -15,7 +15,7 @@ from ..affinity import AffinityLike, CoordinateSystem, coordinate_systems
 from ..affinity.products import in_threads
 from ..affinity.threads import n_threads
 from ..criteria import normalized_cut
-from ..io.errors import some
+from ..io.files import some
 from ..kernels import Extension, Points, SharedNeighbors
 from ..solvers import Solution
 from .candidates import (

@@ -14,12 +14,10 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import column_names, read_array
-from .arrow import read_arrow
-from .errors import TableError, require_pyarrow
-from .joining import places_of_columns
-from .rows import TEXT, open_rows
-from .sources import Source, compressed, kind_and_compression
+from .binary import read_array, read_arrow
+from .columns import column_names, places_of_columns
+from .files import Source, TableError, compressed, kind_and_compression, require_pyarrow
+from .text import TEXT, open_rows
 
 #: What the name of a file to write may end in.
 WRITABLE = (

@@ -1,6 +1,8 @@
-"""Where bytes come from and what their name says about them: the kind of table, and how it was compressed.
+"""Files: what is wrong with one, how large it may be, its format and compression, and its bytes.
 
-`-`, pipes and character devices are CSV text; they can be read once, or more often if they are asked to be kept.
+Errors name the place and the cure in one sentence, and options as Python spells them (`columns=`); the command line
+shows them as its own. `-`, pipes and character devices are CSV text; they can be read once, or more often if they are
+asked to be kept.
 """
 
 from __future__ import annotations
@@ -13,15 +15,14 @@ import math
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from io import BufferedReader, BytesIO, RawIOBase, TextIOWrapper
 from pathlib import Path
 from typing import IO, Any, cast
 
-from .errors import TableError, one_line, require_pyarrow
-from .limits import TableLimits
+from ..on_demand import required
 
 _SUFFIXES = {
     "csv": (".csv", ".tsv", ".txt", ".data", ".dat"),
@@ -35,10 +36,12 @@ _SUFFIXES = {
 }
 _KINDS = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in suffixes}
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz", ".zip": "zip"}
+
 # The others are compressed inside.
 _COMPRESSIBLE = ("csv", "json lines", "json")
 _GZIP_MARK = b"\x1f\x8b"
 _PEEKED = 1 << 16
+
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 # How bytes are packed and unpacked on their way. A gzip file stores neither name nor time: the same table is the same
@@ -53,6 +56,93 @@ _ENTRY = zipfile.ZipInfo("table.csv")
 
 #: What the name of a file to read may end in.
 READABLE = (*_KINDS, *(f"{kind}{packed}" for kind in (".csv", ".jsonl") for packed in _COMPRESSIONS))
+
+
+class TableError(ValueError):
+    """A file that cannot be read or written as asked."""
+
+
+class TableTooLarge(TableError):
+    """A file that may be good, but of which there is too much."""
+
+
+def one_line(error: BaseException) -> str:
+    """The message of an error on one line.
+
+    Examples
+    --------
+    >>> one_line(ValueError("two\\nlines"))
+    'two lines'
+    """
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def some(names: list[str], most: int = 6) -> str:
+    """The first few names of many.
+
+    Examples
+    --------
+    >>> some(["x", "y", "z"], 2)
+    'x, y, ...'
+    """
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def require_pyarrow(module: str = "pyarrow", what: str = "Parquet files") -> Any:
+    """A module of pyarrow; where it is missing, an error that says what to install."""
+    return required(module, f"{what} need pyarrow", "cli")
+
+
+@dataclass(frozen=True)
+class TableLimits:
+    """Bounds on a table; by default there are none.
+
+    Parameters
+    ----------
+    n_bytes : float
+        Most bytes of text once it is unpacked; a workbook may unpack to four times as many.
+    rows, columns, cells : float
+        Most rows, columns, and values of 8 bytes.
+    letters : float
+        Longest name of a column.
+    line : float
+        Longest first line.
+
+    Examples
+    --------
+    >>> TableLimits(rows=10).check_size(12, 2)
+    Traceback (most recent call last):
+    evencut.io.files.TableTooLarge: this table has 12 rows; 10 are taken. Use a sample, or evencut cluster --landmarks.
+    """
+
+    n_bytes: float = math.inf
+    rows: float = math.inf
+    columns: float = math.inf
+    cells: float = math.inf
+    letters: float = math.inf
+    line: float = math.inf
+
+    def check_size(self, n_rows: int, n_columns: int) -> None:
+        """Refuse more rows, columns or values."""
+        for what, n, most in (("rows", n_rows, self.rows), ("columns", n_columns, self.columns)):
+            if n > most:
+                cure = "Use a sample, or evencut cluster --landmarks."
+                raise TableTooLarge(f"this table has {n} {what}; {most} are taken. {cure}")
+        if n_rows * n_columns > self.cells:
+            raise TableTooLarge(
+                f"this table has {n_rows} x {n_columns} values; {self.cells} are taken. Use fewer columns."
+            )
+
+    def check_unpacked(self, n_bytes: int, most: float) -> None:
+        """Refuse a file that unpacks to more bytes than `most`."""
+        if n_bytes > most:
+            raise TableTooLarge(f"this file unpacks to more than the {most / 1e6:.4g} MB that are taken; use a sample.")
+
+    def check_names(self, names: Sequence[str]) -> None:
+        """Refuse names that are too long."""
+        longest = max(map(len, names), default=0)
+        if longest > self.letters:
+            raise TableError(f"a column has a name of {longest} letters; at most {self.letters} are taken.")
 
 
 def kind_and_compression(path: str | Path) -> tuple[str | None, str | None]:

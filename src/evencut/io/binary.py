@@ -1,27 +1,161 @@
-"""Parquet, Feather and Arrow files through pyarrow: columns of numbers and of words, never the index of pandas.
+"""Columns and arrays from binary files: Parquet, Feather and Arrow through pyarrow, NPY and NPZ through NumPy.
 
-Arrow tables come as files (Feather is one) and as streams, which Hugging Face's `datasets` saves; both are read.
+Arrow tables come as files (Feather is one) and as streams, which Hugging Face's `datasets` saves; both are read. The
+index that pandas saves along is no column, and nothing is ever unpickled.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..tensors import AnyFloats
-from .cells import Column, days_since_1970, is_missing
-from .errors import TableError, one_line, require_pyarrow
-from .limits import TableLimits
-from .sources import Source
+from ..tensors import AnyFloats, AnyInts
+from .columns import Column, choose_one, days_since_1970, is_missing
+from .files import Source, TableError, TableLimits, one_line, require_pyarrow
 
 # How a stream of Arrow begins; a file begins with its name.
 _STREAM_MARK = b"\xff\xff\xff\xff"
 _ROWS_AT_ONCE = 4096
+
+
+def is_list_type(kind: Any) -> bool:
+    """Whether an Arrow type is a list of numbers, of any or of fixed length."""
+    import pyarrow
+
+    types = pyarrow.types
+    is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    return is_list and (types.is_integer(kind.value_type) or types.is_floating(kind.value_type))
+
+
+def list_names(name: str, n_numbers: int) -> list[str]:
+    """What the columns are called that a column of vectors becomes.
+
+    Examples
+    --------
+    >>> list_names("embedding", 2)
+    ['embedding[0]', 'embedding[1]']
+    """
+    return [f"{name}[{i}]" for i in range(n_numbers)]
+
+
+def list_values(name: str, column: Any) -> AnyFloats:
+    """An Arrow column of lists as an array, in single precision where the numbers are."""
+    import pyarrow
+    import pyarrow.compute
+
+    whole = column.combine_chunks() if isinstance(column, pyarrow.ChunkedArray) else column
+    if whole.null_count:
+        row = pyarrow.compute.index(pyarrow.compute.is_null(whole), True).as_py()
+        raise TableError(f"row {row} of {name!r} has no vector ({whole.null_count} such rows); leave such rows out.")
+    lengths = np.asarray(pyarrow.compute.list_value_length(whole))
+    check_even(name, lengths)
+    flat = pyarrow.compute.list_flatten(whole)
+    if flat.null_count:
+        row = int(pyarrow.compute.index(pyarrow.compute.is_null(flat), True).as_py()) // int(lengths[0])
+        raise TableError(f"row {row} of {name!r} has an empty place in its vector; leave such rows out.")
+    numbers = flat.to_numpy(zero_copy_only=False)
+    kind = np.float32 if numbers.dtype in (np.float16, np.float32) else np.float64
+    return numbers.astype(kind, copy=False).reshape(len(lengths), -1)
+
+
+def check_even(name: str, lengths: AnyInts) -> None:
+    """Raise unless all vectors have one length, which is not 0."""
+    if not len(lengths):
+        raise TableError(f"column {name!r} has no rows; give one vector for each point.")
+    odd = np.flatnonzero(lengths != lengths[0])
+    if odd.size:
+        raise TableError(
+            f"row {odd[0]} of {name!r} has {lengths[odd[0]]} numbers, but row 0 has {lengths[0]}; vectors must have "
+            "one length."
+        )
+    if lengths[0] == 0:
+        raise TableError(f"the vectors of {name!r} are empty; give at least one number each.")
+
+
+def read_array(
+    source: Source, key: str | None = None, *, label_column: str | None = None, as_labels: bool = False
+) -> NDArray[Any]:
+    """The array of an NPY file, or the one of an NPZ file that `key` names.
+
+    Parameters
+    ----------
+    source : Source
+    key : str, optional
+        Name of the array in an NPZ file; needed where it holds several.
+    label_column : str, optional
+        The same for labels.
+    as_labels : bool
+        Whether one value a row is expected, of any type, instead of numbers.
+    """
+    what = "NumPy file of labels" if as_labels else "NumPy file that can be read"
+    path = source.name
+    try:
+        # Opened here: numpy leaves a damaged archive open.
+        with source.stored() as file:
+            if source.kind == "npy" and source.limits != TableLimits():
+                _check_header(file, source.limits)
+            loaded = np.load(file, allow_pickle=False)
+            if not isinstance(loaded, np.ndarray):
+                with loaded:
+                    loaded = loaded[_array_name(loaded.files, path, key, label_column, as_labels)]
+    except TableError:
+        raise
+    except OSError as error:
+        raise TableError(f"cannot read {path}: {error.strerror or one_line(error)}.") from error
+    except Exception as error:  # numpy and zipfile answer a damaged file with whatever their parsers run into
+        raise TableError(f"{path} is not a {what} ({one_line(error)}).") from error
+    return _checked_labels(loaded, path) if as_labels else _checked_points(loaded, path)
+
+
+def _check_header(file: IO[bytes], limits: TableLimits) -> None:
+    """Refuse an array by what its header says, before there is memory for it."""
+    headers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    try:
+        shape, _, dtype = headers[np.lib.format.read_magic(file)](file, max_header_size=10_000)
+    except Exception as error:  # numpy's parser answers a damaged header with whatever it runs into
+        raise TableError("this is not an NPY file that can be read: its header is broken.") from error
+    if dtype.hasobject:
+        raise TableError("this NPY file holds pickled objects, which could run code when read; save numbers.")
+    if len(shape) not in (1, 2) or min(shape) < 1:
+        raise TableError(f"this NPY file has shape {str(shape)[:80]}; it must be (points, columns).")
+    limits.check_size(shape[0], shape[-1] if len(shape) == 2 else 1)
+    start = file.tell()
+    there = file.seek(0, 2) - start
+    if there != int(np.prod(shape, dtype=object)) * dtype.itemsize:
+        raise TableError(f"this NPY file is cut off: of {' x '.join(map(str, shape))} values, {there} bytes are there.")
+    file.seek(0)
+
+
+def _array_name(names: Sequence[str], path: str, key: str | None, label_column: str | None, as_labels: bool) -> str:
+    if as_labels:
+        return names[choose_one(label_column, names, path)]
+    if key is None and len(names) != 1:
+        raise TableError(f"{path} holds {len(names)} arrays ({', '.join(names)}); name one with key=.")
+    if key is not None and key not in names:
+        raise TableError(f"key={key!r} is not in {path}; it holds {', '.join(names)}.")
+    return names[0] if key is None else key
+
+
+def _checked_points(values: NDArray[Any], path: str) -> AnyFloats:
+    if values.dtype.names is not None or values.dtype.kind not in "biuf":
+        raise TableError(f"{path} holds {values.dtype}, not numbers; save an array of numbers.")
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.ndim != 2:
+        raise TableError(f"{path} has shape {values.shape}; it must have two dimensions, points and columns.")
+    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+
+
+def _checked_labels(values: NDArray[Any], path: str) -> NDArray[Any]:
+    if values.ndim != 1:
+        raise TableError(f"{path} has shape {values.shape}; labels must be one row of values, one for each point.")
+    return values
 
 
 def read_arrow(source: Source) -> Any:

@@ -11,16 +11,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import column_names, read_array
-from .arrow import arrow_column, read_arrow, read_bounded, without_index
-from .cells import Column, ColumnBuilder, dated, is_missing, numbers_in_words
-from .columns import choose_columns, choose_one
-from .errors import TableError, some
-from .joining import joined
-from .preparation import Frame, Preparation, Table, prepare
-from .rows import TEXT, Rows, open_rows
-from .sources import Source
-from .vectors import is_list_type, list_names, list_values
+from .binary import (
+    arrow_column,
+    is_list_type,
+    list_names,
+    list_values,
+    read_array,
+    read_arrow,
+    read_bounded,
+    without_index,
+)
+from .columns import (
+    Column,
+    Frame,
+    choose_columns,
+    choose_one,
+    column_names,
+    dated,
+    is_missing,
+    joined,
+    numbers_in_words,
+)
+from .encode import Preparation, Table, prepare
+from .files import Source, TableError, some
+from .text import TEXT, ColumnBuilder, Rows, open_rows
 
 # Few enough to stay in the processor's cache: more take three times as long.
 _ROWS_AT_ONCE = 128

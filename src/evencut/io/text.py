@@ -1,4 +1,4 @@
-"""Rows of cells from text: CSV of any separator, and JSON lines.
+"""Rows of cells from text: CSV of any separator, JSON and JSON lines, and Excel workbooks; and cells made columns.
 
 The separator (comma, semicolon, tab, bar or blanks) and the header of CSV are found out from the first lines; lines
 that begin with # before them are remarks.
@@ -7,22 +7,233 @@ that begin with # before them are remarks.
 from __future__ import annotations
 
 import csv
+import datetime
 import json
+import math
 import re
+import zipfile
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
 from itertools import chain
 from typing import IO, Any
 
-from .cells import is_number
-from .errors import TableError, one_line, some
-from .records import Row, Rows, excel_rows, json_rows
-from .sources import Source
+import numpy as np
+
+from ..on_demand import required
+from .columns import DECIMAL_COMMA, POINTS_AT_THOUSANDS, Column, is_missing, is_number
+from .files import Source, TableError, TableLimits, one_line, some
+
+Row = tuple[int, list[Any]]
 
 #: Kinds of files that are read row by row.
 TEXT = ("csv", "json lines", "json", "excel")
-
 _NO_NAME = re.compile(r"(Unnamed: \d+|__index_level_\d+__)?")
+
+
+class ColumnBuilder:
+    """Collects the cells of a column.
+
+    Parameters
+    ----------
+    name : str
+    decimal : {".", ",", None}
+        The decimal mark. None takes a comma where it can be nothing else.
+
+    Examples
+    --------
+    >>> prices = ColumnBuilder("price", decimal=None)
+    >>> prices.add(["1,5", "NA", "1.000,25"])
+    >>> prices.column().numbers.tolist()
+    [1.5, nan, 1000.25]
+    """
+
+    def __init__(self, name: str, decimal: str | None = "."):
+        self.name = name
+        self.decimal = decimal
+        self._numbers = array("d")
+        self._codes = array("i")
+        self._names: dict[str, int] = {}
+        self._comma_at: int | None = None
+        self._point_at: int | None = None
+
+    def add(self, cells: Sequence[Any]) -> None:
+        """Take the next cells: text, numbers, or None."""
+        mark = len(self._numbers)
+        if self._names and all(map(self._names.__contains__, cells)):
+            # Words that have all been met: most of a column of words.
+            self._pad(mark)
+            self._codes.extend(map(self._names.__getitem__, cells))
+            self._numbers.extend([math.nan] * len(cells))
+            return
+        if self.decimal != ",":
+            try:
+                self._numbers.extend(map(float, cells))
+            except (ValueError, TypeError):
+                del self._numbers[mark:]
+            else:
+                self._look_for_points(cells, mark)
+                return
+        for cell in cells:
+            self._numbers.append(self._number(cell))
+
+    def column(self) -> Column:
+        """The column, once all cells are in."""
+        mixed = None
+        if self._comma_at is not None and self._point_at is not None:
+            mixed = (self._comma_at, self._point_at)
+        numbers = np.frombuffer(self._numbers, dtype=np.float64)
+        if not self._names:
+            return Column(self.name, numbers, mixed_marks=mixed)
+        self._pad(len(numbers))
+        codes = np.frombuffer(self._codes, dtype=np.int32)
+        return Column(self.name, numbers, codes, tuple(self._names), mixed_marks=mixed)
+
+    @property
+    def has_decimal_comma(self) -> bool:
+        """Whether a cell has been read with one."""
+        return self._comma_at is not None
+
+    def _number(self, cell: Any) -> float:
+        """The value of a cell; NaN where it is missing or a word, which is then kept."""
+        if not isinstance(cell, str):
+            return math.nan if cell is None else float(cell)
+        text, row = cell.strip(), len(self._numbers)
+        if self.decimal == "," and "." in text:
+            return self._with_comma(text, row)
+        try:
+            number = float(text)
+        except ValueError:
+            return self._with_comma(text, row) if self.decimal != "." else self._word(text, row)
+        if self.decimal is None and "." in text and self._point_at is None:
+            self._point_at = row
+        return number
+
+    def _with_comma(self, text: str, row: int) -> float:
+        plain = text.replace(".", "") if POINTS_AT_THOUSANDS.fullmatch(text) else text
+        if plain is text and not DECIMAL_COMMA.fullmatch(text):
+            return self._word(text, row)
+        if self._comma_at is None:
+            self._comma_at = row
+        return float(plain.replace(",", "."))
+
+    def _word(self, text: str, row: int) -> float:
+        if not is_missing(text):
+            self._pad(row)
+            self._codes.append(self._names.setdefault(text, len(self._names)))
+        return math.nan
+
+    def _pad(self, n_rows: int) -> None:
+        """Rows that hold no words, up to one."""
+        self._codes.extend([-1] * (n_rows - len(self._codes)))
+
+    def _look_for_points(self, cells: Sequence[Any], first: int) -> None:
+        """Remember where a decimal point stands, in case a comma turns up elsewhere."""
+        if self.decimal is None and self._point_at is None:
+            rows = (row for row, cell in enumerate(cells, first) if isinstance(cell, str) and "." in cell)
+            self._point_at = next(rows, None)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a text file, read as they are asked for.
+
+    Parameters
+    ----------
+    names : list of str
+        "column 1", "column 2", ... where the file names none.
+    rows : iterator of (int, list)
+        Number of the line and cells of each row, all of the same length.
+    separator : str or None
+        None stands for blanks.
+    has_header : bool
+        Whether the names come from the file.
+    first_line : int
+        Number of the line that tells how many cells a row has.
+    unnamed : tuple of int
+        Positions of the columns that the header leaves without a name.
+    notices : tuple of str
+        What was taken for a remark or for names, to be told.
+    """
+
+    names: list[str]
+    rows: Iterator[Row]
+    separator: str | None
+    has_header: bool
+    first_line: int = 1
+    unnamed: tuple[int, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+def json_rows(file: IO[str], name: str) -> Rows:
+    """The rows of a JSON file: a list of objects, an object of columns, or a list of lists.
+
+    Examples
+    --------
+    >>> import io
+    >>> table = json_rows(io.StringIO('{"x": [1, 2], "y": [3, null]}'), "t.json")
+    >>> table.names, list(table.rows)
+    (['x', 'y'], [(1, [1, 3]), (2, [2, None])])
+    """
+    try:
+        held = json.load(file)
+    except ValueError as error:
+        raise TableError(f"{name} is not JSON ({one_line(error)}); repair it.") from error
+    if isinstance(held, dict) and held and all(isinstance(column, list) for column in held.values()):
+        lengths = {len(column) for column in held.values()}
+        if len(lengths) > 1:
+            raise TableError(f"{name} has columns of different lengths ({', '.join(map(str, sorted(lengths)))}).")
+        return _rows(name, list(held), [list(row) for row in zip(*held.values())])
+    if isinstance(held, list) and held and all(isinstance(row, dict) for row in held):
+        names = list(dict.fromkeys(key for row in held for key in row))
+        return _rows(name, names, [[row.get(key) for key in names] for row in held])
+    if isinstance(held, list) and held and all(isinstance(row, list) and len(row) == len(held[0]) for row in held):
+        return _rows(name, [f"column {i + 1}" for i in range(len(held[0]))], held, has_header=False)
+    raise TableError(f"{name} is not a table: give a list of objects, an object of columns, or a list of equal lists.")
+
+
+def excel_rows(file: IO[bytes], name: str, header: bool | None, limits: TableLimits) -> Rows:
+    """The rows of the first sheet of a workbook; its first row names the columns where it holds no number."""
+    load_workbook = required("openpyxl", "Excel files need openpyxl", "excel").load_workbook
+    try:
+        # In memory: a workbook that is read bit by bit keeps its file open.
+        stored = BytesIO(file.read())
+        with zipfile.ZipFile(stored) as archive:
+            limits.check_unpacked(sum(entry.file_size for entry in archive.infolist()), 4 * limits.n_bytes)
+        held = []
+        for row in load_workbook(stored, read_only=True, data_only=True).worksheets[0].iter_rows(values_only=True):
+            held += [[_cell(value) for value in row]] if any(value not in (None, "") for value in row) else []
+            limits.check_size(len(held) - 1, len(row))
+    except TableError:
+        raise
+    except Exception as error:  # openpyxl answers a damaged file with whatever its parsers run into
+        raise TableError(f"{name} is not a workbook that can be read ({one_line(error)}); save it again.") from error
+    if not held:
+        raise TableError(f"{name} is empty; give one row for each point.")
+    width = max(map(len, held))
+    held = [row + [None] * (width - len(row)) for row in held]
+    named = header if header is not None else not any(isinstance(cell, int | float) for cell in held[0])
+    names = [f"column {i + 1}" for i in range(width)]
+    if named:
+        names = [own if cell in (None, "") else str(cell).strip() for cell, own in zip(held[0], names)]
+    return _rows(name, names, held[1:] if named else held, has_header=named)
+
+
+def _rows(name: str, names: list[str], held: list[list[Any]], has_header: bool = True) -> Rows:
+    def numbered() -> Iterator[Row]:
+        for line, cells in enumerate(held, 2 if has_header and name.endswith(".xlsx") else 1):
+            for key, cell in zip(names, cells):
+                if isinstance(cell, list | dict):
+                    raise TableError(f"{name}, row {line}, column {key!r} holds {type(cell).__name__}; give one value.")
+            yield line, list(cells)
+
+    return Rows(names, numbered(), None, has_header)
+
+
+def _cell(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime.date | datetime.time) else value
 
 
 @contextmanager
