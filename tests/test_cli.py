@@ -378,11 +378,11 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path, wrong):
     target = tmp_path / "labels.csv"
     target.write_text("precious")
     target.chmod(0o640)
-    with pytest.raises((KeyboardInterrupt, outputs.UserError)), outputs.whole_file(target) as file:
+    with pytest.raises((KeyboardInterrupt, outputs.UserError)), outputs.atomic_write(target) as file:
         file.write(b"half")
         raise wrong
     assert target.read_text() == "precious"
-    with outputs.whole_file(target) as file:
+    with outputs.atomic_write(target) as file:
         file.write(b"whole")
         assert target.read_text() == "precious"
     assert target.read_text() == "whole"
@@ -396,12 +396,12 @@ def test_links_are_followed_and_devices_never_replaced(tmp_path):
     target, link = tmp_path / "real.csv", tmp_path / "link.csv"
     target.write_text("old")
     link.symlink_to(target)
-    with outputs.whole_file(link) as file:
+    with outputs.atomic_write(link) as file:
         file.write(b"new")
     assert link.is_symlink()
     assert target.read_text() == "new"
     outputs.check_writable(os.devnull)
-    with outputs.whole_file(os.devnull) as file:
+    with outputs.atomic_write(os.devnull) as file:
         file.write(b"gone")
     assert Path(os.devnull).is_char_device()
 

@@ -49,8 +49,8 @@ def build_app(commands: Iterable[str] = COMMANDS) -> Any:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
 
-    def show_version(asked: bool) -> None:
-        if asked:
+    def show_version(is_set: bool) -> None:
+        if is_set:
             from evencut import __version__
 
             print(f"evencut {__version__}")

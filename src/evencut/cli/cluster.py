@@ -8,7 +8,7 @@ import typer
 
 from evencut.affinity import METRICS
 from evencut.cli.cluster_files import cluster_blocks, is_one_table
-from evencut.cli.console import UserError, library_errors_are_the_users, progress, say
+from evencut.cli.console import UserError, as_user_errors, progress, say
 from evencut.cli.options import (
     CPU,
     Append,
@@ -23,18 +23,18 @@ from evencut.cli.options import (
     check_device,
     column_list,
     file_names,
-    names_of,
     number_of,
     on_device,
     one_of,
     open_sources,
-    tell,
+    print_notices,
+    source_names,
     whole_number_or_auto,
 )
 from evencut.cli.outputs import (
     check_distinct,
+    check_outputs,
     check_picture,
-    check_places,
     check_writable,
     cluster_sizes,
     load_model,
@@ -127,8 +127,8 @@ def cluster(
     files = file_names(files)
     if n_jobs == 0:
         raise UserError("--n-jobs 0 would do nothing; give at least 1, or -1 for all cores.")
-    named = {"criterion": criterion, "equalize": equalize, "solver": solver}
-    problem: dict[str, Any] = {key: None if one == "none" else one for key, one in named.items() if one is not None}
+    named: dict[str, Any] = {"criterion": criterion, "equalize": equalize, "solver": solver}
+    problem = {name: None if text == "none" else text for name, text in named.items() if text is not None}
     estimator: EvenCut | KernelClustering | LandmarkClustering
     if landmarks is not None:
         _check_unused("--landmarks", kernel=kernel, n_neighbors=n_neighbors, bandwidth=bandwidth, parameter=parameter)
@@ -156,19 +156,19 @@ def cluster(
     check_output_format(output)
     if plot is not None:
         check_picture(plot)
-    check_places([source.path for source in sources], output, plot=plot, model=save)
+    check_outputs([source.path for source in sources], output, plot=plot, model=save)
     with progress() as step:
-        step(f"reading {names_of(sources)}")
+        step(f"reading {source_names(sources)}")
         table = read_table(
             sources, columns=column_list(columns), header=header, key=key, missing=missing, decimal=decimal
         )
-        tell(table)
+        print_notices(table)
         if standardize or table.preparation.divisors is not None:
             # Numbers beside words or dates are on one scale already.
             estimator.set_params(scale="standard" if standardize else None)
         X = table.values
         step(f"clustering {len(X)} points in {X.shape[1]} dimensions")
-        with library_errors_are_the_users():
+        with as_user_errors():
             labels = to_array(estimator.fit(on_device(X, device)).labels_)
         step(f"writing {output}")
         write_labels(output, labels, sources=sources if append else (), table=table, header=header, key=key)
@@ -220,11 +220,11 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}" if name in ("n_neighbors", "bandwidth") else f"--parameter {name}"
 
 
-def _check_unused(beside: str, **options: Any) -> None:
+def _check_unused(context: str, **options: Any) -> None:
     """Raise for options that mean nothing beside others."""
     for name, value in options.items():
         if value:
-            raise UserError(f"--{name.replace('_', '-')} does not go with {beside}; leave one of them out.")
+            raise UserError(f"--{name.replace('_', '-')} does not go with {context}; leave one of them out.")
 
 
 def _draw(plot: str, table: Table, labels: Any) -> None:
@@ -269,13 +269,13 @@ def predict(
     with progress() as step:
         step(f"reading {model}")
         saved = load_model(model)
-        step(f"reading {names_of(sources)}")
+        step(f"reading {source_names(sources)}")
         table = read_table(
             sources, header=header, key=key, missing=missing, decimal=decimal, like=saved.preparation
         )
-        tell(table)
+        print_notices(table)
         step(f"labelling {len(table.values)} points")
-        with library_errors_are_the_users():
+        with as_user_errors():
             labels = saved.model.predict(table.values)
         write_labels(output, labels, sources=sources if append else (), table=table, header=header, key=key)
     say(f"{len(labels)} points, {cluster_sizes(labels)}" + (f"; wrote {output}" if output != "-" else ""))

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evencut.cli.console import UserError, counted, library_errors_are_the_users, one_line, progress, say
-from evencut.cli.options import open_sources, tell
-from evencut.cli.outputs import check_places, save_model, sizes_in_words, whole_file
+from evencut.cli.console import UserError, as_user_errors, counted, one_line, progress, say
+from evencut.cli.options import open_sources, print_notices
+from evencut.cli.outputs import atomic_write, check_outputs, save_model, sizes_in_words
 from evencut.estimators import LandmarkClustering
 from evencut.io import Preparation, Source, check_output_format, open_file, read_table
 from evencut.io.binary import read_arrow
@@ -57,9 +57,9 @@ def cluster_blocks(
     check_output_format(output if one_file else "labels.parquet")
     if "-" in files and not one_file:
         raise UserError("labels of standard input go to one file, such as -o labels.parquet, not to a folder.")
-    check_places(files, output if one_file else None, save)
+    check_outputs(files, output if one_file else None, save)
     with _on_cluster(scheduler) as on_cluster:
-        with library_errors_are_the_users():
+        with as_user_errors():
             opened, preparation = _open(files, columns, model.n_jobs)
             rows = on_cluster(opened)
 
@@ -90,7 +90,7 @@ def _is_folder(output: str) -> bool:
 
 
 def _fitted(model: LandmarkClustering, rows: RowBlocks) -> LandmarkClustering:
-    with progress() as step, _block_errors_are_the_users():
+    with progress() as step, _blocks_as_user_errors():
         step(f"clustering {rows.n_rows} rows in {len(rows.blocks)} blocks")
         return model.fit(rows)
 
@@ -106,7 +106,7 @@ def _write_blocks(rows: RowBlocks, folder: LabelFolder) -> Any:
     for number in done:
         sizes += np.bincount(folder.read(number), minlength=len(sizes))
     bar = counted(f"labelling {rows.n_rows} rows", len(rows.blocks), len(done))
-    with bar as advance, _block_errors_are_the_users():
+    with bar as advance, _blocks_as_user_errors():
         for number, labels in rows.results(landmarks.predict, skip=done):
             folder.write(number, labels, rows.blocks[number])
             sizes += np.bincount(labels, minlength=len(sizes))
@@ -120,14 +120,14 @@ def _open(files: Sequence[str], columns: Sequence[str] | None, n_jobs: int | Non
         rows = open_files(files, columns=columns, n_jobs=n_jobs)
         return rows, Preparation(tuple(open_file(files[0], columns).names))
     table = read_table(open_sources(files), columns=columns)
-    tell(table)
+    print_notices(table)
     return row_blocks(table.values, n_jobs), table.preparation
 
 
 @contextmanager
-def _block_errors_are_the_users() -> Iterator[None]:
+def _blocks_as_user_errors() -> Iterator[None]:
     try:
-        with library_errors_are_the_users():
+        with as_user_errors():
             yield
     except (ConnectionError, RuntimeError) as error:
         raise UserError(one_line(error)) from error
@@ -145,7 +145,7 @@ def _on_cluster(scheduler: str | None) -> Iterator[Any]:
         from distributed import Client
     except ModuleNotFoundError as missing:
         raise UserError('--scheduler needs Dask, which is not installed: pip install "evencut[dask]"') from missing
-    # What goes wrong is told in one line of our own.
+    # Errors are reported in one line by `main`.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
         client = Client(scheduler, timeout=_CONNECT_SECONDS, set_as_default=True)
@@ -199,16 +199,16 @@ class LabelFolder:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UserError(f"cannot make the folder {self.path}: {error.strerror}; choose another place.") from error
-        with whole_file(self.path / _LANDMARKS) as file:
+        with atomic_write(self.path / _LANDMARKS) as file:
             np.savez(file, **model.attachment_.__getstate__())
         # Written last: a folder with a record has landmarks.
-        with whole_file(self.path / _RECORD) as file:
+        with atomic_write(self.path / _RECORD) as file:
             file.write(json.dumps(self.record, indent=1).encode())
 
     def attachment(self) -> Attachment:
         """The landmarks of the run, with their clusters."""
-        with np.load(self.path / _LANDMARKS) as kept:
-            return Attachment(**{name: kept[name] if kept[name].ndim else kept[name].item() for name in kept})
+        with np.load(self.path / _LANDMARKS) as stored:
+            return Attachment(**{name: stored[name] if stored[name].ndim else stored[name].item() for name in stored})
 
     def finished(self, n_blocks: int) -> list[int]:
         """Numbers of the blocks whose labels are there."""
@@ -221,7 +221,7 @@ class LabelFolder:
 
         table = pyarrow.table({"label": labels.astype(np.int32)})
         about = {"evencut.source": block.name, "evencut.first_row": str(block.first)}
-        with whole_file(self._part(number)) as file:
+        with atomic_write(self._part(number)) as file:
             pyarrow.parquet.write_table(table.replace_schema_metadata(about), file)
 
     def read(self, number: int) -> NDArray[np.int32]:
@@ -241,12 +241,12 @@ class LabelFolder:
         for draft in self.path.glob(".*.part"):
             draft.unlink(missing_ok=True)
         if not (self.path / _RECORD).exists():
-            others = [entry.name for entry in self.path.iterdir() if entry.name != _LANDMARKS]
-            if others:
-                raise UserError(f"{self.path} already holds {others[0]}; choose a new or empty folder for the labels.")
+            entries = [entry.name for entry in self.path.iterdir() if entry.name != _LANDMARKS]
+            if entries:
+                raise UserError(f"{self.path} already holds {entries[0]}; choose a new or empty folder for the labels.")
             return False
-        kept = json.loads((self.path / _RECORD).read_text(encoding="utf-8"))
-        changed = [name for name in {**kept, **self.record} if kept.get(name) != self.record.get(name)]
+        stored = json.loads((self.path / _RECORD).read_text(encoding="utf-8"))
+        changed = [name for name in {**stored, **self.record} if stored.get(name) != self.record.get(name)]
         if changed:
             raise UserError(
                 f"{self.path} holds labels of a run with other {' and '.join(changed)}; choose another folder, or "

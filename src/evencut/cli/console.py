@@ -25,7 +25,7 @@ _OPTION = re.compile(
     r"\b(columns|key|header|missing|decimal|encoding|label_column)=(?:'([^']*)'|\"([^\"]*)\"|(True|False))?"
 )
 
-# A step that takes no longer is not worth a line.
+# A shorter step gets no line.
 _SLOW_SECONDS = 2.0
 
 # Then another line whenever the time has grown by so much.
@@ -54,7 +54,7 @@ def check_name(option: str, value: str, known: Iterable[str]) -> None:
 
 
 @contextmanager
-def library_errors_are_the_users() -> Iterator[None]:
+def as_user_errors() -> Iterator[None]:
     """Turn what the library says about bad data or parameters into a `UserError`."""
     try:
         yield
@@ -156,12 +156,12 @@ def _moving(*columns: Any) -> Any:
 
 
 def _is_terminal() -> bool:
-    """Whether someone looks on; asked before anything is loaded that draws."""
+    """Whether stderr is a terminal."""
     return sys.stderr.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
 
 class _Lines:
-    """A line for each step that takes long, from a thread of its own, and more lines the longer it takes."""
+    """A line for each step that takes long, from its own thread, and more lines the longer it takes."""
 
     def __init__(self) -> None:
         self._step: tuple[str | Callable[[], str], float] | None = None

@@ -10,7 +10,7 @@ import typer
 
 from evencut.cli.console import progress, say
 from evencut.cli.options import Seed
-from evencut.cli.outputs import check_picture, make_folder, save_figure, whole_file
+from evencut.cli.outputs import atomic_write, check_picture, make_folder, save_figure
 from evencut.io import write_table
 
 
@@ -36,7 +36,7 @@ def demo(
         step("drawing")
         _draw(picture, X, labels_by, scores)
         columns = {"x": X[:, 0], "y": X[:, 1], "true": y}
-        with whole_file(labels_file) as file:
+        with atomic_write(labels_file) as file:
             write_table(file, str(labels_file), columns | {_as_column(name): labels_by[name] for name in labels_by})
     _print_table(labels_by, scores)
     say(f"wrote {picture} and {labels_file}")

@@ -14,7 +14,7 @@ import typer
 from numpy.typing import NDArray
 
 from evencut.affinity import METRICS
-from evencut.cli.console import UserError, check_name, library_errors_are_the_users, progress, say
+from evencut.cli.console import UserError, as_user_errors, check_name, progress, say
 from evencut.cli.options import (
     Columns,
     Decimal,
@@ -26,9 +26,9 @@ from evencut.cli.options import (
     Standardize,
     column_list,
     one_of,
-    tell,
+    print_notices,
 )
-from evencut.cli.outputs import check_distinct, check_writable, whole_file
+from evencut.cli.outputs import atomic_write, check_distinct, check_writable
 from evencut.diagnosis import UNRELATED, Description
 from evencut.diagnosis import describe as describe_clusters
 from evencut.estimators import diagnose as diagnose_labels
@@ -75,21 +75,21 @@ def diagnose(
         check_writable(html)
     with progress() as step:
         step(f"reading {data}" + (f" and {labels}" if labels is not None else ""))
-        asked = column_list(columns)
+        column_names = column_list(columns)
         described: Description | None = None
         if in_blocks and labels is not None:
-            points, codes = _sampled(data, labels, asked)
+            points, codes = _sampled(data, labels, column_names)
         else:
-            options: dict[str, Any] = {"columns": asked, "header": header, "key": key, "decimal": decimal}
+            options: dict[str, Any] = {"columns": column_names, "header": header, "key": key, "decimal": decimal}
             where = (data, labels, label_column, encoding)
             points, codes, described = _read_both(*where, missing, options, html is not None)
         step(f"diagnosing {len(codes)} points in {points.shape[1]} dimensions")
-        with library_errors_are_the_users():
+        with as_user_errors():
             report = diagnose_labels(points, codes, scale="standard" if standardize else "auto", metric=metric)
         if html is not None:
             from evencut.diagnosis.html import page
 
-            with whole_file(html) as file:
+            with atomic_write(html) as file:
                 file.write(page(report, described).encode("utf-8"))
     print(json.dumps(report.to_dict(), indent=2, default=str) if as_json else report)
     if html is not None:
@@ -99,7 +99,7 @@ def diagnose(
 
 def _sampled(data: str, folder: str, columns: Sequence[str] | None) -> tuple[NDArray[Any], NDArray[Any]]:
     """Points and labels of a sample of files too big for memory, labelled block by block by `evencut cluster`."""
-    with library_errors_are_the_users():
+    with as_user_errors():
         return sample(open_files(data, columns=columns), open_files(f"{folder}/part-*.parquet"), n_samples=_SAMPLED)
 
 
@@ -118,7 +118,7 @@ def _read_both(
     # Asked now: a missing file of labels is told before the points are read.
     label_source = source if labels is None else Source(labels, encoding=encoding)
     table = read_table(source, missing=missing, **options)
-    tell(table)
+    print_notices(table)
     codes = read_labels(label_source, inside or label_column, table.n_rows)
     if not described:
         return table.values, codes[table.rows], None
@@ -162,9 +162,9 @@ def describe(
         n_rows = len(table[0].numbers)
         codes = read_labels(source if labels is None else labels, inside or label_column, n_rows)
         step("describing")
-        with library_errors_are_the_users():
-            told = describe_clusters(table, codes, n_columns=n_columns)
+        with as_user_errors():
+            description = describe_clusters(table, codes, n_columns=n_columns)
         if output is not None:
-            with whole_file(output) as file:
-                write_table(file, output, told.to_columns())
-    print(told)
+            with atomic_write(output) as file:
+                write_table(file, output, description.to_columns())
+    print(description)

@@ -89,11 +89,11 @@ def names(known: Iterable[str]) -> str:
     >>> names(["knn", "gaussian"])
     'knn or gaussian.'
     """
-    *most, last = known
-    return f"{', '.join(most)} or {last}."
+    *first_names, last = known
+    return f"{', '.join(first_names)} or {last}."
 
 
-def one_of(option: str, before: str, known: Iterable[str], after: str = "", metavar: str = "TEXT") -> Any:
+def one_of(option: str, prefix: str, known: Iterable[str], suffix: str = "", metavar: str = "TEXT") -> Any:
     """An option that takes one of some names, which its help line lists and a shell completes."""
 
     def parse(text: str) -> str:
@@ -101,7 +101,7 @@ def one_of(option: str, before: str, known: Iterable[str], after: str = "", meta
         return text
 
     return typer.Option(
-        parser=parse, metavar=metavar, help=before + names(known) + after, autocompletion=completed(known)
+        parser=parse, metavar=metavar, help=prefix + names(known) + suffix, autocompletion=completed(known)
     )
 
 
@@ -162,8 +162,8 @@ def check_device(device: str) -> None:
     n_devices = torch.cuda.device_count() if torch.cuda.is_available() else 0
     number = int(device.partition(":")[2] or 0)
     if number >= n_devices:
-        there = f"only {n_devices} GPU{'' if n_devices == 1 else 's'}" if n_devices else "no GPU"
-        raise UserError(f"--device {device} is not there: torch finds {there}; use --device cpu.")
+        available = f"only {n_devices} GPU{'' if n_devices == 1 else 's'}" if n_devices else "no GPU"
+        raise UserError(f"--device {device} is not there: torch finds {available}; use --device cpu.")
 
 
 def on_device(X: Any, device: str) -> Any:
@@ -207,12 +207,12 @@ def open_sources(files: Sequence[str], keep: bool = False, encoding: str | None 
     return [Source(name, keep=keep, encoding=encoding) for name in files]
 
 
-def names_of(sources: Sequence[Source]) -> str:
+def source_names(sources: Sequence[Source]) -> str:
     """What to call the files while they are read."""
     return sources[0].name if len(sources) == 1 else f"{len(sources)} files"
 
 
-def tell(table: Table) -> None:
+def print_notices(table: Table) -> None:
     """Say what was done to the file on the way to numbers."""
     for notice in table.notices:
         say(notice)

@@ -63,18 +63,18 @@ def make_folder(out: str) -> Path:
 
 def check_distinct(**files: str | Path | None) -> None:
     """Raise a `UserError` if two of the named files are the same one."""
-    seen: list[tuple[str, str | Path]] = []
+    named_files: list[tuple[str, str | Path]] = []
     for role, path in files.items():
         if path is None or str(path) == "-" or _is_special(Path(os.path.realpath(path))):
             continue
-        for other_role, other in seen:
+        for other_role, other in named_files:
             if _are_the_same(path, other):
                 raise UserError(f"{path} is both the {other_role} and the {role}; give the {role} another name.")
-        seen.append((role, path))
+        named_files.append((role, path))
 
 
 @contextmanager
-def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
+def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a file for writing that replaces `path` only if the block ends without an error."""
     target = Path(os.path.realpath(path))
     if _is_special(target):
@@ -98,11 +98,11 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
             draft.unlink()
 
 
-def _are_the_same(one: str | Path, other: str | Path) -> bool:
+def _are_the_same(file_name: str | Path, other: str | Path) -> bool:
     """Whether two names mean one file, through links of either kind or other spellings too."""
-    if os.path.realpath(one) == os.path.realpath(other):
+    if os.path.realpath(file_name) == os.path.realpath(other):
         return True
-    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
+    return os.path.exists(file_name) and os.path.exists(other) and os.path.samefile(file_name, other)
 
 
 def _is_special(target: Path) -> bool:
@@ -151,7 +151,7 @@ def write_labels(
         write(sys.stdout.buffer)
         sys.stdout.flush()
         return
-    with whole_file(output) as file:
+    with atomic_write(output) as file:
         write(file)
 
 
@@ -188,7 +188,7 @@ def check_picture(path: str | Path) -> None:
 
 def save_figure(figure: Any, path: str | Path, dpi: int = 120) -> None:
     """Write a matplotlib figure in the format the suffix of `path` names."""
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         figure.savefig(file, format=Path(path).suffix[1:].lower(), dpi=dpi)
 
 
@@ -208,10 +208,10 @@ def check_model_file(path: str) -> None:
     check_writable(path)
 
 
-def check_places(files: Sequence[str], output: str | None, model: str | None, plot: str | None = None) -> None:
+def check_outputs(files: Sequence[str], output: str | None, model: str | None, plot: str | None = None) -> None:
     """Find out now, not after minutes of work: no output takes the place of an input, and all can be written."""
-    for one in files:
-        check_distinct(input=one, output=output, plot=plot, model=model)
+    for file_name in files:
+        check_distinct(input=file_name, output=output, plot=plot, model=model)
     if output not in (None, "-"):
         check_writable(str(output))
     if model is not None:
@@ -221,7 +221,7 @@ def check_places(files: Sequence[str], output: str | None, model: str | None, pl
 def save_model(path: str, model: Any, preparation: Preparation) -> None:
     """Write a fitted model, and how its table was read."""
     content = record_bytes(model, preparation=asdict(preparation))
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.write(content)
 
 

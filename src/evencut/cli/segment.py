@@ -10,9 +10,9 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from evencut.cli.console import UserError, library_errors_are_the_users, progress, say
+from evencut.cli.console import UserError, as_user_errors, progress, say
 from evencut.cli.options import Seed, number_of, number_or_name, one_of
-from evencut.cli.outputs import check_distinct, check_writable, whole_file
+from evencut.cli.outputs import atomic_write, check_distinct, check_writable
 from evencut.segmentation import Segmentation, Volume, read_volume
 from evencut.segmentation.volumes import volume_format, write_labels
 from evencut.tensors import AnyInts, Ints, Mask
@@ -91,7 +91,7 @@ def segment(
     The mask is white on the object, black elsewhere; with more than two labels it is a palette picture whose values
     are the labels. The mask of a volume is 1 on the object and has the place in space of the volume.
     """
-    with library_errors_are_the_users():
+    with as_user_errors():
         from evencut import segmentation
         from evencut.segmentation.volumes import is_volume_file
 
@@ -108,7 +108,7 @@ def segment(
     check_distinct(photo=photo, scribbles=scribbles, mask=out, cutout=cutout, overlay=overlay)
     if is_volume:
         check_volume_outputs(out, cutout, overlay, regions)
-    with library_errors_are_the_users(), progress() as step:
+    with as_user_errors(), progress() as step:
         corners = None if box is None else _numbers("--box", box, "box", axes)
         step(f"reading {photo}")
         if is_volume:
@@ -173,7 +173,7 @@ def _points(option: str, texts: list[str] | None, kind: str, axes: str) -> list[
 
 def _numbers(option: str, text: str, what: str, axes: str) -> list[float]:
     with suppress(ValueError):
-        numbers = [float(part) for part in text.split(",")]
+        numbers = [float(number) for number in text.split(",")]
         if len(numbers) == len(axes) * (2 if what == "box" else 1):
             return numbers
     raise UserError(f"{option} {text} is not a {what}; give {_NEEDS[what, axes]}.")
@@ -261,7 +261,7 @@ def write_overlay(path: str, image: Any, labels: AnyInts, names: AnyInts) -> Non
 
 
 def _write(path: str | Path, picture: Any) -> None:
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         picture.save(file, format=_FORMATS[Path(path).suffix.lower()])
 
 
@@ -299,5 +299,5 @@ def write_volume_mask(path: str, result: Segmentation, volume: Volume) -> None:
     """1 on the object of two labels; the labels as they are where there are more."""
     names = result.label_names
     labels = (result.labels == names[1]).astype(np.uint8) if len(names) == 2 else result.labels
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         write_labels(path, file, labels, volume)

@@ -26,7 +26,7 @@ import typer
 
 from evencut.cli.console import UserError, counted, one_line, say
 from evencut.cli.options import Seed, number_of
-from evencut.cli.outputs import make_folder, whole_file
+from evencut.cli.outputs import atomic_write, make_folder
 
 _RECORD = "_evencut.json"
 _ALL = "coco.json"
@@ -63,38 +63,40 @@ def segment_folder(
     run lengths (JSON), and all of them together in coco.json. A table of prompts has one row for each object, with the
     columns photo, x0, y0, x1, y1, clicks ("120,80 140,95") and nots.
     """
-    wanted = read_prompts(prompts)
+    prompts_by_photo = read_prompts(prompts)
     folder = Path(photos)
-    missing = [name for name in wanted if not (folder / name).is_file()]
+    missing = [name for name in prompts_by_photo if not (folder / name).is_file()]
     if missing:
         raise UserError(
             f"{folder / missing[0]} does not exist ({len(missing)} such photos); name their folder with --photos."
         )
-    targets = _targets(wanted)
+    targets = _targets(prompts_by_photo)
     target = make_folder(out)
-    _check_record(target, {"prompts": wanted, "seed": seed})
+    _check_record(target, {"prompts": prompts_by_photo, "seed": seed})
     failed: dict[str, str] = {}
     with only_run(target / _RECORD):
-        left = [name for name in wanted if not (target / f"{targets[name]}.json").exists()]
-        tasks: list[Task] = [(str(folder / name), wanted[name], str(target / targets[name]), seed) for name in left]
+        left = [name for name in prompts_by_photo if not (target / f"{targets[name]}.json").exists()]
+        tasks: list[Task] = [
+            (str(folder / name), prompts_by_photo[name], str(target / targets[name]), seed) for name in left
+        ]
         # Processes part before the progress bar has its thread.
         pool = PhotoPool(_cut_out, tasks, jobs) if jobs > 1 and len(tasks) > 1 else None
-        with counted("segmenting", len(wanted), len(wanted) - len(left)) as advance:
+        with counted("segmenting", len(prompts_by_photo), len(prompts_by_photo) - len(left)) as advance:
             for name, error in _each(tasks, pool):
                 if error is not None:
                     failed[name] = error
                     say(f"warning: {name}: {error}")
                 advance()
-    finished = _collect(target, wanted, targets)
+    finished = _collect(target, prompts_by_photo, targets)
     say(f"wrote {finished} masks to {target}, {len(left) - len(failed)} of them now")
     if failed:
-        raise UserError(f"{len(failed)} of {len(wanted)} photos failed; correct their prompts and run again.")
+        raise UserError(f"{len(failed)} of {len(prompts_by_photo)} photos failed; correct their prompts and run again.")
 
 
-def _targets(wanted: Prompts) -> dict[str, str]:
+def _targets(prompts_by_photo: Prompts) -> dict[str, str]:
     """The name of each photo's outputs; photos that would share one are refused."""
     targets: dict[str, str] = {}
-    for name in wanted:
+    for name in prompts_by_photo:
         stem = "_".join(Path(name).with_suffix("").parts)
         if stem in targets.values():
             raise UserError(f"{name} and another photo would both be written to {stem}.png; rename one of them.")
@@ -110,10 +112,10 @@ def _check_record(target: Path, record: dict[str, Any]) -> None:
         if json.loads(place.read_text(encoding="utf-8")) != record:
             raise UserError(f"{target} holds masks of other prompts or another seed; choose another folder with --out.")
         return
-    others = sorted(entry.name for entry in target.iterdir())
-    if others:
-        raise UserError(f"{target} already holds {others[0]}; choose a new or empty folder with --out.")
-    with whole_file(place) as file:
+    entries = sorted(entry.name for entry in target.iterdir())
+    if entries:
+        raise UserError(f"{target} already holds {entries[0]}; choose a new or empty folder with --out.")
+    with atomic_write(place) as file:
         file.write(json.dumps(record).encode())
 
 
@@ -143,25 +145,25 @@ def _cut_out(photo: str, prompts: list[dict[str, Any]], target: str, seed: int) 
         return one_line(error)
     write_mask(f"{target}.png", cut.labels, np.arange(len(prompts) + 1))
     objects = [{"segmentation": encode_mask(mask), "area": int(mask.sum())} for mask in cut.masks]
-    with whole_file(f"{target}.json") as file:
+    with atomic_write(f"{target}.json") as file:
         file.write(json.dumps(objects).encode())
     return None
 
 
-def _collect(target: Path, wanted: Prompts, targets: dict[str, str]) -> int:
+def _collect(target: Path, prompts_by_photo: Prompts, targets: dict[str, str]) -> int:
     """Write all finished photos into one COCO file; returns how many there are."""
     content: dict[str, list[Any]] = {"images": [], "annotations": [], "categories": [{"id": 1, "name": "object"}]}
-    for number, name in enumerate(wanted, start=1):
-        part = target / f"{targets[name]}.json"
-        if not part.exists():
+    for number, name in enumerate(prompts_by_photo, start=1):
+        result_file = target / f"{targets[name]}.json"
+        if not result_file.exists():
             continue
-        objects = json.loads(part.read_text(encoding="utf-8"))
+        objects = json.loads(result_file.read_text(encoding="utf-8"))
         height, width = objects[0]["segmentation"]["size"]
         content["images"].append({"id": number, "file_name": name, "width": width, "height": height})
         for item in objects:
             mark = {"id": len(content["annotations"]) + 1, "image_id": number, "category_id": 1, "iscrowd": 0}
             content["annotations"].append({**mark, **item})
-    with whole_file(target / _ALL) as file:
+    with atomic_write(target / _ALL) as file:
         file.write(json.dumps(content).encode())
     return len(content["images"])
 
@@ -248,7 +250,7 @@ class PhotoPool:
             # Threads of libraries at rest do no harm to a copy of the process.
             warnings.simplefilter("ignore", DeprecationWarning)
             self._pool = ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=_processes(), initializer=_begin)
-            # Large photos first, so that no process is left with one at the end.
+            # Large photos first, to keep all processes busy until the end.
             order = sorted(tasks, key=lambda task: -os.path.getsize(task[0]))
             self._running = {self._pool.submit(_undisturbed, cut_out, task): task[0] for task in order}
 

@@ -49,13 +49,13 @@ def list_values(name: str, column: Any) -> AnyFloats:
     import pyarrow
     import pyarrow.compute
 
-    whole = column.combine_chunks() if isinstance(column, pyarrow.ChunkedArray) else column
-    if whole.null_count:
-        row = pyarrow.compute.index(pyarrow.compute.is_null(whole), True).as_py()
-        raise TableError(f"row {row} of {name!r} has no vector ({whole.null_count} such rows); leave such rows out.")
-    lengths = np.asarray(pyarrow.compute.list_value_length(whole))
+    combined = column.combine_chunks() if isinstance(column, pyarrow.ChunkedArray) else column
+    if combined.null_count:
+        row = pyarrow.compute.index(pyarrow.compute.is_null(combined), True).as_py()
+        raise TableError(f"row {row} of {name!r} has no vector ({combined.null_count} such rows); leave such rows out.")
+    lengths = np.asarray(pyarrow.compute.list_value_length(combined))
     check_even(name, lengths)
-    flat = pyarrow.compute.list_flatten(whole)
+    flat = pyarrow.compute.list_flatten(combined)
     if flat.null_count:
         row = int(pyarrow.compute.index(pyarrow.compute.is_null(flat), True).as_py()) // int(lengths[0])
         raise TableError(f"row {row} of {name!r} has an empty place in its vector; leave such rows out.")
@@ -126,9 +126,10 @@ def _check_header(file: IO[bytes], limits: TableLimits) -> None:
         raise TableError(f"this NPY file has shape {str(shape)[:80]}; it must be (points, columns).")
     limits.check_size(shape[0], shape[-1] if len(shape) == 2 else 1)
     start = file.tell()
-    there = file.seek(0, 2) - start
-    if there != int(np.prod(shape, dtype=object)) * dtype.itemsize:
-        raise TableError(f"this NPY file is cut off: of {' x '.join(map(str, shape))} values, {there} bytes are there.")
+    n_bytes = file.seek(0, 2) - start
+    if n_bytes != int(np.prod(shape, dtype=object)) * dtype.itemsize:
+        size = " x ".join(map(str, shape))
+        raise TableError(f"this NPY file is cut off: of {size} values, {n_bytes} bytes are there.")
     file.seek(0)
 
 
@@ -160,11 +161,11 @@ def _checked_labels(values: NDArray[Any], path: str) -> NDArray[Any]:
 
 def read_arrow(source: Source) -> Any:
     """The whole table of a Parquet, Feather or Arrow file."""
-    with damage_is_told(source.name, source.kind):
+    with readable_errors(source.name, source.kind):
         if source.kind == "parquet":
             with require_pyarrow("pyarrow.parquet").ParquetFile(source.path) as file:
                 return file.read()
-    with damage_is_told(source.name, source.kind), source.stored() as stored:
+    with readable_errors(source.name, source.kind), source.stored() as stored:
         is_stream = stored.read(len(_STREAM_MARK)) == _STREAM_MARK
         stored.seek(0)
         if is_stream:
@@ -180,17 +181,17 @@ def read_bounded(source: Source) -> tuple[Any, list[Column]]:
     counted as it grows.
     """
     parquet, data = require_pyarrow("pyarrow.parquet"), require_pyarrow().BufferReader(source.data)
-    with damage_is_told(source.name), parquet.ParquetFile(data, thrift_string_size_limit=1 << 24) as file:
-        about, schema = file.metadata, file.schema_arrow
-        source.limits.check_size(about.num_rows, about.num_columns)
-        packed = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+    with readable_errors(source.name), parquet.ParquetFile(data, thrift_string_size_limit=1 << 24) as file:
+        parquet_metadata, schema = file.metadata, file.schema_arrow
+        source.limits.check_size(parquet_metadata.num_rows, parquet_metadata.num_columns)
+        packed = sum(parquet_metadata.row_group(i).total_byte_size for i in range(parquet_metadata.num_row_groups))
         source.limits.check_unpacked(packed, 8 * source.limits.cells)
         source.limits.check_names(schema.names)
-        plain = [one.name for one in schema if _is_plain(one.type)]
+        plain = [field.name for field in schema if _is_plain(field.type)]
         table = _bounded(file, plain, source.limits)
-    nothing = np.full(about.num_rows, np.nan)
-    others = [Column(one.name, nothing, refused=_why_not(one.type)) for one in schema if one.name not in plain]
-    return table.replace_schema_metadata(schema.metadata), others
+    nothing = np.full(parquet_metadata.num_rows, np.nan)
+    unread = [Column(field.name, nothing, refused=_refusal(field.type)) for field in schema if field.name not in plain]
+    return table.replace_schema_metadata(schema.metadata), unread
 
 
 def _bounded(file: Any, plain: list[str], limits: TableLimits) -> Any:
@@ -208,7 +209,7 @@ def _is_plain(kind: Any) -> bool:
     return is_numeric(kind) or _is_text(kind) or require_pyarrow().types.is_dictionary(kind)
 
 
-def _why_not(kind: Any) -> str:
+def _refusal(kind: Any) -> str:
     types = require_pyarrow().types
     if types.is_temporal(kind):
         return "holds dates or times; make numbers of them, such as days since the first"
@@ -216,7 +217,7 @@ def _why_not(kind: Any) -> str:
 
 
 @contextmanager
-def damage_is_told(path: str | Path, kind: str = "parquet") -> Iterator[None]:
+def readable_errors(path: str | Path, kind: str = "parquet") -> Iterator[None]:
     """Turn what pyarrow says about a file that is no such file into one sentence."""
     pyarrow = require_pyarrow()
     try:
@@ -235,9 +236,9 @@ def without_index(schema: Any) -> list[str]:
 
     An index that pandas did not name is a row number, or a name for each row: nothing to cluster by.
     """
-    kept: Any = (schema.metadata or {}).get(b"pandas")
+    metadata: Any = (schema.metadata or {}).get(b"pandas")
     try:
-        index = list(json.loads(kept).get("index_columns", [])) if kept else []
+        index = list(json.loads(metadata).get("index_columns", [])) if metadata else []
     except (ValueError, TypeError, AttributeError) as error:
         raise TableError(f"the pandas metadata in the file is damaged ({one_line(error)}); save it again.") from error
     # A range of numbers is described there and not stored.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..tensors import AnyFloats, Floats
 from .files import TableError, some
 
-#: Cells that stand for a value nobody knows, in small letters.
+#: Cells that stand for an unknown value, in lower case.
 _MISSING_WORDS = frozenset({"", "?", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"})
 _DAY = np.timedelta64(1, "D")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -92,9 +92,9 @@ class Frame:
         where = f", line {self.lines[row]}," if self.lines is not None else f": row {row + 1},"
         return f"{self.source}{where} column {name!r}"
 
-    def leave_out(self, others: str = "other columns") -> str:
+    def leave_out(self, instead: str = "other columns") -> str:
         """What to do about a column that cannot be used, for messages."""
-        return f"choose {others} with columns=" if self.is_file else "leave it out"
+        return f"choose {instead} with columns=" if self.is_file else "leave it out"
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,10 +146,10 @@ class Column:
         >>> Column.of_words("city", {0: "Rome", 2: "Bonn"}, np.full(3, np.nan)).codes.tolist()
         [0, -1, 1]
         """
-        places = {word: code for code, word in enumerate(dict.fromkeys(words.values()))}
+        positions = {word: code for code, word in enumerate(dict.fromkeys(words.values()))}
         codes = np.full(len(numbers), -1, dtype=np.int32)
-        codes[list(words)] = [places[word] for word in words.values()]
-        return cls(name, numbers, codes, tuple(places)) if words else cls(name, numbers)
+        codes[list(words)] = [positions[word] for word in words.values()]
+        return cls(name, numbers, codes, tuple(positions)) if words else cls(name, numbers)
 
 
 def dated(column: Column) -> Column:
@@ -190,7 +190,7 @@ def numbers_in_words(column: Column) -> Column:
 
 
 def days_since_1970(cells: Sequence[Any]) -> Floats:
-    """Dates and times as days since 1970, spans of time in days, NaN where there is a gap.
+    """Dates and times as days since 1970, spans of time in days, NaN where one is missing.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def days_since_1970(cells: Sequence[Any]) -> Floats:
 
 
 def is_gap(value: Any) -> bool:
-    """Whether a value of Python stands for one that nobody knows.
+    """Whether a value of Python stands for an unknown one.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def is_gap(value: Any) -> bool:
 
 
 def is_missing(cell: str) -> bool:
-    """Whether a cell stands for a value nobody knows.
+    """Whether a cell stands for an unknown value.
 
     Examples
     --------
@@ -252,7 +252,7 @@ def is_number(cell: str) -> bool:
     return not is_missing(cell)
 
 
-def choose_columns(asked: Sequence[str] | None, names: Sequence[str], source: str) -> list[int]:
+def choose_columns(requested: Sequence[str] | None, names: Sequence[str], source: str) -> list[int]:
     """Positions of the columns asked for; all of them where none are.
 
     Parameters
@@ -270,24 +270,24 @@ def choose_columns(asked: Sequence[str] | None, names: Sequence[str], source: st
     ([1, 0], [1, 2])
     """
     names = list(names)
-    if asked is None:
+    if requested is None:
         return list(range(len(names)))
-    places: list[int] = []
-    for one in (str(word).strip() for word in asked):
-        found = _places(one, names)
-        if not found:
+    positions: list[int] = []
+    for item in (str(word).strip() for word in requested):
+        matches = _places(item, names)
+        if not matches:
             raise TableError(
-                f"columns={one!r} is not in {source}; it has {some(names, 20)} (or 1 to {len(names)}, or a range "
+                f"columns={item!r} is not in {source}; it has {some(names, 20)} (or 1 to {len(names)}, or a range "
                 "like 2-5)."
             )
-        places.extend(found)
-    repeated = next((place for place in places if places.count(place) > 1), None)
+        positions.extend(matches)
+    repeated = next((place for place in positions if positions.count(place) > 1), None)
     if repeated is not None:
         raise TableError(f"columns= names {names[repeated]!r} of {source} twice; name each column once.")
-    return places
+    return positions
 
 
-def choose_one(asked: str | None, names: Sequence[str], source: str) -> int:
+def choose_one(requested: str | None, names: Sequence[str], source: str) -> int:
     """Position of the column of labels: the one asked for, the only one, or the one called label.
 
     Examples
@@ -296,11 +296,11 @@ def choose_one(asked: str | None, names: Sequence[str], source: str) -> int:
     1
     """
     names = list(names)
-    if asked is not None:
-        found = _places(asked, names)
-        if len(found) != 1:
-            raise TableError(f"label_column={asked!r} is not in {source}; it has {some(names, 20)}.")
-        return found[0]
+    if requested is not None:
+        matches = _places(requested, names)
+        if len(matches) != 1:
+            raise TableError(f"label_column={requested!r} is not in {source}; it has {some(names, 20)}.")
+        return matches[0]
     if len(names) == 1:
         return 0
     if "label" in names:
@@ -308,12 +308,12 @@ def choose_one(asked: str | None, names: Sequence[str], source: str) -> int:
     raise TableError(f"{source} has columns {some(names, 20)}; say which holds the labels with label_column=.")
 
 
-def _places(asked: str, names: list[str]) -> list[int]:
-    if asked in names:
-        return [names.index(asked)]
-    if asked.isdecimal() and 1 <= int(asked) <= len(names):
-        return [int(asked) - 1]
-    if span := _RANGE.fullmatch(asked):
+def _places(requested: str, names: list[str]) -> list[int]:
+    if requested in names:
+        return [names.index(requested)]
+    if requested.isdecimal() and 1 <= int(requested) <= len(names):
+        return [int(requested) - 1]
+    if span := _RANGE.fullmatch(requested):
         first, last = int(span[1]), int(span[2] or len(names))
         if 1 <= first <= last <= len(names):
             return list(range(first - 1, last))
@@ -326,7 +326,7 @@ def joined(frames: Sequence[Frame]) -> Frame:
     Parameters
     ----------
     frames : sequence of Frame
-        With the same columns, in any order; columns without names of their own are taken in theirs.
+        With the same columns, in any order; columns without names are taken in their order.
 
     Examples
     --------
@@ -342,8 +342,8 @@ def joined(frames: Sequence[Frame]) -> Frame:
     names = [column.name for column in first.columns]
     aligned = []
     for frame in frames:
-        places = places_of_columns([column.name for column in frame.columns], names, frame.source, first.source)
-        aligned.append([frame.columns[place] for place in places])
+        positions = places_of_columns([column.name for column in frame.columns], names, frame.source, first.source)
+        aligned.append([frame.columns[place] for place in positions])
     starts = [0, *accumulate(len(columns[0].numbers) for columns in aligned[:-1])]
     columns = [_stacked(parts, starts) for parts in zip(*aligned)]
     notices = tuple(dict.fromkeys(notice for frame in frames for notice in frame.notices))
@@ -352,7 +352,7 @@ def joined(frames: Sequence[Frame]) -> Frame:
     return Frame(name, columns, has_header=has_header, notices=notices, parts=(*frames,))
 
 
-def places_of_columns(names: Sequence[str], wanted: Sequence[str], source: str, first: str) -> list[int]:
+def places_of_columns(names: Sequence[str], expected: Sequence[str], source: str, first: str) -> list[int]:
     """Where the columns of the first file stand in another one; a `TableError` where it has others.
 
     Examples
@@ -360,18 +360,18 @@ def places_of_columns(names: Sequence[str], wanted: Sequence[str], source: str, 
     >>> places_of_columns(["y", "x"], ["x", "y"], "b.csv", "a.csv")
     [1, 0]
     """
-    unnamed = list(names) == column_names(len(wanted)) or list(wanted) == column_names(len(names))
-    if unnamed and len(names) == len(wanted):
+    unnamed = list(names) == column_names(len(expected)) or list(expected) == column_names(len(names))
+    if unnamed and len(names) == len(expected):
         return list(range(len(names)))
-    lacking = [name for name in wanted if name not in names]
-    extra = [name for name in names if name not in wanted]
+    lacking = [name for name in expected if name not in names]
+    extra = [name for name in names if name not in expected]
     if lacking or extra:
-        told = [f"lacks {some(lacking)}"] * bool(lacking) + [f"has {some(extra)} besides"] * bool(extra)
+        differences = [f"lacks {some(lacking)}"] * bool(lacking) + [f"has {some(extra)} besides"] * bool(extra)
         raise TableError(
-            f"{source} has other columns than {first}: it {' and '.join(told)}; give files with the same columns, or "
-            "choose some that all have with columns=."
+            f"{source} has other columns than {first}: it {' and '.join(differences)}; give files with the same "
+            "columns, or choose some that all have with columns=."
         )
-    return [list(names).index(name) for name in wanted]
+    return [list(names).index(name) for name in expected]
 
 
 def _stacked(parts: Sequence[Column], starts: Sequence[int]) -> Column:
@@ -385,5 +385,5 @@ def _stacked(parts: Sequence[Column], starts: Sequence[int]) -> Column:
     )  # fmt: skip
     units = {part.unit for part in parts}
     numbers = np.concatenate([part.numbers for part in parts])
-    whole = Column.of_words(parts[0].name, words, numbers)
-    return replace(whole, refused=refused, mixed_marks=mixed, unit=units.pop() if len(units) == 1 else None)
+    stacked = Column.of_words(parts[0].name, words, numbers)
+    return replace(stacked, refused=refused, mixed_marks=mixed, unit=units.pop() if len(units) == 1 else None)

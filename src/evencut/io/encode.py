@@ -122,17 +122,19 @@ def without_gaps(
                 f"{frame.source}: every row lacks values, in columns {where}; choose other columns with columns=, or "
                 'fill them with missing="mean".'
             )
-        told = f"{lacking.sum()} of {len(matrix)} rows lack values in {where} and are left out"
-        return matrix[~lacking], np.flatnonzero(~lacking), [told]
+        message = f"{lacking.sum()} of {len(matrix)} rows lack values in {where} and are left out"
+        return matrix[~lacking], np.flatnonzero(~lacking), [message]
     if missing == "neighbors" and donors is not None:
-        told = f"{gaps.sum()} missing values in {lacking.sum()} of {len(matrix)} rows were filled from the nearest rows"
-        return _filled_from(donors, matrix, lacking), every, [told]
+        message = (
+            f"{gaps.sum()} missing values in {lacking.sum()} of {len(matrix)} rows were filled from the nearest rows"
+        )
+        return _filled_from(donors, matrix, lacking), every, [message]
     filled = matrix.astype(matrix.dtype, copy=True)
     means = column_means(matrix) if like is None or like.means is None else np.asarray(like.means)
     for column in np.flatnonzero(gaps.any(axis=0)):
         filled[gaps[:, column], column] = means[column]
-    told = f"{gaps.sum()} missing values in {lacking.sum()} of {len(matrix)} rows became the mean of {where}"
-    return filled, every, [told]
+    message = f"{gaps.sum()} missing values in {lacking.sum()} of {len(matrix)} rows became the mean of {where}"
+    return filled, every, [message]
 
 
 def _filled_from(
@@ -214,7 +216,7 @@ class Table:
     notices : tuple of str
         What was done to the file on the way, to be told.
     files : tuple of (str, int)
-        Name and number of rows of each file, where there are several.
+        Name and number of rows of each file, if there are several.
     """
 
     values: AnyFloats
@@ -280,8 +282,8 @@ def prepare(frame: Frame, missing: str = "error", like: Preparation | None = Non
     if missing not in MISSING:
         raise TableError(f"missing={missing!r} is not known; it takes one of {', '.join(MISSING)}.")
     columns = [dated(column) for column in frame.columns]
-    matrix, names, categories, told = _matrix(frame, columns, like)
-    notices = [*frame.notices, *told]
+    matrix, names, categories, messages = _matrix(frame, columns, like)
+    notices = [*frame.notices, *messages]
     if matrix.size == 0:
         raise TableError(f"{frame.source} is empty: it has {matrix.shape[0]} rows and {matrix.shape[1]} columns.")
     _check_finite(frame, matrix, names)
@@ -291,15 +293,15 @@ def prepare(frame: Frame, missing: str = "error", like: Preparation | None = Non
         matrix = matrix / np.asarray(divisors)
         notices += [] if like is not None else ["numbers, words and dates were brought to one scale"]
     donors = donor_rows(matrix, missing) if like is None else like.donors
-    values, rows, told = without_gaps(frame, matrix, names, missing, like, donors)
+    values, rows, messages = without_gaps(frame, matrix, names, missing, like, donors)
     means = tuple(column_means(values).tolist()) if like is None else like.means
     gaps = tuple(_owners(columns, categories)[place] for place in np.flatnonzero(np.isnan(matrix).any(axis=0)))
     done = Preparation(
         tuple(column.name for column in columns), categories, means, missing, dates, divisors, donors,
         tuple(dict.fromkeys(gaps)),
     )  # fmt: skip
-    files = tuple((part.source, part.n_rows) for part in frame.parts)
-    return Table(values, names, rows, len(matrix), done, (*notices, *told), files)
+    files = tuple((file.source, file.n_rows) for file in frame.parts)
+    return Table(values, names, rows, len(matrix), done, (*notices, *messages), files)
 
 
 def _matrix(
@@ -347,10 +349,10 @@ def _divisors(
     if len(kinds) < 2:
         return None
     unit = column_unit(matrix)
-    there = ~np.isnan(matrix)
-    scaled = np.where(there, matrix / unit, 0.0)
-    count = np.maximum(there.sum(axis=0), 1)
-    variance = ((scaled - scaled.sum(axis=0) / count) ** 2 * there).sum(axis=0) / count
+    present = ~np.isnan(matrix)
+    scaled = np.where(present, matrix / unit, 0.0)
+    count = np.maximum(present.sum(axis=0), 1)
+    variance = ((scaled - scaled.sum(axis=0) / count) ** 2 * present).sum(axis=0) / count
     owners = np.array(_owners(columns, categories))
     # The variances of the columns of 0 and 1 of a column of words, whose unit is 1, add up to 1 - sum of p^2.
     deviation = unit * np.sqrt([variance[owners == name].sum() for name in owners])
@@ -359,7 +361,7 @@ def _divisors(
 
 
 def _categories(frame: Frame, column: Column) -> tuple[str, ...]:
-    """The different words of a column, sorted; names of single rows are no categories."""
+    """The different words of a column, sorted; names of single rows are not categories."""
     assert column.codes is not None
     n_words = len(column.names)
     if n_words > min(_MOST_CATEGORIES, int((column.codes >= 0).sum()) // 2):
@@ -370,12 +372,12 @@ def _categories(frame: Frame, column: Column) -> tuple[str, ...]:
 def _about_words(column: Column, words: tuple[str, ...]) -> str:
     """What to tell about a column of words."""
     strange = sorted(set(column.names) - set(words))
-    told = f"column {column.name!r} holds words and became {len(words)} columns of 0 and 1: {some(list(words))}"
-    return told + (f"; {some(strange)} are new and belong to none of them" if strange else "")
+    message = f"column {column.name!r} holds words and became {len(words)} columns of 0 and 1: {some(list(words))}"
+    return message + (f"; {some(strange)} are new and belong to none of them" if strange else "")
 
 
 def _indicators(column: Column, words: tuple[str, ...]) -> Floats:
-    """One column a word, 1 where a row has it; a word not met before is in none of them, a missing one is NaN."""
+    """One column for each word, 1 where the row has it; an unknown word is in none, a missing one is NaN."""
     if column.codes is None:
         return np.full((len(column.numbers), len(words)), np.nan)
     rows = [[float(name == word) for word in words] for name in column.names]

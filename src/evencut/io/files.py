@@ -77,7 +77,7 @@ def one_line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def some(names: list[str], most: int = 6) -> str:
+def some(names: list[str], limit: int = 6) -> str:
     """The first few names of many.
 
     Examples
@@ -85,7 +85,7 @@ def some(names: list[str], most: int = 6) -> str:
     >>> some(["x", "y", "z"], 2)
     'x, y, ...'
     """
-    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+    return ", ".join(names[:limit]) + (", ..." if len(names) > limit else "")
 
 
 def require_pyarrow(module: str = "pyarrow", what: str = "Parquet files") -> Any:
@@ -124,19 +124,20 @@ class TableLimits:
 
     def check_size(self, n_rows: int, n_columns: int) -> None:
         """Refuse more rows, columns or values."""
-        for what, n, most in (("rows", n_rows, self.rows), ("columns", n_columns, self.columns)):
-            if n > most:
+        for what, n, limit in (("rows", n_rows, self.rows), ("columns", n_columns, self.columns)):
+            if n > limit:
                 cure = "Use a sample, or evencut cluster --landmarks."
-                raise TableTooLarge(f"this table has {n} {what}; {most} are taken. {cure}")
+                raise TableTooLarge(f"this table has {n} {what}; {limit} are taken. {cure}")
         if n_rows * n_columns > self.cells:
             raise TableTooLarge(
                 f"this table has {n_rows} x {n_columns} values; {self.cells} are taken. Use fewer columns."
             )
 
-    def check_unpacked(self, n_bytes: int, most: float) -> None:
-        """Refuse a file that unpacks to more bytes than `most`."""
-        if n_bytes > most:
-            raise TableTooLarge(f"this file unpacks to more than the {most / 1e6:.4g} MB that are taken; use a sample.")
+    def check_unpacked(self, n_bytes: int, limit: float) -> None:
+        """Refuse a file that unpacks to more bytes than `limit`."""
+        if n_bytes > limit:
+            megabytes = f"{limit / 1e6:.4g} MB"
+            raise TableTooLarge(f"this file unpacks to more than the {megabytes} that are taken; use a sample.")
 
     def check_names(self, names: Sequence[str]) -> None:
         """Refuse names that are too long."""
@@ -257,7 +258,7 @@ class Source:
             try:
                 yield reader
             finally:
-                # Leaves the file itself to whoever opened it: standard input stays open.
+                # Leaves the file itself open: standard input stays open.
                 reader.detach()
                 peekable.detach()
 
@@ -303,7 +304,7 @@ class Source:
 
 @contextmanager
 def compressed(file: IO[bytes], compression: str | None) -> Iterator[Any]:
-    """A file to write to whose bytes arrive compressed in an open one, which stays open."""
+    """A file to write to whose bytes are compressed into an open one, which stays open."""
     if compression in _STREAMS:
         with _STREAMS[compression](file, "wb") as packed:
             yield packed
@@ -313,10 +314,10 @@ def compressed(file: IO[bytes], compression: str | None) -> Iterator[Any]:
             yield packed
     else:
         # Written at the end: pyarrow's own stream would close the file with itself.
-        gathered = BytesIO()
-        yield gathered
+        buffer = BytesIO()
+        yield buffer
         codec = require_pyarrow("pyarrow", ".zst files").Codec("zstd")
-        file.write(codec.compress(gathered.getvalue(), asbytes=True))
+        file.write(codec.compress(buffer.getvalue(), asbytes=True))
 
 
 class _Counted(RawIOBase):
@@ -329,11 +330,11 @@ class _Counted(RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        part = self._file.read(len(buffer))
-        buffer[: len(part)] = part
-        self._n_bytes += len(part)
+        chunk = self._file.read(len(buffer))
+        buffer[: len(chunk)] = chunk
+        self._n_bytes += len(chunk)
         self._limits.check_unpacked(self._n_bytes, self._limits.n_bytes)
-        return len(part)
+        return len(chunk)
 
 
 @contextmanager
@@ -343,10 +344,10 @@ def _uncompressed(file: IO[bytes], compression: str | None, name: str) -> Iterat
             yield plain
     elif compression == "zip":
         with zipfile.ZipFile(file) as archive:
-            held = [name for name in archive.namelist() if not name.endswith("/")]
-            if len(held) != 1:
-                raise TableError(f"{name} holds {len(held)} files; unpack it, and name one.")
-            with archive.open(held[0]) as plain:
+            entries = [name for name in archive.namelist() if not name.endswith("/")]
+            if len(entries) != 1:
+                raise TableError(f"{name} holds {len(entries)} files; unpack it, and name one.")
+            with archive.open(entries[0]) as plain:
                 yield plain
     else:
         pyarrow = require_pyarrow("pyarrow", ".zst files")

@@ -32,7 +32,7 @@ _ARROW_NUMBERS = ("int", "uint", "halffloat", "float", "double", "bool", "decima
 
 
 def refuse_unread(X: Any) -> None:
-    """Raise for what is no table of rows yet: a plan of one, or an object that holds several.
+    """Raise for what is not a table of rows yet: a plan of one, or an object that holds several.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def columns_in_memory(X: Any) -> list[Column] | None:
     """The columns of a table of which not every cell is a number; None for numbers throughout.
 
     Text that reads as a number is one, as NumPy and scikit-learn take it. Booleans are 0 and 1, dates are days since
-    1970. The missing values of an array are left to whoever checks it: only frames have gaps that are meant.
+    1970. The missing values of an array are left to the check of arrays.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def columns_in_memory(X: Any) -> list[Column] | None:
         raise TableError(f"two columns are called {twice[0]!r}; give each a name of its own, or leave one out.")
     is_frame = type(X).__module__.split(".")[0] in FRAMES
     if not is_frame and any(isinstance(value, _NO_CELLS) for _, values in named for value in values):
-        # Whoever checks arrays names these.
+        # The check of arrays refuses these.
         return None
     columns = [column_in_memory(name, values) for name, values in named]
     plain = all(not column.names and column.unit is None for column in columns)

@@ -178,19 +178,20 @@ def json_rows(file: IO[str], name: str) -> Rows:
     (['x', 'y'], [(1, [1, 3]), (2, [2, None])])
     """
     try:
-        held = json.load(file)
+        content = json.load(file)
     except ValueError as error:
         raise TableError(f"{name} is not JSON ({one_line(error)}); repair it.") from error
-    if isinstance(held, dict) and held and all(isinstance(column, list) for column in held.values()):
-        lengths = {len(column) for column in held.values()}
+    if isinstance(content, dict) and content and all(isinstance(column, list) for column in content.values()):
+        lengths = {len(column) for column in content.values()}
         if len(lengths) > 1:
             raise TableError(f"{name} has columns of different lengths ({', '.join(map(str, sorted(lengths)))}).")
-        return _rows(name, list(held), [list(row) for row in zip(*held.values())])
-    if isinstance(held, list) and held and all(isinstance(row, dict) for row in held):
-        names = list(dict.fromkeys(key for row in held for key in row))
-        return _rows(name, names, [[row.get(key) for key in names] for row in held])
-    if isinstance(held, list) and held and all(isinstance(row, list) and len(row) == len(held[0]) for row in held):
-        return _rows(name, [f"column {i + 1}" for i in range(len(held[0]))], held, has_header=False)
+        return _rows(name, list(content), [list(row) for row in zip(*content.values())])
+    if isinstance(content, list) and content and all(isinstance(row, dict) for row in content):
+        names = list(dict.fromkeys(key for row in content for key in row))
+        return _rows(name, names, [[row.get(key) for key in names] for row in content])
+    is_list = isinstance(content, list) and bool(content)
+    if is_list and all(isinstance(row, list) and len(row) == len(content[0]) for row in content):
+        return _rows(name, [f"column {i + 1}" for i in range(len(content[0]))], content, has_header=False)
     raise TableError(f"{name} is not a table: give a list of objects, an object of columns, or a list of equal lists.")
 
 
@@ -202,28 +203,28 @@ def excel_rows(file: IO[bytes], name: str, header: bool | None, limits: TableLim
         stored = BytesIO(file.read())
         with zipfile.ZipFile(stored) as archive:
             limits.check_unpacked(sum(entry.file_size for entry in archive.infolist()), 4 * limits.n_bytes)
-        held = []
+        content = []
         for row in load_workbook(stored, read_only=True, data_only=True).worksheets[0].iter_rows(values_only=True):
-            held += [[_cell(value) for value in row]] if any(value not in (None, "") for value in row) else []
-            limits.check_size(len(held) - 1, len(row))
+            content += [[_cell(value) for value in row]] if any(value not in (None, "") for value in row) else []
+            limits.check_size(len(content) - 1, len(row))
     except TableError:
         raise
     except Exception as error:  # openpyxl answers a damaged file with whatever its parsers run into
         raise TableError(f"{name} is not a workbook that can be read ({one_line(error)}); save it again.") from error
-    if not held:
+    if not content:
         raise TableError(f"{name} is empty; give one row for each point.")
-    width = max(map(len, held))
-    held = [row + [None] * (width - len(row)) for row in held]
-    named = header if header is not None else not any(isinstance(cell, int | float) for cell in held[0])
+    width = max(map(len, content))
+    content = [row + [None] * (width - len(row)) for row in content]
+    named = header if header is not None else not any(isinstance(cell, int | float) for cell in content[0])
     names = [f"column {i + 1}" for i in range(width)]
     if named:
-        names = [own if cell in (None, "") else str(cell).strip() for cell, own in zip(held[0], names)]
-    return _rows(name, names, held[1:] if named else held, has_header=named)
+        names = [own if cell in (None, "") else str(cell).strip() for cell, own in zip(content[0], names)]
+    return _rows(name, names, content[1:] if named else content, has_header=named)
 
 
-def _rows(name: str, names: list[str], held: list[list[Any]], has_header: bool = True) -> Rows:
+def _rows(name: str, names: list[str], content: list[list[Any]], has_header: bool = True) -> Rows:
     def numbered() -> Iterator[Row]:
-        for line, cells in enumerate(held, 2 if has_header and name.endswith(".xlsx") else 1):
+        for line, cells in enumerate(content, 2 if has_header and name.endswith(".xlsx") else 1):
             for key, cell in zip(names, cells):
                 if isinstance(cell, list | dict):
                     raise TableError(f"{name}, row {line}, column {key!r} holds {type(cell).__name__}; give one value.")
@@ -270,11 +271,11 @@ def open_rows(
 
 def _csv_rows(file: IO[str], source: Source, header: bool | None, separator: str | None, guess: bool) -> Rows:
     name = source.name
-    line, skipped, told, remarks = _first_line(file)
+    line, skipped, separator_line, remarks = _first_line(file)
     if len(line) > source.limits.line:
         raise TableError(f"the first line of {name} has {len(line)} letters; this is not a table of points.")
     if separator is None:
-        separator = told or _separator(line)
+        separator = separator_line or _separator(line)
     rows = _split(chain([line], file), skipped, separator, name)
     first_line, first = next(rows, (0, []))
     if not first:
@@ -324,9 +325,9 @@ def numbers_that_name(first: Sequence[str], second: Sequence[str]) -> bool | Non
     length = _run(first)
     if length < 2 or _run(second):
         return False
-    # A word, or nothing where the line below has something, is what stands above an index or a column of names.
-    others = [not is_number(cell) and below.strip() for cell, below in zip(first, second)]
-    return True if length > 2 or any(others) else None
+    # Above an index or a column of names stands a word, or nothing.
+    named_beside = [not is_number(cell) and below.strip() for cell, below in zip(first, second)]
+    return True if length > 2 or any(named_beside) else None
 
 
 def _run(cells: Sequence[str]) -> int:
@@ -356,14 +357,14 @@ def _first_line(file: IO[str]) -> tuple[str, int, str | None, int]:
     Spreadsheets may write a first line such as `sep=;`, which is not part of the table.
     """
     skipped = remarks = 0
-    told = None
+    separator_line = None
     for line in file:
-        if told is None and line.strip().lower().startswith("sep=") and len(line.rstrip("\r\n")) == 5:
-            told = line[4]
+        if separator_line is None and line.strip().lower().startswith("sep=") and len(line.rstrip("\r\n")) == 5:
+            separator_line = line[4]
         elif is_remark(line):
             remarks += 1
         elif line.strip():
-            return line, skipped, told, remarks
+            return line, skipped, separator_line, remarks
         skipped += 1
     return "", skipped, None, remarks
 

@@ -112,8 +112,9 @@ def _cells_in_order(
 ) -> Iterator[Sequence[Any]]:
     """The rows of a source, its columns in the order of the first one's."""
     with _cells(source, header, key) as (own, rows):
-        places = places_of_columns(own, names, source.name, first)
-        yield from rows if places == list(range(len(names))) else ([cells[place] for place in places] for cells in rows)
+        positions = places_of_columns(own, names, source.name, first)
+        in_order = positions == list(range(len(names)))
+        yield from rows if in_order else ([cells[place] for place in positions] for cells in rows)
 
 
 @contextmanager
@@ -149,7 +150,7 @@ def _write_text(
             writer = csv.writer(text, delimiter=separator, lineterminator="\n")
             writer.writerow(names)
             writer.writerows(rows)
-        # Leaves the file itself open for whoever opened it.
+        # Leaves the file itself open for the caller.
         text.flush()
         text.detach()
 

@@ -22,7 +22,7 @@ __all__ = ['PALETTE', 'ClusterDisplay', 'make_figure', 'plot_selection', 'plot_t
 #: Eight colours that stay distinct under the common forms of colour-blindness (Okabe and Ito, 2008).
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
 
-# Past eight clusters the colours come round again with another marker, so that no two clusters look the same.
+# Past eight clusters the colours come round again with another marker, to tell all clusters apart.
 _MARKERS = "osD^vP*X"
 _NOISE_COLOR = "#999999"
 _MOST_NAMES = 32

@@ -136,8 +136,8 @@ class BorderDisplay(_OverClusters):
         display = cls(ClusterDisplay.from_estimator(estimator, X, ax=ax, **style))
         axes = display.clusters.ax_
         x, y = _grid(axes, resolution)
-        found = estimator.predict(np.column_stack([x.ravel(), y.ravel()]))
-        where = np.searchsorted(np.unique(estimator.labels_), found)
+        predicted = estimator.predict(np.column_stack([x.ravel(), y.ravel()]))
+        where = np.searchsorted(np.unique(estimator.labels_), predicted)
         shades = np.array([[*_rgb(PALETTE[place % len(PALETTE)]), 0.25] for place in range(where.max() + 1)])
         extent = (*axes.get_xlim(), *axes.get_ylim())
         display.regions_ = axes.imshow(
