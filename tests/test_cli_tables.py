@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 import evencut
 from evencut import EvenCut, LandmarkClustering, diagnose
@@ -279,6 +280,84 @@ def test_names_and_mixtures_are_no_categories(run):
     assert "line 2, column 'who' is text ('p0'), not a number (120 different words" in done.err
     Path("mixed.csv").write_text("x,y\n1,2\n2,a\n3,4\n", encoding="utf-8")
     assert "line 3, column 'y' is text ('a'), not a number" in run("cluster", "mixed.csv", "-k", 2).err
+
+
+def test_the_number_of_clusters_is_chosen_unless_it_is_given(run):
+    Path("p.csv").write_text(csv_text(), encoding="utf-8")
+    assert run("cluster", "p.csv", "-o", "by_itself.csv").code == 0
+    assert run("cluster", "p.csv", "-k", "auto", "-o", "auto.csv").code == 0
+    assert Path("by_itself.csv").read_text() == Path("auto.csv").read_text()
+
+
+def test_demo_writes_the_table_of_the_front_page(run):
+    assert run("demo", "--out", ".").code == 0
+    assert run("cluster", "points.csv", "-k", 2, "-o", "again.csv").code == 0
+    table = pd.read_csv("labels.csv")
+    pd.testing.assert_frame_equal(pd.read_csv("points.csv"), table[["x", "y"]])
+    assert adjusted_rand_score(pd.read_csv("again.csv")["label"], table["evencut"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["57.7%", "3%", "-"], [57.7, 3, np.nan]),
+        (["\u20ac 1,992.98", "\u20ac 12", "\u20ac3.50"], [1992.98, 12, 3.5]),
+        (["12 $", "-3 $", ""], [12, -3, np.nan]),
+        (["938,026.3", "1,000", "12"], [938026.3, 1000, 12]),
+        (["1", "-", "2.5"], [1, np.nan, 2.5]),
+        (["true", "False", "TRUE"], [1, 0, 1]),
+        (["31/12/1970", "01/01/1970", "02/01/1970"], [364, 0, 1]),
+        (["12/31/1970", "01/01/1970", "01/02/1970 12:00"], [364, 0, 1.5]),
+        (["31.12.1970", "1.1.1970", "-"], [364, 0, np.nan]),
+    ],
+)
+def test_cells_as_people_write_them_are_numbers_in_files_and_frames(cells, values):
+    frame = pd.DataFrame({"a": cells, "b": [1, 2, 3]})
+    frame.to_csv("t.csv", index=False, quoting=1)
+    try:
+        from_file = evencut.io.read_table("t.csv", columns=["a"], missing="mean")
+        from_frame = evencut.io.as_rows(frame)
+    finally:
+        Path("t.csv").unlink()
+    known = ~np.isnan(values)
+    np.testing.assert_allclose(from_file.values[known, 0], np.array(values)[known])
+    scaled = from_frame[known, 0] * (np.array(values)[known][0] / from_frame[known, 0][0])
+    np.testing.assert_allclose(scaled, np.array(values)[known], atol=1e-9)
+
+
+@pytest.mark.parametrize("cells", [["57.7%", "0.3"], ["\u20ac 3", "$ 4"], ["1,000", "2,000"]])
+def test_cells_that_may_mean_two_things_are_refused(run, cells):
+    pd.DataFrame({"a": cells * 3, "b": range(6)}).to_csv("t.csv", index=False)
+    done = run("cluster", "t.csv", "-k", 2)
+    assert done.code == 2 or "holds words" in done.err
+
+
+def test_a_percent_sign_and_a_decimal_comma(run):
+    Path("t.csv").write_text("a;b\n57,7%;1\n3%;2\n1.992,5%;3\n", encoding="utf-8")
+    table = evencut.io.read_table("t.csv", decimal=",")
+    assert table.values[:, 0].tolist() == [57.7, 3, 1992.5]
+
+
+def test_columns_are_left_out_by_name_or_number(run):
+    frame = pd.DataFrame({"x": X[:, 0], "who": [f"p{i}" for i in range(120)], "y": X[:, 1], "row": np.arange(120)})
+    frame.to_csv("p.csv", index=False)
+    for drop in (["who,row"], ["2", "4"], ["who,4"]):
+        options = [part for names in drop for part in ("--drop", names)]
+        assert run("cluster", "p.csv", "-k", 2, *options, "-o", "labels.csv").code == 0
+        np.testing.assert_array_equal(labels_in(), fitted().labels_)
+    assert "--drop 9 is not in p.csv" in run("cluster", "p.csv", "--drop", "9").err
+    assert "--drop leaves no column" in run("cluster", "p.csv", "--drop", "1-4").err
+
+
+def test_the_hint_for_gaps_names_every_choice(run):
+    Path("p.csv").write_text("x,y\n1,2\n3,NA\n4,5\n", encoding="utf-8")
+    said = run("cluster", "p.csv", "-k", 2, "--missing", "error").err
+    assert all(f"--missing {choice}" in said for choice in ("drop", "mean", "neighbors"))
+
+
+def test_one_column_is_not_called_columns(run):
+    pd.DataFrame({"x": X[:, 0], "city": "Rome", "y": X[:, 1]}).to_csv("p.csv", index=False)
+    assert "became 1 column of 0 and 1: Rome" in run("cluster", "p.csv", "-k", 2).err
 
 
 # Labels beside their rows

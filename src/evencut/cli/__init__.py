@@ -18,11 +18,19 @@ from evencut.io import TableError
 
 __all__ = ["COMMANDS", "build_app", "main"]
 
-#: The commands, in the order of the help page, and the module of `evencut.cli` that has the function of that name.
+#: The commands in the order of the help page: the module of `evencut.cli` with the function of that name, and the first
+#: sentence of its docstring. The help page needs no module, and each command only its own.
 COMMANDS = {
-    "demo": "demo", "cluster": "cluster", "predict": "cluster", "describe": "diagnose", "diagnose": "diagnose",
-    "segment": "segment", "segment-folder": "segment_folder", "studio": "studio", "reproduce": "reproduce",
-}  # fmt: skip
+    "demo": ("demo", "Cluster two moons, one with a dense clump, with plain kernel k-means and with evencut."),
+    "cluster": ("cluster", "Cluster the points in a file, or in several."),
+    "predict": ("cluster", "Assign new points to the clusters of a saved model."),
+    "describe": ("diagnose", "Describe each cluster: its size, typical rows, and the columns that distinguish it."),
+    "diagnose": ("diagnose", "Report whether a clustering is biased by density, how, and what cures it."),
+    "segment": ("segment", "Cut an object out of a photo or a volume, or divide a photo into regions."),
+    "segment-folder": ("segment_folder", "Cut objects out of many photos; run it again to continue."),
+    "studio": ("studio", "Open the studio: cluster points and cut out photos in the browser."),
+    "reproduce": ("reproduce", "Reproduce figures and tables of the paper and judge its claims."),
+}
 _USER_ERROR = 2
 _INTERRUPTED = 130
 
@@ -37,8 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def build_app(commands: Iterable[str] = COMMANDS) -> Any:
-    """The typer application with every command of `COMMANDS`, or with some: loading what others need takes time."""
+    """The typer application with every command of `COMMANDS`; those not among `commands` are names with a summary."""
     import typer
+
+    from evencut.cli.options import PlainHelp
 
     app = typer.Typer(
         name="evencut",
@@ -64,17 +74,29 @@ def build_app(commands: Iterable[str] = COMMANDS) -> Any:
     ) -> None:
         """Kernel clustering, and cures for its density biases."""
 
-    for name in commands:
-        module = import_module(f"evencut.cli.{COMMANDS[name]}")
-        app.command(name)(getattr(module, name.replace("-", "_")))
+    for name, (module, summary) in COMMANDS.items():
+        function: Any = _not_loaded
+        if name in commands:
+            function = getattr(import_module(f"evencut.cli.{module}"), name.replace("-", "_"))
+        app.command(name, short_help=summary, cls=PlainHelp)(function)
     return app
+
+
+def _not_loaded() -> None:
+    """Stands for a command that was not called."""
+
+
+def _called(arguments: Sequence[str]) -> list[str]:
+    """The commands among the arguments, and in the line that a shell wants completed."""
+    line = " ".join(os.environ.get(name, "") for name in ("COMP_WORDS", "_TYPER_COMPLETE_ARGS"))
+    return [name for name in COMMANDS if name in (*arguments, *line.split())]
 
 
 def _run(arguments: list[str]) -> int:
     """Run a command and turn whatever goes wrong into one line and an exit code."""
     try:
         with warnings_in_one_line():
-            app = build_app(arguments[:1] if set(arguments[:1]) & set(COMMANDS) else COMMANDS)
+            app = build_app(_called(arguments))
             code = app(arguments or ["--help"], prog_name="evencut", standalone_mode=False)
         sys.stdout.flush()
         if code == _INTERRUPTED:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evencut.affinity import METRICS
-from evencut.cli.cluster_files import cluster_blocks, is_one_table
 from evencut.cli.console import UserError, as_user_errors, progress, say
 from evencut.cli.options import (
     CPU,
+    CRITERIA,
+    EQUALIZE,
+    KERNELS,
+    METRICS,
+    MISSING,
+    SOLVERS,
     Append,
     Columns,
     Decimal,
+    Drop,
     Encoding,
     Header,
     Key,
@@ -22,6 +27,7 @@ from evencut.cli.options import (
     Standardize,
     check_device,
     column_list,
+    column_lists,
     file_names,
     number_of,
     on_device,
@@ -42,22 +48,19 @@ from evencut.cli.outputs import (
     save_model,
     write_labels,
 )
-from evencut.criteria import CRITERIA
-from evencut.estimators import EvenCut, KernelClustering, LandmarkClustering
-from evencut.io import MISSING, Table, check_output_format, read_table
-from evencut.kernels import KERNELS
-from evencut.solvers import SOLVERS
-from evencut.tensors import to_array
 
-_EQUALIZE = ("none", "weights", "exact")
+if TYPE_CHECKING:
+    from evencut.estimators import EvenCut, KernelClustering, LandmarkClustering
+    from evencut.io import Table
 
 
 def cluster(
     files: Annotated[
         list[str],
         typer.Argument(
+            metavar="FILES",
             help="CSV, JSON (both also compressed), Excel, Parquet, Feather, NPY or NPZ, a point in each row; - reads "
-            "CSV from standard input. Several files with the same columns are one table; labels name file and row."
+            "CSV from standard input. Several files with the same columns are one table; labels name file and row.",
         ),
     ],
     n_clusters: Annotated[
@@ -69,12 +72,13 @@ def cluster(
             metavar="K|auto",
             help="Number of clusters; auto chooses it.",
         ),
-    ],
+    ] = "auto",
     output: Annotated[
         str,
         typer.Option(
             "--output",
             "-o",
+            metavar="FILE",
             help="Labels, as .csv, .jsonl, .npy, .parquet or .feather; - is standard output; for landmarks, a folder.",
         ),
     ] = "-",
@@ -82,8 +86,11 @@ def cluster(
     save: Annotated[
         str | None, typer.Option(metavar="MODEL.skops", help="Also save the model, for evencut predict.")
     ] = None,
-    plot: Annotated[str | None, typer.Option(help="Also draw the clusters, as .png, .pdf or .svg.")] = None,
+    plot: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Also draw the clusters, as .png, .pdf or .svg.")
+    ] = None,
     columns: Columns = None,
+    drop: Drop = None,
     header: Header = None,
     key: Key = None,
     missing: Missing = MISSING[0],
@@ -94,22 +101,30 @@ def cluster(
         str, one_of("--metric", "How points are compared: ", METRICS, " precomputed reads a table of distances.")
     ] = "euclidean",
     kernel: Annotated[
-        str | None, one_of("--kernel", "Minimise one criterion on one kernel instead of the consensus: ", KERNELS)
+        str | None,
+        one_of("--kernel", "Minimise one criterion on one kernel instead: ", KERNELS, registry="kernels.KERNELS"),
     ] = None,
     n_neighbors: Annotated[str | None, typer.Option(metavar="N", help="Neighbours of the kernel [its own].")] = None,
     bandwidth: Annotated[
-        str | None, typer.Option(help="Bandwidth of the kernel: a number, scott, silverman or median [its own].")
+        str | None,
+        typer.Option(metavar="H", help="Bandwidth of the kernel: a number, scott, silverman or median [its own]."),
     ] = None,
     parameter: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Another parameter of the kernel; may be repeated.")
     ] = None,
     criterion: Annotated[
-        str | None, one_of("--criterion", "With --kernel or --landmarks: ", CRITERIA, " [normalized_cut]")
+        str | None,
+        one_of(
+            "--criterion", "With --kernel or --landmarks: ", CRITERIA, " [normalized_cut]", registry="criteria.CRITERIA"
+        ),
     ] = None,
     equalize: Annotated[
-        str | None, one_of("--equalize", "With --kernel or --landmarks, equalise the density: ", _EQUALIZE, " [none]")
+        str | None, one_of("--equalize", "With --kernel or --landmarks, equalise the density: ", EQUALIZE, " [none]")
     ] = None,
-    solver: Annotated[str | None, one_of("--solver", "With --kernel or --landmarks: ", SOLVERS, " [auto]")] = None,
+    solver: Annotated[
+        str | None,
+        one_of("--solver", "With --kernel or --landmarks: ", SOLVERS, " [auto]", registry="solvers.SOLVERS"),
+    ] = None,
     landmarks: Annotated[
         str | None,
         typer.Option(metavar="P|auto", help="Cluster P landmarks (or auto), in blocks: for data larger than memory."),
@@ -124,18 +139,25 @@ def cluster(
     n_jobs: Annotated[int | None, number_of("--n-jobs", -1, "Threads to use; -1 uses all cores.")] = None,
 ) -> None:
     """Cluster the points in a file, or in several."""
+    from evencut.cli.cluster_files import cluster_blocks, is_one_table
+    from evencut.estimators import LandmarkClustering
+    from evencut.io import check_output_format, read_table
+    from evencut.tensors import to_array
+
     files = file_names(files)
     if n_jobs == 0:
         raise UserError("--n-jobs 0 would do nothing; give at least 1, or -1 for all cores.")
-    named: dict[str, Any] = {"criterion": criterion, "equalize": equalize, "solver": solver}
-    problem = {name: None if text == "none" else text for name, text in named.items() if text is not None}
+    named = {"criterion": criterion, "equalize": equalize, "solver": solver}
+    problem: dict[str, Any] = {
+        name: None if text == "none" else text for name, text in named.items() if text is not None
+    }
     estimator: EvenCut | KernelClustering | LandmarkClustering
     if landmarks is not None:
         _check_unused("--landmarks", kernel=kernel, n_neighbors=n_neighbors, bandwidth=bandwidth, parameter=parameter)
         _check_unused("--landmarks", device=device != CPU)
         # What only a table in memory allows.
-        as_table = {"plot": plot, "key": key, "header": header is not None, "append": append, "decimal": decimal}
-        as_table["missing"] = missing != MISSING[0]
+        as_table: dict[str, Any] = {"plot": plot, "key": key, "header": header is not None, "append": append}
+        as_table |= {"decimal": decimal, "drop": drop, "missing": missing != MISSING[0]}
         estimator = LandmarkClustering(n_landmarks=whole_number_or_auto("--landmarks", 1)(landmarks), **problem)
         estimator.set_params(metric=metric, n_jobs=n_jobs)
         if scheduler is not None or not is_one_table(files, output, in_blocks=not any(as_table.values())):
@@ -160,8 +182,9 @@ def cluster(
     with progress() as step:
         step(f"reading {source_names(sources)}")
         table = read_table(
-            sources, columns=column_list(columns), header=header, key=key, missing=missing, decimal=decimal
-        )
+            sources, columns=column_list(columns), drop=column_lists(drop), header=header, key=key, missing=missing,
+            decimal=decimal,
+        )  # fmt: skip
         print_notices(table)
         if standardize or table.preparation.divisors is not None:
             # Numbers beside words or dates are on one scale already.
@@ -196,13 +219,18 @@ def _model(
                 f"--{name.replace('_', '-')} is for one kernel; name it with --kernel, such as --kernel "
                 "shared_neighbors, or leave the option out."
             )
+        from evencut.estimators import EvenCut
+
         return EvenCut()
+    from evencut.estimators import KernelClustering
+    from evencut.kernels import KERNELS as KERNEL_CLASSES
+
     for text in assigned:
         name, equals, value = text.partition("=")
         if not equals:
             raise UserError(f"--parameter {text} is not an assignment; write --parameter NAME=VALUE.")
         settings[name] = value
-    known = {setting.name: setting for setting in KERNELS[kernel].settings}
+    known = {setting.name: setting for setting in KERNEL_CLASSES[kernel].settings}
     values = {}
     for name, text in settings.items():
         if name not in known:
@@ -212,7 +240,7 @@ def _model(
             values[name] = known[name].read(text)
         except ValueError as error:
             raise UserError(str(error)) from None
-    return KernelClustering(kernel=KERNELS[kernel](**values), **problem)
+    return KernelClustering(kernel=KERNEL_CLASSES[kernel](**values), **problem)
 
 
 def _option(name: str) -> str:
@@ -243,12 +271,18 @@ def _draw(plot: str, table: Table, labels: Any) -> None:
 def predict(
     model: Annotated[str, typer.Argument(metavar="MODEL.skops", help="What evencut cluster --save wrote.")],
     files: Annotated[
-        list[str], typer.Argument(help="New points, in any format of evencut cluster; columns are found by name.")
+        list[str],
+        typer.Argument(
+            metavar="FILES", help="New points, in any format of evencut cluster; columns are found by name."
+        ),
     ],
     output: Annotated[
         str,
         typer.Option(
-            "--output", "-o", help="Labels, as .csv, .jsonl, .npy, .parquet or .feather; - is standard output."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Labels, as .csv, .jsonl, .npy, .parquet or .feather; - is standard output.",
         ),
     ] = "-",
     append: Append = False,
@@ -259,6 +293,8 @@ def predict(
     encoding: Encoding = None,
 ) -> None:
     """Assign new points to the clusters of a saved model."""
+    from evencut.io import check_output_format, read_table
+
     files = file_names(files)
     sources = open_sources(files, keep=append, encoding=encoding)
     check_output_format(output)

@@ -22,7 +22,7 @@ from evencut.io.files import one_line
 
 # Options that the readers of files name as Python spells them.
 _OPTION = re.compile(
-    r"\b(columns|key|header|missing|decimal|encoding|label_column)=(?:'([^']*)'|\"([^\"]*)\"|(True|False))?"
+    r"\b(columns|drop|key|header|missing|decimal|encoding|label_column)=(?:'([^']*)'|\"([^\"]*)\"|(True|False))?"
 )
 
 # A shorter step gets no line.

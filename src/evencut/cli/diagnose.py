@@ -8,16 +8,17 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from numpy.typing import NDArray
 
-from evencut.affinity import METRICS
 from evencut.cli.console import UserError, as_user_errors, check_name, progress, say
 from evencut.cli.options import (
+    METRICS,
+    MISSING,
     Columns,
     Decimal,
+    Drop,
     Encoding,
     Header,
     Key,
@@ -25,15 +26,17 @@ from evencut.cli.options import (
     Missing,
     Standardize,
     column_list,
+    column_lists,
+    number_of,
     one_of,
     print_notices,
 )
 from evencut.cli.outputs import atomic_write, check_distinct, check_writable
-from evencut.diagnosis import UNRELATED, Description
-from evencut.diagnosis import describe as describe_clusters
-from evencut.estimators import diagnose as diagnose_labels
-from evencut.io import MISSING, Source, check_output_format, read_columns, read_labels, read_table, write_table
-from evencut.landmarks import open_files, sample
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evencut.diagnosis import Description
 
 _FAILED = 1
 _SAMPLED = 20_000
@@ -41,18 +44,23 @@ _SAMPLED = 20_000
 
 def diagnose(
     data: Annotated[
-        str, typer.Argument(help="Points, in any format of evencut cluster, one in each row; - reads CSV.")
+        str,
+        typer.Argument(metavar="DATA", help="Points, in any format of evencut cluster, one in each row; - reads CSV."),
     ],
     labels: Annotated[
         str | None,
         typer.Argument(
+            metavar="LABELS",
             help="Clusters: one label for each row, a number or a word; -1 is noise. Or a folder of them. Without it, "
             "--label-column names a column of the points' file [label].",
         ),
     ] = None,
-    html: Annotated[str | None, typer.Option(help="Also write the report, with pictures, to one HTML file.")] = None,
+    html: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Also write the report, with pictures, to one HTML file.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON instead of a table.")] = False,
     columns: Columns = None,
+    drop: Drop = None,
     label_column: LabelColumn = None,
     header: Header = None,
     key: Key = None,
@@ -67,6 +75,9 @@ def diagnose(
     Exit codes: 0, no bias was found (ok, overlap, one body, or too few points); 1, the clustering is biased, or
     its labels are unrelated to the points; 2, invalid input.
     """
+    from evencut.diagnosis import UNRELATED
+    from evencut.estimators import diagnose as diagnose_labels
+
     in_blocks = labels is not None and Path(labels).is_dir()
     if data == "-" and labels == "-":
         raise UserError("points and labels cannot both come from standard input; give one of them as a file.")
@@ -78,9 +89,12 @@ def diagnose(
         column_names = column_list(columns)
         described: Description | None = None
         if in_blocks and labels is not None:
+            if drop:
+                raise UserError("--drop does not go with a folder of labels; name the columns to use with --columns.")
             points, codes = _sampled(data, labels, column_names)
         else:
-            options: dict[str, Any] = {"columns": column_names, "header": header, "key": key, "decimal": decimal}
+            options: dict[str, Any] = {"columns": column_names, "drop": column_lists(drop), "header": header}
+            options |= {"key": key, "decimal": decimal}
             where = (data, labels, label_column, encoding)
             points, codes, described = _read_both(*where, missing, options, html is not None)
         step(f"diagnosing {len(codes)} points in {points.shape[1]} dimensions")
@@ -99,6 +113,8 @@ def diagnose(
 
 def _sampled(data: str, folder: str, columns: Sequence[str] | None) -> tuple[NDArray[Any], NDArray[Any]]:
     """Points and labels of a sample of files too big for memory, labelled block by block by `evencut cluster`."""
+    from evencut.landmarks import open_files, sample
+
     with as_user_errors():
         return sample(open_files(data, columns=columns), open_files(f"{folder}/part-*.parquet"), n_samples=_SAMPLED)
 
@@ -113,6 +129,9 @@ def _read_both(
     described: bool,
 ) -> tuple[NDArray[Any], NDArray[Any], Description | None]:
     """Points, their labels and what these are, from two files or from one; rows left out have no label either."""
+    from evencut.diagnosis import describe as describe_clusters
+    from evencut.io import Source, read_columns, read_labels, read_table
+
     source = Source(data, keep=labels is None or described, encoding=encoding)
     inside = options["without"] = (label_column or "label") if labels is None else None
     # Asked now: a missing file of labels is told before the points are read.
@@ -126,27 +145,42 @@ def _read_both(
 
 
 def describe(
-    data: Annotated[str, typer.Argument(help="The table, in any format of evencut cluster, in its own units.")],
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="The table, in any format of evencut cluster, in its own units.")
+    ],
     labels: Annotated[
         str | None,
         typer.Argument(
+            metavar="LABELS",
             help="Clusters: one label for each row; -1 is noise. Without it, --label-column names a column of the "
             "table [label].",
         ),
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", help="Also write the effects as a table: .csv, .jsonl, .parquet, .feather."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Also write the effects as a table: .csv, .jsonl, .parquet, .feather.",
+        ),
     ] = None,
-    n_columns: Annotated[int, typer.Option("--top", min=1, help="Most columns or words of each cluster.")] = 5,
+    n_columns: Annotated[int, number_of("--top", 1, "Most columns or words of each cluster.")] = 5,
     columns: Columns = None,
+    drop: Drop = None,
     label_column: LabelColumn = None,
     header: Header = None,
     key: Key = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
 ) -> None:
-    """Describe each cluster: its size, typical rows (counted from 0), and the columns that distinguish it."""
+    """Describe each cluster: its size, typical rows, and the columns that distinguish it.
+
+    Rows are counted from 0, as in labels.csv without its header.
+    """
+    from evencut.diagnosis import describe as describe_clusters
+    from evencut.io import Source, check_output_format, read_columns, read_labels, write_table
+
     if output is not None:
         check_name("--output", output.rsplit(".", 1)[-1], ("csv", "tsv", "jsonl", "parquet", "pq", "feather"))
         check_output_format(output)
@@ -157,8 +191,9 @@ def describe(
     with progress() as step:
         step(f"reading {source.name}")
         table = read_columns(
-            source, columns=column_list(columns), without=inside, header=header, key=key, decimal=decimal
-        )
+            source, columns=column_list(columns), drop=column_lists(drop), without=inside, header=header, key=key,
+            decimal=decimal,
+        )  # fmt: skip
         n_rows = len(table[0].numbers)
         codes = read_labels(source if labels is None else labels, inside or label_column, n_rows)
         step("describing")

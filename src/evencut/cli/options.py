@@ -6,17 +6,49 @@ import csv
 import re
 from collections.abc import Callable, Iterable, Sequence
 from glob import glob, has_magic
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from evencut.cli.console import UserError, check_name, say
-from evencut.io import MISSING, Source, Table
+from evencut.io import Source
+
+if TYPE_CHECKING:
+    from evencut.io import Table
 
 CPU = "cpu"
+
+# The names that options take, so that help and completion load no library; those of a registry may grow.
+METRICS = (
+    *("euclidean", "cosine", "precomputed", "manhattan", "chebyshev", "canberra", "braycurtis", "correlation"),
+    *("haversine", "hamming", "jaccard", "dice", "l1", "l2", "cityblock"),
+)
+CRITERIA = ("average_association", "normalized_cut", "average_cut")
+KERNELS = (
+    *("shared_neighbors", "knn", "gaussian", "disc", "adaptive_gaussian", "local_scaling", "geodesic", "precomputed"),
+)
+SOLVERS = ("auto", "spectral", "multilevel", "lloyd")
+MISSING = ("error", "drop", "mean", "neighbors")
+EQUALIZE = ("none", "weights", "exact")
+_TYPE = re.compile(r" <[\w\[\]]+>(\.\.\.)?$")
 _CUDA = re.compile(r"cuda(:\d+)?")
+
+
+class PlainHelp(TyperCommand):
+    """A command whose help names arguments without the types of Python."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """The two lists of arguments and options."""
+        for kind, title in (("argument", "Arguments"), ("option", "Options")):
+            parameters = [one for one in self.get_params(ctx) if one.param_type_name == kind]
+            records = [record for one in parameters if (record := one.get_help_record(ctx)) is not None]
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl([(_TYPE.sub("", term), text) for term, text in records])
 
 
 def completed(known: Iterable[str]) -> Callable[[str], list[str]]:
@@ -93,11 +125,20 @@ def names(known: Iterable[str]) -> str:
     return f"{', '.join(first_names)} or {last}."
 
 
-def one_of(option: str, prefix: str, known: Iterable[str], suffix: str = "", metavar: str = "TEXT") -> Any:
-    """An option that takes one of some names, which its help line lists and a shell completes."""
+def one_of(
+    option: str, prefix: str, known: Iterable[str], suffix: str = "", metavar: str = "NAME", registry: str = ""
+) -> Any:
+    """An option that takes one of some names, which its help line lists and a shell completes.
+
+    A name that is not among them is looked up in `registry`, such as "kernels.KERNELS", which others may extend.
+    """
 
     def parse(text: str) -> str:
-        check_name(option, text, known)
+        names_now = known
+        if text not in known and registry:
+            module, _, name = registry.partition(".")
+            names_now = getattr(import_module(f"evencut.{module}"), name)
+        check_name(option, text, names_now)
         return text
 
     return typer.Option(
@@ -115,15 +156,21 @@ Append = Annotated[
     bool, typer.Option("--append", help="Write the rows of the input with their labels, not labels alone.")
 ]
 LabelColumn = Annotated[
-    str | None, typer.Option(help="Column of the labels: its name, or its number from 1 [the only one].")
+    str | None,
+    typer.Option(metavar="NAME", help="Column of the labels: its name, or its number from 1 [the only one]."),
 ]
 Columns = Annotated[
-    str | None, typer.Option(help="Columns to use: names, numbers from 1, or ranges, like x,3,5-8 [all].")
+    str | None,
+    typer.Option(metavar="NAMES", help="Columns to use: names, numbers from 1, or ranges, like x,3,5-8 [all]."),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAMES", help="Columns to leave out, like --columns; may be repeated."),
 ]
 Header = Annotated[
     bool | None, typer.Option("--header/--no-header", help="Line 1 of a CSV names the columns [detected].")
 ]
-Key = Annotated[str | None, typer.Option(help="Array of an NPZ file to use.")]
+Key = Annotated[str | None, typer.Option(metavar="NAME", help="Array of an NPZ file to use.")]
 Missing = Annotated[
     str,
     one_of(
@@ -136,7 +183,8 @@ Missing = Annotated[
 ]
 Decimal = Annotated[str | None, typer.Option(metavar=".|,", help="Decimal mark of a CSV [detected].")]
 Encoding = Annotated[
-    str | None, typer.Option(help="Encoding of the text: latin-1, cp1252 and so on [utf-8, or as marked].")
+    str | None,
+    typer.Option(metavar="NAME", help="Encoding of the text: latin-1, cp1252 and so on [utf-8, or as marked]."),
 ]
 Standardize = Annotated[bool, typer.Option("--standardize", help="Scale columns to mean 0 and standard deviation 1.")]
 
@@ -173,6 +221,11 @@ def on_device(X: Any, device: str) -> Any:
     import torch
 
     return torch.as_tensor(X).to(device)
+
+
+def column_lists(columns: Sequence[str] | None) -> list[str]:
+    """The columns of an option that may be repeated."""
+    return [name for part in columns or () for name in column_list(part) or ()]
 
 
 def column_list(columns: str | None) -> Sequence[str] | None:

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import os
 import shutil
+import statistics
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import IO, TYPE_CHECKING, Any
 
 from evencut.cli.console import UserError, one_line
-from evencut.estimators.model_files import read_record, record_bytes, require_skops
-from evencut.io import Preparation, Source, Table, write_table, write_with_columns
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evencut.io import Preparation, Source, Table
 
 # More clusters than this are summed up: a line should fit on a screen.
 _MOST_SIZES = 12
@@ -136,6 +137,8 @@ def write_labels(
     header, key
         How the source was read.
     """
+    from evencut.io import write_table, write_with_columns
+
     columns = {"label": labels} if table is None else {**table.origins(), "label": table.for_all_rows(labels)}
     if output.lower().endswith(".npy"):
         # An array holds numbers only: labels, in the order of the files.
@@ -160,11 +163,14 @@ def cluster_sizes(labels: NDArray[Any]) -> str:
 
     Examples
     --------
+    >>> import numpy as np
     >>> cluster_sizes(np.array([0, 0, 1]))
     'clusters of 2, 1'
     >>> cluster_sizes(np.arange(300) % 149)
     '149 clusters of 2 to 3 points (half of them have at most 2)'
     """
+    import numpy as np
+
     return sizes_in_words(np.bincount(labels[labels >= 0]))
 
 
@@ -172,7 +178,7 @@ def sizes_in_words(sizes: NDArray[Any]) -> str:
     """The same from the sizes."""
     if len(sizes) <= _MOST_SIZES:
         return f"clusters of {', '.join(map(str, sizes))}"
-    half = int(np.median(sizes))
+    half = int(statistics.median(sizes.tolist()))
     return f"{len(sizes)} clusters of {sizes.min()} to {sizes.max()} points (half of them have at most {half})"
 
 
@@ -204,6 +210,8 @@ def check_model_file(path: str) -> None:
     """Raise unless a model can be saved to `path`."""
     if Path(path).suffix.lower() != _SUFFIX:
         raise UserError(f"cannot save a model as {path}: its name must end in {_SUFFIX}.")
+    from evencut.estimators.model_files import require_skops
+
     require_skops()
     check_writable(path)
 
@@ -220,6 +228,8 @@ def check_outputs(files: Sequence[str], output: str | None, model: str | None, p
 
 def save_model(path: str, model: Any, preparation: Preparation) -> None:
     """Write a fitted model, and how its table was read."""
+    from evencut.estimators.model_files import record_bytes
+
     content = record_bytes(model, preparation=asdict(preparation))
     with atomic_write(path) as file:
         file.write(content)
@@ -227,6 +237,9 @@ def save_model(path: str, model: Any, preparation: Preparation) -> None:
 
 def load_model(path: str) -> SavedModel:
     """Read a model, and how its table was read."""
+    from evencut.estimators.model_files import read_record
+    from evencut.io import Preparation
+
     try:
         record = read_record(path)
     except ValueError as error:

@@ -27,7 +27,9 @@ def reproduce(
         int | None, number_of("--subset", 1, "Use only N photos for table1 and the figures that explain it.")
     ] = None,
 ) -> None:
-    """Reproduce figures and tables of the paper and judge its claims; exits with 1 if one fails for no known reason."""
+    """Reproduce figures and tables of the paper and judge its claims.
+
+    Exits with 1 if one fails for no known reason."""
     from evencut.paper import FIGURES
     from evencut.paper.results import results_of
     from evencut.plotting import require_matplotlib

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from evencut.cli.console import UserError, as_user_errors, progress, say
 from evencut.cli.options import Seed, number_of, number_or_name, one_of
 from evencut.cli.outputs import atomic_write, check_distinct, check_writable
-from evencut.segmentation import Segmentation, Volume, read_volume
-from evencut.segmentation.volumes import volume_format, write_labels
-from evencut.tensors import AnyInts, Ints, Mask
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from evencut.segmentation import Segmentation, Volume
+    from evencut.tensors import AnyInts, Ints, Mask
 
 _CRITERIA = ("entropy", "average_association", "normalized_cut", "average_cut")
 _KERNELS = ("knn", "gaussian")
@@ -36,7 +39,7 @@ _MOST_LABELS = 255
 
 def segment(
     photo: Annotated[
-        str, typer.Argument(help="The image file, or a volume: NIfTI, NRRD or a stack of TIFF.")
+        str, typer.Argument(metavar="PHOTO", help="The image file, or a volume: NIfTI, NRRD or a stack of TIFF.")
     ],
     box: Annotated[
         str | None,
@@ -47,9 +50,7 @@ def segment(
     ] = None,
     click: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="X,Y", help="A point on the object; may be repeated. Of a volume X,Y,Z."
-        ),
+        typer.Option(metavar="X,Y", help="A point on the object; may be repeated. Of a volume X,Y,Z."),
     ] = None,
     not_: Annotated[
         list[str] | None,
@@ -68,13 +69,18 @@ def segment(
     ] = None,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", help="Where to write the mask; by default mask.png, of a volume mask.nii.gz."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where to write the mask; by default a new file, NAME_mask.png, of a volume NAME_mask.nii.gz.",
+        ),
     ] = None,
     cutout: Annotated[
-        str | None, typer.Option(help="Write the object on a transparent background.")
+        str | None, typer.Option(metavar="FILE", help="Write the object on a transparent background.")
     ] = None,
     overlay: Annotated[
-        str | None, typer.Option(help="Write the photo with the result drawn over it.")
+        str | None, typer.Option(metavar="FILE", help="Write the photo with the result drawn over it.")
     ] = None,
     criterion: Annotated[
         str | None, one_of("--criterion", "", _CRITERIA, " By default entropy, and normalized_cut with --regions.")
@@ -82,12 +88,15 @@ def segment(
     kernel: Annotated[str, one_of("--kernel", "", _KERNELS)] = "knn",
     equalize: Annotated[str, one_of("--equalize", "", _EQUALIZERS)] = "none",
     regularizer: Annotated[str, one_of("--regularizer", "Boundary term: ", _REGULARIZERS)] = "contrast",
-    smoothness: Annotated[str, typer.Option(help="Weight of the boundary term: auto or a number.")] = "auto",
+    smoothness: Annotated[
+        str, typer.Option(metavar="W", help="Weight of the boundary term: auto or a number.")
+    ] = "auto",
     soft: Annotated[bool, typer.Option("--soft", help="Let the object extend beyond the box.")] = False,
     seed: Seed = 0,
 ) -> None:
-    """Cut an object out of a photo or a volume from a box, clicks or strokes; or divide a photo into regions.
+    """Cut an object out of a photo or a volume, or divide a photo into regions.
 
+    The object is shown by a box, clicks or strokes.
     The mask is white on the object, black elsewhere; with more than two labels it is a palette picture whose values
     are the labels. The mask of a volume is 1 on the object and has the place in space of the volume.
     """
@@ -96,7 +105,7 @@ def segment(
         from evencut.segmentation.volumes import is_volume_file
 
         is_volume = is_volume_file(photo)
-    out = out or ("mask.nii.gz" if is_volume else "mask.png")
+    out = out or _new_mask(photo, ".nii.gz" if is_volume else ".png")
     axes = "XYZ" if is_volume else "XY"
     clicks = _points("--click", click, "object", axes) + _points("--not", not_, "background", axes)
     two_sided = box is not None or bool(clicks)
@@ -144,18 +153,34 @@ def segment(
             write_cutout(cutout, image, result.mask)
         if overlay is not None:
             write_overlay(overlay, image, result.labels, result.label_names)
-    counts = np.unique(result.labels, return_counts=True)[1]
-    shares = ", ".join(f"{share:.1%}" for share in counts / counts.sum())
     written = " and ".join(str(path) for path in (out, cutout, overlay) if path is not None)
     unit = "voxels" if is_volume else "pixels"
-    say(f"wrote {written} ({len(counts)} labels: {shares} of the {unit}; {sum(result.timings.values()):.1f} CPU s)")
+    shares = _shares(result, two_sided, "1" if is_volume else "white")
+    say(f"wrote {written} ({shares} of the {unit}; {sum(result.timings.values()):.1f} CPU s)")
+
+
+def _new_mask(photo: str, suffix: str) -> str:
+    """The name of a mask that does not exist yet, after the photo."""
+    stem = Path(photo).name.removesuffix(".gz").rpartition(".")[0] or Path(photo).name
+    names = (f"{stem}_mask{'' if number == 1 else f'_{number}'}{suffix}" for number in count(1))
+    return next(name for name in names if not Path(name).exists())
+
+
+def _shares(result: Segmentation, two_sided: bool, mark: str) -> str:
+    """How much of the picture each label has, and what a mask of two labels shows as the object."""
+    names = result.label_names.tolist()
+    share = {name: f"{float((result.labels == name).mean()):.1%}" for name in names}
+    if len(names) == 2 and two_sided:
+        return f"object ({mark}): {share[names[1]]}, background: {share[names[0]]}"
+    marks = {names[1]: f" ({mark})"} if len(names) == 2 else {}
+    return ", ".join(f"label {name}{marks.get(name, '')}: {share[name]}" for name in names)
 
 
 def _number_of_labels(regions: int | None, strokes: np.ndarray | None, two_sided: bool) -> int:
     """How many labels the result will have, known before the work begins."""
     if regions is not None:
         return regions
-    return 2 if two_sided or strokes is None else len(np.unique(strokes[strokes > 0]))
+    return 2 if two_sided or strokes is None else len({*strokes.ravel().tolist()} - {0})
 
 
 def _check_outputs(out: str, cutout: str | None, overlay: str | None, n_labels: int) -> None:
@@ -200,6 +225,8 @@ def read_strokes(path: str, *, object_and_background: bool) -> Ints:
     object_and_background : bool
         Whether red (or 2) means object and blue (or 1) background; any other colours are labels otherwise.
     """
+    import numpy as np
+
     from evencut.segmentation import read_image
 
     drawn: NDArray[Any] = np.asarray(read_image(path))
@@ -229,7 +256,8 @@ def read_strokes(path: str, *, object_and_background: bool) -> Ints:
 
 
 def write_mask(path: str | Path, labels: AnyInts, names: AnyInts) -> None:
-    """White on the larger of two labels; a palette picture, whose values are the labels, where there are more."""
+    """White on the larger of two labels; a palette picture, whose values are the labels, if there are more."""
+    import numpy as np
     from PIL import Image
 
     if len(names) == 2:
@@ -246,6 +274,7 @@ def write_mask(path: str | Path, labels: AnyInts, names: AnyInts) -> None:
 
 def write_cutout(path: str, image: Any, mask: Mask) -> None:
     """The object on a transparent ground."""
+    import numpy as np
     from PIL import Image
 
     _write(path, Image.fromarray(np.dstack([_rgb(image), (255 * mask).astype(np.uint8)])))
@@ -253,6 +282,7 @@ def write_cutout(path: str, image: Any, mask: Mask) -> None:
 
 def write_overlay(path: str, image: Any, labels: AnyInts, names: AnyInts) -> None:
     """The photo with the labels painted over it."""
+    import numpy as np
     from PIL import Image
 
     from evencut.plotting import paint_labels
@@ -266,6 +296,8 @@ def _write(path: str | Path, picture: Any) -> None:
 
 
 def _rgb(image: Any) -> NDArray[np.uint8]:
+    import numpy as np
+
     from evencut.segmentation.images import as_image
 
     pixels = np.asarray(image)
@@ -277,6 +309,8 @@ def _rgb(image: Any) -> NDArray[np.uint8]:
 
 def check_volume_outputs(out: str, cutout: str | None, overlay: str | None, regions: int | None) -> None:
     """Raise a `UserError` unless the mask of a volume can be written to `out`, and nothing else is asked for."""
+    from evencut.segmentation.volumes import volume_format
+
     for option, value in (("--cutout", cutout), ("--overlay", overlay), ("--regions", regions)):
         if value is not None:
             raise UserError(f"{option} is for photos; leave it out for a volume.")
@@ -287,17 +321,21 @@ def check_volume_outputs(out: str, cutout: str | None, overlay: str | None, regi
 
 def read_volume_strokes(path: str) -> Ints:
     """Labels of the strokes in a volume of whole numbers, 0 where there is none."""
+    from evencut.segmentation import read_volume
+
     strokes = read_volume(path).voxels
-    if strokes.dtype.kind == "f" and (strokes == np.rint(strokes)).all():
-        strokes = strokes.astype(np.int64)
+    if strokes.dtype.kind == "f" and (strokes == strokes.round()).all():
+        strokes = strokes.astype("int64")
     if strokes.dtype.kind not in "biu":
         raise UserError(f"{path} holds values of type {strokes.dtype}; strokes are whole numbers, 0 for none.")
-    return strokes.astype(np.int64)
+    return strokes.astype("int64")
 
 
 def write_volume_mask(path: str, result: Segmentation, volume: Volume) -> None:
-    """1 on the object of two labels; the labels as they are where there are more."""
+    """1 on the object of two labels; the labels unchanged if there are more."""
+    from evencut.segmentation.volumes import write_labels
+
     names = result.label_names
-    labels = (result.labels == names[1]).astype(np.uint8) if len(names) == 2 else result.labels
+    labels = (result.labels == names[1]).astype("uint8") if len(names) == 2 else result.labels
     with atomic_write(path) as file:
         write_labels(path, file, labels, volume)

@@ -50,14 +50,16 @@ _LEAVING = threading.Event()
 
 def segment_folder(
     prompts: Annotated[
-        str, typer.Argument(help="Boxes and clicks: a .csv or a COCO .json file.")
+        str, typer.Argument(metavar="PROMPTS", help="Boxes and clicks: a .csv or a COCO .json file.")
     ],
-    photos: Annotated[str, typer.Option(help="The folder of the photos.")] = ".",
-    out: Annotated[str, typer.Option("--out", "-o", help="The folder for the masks.")] = "masks",
+    photos: Annotated[str, typer.Option(metavar="FOLDER", help="The folder of the photos.")] = ".",
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FOLDER", help="The folder for the masks.")] = "masks",
     jobs: Annotated[int, number_of("--jobs", 1, "Photos at a time.")] = 1,
     seed: Seed = 0,
 ) -> None:
-    """Cut objects out of many photos; after an interruption, run it again to continue.
+    """Cut objects out of many photos; run it again to continue.
+
+    After an interruption, finished photos are not cut again.
 
     Writes a mask for each photo (PNG: white on the object, or a palette of labels for several objects), its objects as
     run lengths (JSON), and all of them together in coco.json. A table of prompts has one row for each object, with the

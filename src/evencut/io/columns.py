@@ -19,10 +19,14 @@ from ..tensors import AnyFloats, Floats
 from .files import TableError, some
 
 #: Cells that stand for an unknown value, in lower case.
-_MISSING_WORDS = frozenset({"", "?", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"})
+_MISSING_WORDS = frozenset({"", "?", "-", "--", "\u2013", "\u2014", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"})
 _DAY = np.timedelta64(1, "D")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_WRITTEN_DATE = re.compile(r"(\d{1,2})([/.])(\d{1,2})\2(\d{4})(?:[ T](\d{1,2}):(\d{2})(?::(\d{2}))?)?")
+# One symbol before or after a number: a currency, or percent.
+_AMOUNT = re.compile(r"([+-]?)\s*([$\u20ac\u00a3\u00a5]?)\s*([+-]?[\d.,]*\d[\d.,]*)\s*([%$\u20ac\u00a3\u00a5]?)")
 DECIMAL_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)(e[+-]?\d+)?", re.IGNORECASE)
+_SWAP_MARKS = str.maketrans(".,", ",.")
 _COMMAS_AT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 POINTS_AT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d*)?")
 _RANGE = re.compile(r"(\d+)-(\d*)")
@@ -116,6 +120,8 @@ class Column:
         Rows of which one has a decimal comma, the other a point.
     unit : str, optional
         What the numbers count, where that is known: the days of a date.
+    converted : bool
+        Whether the numbers were written in words, such as 57.7%.
     """
 
     name: str
@@ -125,6 +131,7 @@ class Column:
     refused: str | None = None
     mixed_marks: tuple[int, int] | None = None
     unit: str | None = None
+    converted: bool = False
 
     @property
     def is_category(self) -> bool:
@@ -160,33 +167,87 @@ def dated(column: Column) -> Column:
     >>> dated(Column.of_words("day", {0: "1970-01-03", 1: "1970-01-01T12:00"}, np.full(2, np.nan))).numbers
     array([2. , 0.5])
     """
-    if not column.is_category or not all(_DATE.match(word) for word in column.names):
+    if not column.is_category:
         return column
+    is_standard = all(_DATE.match(word) for word in column.names)
+    order = None if is_standard else date_order(column)
     try:
-        days = days_since_1970([datetime.datetime.fromisoformat(word) for word in column.names])
+        if is_standard:
+            days = days_since_1970([datetime.datetime.fromisoformat(word) for word in column.names])
+        elif order is not None:
+            days = days_since_1970([_written_date(word, order) for word in column.names])
+        else:
+            return column
     except ValueError:
         return column
     return Column(column.name, np.append(days, np.nan)[column.codes], unit="days")
 
 
-def numbers_in_words(column: Column) -> Column:
-    """A column of words as numbers where all are some: with commas at the thousands, or true and false.
+def date_order(column: Column) -> str | None:
+    """How dates such as 31/12/2020 are written in a column: "day/month" unless a day above 12 says otherwise.
 
     Examples
     --------
-    >>> numbers_in_words(Column.of_words("price", {0: "12,500.5"}, np.array([np.nan, 7.0]))).numbers.tolist()
-    [12500.5, 7.0]
+    >>> date_order(Column.of_words("day", {0: "03/04/2020", 1: "12/31/2020"}, np.full(2, np.nan)))
+    'month/day'
     """
-    words = [word.lower() for word in column.names]
+    dates = [_WRITTEN_DATE.fullmatch(word) for word in column.names]
+    if not dates or not all(dates):
+        return None
+    return "month/day" if any(int(date[3]) > 12 for date in dates if date) else "day/month"
+
+
+def _written_date(word: str, order: str) -> datetime.datetime:
+    date = _WRITTEN_DATE.fullmatch(word)
+    assert date is not None
+    first, second, year = int(date[1]), int(date[3]), int(date[4])
+    day, month = (first, second) if order == "day/month" else (second, first)
+    hour, minute, second_of_minute = (int(number or 0) for number in date.groups()[4:])
+    return datetime.datetime(year, month, day, hour, minute, second_of_minute)
+
+
+def numbers_in_words(column: Column, decimal: str = ".", guess: bool = False) -> Column:
+    """A column of words as numbers if all are: amounts of one currency, percentages, thousands, true and false.
+
+    Parameters
+    ----------
+    column : Column
+    decimal : {".", ","}
+        The decimal mark.
+    guess : bool
+        Whether a single comma, as in 1,000, may mark thousands.
+
+    Examples
+    --------
+    >>> numbers_in_words(Column.of_words("price", {0: "\u20ac 12,500.5"}, np.array([np.nan, 7.0]))).numbers.tolist()
+    [12500.5, 7.0]
+    >>> numbers_in_words(Column.of_words("is_open", {0: "True", 1: "False"}, np.full(2, np.nan))).numbers.tolist()
+    [1.0, 0.0]
+    """
     if column.codes is None:
         return column
-    if all(_COMMAS_AT_THOUSANDS.fullmatch(word) for word in words):
-        numbers = [float(word.replace(",", "")) for word in words]
-    elif column.is_category and set(words) <= {"true", "false"}:
+    words = [word.lower() for word in column.names]
+    if column.is_category and set(words) <= {"true", "false"}:
         numbers = [float(word == "true") for word in words]
     else:
-        return column
-    return Column(column.name, np.where(column.codes >= 0, np.array(numbers)[column.codes], column.numbers))
+        amounts = [_AMOUNT.fullmatch(word) for word in words]
+        symbols = {amount[2] + amount[4] for amount in amounts if amount}
+        has_numbers = not column.is_category
+        if not all(amounts) or len(symbols) != 1 or (symbols == {"%"} and has_numbers):
+            return column
+        marks = _SWAP_MARKS if decimal == "," else {}
+        texts = [(amount[1] + amount[3]).translate(marks) for amount in amounts if amount]
+        clear = guess or any(text.count(",") > 1 or ("," in text and "." in text) for text in texts)
+        if not all(_is_plain(text) or (clear and _COMMAS_AT_THOUSANDS.fullmatch(text)) for text in texts):
+            return column
+        numbers = [float(text.replace(",", "")) for text in texts]
+    values = np.where(column.codes >= 0, np.array(numbers)[column.codes], column.numbers)
+    return Column(column.name, values, converted=True)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text is a number with at most a decimal point."""
+    return re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)", text) is not None
 
 
 def days_since_1970(cells: Sequence[Any]) -> Floats:
@@ -252,7 +313,9 @@ def is_number(cell: str) -> bool:
     return not is_missing(cell)
 
 
-def choose_columns(requested: Sequence[str] | None, names: Sequence[str], source: str) -> list[int]:
+def choose_columns(
+    requested: Sequence[str] | None, names: Sequence[str], source: str, option: str = "columns"
+) -> list[int]:
     """Positions of the columns asked for; all of them where none are.
 
     Parameters
@@ -263,6 +326,8 @@ def choose_columns(requested: Sequence[str] | None, names: Sequence[str], source
         The columns there are.
     source : str
         What to call the file in messages.
+    option : str
+        What to call the request in messages.
 
     Examples
     --------
@@ -277,13 +342,13 @@ def choose_columns(requested: Sequence[str] | None, names: Sequence[str], source
         matches = _places(item, names)
         if not matches:
             raise TableError(
-                f"columns={item!r} is not in {source}; it has {some(names, 20)} (or 1 to {len(names)}, or a range "
+                f"{option}={item!r} is not in {source}; it has {some(names, 20)} (or 1 to {len(names)}, or a range "
                 "like 2-5)."
             )
         positions.extend(matches)
     repeated = next((place for place in positions if positions.count(place) > 1), None)
     if repeated is not None:
-        raise TableError(f"columns= names {names[repeated]!r} of {source} twice; name each column once.")
+        raise TableError(f"{option}= names {names[repeated]!r} of {source} twice; name each column once.")
     return positions
 
 

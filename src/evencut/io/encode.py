@@ -113,14 +113,14 @@ def without_gaps(
         row, column = np.argwhere(gaps)[0]
         raise TableError(
             f"{frame.place(int(row), names[column])} is missing ({lacking.sum()} of {len(matrix)} rows lack values); "
-            'leave those rows out with missing="drop", or fill them with the mean of their column with '
-            'missing="mean".'
+            'leave those rows out with missing="drop", or fill in values with missing="mean" (the mean of the column) '
+            'or missing="neighbors" (the mean of the ten nearest rows).'
         )
     if missing == "drop":
         if lacking.all():
             raise TableError(
                 f"{frame.source}: every row lacks values, in columns {where}; choose other columns with columns=, or "
-                'fill them with missing="mean".'
+                'fill in values with missing="mean" or missing="neighbors".'
             )
         message = f"{lacking.sum()} of {len(matrix)} rows lack values in {where} and are left out"
         return matrix[~lacking], np.flatnonzero(~lacking), [message]
@@ -188,7 +188,7 @@ class Preparation:
             words = self.categories.get(name)
             what = "dates, as days" if name in self.dates else "numbers"
             if words is not None:
-                what = f"words, {len(words)} columns of 0 and 1 ({some(list(words))})"
+                what = f"words, {_columns(len(words))} of 0 and 1 ({some(list(words))})"
             if self.divisors is not None:
                 what += f", divided by {self.divisors[place]:.3g}"
             if name in self.gaps:
@@ -369,10 +369,14 @@ def _categories(frame: Frame, column: Column) -> tuple[str, ...]:
     return tuple(sorted(column.names))
 
 
+def _columns(n: int) -> str:
+    return f"{n} column{'' if n == 1 else 's'}"
+
+
 def _about_words(column: Column, words: tuple[str, ...]) -> str:
     """What to tell about a column of words."""
     strange = sorted(set(column.names) - set(words))
-    message = f"column {column.name!r} holds words and became {len(words)} columns of 0 and 1: {some(list(words))}"
+    message = f"column {column.name!r} holds words and became {_columns(len(words))} of 0 and 1: {some(list(words))}"
     return message + (f"; {some(strange)} are new and belong to none of them" if strange else "")
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..tensors import AnyFloats
 from .binary import arrow_column, check_even, is_list_type, list_names, list_values
-from .columns import Column, Frame, days_since_1970, is_gap
+from .columns import Column, Frame, days_since_1970, is_gap, numbers_in_words
 from .encode import Preparation, prepare
 from .files import TableError, require_pyarrow, some
 
@@ -74,7 +74,7 @@ def columns_in_memory(X: Any) -> list[Column] | None:
         # The check of arrays refuses these.
         return None
     columns = [column_in_memory(name, values) for name, values in named]
-    plain = all(not column.names and column.unit is None for column in columns)
+    plain = not any(column.names or column.converted or column.unit is not None for column in columns)
     if plain and not (is_frame and any(np.isnan(column.numbers).any() for column in columns)):
         return None
     return columns
@@ -126,13 +126,14 @@ def _by_values(name: str, cells: Sequence[Any]) -> Column:
             raise TableError(
                 f"column {name!r} holds {type(value).__name__} (row {row}), not numbers, words or dates; leave it out."
             )
-    if words and np.isfinite(numbers).any():
+    column = numbers_in_words(Column.of_words(name, words, numbers))
+    if column.names and np.isfinite(numbers).any():
         row = min(words)
         raise TableError(
             f"column {name!r} holds words ({words[row][:40]!r}, row {row}) beside numbers; make all of them words with "
             "astype(str), or correct those cells."
         )
-    return Column.of_words(name, words, numbers)
+    return column
 
 
 def _cells(values: Any) -> Sequence[Any]:

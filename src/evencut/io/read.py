@@ -59,7 +59,7 @@ def read_table(
     like : Preparation, optional
         Read the columns of another file, in the same way.
     **chosen
-        `columns`, `without`, `header`, `key` and `decimal` of :func:`read_frame`.
+        `columns`, `without`, `drop`, `header`, `key` and `decimal` of :func:`read_frame`.
 
     Examples
     --------
@@ -104,6 +104,7 @@ def read_frame(
     *,
     columns: Sequence[str] | None = None,
     without: str | None = None,
+    drop: Sequence[str] = (),
     header: bool | None = None,
     key: str | None = None,
     decimal: str | None = None,
@@ -120,7 +121,9 @@ def read_frame(
     columns : sequence of str, optional
         Names of the columns to keep, their numbers counted from 1, or ranges of numbers; all of them otherwise.
     without : str, optional
-        A column that is none of the points, such as one of labels; name or number.
+        The column of labels, which are not part of the points; name or number.
+    drop : sequence of str
+        Columns to leave out, like `columns`.
     header : bool, optional
         Whether line 1 of a CSV file names the columns; found out from the line otherwise.
     key : str, optional
@@ -140,7 +143,7 @@ def read_frame(
         raise TableError(f"key={key!r} names an array of an NPZ file, which {opened.name} is not; leave it out.")
     if header is not None and opened.kind not in ("csv", "excel"):
         raise TableError(f"header= is for CSV and Excel files, which {opened.name} is not; leave it out.")
-    selection = _ColumnSelection(opened.name, columns, without, like)
+    selection = _ColumnSelection(opened.name, columns, without, like, drop)
     if opened.kind in TEXT:
         return _text_frame(opened, selection, header, decimal, separator, guess)
     if opened.kind in ("parquet", "feather"):
@@ -188,21 +191,29 @@ class _ColumnSelection:
     """Which columns of a file are used; the file is not open yet."""
 
     def __init__(
-        self, source: str, columns: Sequence[str] | None, without: str | None = None, like: Preparation | None = None
+        self,
+        source: str,
+        columns: Sequence[str] | None,
+        without: str | None = None,
+        like: Preparation | None = None,
+        drop: Sequence[str] = (),
     ):
-        self.source, self.without, self.like = source, without, like
+        self.source, self.without, self.like, self.drop = source, without, like, drop
         self.columns = columns if like is None else like.columns
 
     @property
     def is_all(self) -> bool:
         """Whether nothing was said about columns."""
-        return self.columns is None and self.without is None
+        return self.columns is None and self.without is None and not self.drop
 
     def places(self, names: Sequence[str]) -> list[int]:
         """Their positions among those there are."""
         if self.like is not None:
             return self._places_like(names)
-        chosen = choose_columns(self.columns, names, self.source)
+        dropped = choose_columns(self.drop, names, self.source, "drop") if self.drop else []
+        chosen = [place for place in choose_columns(self.columns, names, self.source) if place not in dropped]
+        if not chosen:
+            raise TableError(f"drop= leaves no column of {self.source}; leave fewer out.")
         if self.without is None:
             return chosen
         label = choose_one(self.without, names, self.source)
@@ -252,8 +263,8 @@ def _text_frame(
                 builder.add(cells[place])
     if not lines:
         raise TableError(f"{source.name} has a header but no data; give one line for each point (or header=False).")
-    columns = [numbers_in_words(builder.column()) if guess else builder.column() for builder in builders]
     comma = mark == "," or any(builder.has_decimal_comma for builder in builders)
+    columns = [numbers_in_words(builder.column(), "," if comma else ".", guess) for builder in builders]
     unnamed = tuple(table.names[place] for place in table.unnamed)
     return Frame(
         source.name, columns, None, lines, table.has_header, table.notices, True,
