@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 from evencut.cli.console import UserError, as_options, one_line, say, warnings_in_one_line
 from evencut.io import TableError
 
-__all__ = ["COMMANDS", "build_app", "main"]
+__all__ = ["COMMANDS", "build_app", "main", "run_app"]
 
 #: The commands in the order of the help page: the module of `evencut.cli` with the function of that name, and the first
 #: sentence of its docstring. The help page needs no module, and each command only its own.
@@ -29,7 +29,6 @@ COMMANDS = {
     "segment": ("segment", "Cut an object out of a photo or a volume, or divide a photo into regions."),
     "segment-folder": ("segment_folder", "Cut objects out of many photos; run it again to continue."),
     "studio": ("studio", "Open the studio: cluster points and cut out photos in the browser."),
-    "reproduce": ("reproduce", "Reproduce figures and tables of the paper and judge its claims."),
 }
 _USER_ERROR = 2
 _INTERRUPTED = 130
@@ -93,11 +92,18 @@ def _called(arguments: Sequence[str]) -> list[str]:
 
 
 def _run(arguments: list[str]) -> int:
-    """Run a command and turn whatever goes wrong into one line and an exit code."""
+    """Load the command that is named, and run it."""
+    if arguments[:1] == ["reproduce"]:
+        say("error: the figures of the paper are made in the repository now: git clone it, then make paper")
+        return _USER_ERROR
+    return run_app(lambda: build_app(_called(arguments)), arguments or ["--help"], "evencut")
+
+
+def run_app(build: Callable[[], Any], arguments: list[str], name: str) -> int:
+    """Run a typer application and turn whatever goes wrong into one line and an exit code."""
     try:
         with warnings_in_one_line():
-            app = build_app(_called(arguments))
-            code = app(arguments or ["--help"], prog_name="evencut", standalone_mode=False)
+            code = build()(arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
         if code == _INTERRUPTED:
             raise KeyboardInterrupt

@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
+from evencut._runtime import one_line
 from evencut.io import TableError
-from evencut.io.files import one_line
 
 # Options that the readers of files name as Python spells them.
 _OPTION = re.compile(

@@ -15,9 +15,10 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._runtime import one_line
 from ..tensors import AnyFloats, AnyInts
 from .columns import Column, choose_one, days_since_1970, is_missing
-from .files import Source, TableError, TableLimits, one_line, require_pyarrow
+from .files import Source, TableError, TableLimits, require_pyarrow
 
 # How a stream of Arrow begins; a file begins with its name.
 _STREAM_MARK = b"\xff\xff\xff\xff"

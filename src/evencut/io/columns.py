@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._runtime import some
 from ..tensors import AnyFloats, Floats
-from .files import TableError, some
+from .files import TableError
 
 #: Cells that stand for an unknown value, in lower case.
 _MISSING_WORDS = frozenset({"", "?", "-", "--", "\u2013", "\u2014", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"})

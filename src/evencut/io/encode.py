@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._runtime import some
 from ..tensors import AnyFloats, AnyInts, Floats, Mask, Places
 from .columns import Column, Frame, dated
-from .files import TableError, some
+from .files import TableError
 
 #: What may be done about missing values.
 MISSING = ("error", "drop", "mean", "neighbors")

@@ -22,7 +22,8 @@ from io import BufferedReader, BytesIO, RawIOBase, TextIOWrapper
 from pathlib import Path
 from typing import IO, Any, cast
 
-from ..on_demand import required
+from .._lazy import required
+from .._runtime import one_line
 
 _SUFFIXES = {
     "csv": (".csv", ".tsv", ".txt", ".data", ".dat"),
@@ -64,28 +65,6 @@ class TableError(ValueError):
 
 class TableTooLarge(TableError):
     """A file that may be good, but of which there is too much."""
-
-
-def one_line(error: BaseException) -> str:
-    """The message of an error on one line.
-
-    Examples
-    --------
-    >>> one_line(ValueError("two\\nlines"))
-    'two lines'
-    """
-    return " ".join(str(error).split()) or type(error).__name__
-
-
-def some(names: list[str], limit: int = 6) -> str:
-    """The first few names of many.
-
-    Examples
-    --------
-    >>> some(["x", "y", "z"], 2)
-    'x, y, ...'
-    """
-    return ", ".join(names[:limit]) + (", ..." if len(names) > limit else "")
 
 
 def require_pyarrow(module: str = "pyarrow", what: str = "Parquet files") -> Any:

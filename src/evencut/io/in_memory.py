@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from .._runtime import some
 from ..tensors import AnyFloats
 from .binary import arrow_column, check_even, is_list_type, list_names, list_values
 from .columns import Column, Frame, days_since_1970, is_gap, numbers_in_words
 from .encode import Preparation, prepare
-from .files import TableError, require_pyarrow, some
+from .files import TableError, require_pyarrow
 
 #: Libraries of frames.
 FRAMES = ("pandas", "polars", "pyarrow")

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._runtime import one_line
 from .binary import is_list_type, is_numeric, list_names, list_values, readable_errors, without_index
 from .columns import choose_columns, column_names
-from .files import TableError, kind_and_compression, one_line, require_pyarrow
+from .files import TableError, kind_and_compression, require_pyarrow
 
 _ROWS_PER_PART = 2**18
 

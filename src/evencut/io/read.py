@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._runtime import some
 from .binary import (
     arrow_column,
     is_list_type,
@@ -33,7 +34,7 @@ from .columns import (
     numbers_in_words,
 )
 from .encode import Preparation, Table, prepare
-from .files import Source, TableError, some
+from .files import Source, TableError
 from .text import TEXT, ColumnBuilder, Rows, open_rows
 
 # Few enough to stay in the processor's cache: more take three times as long.

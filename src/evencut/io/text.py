@@ -22,9 +22,10 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..on_demand import required
+from .._lazy import required
+from .._runtime import one_line, some
 from .columns import DECIMAL_COMMA, POINTS_AT_THOUSANDS, Column, is_missing, is_number
-from .files import Source, TableError, TableLimits, one_line, some
+from .files import Source, TableError, TableLimits
 
 Row = tuple[int, list[Any]]
 
