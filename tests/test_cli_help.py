@@ -9,11 +9,11 @@ from importlib import import_module
 
 import pytest
 
-from evencut.affinity import METRICS
 from evencut.cli import COMMANDS, options
 from evencut.criteria import CRITERIA
 from evencut.io import MISSING
 from evencut.kernels import KERNELS
+from evencut.neighbors import METRICS
 from evencut.solvers import SOLVERS
 
 HEAVY = {"numpy", "scipy", "sklearn", "pandas", "pyarrow", "matplotlib", "rich"}

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -212,7 +213,7 @@ def gaps(tmp_path):
 
 @pytest.mark.parametrize("name", ["gaps.csv", "gaps.npy", "gaps.parquet", "gaps.jsonl"])
 def test_missing_values_are_refused_dropped_or_filled(run, gaps, name):
-    done = run("cluster", name, "-k", 2, "-o", "labels.csv")
+    done = run("cluster", name, "-k", 2, "-o", "labels.csv", "--missing", "error")
     assert done.code == 2
     assert "is missing (3 of 120 rows lack values)" in done.err
     assert not Path("labels.csv").exists()
@@ -225,9 +226,39 @@ def test_missing_values_are_refused_dropped_or_filled(run, gaps, name):
     assert (labels_in()[~kept] == -1).all()
     done = run("cluster", name, "-k", 2, "-o", "labels.csv", "--missing", "mean")
     assert done.code == 0
-    assert f"4 missing values in 3 of 120 rows became the mean of {columns}" in done.err
+    assert f"2 missing values in 2 of 119 rows were filled with the mean of {columns}" in done.err
+    assert "warning: 1 of 120 rows have no values at all and are left out (label -1)" in done.err
     filled = np.where(np.isnan(gaps), np.nanmean(gaps, axis=0), gaps)
-    np.testing.assert_array_equal(labels_in(), fitted(filled).labels_)
+    some = np.isfinite(gaps).any(axis=1)
+    np.testing.assert_array_equal(labels_in()[some], fitted(filled[some]).labels_)
+    assert labels_in()[50] == -1
+
+
+def test_missing_values_are_filled_with_one_warning_by_every_door(run, gaps):
+    done = run("cluster", "gaps.csv", "-k", 2, "-o", "labels.csv")
+    said = "2 missing values in 2 of 119 rows were filled from the nearest rows"
+    assert (done.code, done.err.count(f"warning: {said}")) == (0, 1)
+    some = np.isfinite(gaps).any(axis=1)
+    for table in (gaps[some], gaps[some].tolist(), pd.DataFrame(gaps[some], columns=["x", "y"])):
+        with pytest.warns(UserWarning, match=said) as warned:
+            model = EvenCut(2, random_state=0).fit(table)
+        assert len(warned) == 1
+        np.testing.assert_array_equal(model.labels_, labels_in()[some])
+    for table in (gaps, pd.DataFrame(gaps)):
+        with pytest.raises(ValueError, match=r"row 50 of X has no values at all, only NaN \(1 such rows\); leave"):
+            EvenCut(2, random_state=0).fit(table)
+
+
+@pytest.mark.parametrize("model", [EvenCut(2, random_state=0), LandmarkClustering(2, n_landmarks=40, random_state=0)])
+@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame])
+def test_new_rows_are_filled_from_the_rows_of_the_fit(model, kind):
+    model.fit(kind(X))
+    new = X[:6].copy()
+    new[:, 1] = np.nan
+    with pytest.warns(UserWarning, match="6 missing values in 6 of 6 rows"):
+        labels = model.predict(kind(new))
+    complete = np.array([X[np.argsort(np.abs(X[:, 0] - x))[:10], 1].mean() for x in new[:, 0]])
+    np.testing.assert_array_equal(labels, model.predict(kind(np.column_stack([new[:, 0], complete]))))
 
 
 def test_what_cannot_be_filled_is_named(run):
@@ -275,11 +306,58 @@ def test_words_become_columns_of_zero_and_one_with_a_notice(run):
 
 def test_names_and_mixtures_are_no_categories(run):
     pd.DataFrame({"who": [f"p{i}" for i in range(120)], "x": X[:, 0]}).to_csv("names.csv", index=False)
-    done = run("cluster", "names.csv", "-k", 2)
-    assert done.code == 2
-    assert "line 2, column 'who' is text ('p0'), not a number (120 different words" in done.err
+    done = run("cluster", "names.csv", "-k", 2, "-o", "labels.csv")
+    assert done.code == 0
+    assert "warning: column 'who' is left out: 120 different words in 120 rows: names, not categories" in done.err
+    np.testing.assert_array_equal(labels_in(), fitted(X[:, :1]).labels_)
+    assert "column 'who' is text ('p0'), not a number" in run("cluster", "names.csv", "--columns", "who").err
     Path("mixed.csv").write_text("x,y\n1,2\n2,a\n3,4\n", encoding="utf-8")
     assert "line 3, column 'y' is text ('a'), not a number" in run("cluster", "mixed.csv", "-k", 2).err
+
+
+@pytest.mark.parametrize("numbers", [np.arange(120), 1 + np.random.default_rng(0).permutation(120)])
+def test_row_numbers_are_left_out_with_a_warning(run, numbers):
+    frame = pd.DataFrame({"no": numbers, "x": X[:, 0], "y": X[:, 1]})
+    frame.to_csv("p.csv", index=False)
+    said = "column 'no' is left out: whole numbers that number the rows"
+    assert f"warning: {said}" in run("cluster", "p.csv", "-k", 2, "-o", "labels.csv", "--save", "m.skops").err
+    np.testing.assert_array_equal(labels_in(), fitted().labels_)
+    with pytest.warns(UserWarning, match=said):
+        model = EvenCut(2, random_state=0).fit(frame)
+    np.testing.assert_array_equal(model.labels_, fitted().labels_)
+    assert model.feature_names_in_.tolist() == ["no", "x", "y"]
+    np.testing.assert_array_equal(model.predict(frame), model.predict(frame.assign(no=7)))
+    assert run("predict", "m.skops", "p.csv", "-o", "new.csv").code == 0
+    assert Path("new.csv").read_text() == Path("labels.csv").read_text()
+
+
+def test_a_column_that_mixes_words_and_a_few_numbers_holds_words(run):
+    drive = np.array(["4", "f", "r"])[np.arange(120) % 3]
+    frame = pd.DataFrame({"x": X[:, 0], "drv": drive, "y": X[:, 1]})
+    frame.to_csv("p.csv", index=False)
+    done = run("cluster", "p.csv", "-k", 2, "-o", "labels.csv", "--save", "m.skops")
+    assert "column 'drv' holds words and became 3 columns of 0 and 1: 4, f, r" in done.err
+    mixed = frame.assign(drv=frame["drv"].map(lambda word: 4 if word == "4" else word))
+    for table in (frame, mixed):
+        rows = evencut.io.as_rows(table)
+        np.testing.assert_array_equal(rows[:, 1:4], (drive[:, None] == ["4", "f", "r"]).astype(float))
+    new = mixed[mixed["drv"] == 4]
+    new.to_csv("new.csv", index=False)
+    assert run("predict", "m.skops", "new.csv", "-o", "again.csv").code == 0
+    assert pd.read_csv("again.csv")["label"].tolist() == labels_in()[drive == "4"].tolist()
+
+
+def test_the_table_says_which_of_its_columns_have_two_values():
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"x": draw.normal(size=60), "city": draw.choice(["a", "b", "c"], 60), "switch": draw.choice([2, 9], 60)}
+    )
+    rows, _, done = evencut.io.prepared_rows(frame)
+    assert done.binary == (False, True, True, True, True)
+    assert rows[:, 0].std() == pytest.approx(1)
+    assert all(np.ptp(rows[:, place]) == 1 for place in range(1, 5))
+    plain = np.column_stack([frame["x"], frame["switch"]])
+    assert evencut.io.binary_columns(plain).tolist() == [False, True]
 
 
 def test_the_number_of_clusters_is_chosen_unless_it_is_given(run):
@@ -315,14 +393,16 @@ def test_cells_as_people_write_them_are_numbers_in_files_and_frames(cells, value
     frame = pd.DataFrame({"a": cells, "b": [1, 2, 3]})
     frame.to_csv("t.csv", index=False, quoting=1)
     try:
-        from_file = evencut.io.read_table("t.csv", columns=["a"], missing="mean")
-        from_frame = evencut.io.as_rows(frame)
+        from_file = evencut.io.read_table("t.csv", missing="mean")
     finally:
         Path("t.csv").unlink()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from_frame = evencut.io.prepared_rows(frame)
     known = ~np.isnan(values)
-    np.testing.assert_allclose(from_file.values[known, 0], np.array(values)[known])
-    scaled = from_frame[known, 0] * (np.array(values)[known][0] / from_frame[known, 0][0])
-    np.testing.assert_allclose(scaled, np.array(values)[known], atol=1e-9)
+    for rows, done in ((from_file.values, from_file.preparation), (from_frame[0], from_frame[2])):
+        found = rows[known, 0] * (1 if done.divisors is None else done.divisors[0])
+        np.testing.assert_allclose(found, np.array(values)[known], atol=1e-9)
 
 
 @pytest.mark.parametrize("cells", [["57.7%", "0.3"], ["\u20ac 3", "$ 4"], ["1,000", "2,000"]])
@@ -597,7 +677,7 @@ def test_rows_left_out_of_several_files_keep_their_place(run):
     write_parts()
     with open("a.csv", "a") as file:
         file.write("NA,1\n")
-    assert run("cluster", "a.csv", "b.csv", "-k", "2", "-o", "labels.csv").code == 2
+    assert run("cluster", "a.csv", "b.csv", "-k", "2", "-o", "labels.csv", "--missing", "error").code == 2
     done = run("cluster", "a.csv", "b.csv", "-k", "2", "-o", "labels.csv", "--missing", "drop")
     assert done.code == 0, done.err
     written = pd.read_csv("labels.csv")

@@ -93,7 +93,7 @@ def cluster(
     drop: Drop = None,
     header: Header = None,
     key: Key = None,
-    missing: Missing = MISSING[0],
+    missing: Missing = MISSING[-1],
     decimal: Decimal = None,
     encoding: Encoding = None,
     standardize: Standardize = False,
@@ -157,7 +157,7 @@ def cluster(
         _check_unused("--landmarks", device=device != CPU)
         # What only a table in memory allows.
         as_table: dict[str, Any] = {"plot": plot, "key": key, "header": header is not None, "append": append}
-        as_table |= {"decimal": decimal, "drop": drop, "missing": missing != MISSING[0]}
+        as_table |= {"decimal": decimal, "drop": drop, "missing": missing != MISSING[-1]}
         estimator = LandmarkClustering(n_landmarks=whole_number_or_auto("--landmarks", 1)(landmarks), **problem)
         estimator.set_params(metric=metric, n_jobs=n_jobs)
         if scheduler is not None or not is_one_table(files, output, in_blocks=not any(as_table.values())):
@@ -288,7 +288,7 @@ def predict(
     append: Append = False,
     header: Header = None,
     key: Key = None,
-    missing: Missing = MISSING[0],
+    missing: Missing = MISSING[-1],
     decimal: Decimal = None,
     encoding: Encoding = None,
 ) -> None:

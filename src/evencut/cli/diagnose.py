@@ -64,7 +64,7 @@ def diagnose(
     label_column: LabelColumn = None,
     header: Header = None,
     key: Key = None,
-    missing: Missing = MISSING[0],
+    missing: Missing = MISSING[-1],
     decimal: Decimal = None,
     encoding: Encoding = None,
     standardize: Standardize = False,

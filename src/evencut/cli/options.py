@@ -268,4 +268,4 @@ def source_names(sources: Sequence[Source]) -> str:
 def print_notices(table: Table) -> None:
     """Say what was done to the file on the way to numbers."""
     for notice in table.notices:
-        say(notice)
+        say(f"warning: {notice}" if notice in table.warnings else notice)

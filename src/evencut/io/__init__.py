@@ -9,7 +9,7 @@ from .._lazy import on_demand
 
 if TYPE_CHECKING:
     from .columns import Column
-    from .encode import MISSING, Preparation, Table
+    from .encode import MISSING, Preparation, Table, binary_columns, donor_rows, filled_rows
     from .files import READABLE, Source, TableError, kind_and_compression
     from .in_memory import as_rows, prepared_rows
     from .parts import OpenedFile, expand, open_file
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MISSING", "READABLE", "WRITABLE", "Column", "OpenedFile", "Preparation", "Source", "Table", "TableError",
-    "as_rows", "check_output_format", "expand", "kind_and_compression", "open_file", "prepared_rows",
-    "read_columns", "read_labels", "read_table", "write_table", "write_with_columns",
+    "as_rows", "binary_columns", "check_output_format", "donor_rows", "expand", "filled_rows", "kind_and_compression",
+    "open_file", "prepared_rows", "read_columns", "read_labels", "read_table", "write_table", "write_with_columns",
 ]  # fmt: skip
 
 __getattr__, __dir__ = on_demand(
     __name__,
     columns="Column",
-    encode="MISSING Preparation Table",
+    encode="MISSING Preparation Table binary_columns donor_rows filled_rows",
     files="READABLE Source TableError kind_and_compression",
     in_memory="as_rows prepared_rows",
     parts="OpenedFile expand open_file",

@@ -90,12 +90,17 @@ class Frame:
 
     def place(self, row: int, name: str) -> str:
         """Where a value stands, for messages."""
+        return f"{self.row_place(row)}, column {name!r}"
+
+    def row_place(self, row: int) -> str:
+        """Where a row stands, for messages: rows of files count from 1, those in memory from 0."""
         for part in self.parts:
             if row < part.n_rows:
-                return part.place(row, name)
+                return part.row_place(row)
             row -= part.n_rows
-        where = f", line {self.lines[row]}," if self.lines is not None else f": row {row + 1},"
-        return f"{self.source}{where} column {name!r}"
+        if not self.is_file:
+            return f"row {row} of {self.source}"
+        return f"{self.source}, line {self.lines[row]}" if self.lines is not None else f"{self.source}: row {row + 1}"
 
     def leave_out(self, instead: str = "other columns") -> str:
         """What to do about a column that cannot be used, for messages."""

@@ -1,11 +1,12 @@
 """From the columns of a table to a matrix of finite numbers: words become columns of 0 and 1, missing values go.
 
-Where numbers stand beside words or dates, all are brought to one scale: no column counts for its unit. What was
-done is kept in a `Preparation`, so that another table can be made numbers in the same way.
+Where numbers stand beside words or dates, they are divided by their standard deviation: no column counts for its unit.
+What was done is kept in a `Preparation`, so that another table can be made numbers in the same way.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from .._runtime import some
 from ..tensors import AnyFloats, AnyInts, Floats, Mask, Places
-from .columns import Column, Frame, dated
+from .columns import Column, Frame, column_names, date_order, dated
 from .files import TableError
 
 #: What may be done about missing values.
@@ -34,8 +35,9 @@ _MOST_DONORS = 2000
 # More different words than this are names, not categories.
 _MOST_CATEGORIES = 50
 
-# A column of words counts half: chosen on other draws of the benchmark's tables, among 1, 1.4, 2 and 3.
-_OF_WORDS = 2**0.5
+# A shorter run of whole numbers may be a measurement.
+_SHORTEST_IDENTIFIER = 10
+_IDENTIFIER = re.compile(r"(.*[\W_])?(id|key|index)", re.IGNORECASE)
 
 
 def column_unit(values: AnyFloats) -> Floats:
@@ -78,6 +80,23 @@ def donor_rows(matrix: AnyFloats, missing: str) -> Floats | None:
     return np.asarray(matrix[np.sort(chosen)], dtype=np.float64)
 
 
+def filled_rows(X: AnyFloats, donors: Floats | None = None) -> tuple[AnyFloats, tuple[str, ...]]:
+    """An array without missing values, filled from the nearest rows of it or of `donors`, and what was done.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> filled_rows(np.array([[0.0, 1.0], [0.1, np.nan], [9.0, 5.0]]))[1]
+    ('1 missing value in 1 of 3 rows was filled from the nearest rows',)
+    """
+    names = column_names(X.shape[1])
+    frame = Frame("X", [Column(name, values) for name, values in zip(names, X.T)], is_file=False)
+    given = donor_rows(X, "neighbors") if donors is None else donors
+    like = None if donors is None else Preparation(tuple(names))
+    values, _, messages = without_gaps(frame, X, names, "neighbors", like, given)
+    return values.astype(X.dtype, copy=False), tuple(messages)
+
+
 def without_gaps(
     frame: Any,
     matrix: NDArray[Any],
@@ -104,6 +123,16 @@ def without_gaps(
     gaps = np.isnan(matrix)
     if not gaps.any():
         return matrix, every, []
+    blank = gaps.all(axis=1)
+    if blank.any() and not frame.is_file:
+        raise TableError(
+            f"{frame.row_place(int(blank.argmax()))} has no values at all, only NaN ({blank.sum()} such rows); leave "
+            'such rows out, for example with X.dropna(how="all").'
+        )
+    if blank.any() and not blank.all() and missing in ("mean", "neighbors"):
+        values, rows, messages = without_gaps(frame, matrix[~blank], names, missing, like, donors)
+        n_blank = f"{blank.sum()} of {len(matrix)} rows have no values at all and are left out (label -1)"
+        return values, every[~blank][rows], [n_blank, *messages]
     lacking = gaps.any(axis=1)
     empty = gaps.all(axis=0)
     if empty.any() and (missing == "drop" or like is None):
@@ -126,16 +155,21 @@ def without_gaps(
         message = f"{lacking.sum()} of {len(matrix)} rows lack values in {where} and are left out"
         return matrix[~lacking], np.flatnonzero(~lacking), [message]
     if missing == "neighbors" and donors is not None:
-        message = (
-            f"{gaps.sum()} missing values in {lacking.sum()} of {len(matrix)} rows were filled from the nearest rows"
-        )
+        message = f"{_counted(gaps, lacking)} filled from the nearest rows"
         return _filled_from(donors, matrix, lacking), every, [message]
     filled = matrix.astype(matrix.dtype, copy=True)
     means = column_means(matrix) if like is None or like.means is None else np.asarray(like.means)
     for column in np.flatnonzero(gaps.any(axis=0)):
         filled[gaps[:, column], column] = means[column]
-    message = f"{gaps.sum()} missing values in {lacking.sum()} of {len(matrix)} rows became the mean of {where}"
+    message = f"{_counted(gaps, lacking)} filled with the mean of {where}"
     return filled, every, [message]
+
+
+def _counted(gaps: Mask, lacking: Mask) -> str:
+    """How many values are missing, and the verb that goes with it."""
+    n = int(gaps.sum())
+    what, were = ("value", "was") if n == 1 else ("values", "were")
+    return f"{n} missing {what} in {lacking.sum()} of {len(gaps)} rows {were}"
 
 
 def _filled_from(
@@ -172,6 +206,10 @@ class Preparation:
         Rows of the matrix that gaps are filled from.
     gaps : tuple of str
         Columns that had gaps.
+    left_out : tuple of str
+        Columns that are not used: names, and row numbers.
+    binary : tuple of bool
+        For each column of the matrix, whether it has two values: it belongs to a column of words, or had no others.
     """
 
     columns: tuple[str, ...]
@@ -182,6 +220,8 @@ class Preparation:
     divisors: tuple[float, ...] | None = None
     donors: Floats | None = None
     gaps: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    binary: tuple[bool, ...] = ()
 
     def __str__(self) -> str:
         lines, place = [], 0
@@ -190,12 +230,13 @@ class Preparation:
             what = "dates, as days" if name in self.dates else "numbers"
             if words is not None:
                 what = f"words, {_columns(len(words))} of 0 and 1 ({some(list(words))})"
-            if self.divisors is not None:
+            if self.divisors is not None and words is None:
                 what += f", divided by {self.divisors[place]:.3g}"
             if name in self.gaps:
                 what += f"; gaps {FILLED.get(self.missing, 'refused')}"
             lines.append(f"{name}: {what}")
             place += 1 if words is None else len(words)
+        lines += [f"{name}: left out" for name in self.left_out]
         return "\n".join(lines)
 
 
@@ -215,7 +256,9 @@ class Table:
         Number of rows in the file.
     preparation : Preparation
     notices : tuple of str
-        What was done to the file on the way, to be told.
+        What was done to the file on the way, in sentences.
+    warnings : tuple of str
+        Those among them that a user should look at: columns left out, values filled in.
     files : tuple of (str, int)
         Name and number of rows of each file, if there are several.
     """
@@ -227,6 +270,7 @@ class Table:
     preparation: Preparation
     notices: tuple[str, ...] = ()
     files: tuple[tuple[str, int], ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def for_all_rows(self, labels: AnyInts) -> AnyInts:
         """One label for each row of the file; -1 where the row was left out.
@@ -283,26 +327,111 @@ def prepare(frame: Frame, missing: str = "error", like: Preparation | None = Non
     if missing not in MISSING:
         raise TableError(f"missing={missing!r} is not known; it takes one of {', '.join(MISSING)}.")
     columns = [dated(column) for column in frame.columns]
+    if like is None:
+        columns, left_out, unused = _useful_columns(frame, columns)
+    else:
+        columns, left_out, unused = [c for c in columns if c.name not in like.left_out], like.left_out, []
     matrix, names, categories, messages = _matrix(frame, columns, like)
-    notices = [*frame.notices, *messages]
     if matrix.size == 0:
         raise TableError(f"{frame.source} is empty: it has {matrix.shape[0]} rows and {matrix.shape[1]} columns.")
     _check_finite(frame, matrix, names)
+    orders = {before.name: date_order(before) for before in frame.columns if before.is_category}
     dates = tuple(column.name for column in columns if column.unit is not None)
-    divisors = _divisors(matrix, columns, categories, dates) if like is None else like.divisors
+    messages += [f"column {name!r} holds dates, read as {orders[name]}/year" for name in dates if orders.get(name)]
+    binary = binary_columns(matrix) if like is None else np.asarray(like.binary, dtype=bool)
+    divisors = _divisors(matrix, binary, columns, categories, dates) if like is None else like.divisors
     if divisors is not None:
         matrix = matrix / np.asarray(divisors)
-        notices += [] if like is not None else ["numbers, words and dates were brought to one scale"]
+        messages += [] if like is not None else ["numbers were divided by their standard deviation"]
     donors = donor_rows(matrix, missing) if like is None else like.donors
-    values, rows, messages = without_gaps(frame, matrix, names, missing, like, donors)
+    values, rows, filled = without_gaps(frame, matrix, names, missing, like, donors)
     means = tuple(column_means(values).tolist()) if like is None else like.means
     gaps = tuple(_owners(columns, categories)[place] for place in np.flatnonzero(np.isnan(matrix).any(axis=0)))
     done = Preparation(
         tuple(column.name for column in columns), categories, means, missing, dates, divisors, donors,
-        tuple(dict.fromkeys(gaps)),
+        tuple(dict.fromkeys(gaps)), left_out, tuple(binary.tolist()),
     )  # fmt: skip
-    files = tuple((file.source, file.n_rows) for file in frame.parts)
-    return Table(values, names, rows, len(matrix), done, (*notices, *messages), files)
+    files = tuple((part.source, part.n_rows) for part in frame.parts)
+    notices = (*frame.notices, *unused, *messages, *filled)
+    return Table(values, names, rows, len(matrix), done, notices, files, (*unused, *filled))
+
+
+def binary_columns(matrix: AnyFloats) -> Mask:
+    """Which columns have exactly two values, whatever these are; missing ones do not count.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> binary_columns(np.array([[0.0, 1.0], [7.0, 2.0], [0.0, 3.0]]))
+    array([ True, False])
+    """
+    low, high = np.nanmin(matrix, axis=0, initial=np.inf), np.nanmax(matrix, axis=0, initial=-np.inf)
+    return np.asarray((low < high) & ((matrix == low) | (matrix == high) | np.isnan(matrix)).all(axis=0))
+
+
+def _useful_columns(frame: Frame, columns: list[Column]) -> tuple[list[Column], tuple[str, ...], list[str]]:
+    """The columns that may say something about groups, the names of the others, and why they are left out."""
+    reasons = {column.name: reason for column in columns if (reason := _why_unused(column))}
+    kept = [column for column in columns if column.name not in reasons]
+    if not kept and any(column.codes is None for column in columns):
+        # A row number is better than nothing.
+        kept = [column for column in columns if column.codes is None]
+        reasons = {column.name: reasons[column.name] for column in columns if column.codes is not None}
+    if not kept and columns:
+        raise _text_where_a_number_should_be(frame, columns[0], f" ({reasons[columns[0].name]})")
+    messages = [f"column {name!r} is left out: {reason}" for name, reason in reasons.items()]
+    return kept, tuple(reasons), messages
+
+
+def _why_unused(column: Column) -> str | None:
+    """Why a column says nothing about groups: its words are names, or its numbers number the rows."""
+    if column.refused or column.mixed_marks is not None:
+        return None
+    if column.is_category:
+        n_words, n_present = len(column.names), int(np.sum(np.asarray(column.codes) >= 0))
+        if n_words > _most_categories(n_present):
+            return f"{n_words} different words in {n_present} rows: names, not categories"
+    return "whole numbers that number the rows" if is_identifier(column) else None
+
+
+def is_identifier(column: Column) -> bool:
+    """Whether a column numbers the rows: whole numbers that follow each other in any order, or a key by name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> is_identifier(Column("a", np.arange(20.0) + 1)), is_identifier(Column("a", np.arange(20.0) / 2))
+    (True, False)
+    """
+    values = column.numbers
+    if column.codes is not None or column.unit is not None or len(values) < _SHORTEST_IDENTIFIER:
+        return False
+    low, high = float(values.min()), float(values.max())
+    is_named = _IDENTIFIER.fullmatch(column.name) is not None
+    if not (high - low == len(values) - 1 or (is_named and np.isfinite(high - low))):
+        return False
+    return bool((values == np.rint(values)).all()) and len(np.unique(values)) == len(values)
+
+
+def _most_categories(n_rows: int) -> int:
+    """A column with more different words than this holds names."""
+    return min(_MOST_CATEGORIES, n_rows // 2)
+
+
+def _as_words(column: Column) -> Column:
+    """A column of words and numbers as words: 4, f, r."""
+    numbers = {row: f"{column.numbers[row]:.12g}" for row in np.flatnonzero(np.isfinite(column.numbers)).tolist()}
+    words = dict(sorted({**numbers, **column.words}.items()))
+    return Column.of_words(column.name, words, np.full(len(column.numbers), np.nan))
+
+
+def _mixes_few(column: Column) -> bool:
+    """Whether numbers beside words are few enough to be words."""
+    known = np.isfinite(column.numbers)
+    if not column.names or column.refused or column.mixed_marks is not None or not known.any():
+        return False
+    n_present = int(known.sum()) + len(column.words)
+    return len(column.names) + len(np.unique(column.numbers[known])) <= _most_categories(n_present)
 
 
 def _matrix(
@@ -315,8 +444,10 @@ def _matrix(
     notices = []
     known = like.categories if like is not None else {}
     for column in columns:
-        if (column.is_category or column.name in known) and not column.refused:
-            words = known.get(column.name) or _categories(frame, column)
+        if column.name in known or _mixes_few(column):
+            column = _as_words(column)
+        if (column.name in known or (column.is_category and like is None)) and not column.refused:
+            words = known.get(column.name) or tuple(sorted(column.names))
             categories[column.name] = words
             parts.append(_indicators(column, words))
             names.extend(f"{column.name}={word}" for word in words)
@@ -325,7 +456,9 @@ def _matrix(
             _check_numbers(frame, column)
             parts.append(column.numbers[:, None])
             names.append(column.name)
-    matrix = frame.matrix if frame.matrix is not None else np.hstack(parts) if parts else np.empty((0, 0))
+    is_whole = frame.matrix is not None and len(columns) == len(frame.columns)
+    matrix = frame.matrix if is_whole else np.hstack(parts) if parts else np.empty((0, 0))
+    assert matrix is not None
     return matrix, names, categories, notices
 
 
@@ -336,38 +469,26 @@ def _owners(columns: list[Column], categories: dict[str, tuple[str, ...]]) -> li
 
 def _divisors(
     matrix: AnyFloats,
+    binary: Mask,
     columns: list[Column],
     categories: dict[str, tuple[str, ...]],
     dates: tuple[str, ...],
 ) -> tuple[float, ...] | None:
-    r"""What makes columns of different kinds count alike; None where all are of one kind.
+    """What makes columns of different kinds comparable; None if there are neither words nor dates beside others.
 
-    Two rows drawn at random are :math:`2 \sigma^2` apart in a column of numbers, squared, and
-    :math:`2 (1 - \sum_w p_w^2)` in the columns of its words: each column of the table is divided by the root of half of
-    that, and words once more by the root of two. They jump where numbers glide, and would cut a table by themselves.
+    Numbers and dates are divided by their standard deviation; columns of two values become 0 and 1 but for a shift.
     """
-    kinds = {"word" if c.name in categories else "date" if c.name in dates else "number" for c in columns}
-    if len(kinds) < 2:
+    if not (categories or dates) or len(categories) == len(columns):
         return None
     unit = column_unit(matrix)
     present = ~np.isnan(matrix)
     scaled = np.where(present, matrix / unit, 0.0)
     count = np.maximum(present.sum(axis=0), 1)
     variance = ((scaled - scaled.sum(axis=0) / count) ** 2 * present).sum(axis=0) / count
-    owners = np.array(_owners(columns, categories))
-    # The variances of the columns of 0 and 1 of a column of words, whose unit is 1, add up to 1 - sum of p^2.
-    deviation = unit * np.sqrt([variance[owners == name].sum() for name in owners])
-    deviation *= np.where(np.isin(owners, list(categories)), _OF_WORDS, 1.0)
-    return tuple(np.where(deviation > 0, deviation, 1.0).tolist())
-
-
-def _categories(frame: Frame, column: Column) -> tuple[str, ...]:
-    """The different words of a column, sorted; names of single rows are not categories."""
-    assert column.codes is not None
-    n_words = len(column.names)
-    if n_words > min(_MOST_CATEGORIES, int((column.codes >= 0).sum()) // 2):
-        raise _text_where_a_number_should_be(frame, column, f" ({n_words} different words: names, not categories)")
-    return tuple(sorted(column.names))
+    spread = np.nanmax(scaled, axis=0) - np.nanmin(np.where(present, scaled, np.inf), axis=0)
+    is_word = np.isin(_owners(columns, categories), list(categories))
+    divisors = np.where(is_word, 1.0, unit * np.where(binary, spread, np.sqrt(variance)))
+    return tuple(np.where(divisors > 0, divisors, 1.0).tolist())
 
 
 def _columns(n: int) -> str:
@@ -406,6 +527,11 @@ def _text_where_a_number_should_be(frame: Frame, column: Column, why: str = "") 
     assert column.codes is not None
     row = int(np.argmax(column.codes >= 0))
     cell = column.names[column.codes[row]]
+    if not frame.is_file and not why:
+        return TableError(
+            f"column {column.name!r} holds words ({cell[:40]!r}, row {row}) beside numbers; make all of them words "
+            "with astype(str), or correct those cells."
+        )
     hints = [frame.leave_out()]
     if not frame.has_header:
         hints.append("say header=True if line 1 names the columns")

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from .._runtime import some
-from ..tensors import AnyFloats
+from .._runtime import some, warn_user
+from ..tensors import AnyFloats, Floats
 from .binary import arrow_column, check_even, is_list_type, list_names, list_values
 from .columns import Column, Frame, days_since_1970, is_gap, numbers_in_words
-from .encode import Preparation, prepare
+from .encode import Preparation, is_identifier, prepare
 from .files import TableError, require_pyarrow
 
 #: Libraries of frames.
@@ -76,7 +76,7 @@ def columns_in_memory(X: Any) -> list[Column] | None:
         return None
     columns = [column_in_memory(name, values) for name, values in named]
     plain = not any(column.names or column.converted or column.unit is not None for column in columns)
-    if plain and not (is_frame and any(np.isnan(column.numbers).any() for column in columns)):
+    if plain and not (is_frame and any(np.isnan(c.numbers).any() or is_identifier(c) for c in columns)):
         return None
     return columns
 
@@ -127,14 +127,7 @@ def _by_values(name: str, cells: Sequence[Any]) -> Column:
             raise TableError(
                 f"column {name!r} holds {type(value).__name__} (row {row}), not numbers, words or dates; leave it out."
             )
-    column = numbers_in_words(Column.of_words(name, words, numbers))
-    if column.names and np.isfinite(numbers).any():
-        row = min(words)
-        raise TableError(
-            f"column {name!r} holds words ({words[row][:40]!r}, row {row}) beside numbers; make all of them words with "
-            "astype(str), or correct those cells."
-        )
-    return column
+    return numbers_in_words(Column.of_words(name, words, numbers))
 
 
 def _cells(values: Any) -> Sequence[Any]:
@@ -195,7 +188,9 @@ def as_rows(X: Any) -> Any:
     return prepared_rows(X)[0]
 
 
-def prepared_rows(X: Any, like: Preparation | None = None) -> tuple[Any, Any, Preparation | None]:
+def prepared_rows(
+    X: Any, like: Preparation | None = None, donors: Floats | None = None
+) -> tuple[Any, Any, Preparation | None]:
     """The rows as `as_rows` gives them, an empty frame with names that an array has lost, and what was done to columns.
 
     Parameters
@@ -203,26 +198,30 @@ def prepared_rows(X: Any, like: Preparation | None = None) -> tuple[Any, Any, Pr
     X : array, frame or list
     like : Preparation, optional
         What was done to the columns of an earlier table, to be done again.
+    donors : ndarray, optional
+        Rows of an earlier table of numbers alone, from which missing values are filled.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> rows, header, done = prepared_rows(pd.DataFrame({"city": ["Rome", "Bonn"] * 2, "rooms": [1, 2, None, 4]}))
+    >>> rows, header, done = prepared_rows(pd.DataFrame({"city": ["Rome", "Bonn"] * 2, "rooms": [1, 2, 2, 4]}))
     >>> rows.shape, list(header.columns)
     ((4, 3), ['city', 'rooms'])
     >>> print(done)
-    city: words, 2 columns of 0 and 1 (Bonn, Rome), divided by 1
-    rooms: numbers, divided by 1.25; gaps filled from the nearest rows
+    city: words, 2 columns of 0 and 1 (Bonn, Rome)
+    rooms: numbers, divided by 1.09
     """
     refuse_unread(X)
     module = type(X).__module__.split(".")[0]
     if module == "datasets" and hasattr(X, "with_format"):
-        return prepared_rows(X.with_format("arrow")[:], like)
+        return prepared_rows(X.with_format("arrow")[:], like, donors)
     if module == "pyarrow" and hasattr(X, "type") and is_list_type(X.type):
         return list_values("the column", X), None, None
     parts = {} if module not in FRAMES or hasattr(X, "type") else _columns(X)
     has_vectors = any(_holds_lists(values) for values in parts.values())
     columns = columns_in_memory(X) if not has_vectors and not hasattr(X, "to_frame") else None
+    if columns is not None and like is None and donors is not None:
+        like = Preparation(tuple(column.name for column in columns), missing="neighbors", donors=donors)
     if columns is not None or like is not None:
         return _from_columns(X, columns, like)
     if has_vectors or (module == "pyarrow" and hasattr(X, "column_names")):
@@ -241,15 +240,19 @@ def _from_columns(X: Any, columns: list[Column] | None, like: Preparation | None
         assert like is not None
         names = names or list(like.columns)
         columns = [Column(name, values) for name, values in zip(names, rows.T)]
+    n_columns = len(columns)
+    columns = [column for column in columns if like is None or column.name not in like.left_out]
     if like is not None and (names := [column.name for column in columns]) != list(like.columns):
         raise TableError(
             f"X has the columns {some(names)}, but {some(list(like.columns))} were fitted: the feature names should "
             "match those that were passed during fit."
         )
     table = prepare(Frame("X", columns, is_file=False), "neighbors", like)
+    for message in table.warnings:
+        warn_user(f"{message}.")
     has_names = type(X).__module__.split(".")[0] in FRAMES
     # An array of as many columns, or a frame without rows: how many there were, and their names.
-    header = X[:0] if has_names else np.empty((1, len(columns)))
+    header = X[:0] if has_names else np.empty((1, n_columns))
     return table.values, header, table.preparation
 
 

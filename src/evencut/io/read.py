@@ -71,7 +71,7 @@ def read_table(
     ...         _ = file.write("x;y\\n1,5;2\\nNA;3\\n")
     ...     table = read_table(path, missing="mean")
     >>> table.values.tolist(), table.notices
-    ([[1.5, 2.0], [1.5, 3.0]], ("1 missing values in 1 of 2 rows became the mean of 'x'",))
+    ([[1.5, 2.0], [1.5, 3.0]], ("1 missing value in 1 of 2 rows was filled with the mean of 'x'",))
     """
     sources = [source] if isinstance(source, str | Path | Source) else source
     return prepare(joined([read_frame(item, like=like, **chosen) for item in sources]), missing, like)
