@@ -9,11 +9,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import maximum_filter, minimum_filter
 from sklearn.utils.validation import check_is_fitted
 
-from ..tensors import AnyInts, Floats
+from ..tensors import AnyFloats, AnyInts, Floats
 from .clusters import PALETTE, ClusterDisplay, axes_for
 
 __all__ = ['BorderDisplay', 'DensityDisplay', 'EnergyDisplay', 'label_colors', 'paint_labels']
 _CONTOUR = (255, 230, 0)
+
+
+# More kernels than these change nothing that can be seen; below the density of one point in fifty nothing is drawn.
+_MOST_KERNELS = 5000
+_LOWEST_SHADE = 0.02
 
 
 class _OverClusters:
@@ -29,8 +34,9 @@ class _OverClusters:
 class DensityDisplay(_OverClusters):
     """Clusters drawn over the density of the points; shows clusters that coincide with a dense region.
 
-    Make one with `from_labels` or `from_estimator`. The density is a Gaussian Parzen estimate with Scott's bandwidth,
-    of the two coordinates drawn (principal components where the data have more).
+    Make one with `from_labels` or `from_estimator`. The density is a Gaussian Parzen estimate of the two coordinates
+    drawn (principal components if the data have more). Its bandwidth is Scott's or, if that is less, the typical
+    distance to the :math:`\\sqrt n`-th neighbour: curved and separate clusters do not run into each other.
 
     Parameters
     ----------
@@ -72,10 +78,26 @@ class DensityDisplay(_OverClusters):
         if len(points) < 3 or np.linalg.matrix_rank(points - points[0]) < 2:
             raise ValueError("a density in the plane needs at least 3 points that do not lie on a line.")
         x, y = _grid(ax)
-        density = gaussian_kde(points.T)(np.vstack([x.ravel(), y.ravel()])).reshape(x.shape)
-        self.contours_ = ax.contourf(x, y, density, levels=12, cmap=_shades(), antialiased=False, zorder=0)
+        sample = points[:: -(-len(points) // _MOST_KERNELS)]
+        density = gaussian_kde(sample.T, _bandwidth_factor(sample))
+        levels = np.linspace(np.quantile(density(sample.T), _LOWEST_SHADE), density(sample.T).max(), 13)
+        height = density(np.vstack([x.ravel(), y.ravel()])).reshape(x.shape)
+        self.contours_ = ax.contourf(
+            x, y, height, levels=levels, cmap=_shades(), antialiased=False, zorder=0, extend="max"
+        )
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def _bandwidth_factor(points: AnyFloats) -> float:
+    """The bandwidth in deviations of the points: Scott's, or less if their neighbours are nearer."""
+    from scipy.spatial import cKDTree
+
+    centred = points - points.mean(axis=0)
+    whitened = centred @ np.linalg.inv(np.linalg.cholesky(np.cov(centred.T))).T
+    near = cKDTree(whitened).query(whitened, k=[min(len(points), 1 + int(np.sqrt(len(points))))])[0]
+    scott = len(points) ** (-1 / 6)
+    return float(min(scott, np.median(near))) or scott
 
 
 def _shades() -> Any:
