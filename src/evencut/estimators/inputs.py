@@ -18,6 +18,7 @@ from ..criteria import CRITERIA, EQUALIZATIONS
 from ..io import donor_rows, filled_rows, prepared_rows
 from ..kernels import KERNELS, Kernel
 from ..neighbors import METRICS, SparsePoints, check_distances, check_finite, filled_distances, is_dense
+from ..neighbors.metrics import Metric
 from ..points import SCALES
 from ..solvers import SOLVERS
 
@@ -73,7 +74,7 @@ def is_pairwise(kernel: Any) -> bool:
 
 
 def check_points(
-    estimator: Any, X: Any, pairwise: bool, metric: str, *, reset: bool, dtype: Any = (np.float64, np.float32)
+    estimator: Any, X: Any, pairwise: bool, metric: Metric, *, reset: bool, dtype: Any = (np.float64, np.float32)
 ) -> Any:
     """What a user gives as X as an array, or a sparse matrix where it may be one; square distances are checked."""
     refuse_dask(X, type(estimator).__name__)
@@ -141,7 +142,7 @@ def scaling_of(estimator: Any) -> str | None:
     return None if is_even and estimator.scale == "auto" else estimator.scale
 
 
-def tags_of_inputs(tags: Tags, kernel: Any, metric: str) -> Tags:
+def tags_of_inputs(tags: Tags, kernel: Any, metric: Metric) -> Tags:
     """What scikit-learn wants to know of the data an estimator takes."""
     tags.input_tags.pairwise = is_pairwise(kernel) or metric == "precomputed"
     tags.input_tags.allow_nan = not tags.input_tags.pairwise
@@ -151,7 +152,7 @@ def tags_of_inputs(tags: Tags, kernel: Any, metric: str) -> Tags:
     return tags
 
 
-def _accepted_sparse(pairwise: bool, metric: str) -> Any:
+def _accepted_sparse(pairwise: bool, metric: Metric) -> Any:
     """The kinds of sparse matrices that are taken: any for an affinity, rows where products give the distances."""
     if pairwise:
         return ("csr", "csc", "coo")
@@ -168,7 +169,7 @@ def check_metric(metric: Any, kernel: Kernel | None = None) -> None:
         )
 
 
-def check_space(kernel: Kernel | None, points: Any, metric: str) -> None:
+def check_space(kernel: Kernel | None, points: Any, metric: Metric) -> None:
     """Raise for a kernel that needs coordinates where there are none."""
     if kernel is not None and kernel.needs_coordinates and not is_dense(points):
         what = "sparse rows" if isinstance(points, SparsePoints) else f"metric={metric!r}"
