@@ -134,3 +134,10 @@ def test_a_metric_may_be_a_function_to_a_type_checker_too():
     from typing import get_args, get_type_hints
 
     assert len(get_args(get_type_hints(EvenCut)["metric"])) == 2
+
+
+def test_an_immense_cell_is_reported_as_it_stands(rng):
+    X = rng.normal(size=(60, 2))
+    X[3, 1] = 1e200
+    with pytest.raises(ValueError, match=r"row 3, column 1 is 1e\+200, while values usually differ by"):
+        EvenCut(2).fit(X)
