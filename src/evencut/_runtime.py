@@ -11,10 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from threadpoolctl import ThreadpoolController
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 #: Above it points are put in an order that keeps neighbours near in memory, and graphs are refined along the borders
 #: of their clusters only.
@@ -65,6 +65,8 @@ class _OneThread:
 
     def _loaded(self) -> ThreadpoolController:
         # To look for the libraries takes longer than a small fit's search; only an import can have loaded more of them.
+        from threadpoolctl import ThreadpoolController
+
         if len(sys.modules) != self._n_modules:
             self._n_modules, self._libraries = len(sys.modules), ThreadpoolController()
         return self._libraries
@@ -100,6 +102,8 @@ def fits_in_memory(n_points: int, dtype: Any, memory: float | None = None) -> bo
     >>> fits_in_memory(1000, float, memory=8e6), fits_in_memory(1000, float, memory=7e6)
     (True, False)
     """
+    import numpy as np  # here: the command reports errors before it loads libraries of numbers
+
     if memory is None:
         memory = _FREE_SHARE * free_memory()
     elif not memory >= 0:

@@ -97,7 +97,7 @@ def find_valley(X: AnyFloats, side: Mask, max_points: int = MAX_POINTS, *, weigh
     if min(n_side, len(side) - n_side) < MIN_SIDE:
         return cannot_say
     varying = np.ptp(X, axis=0) > 0
-    X = (X[:, varying] / max(float(np.abs(X).max()), np.finfo(float).tiny)).astype(np.float64)
+    X = np.asarray(X[:, varying] / max(float(np.abs(X).max()), np.finfo(float).tiny), dtype=np.float64)
     if not X.size or len(np.unique(X, axis=0)) * _MAX_COPIES < len(X):
         return cannot_say
     X = _without_ties(X, rng)

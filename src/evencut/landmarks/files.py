@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .._runtime import some
-from ..io.errors import TableError
+from ..io.files import TableError
 from ..io.parts import expand, open_file
 from .blocks import Block, RowBlocks
 
