@@ -1,5 +1,7 @@
 """The name is what runs: energies are those of the criterion named, no move lowers them, and every parameter acts."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -90,10 +92,10 @@ def _quiet():
 
 
 @pytest.mark.parametrize("estimator", [KernelClustering, NormalizedCut, KernelKMeans])
-def test_without_a_kernel_the_default_one_runs_and_a_warning_names_the_front_door(estimator):
-    with pytest.warns(FutureWarning, match=r"EvenCut\(3\).*kernel='shared_neighbors'") as told:
+def test_without_a_kernel_the_default_one_runs_without_a_word(estimator):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         model = estimator(3, random_state=0).fit(IRIS)
-    assert len(told) == 1
     np.testing.assert_array_equal(
         model.labels_, estimator(3, kernel="shared_neighbors", random_state=0).fit_predict(IRIS)
     )
@@ -113,3 +115,29 @@ def test_the_front_door_has_nothing_to_ignore():
     assert model.confidence_ == model.selection_.confidence
     for name in ("energy_", "energy_trace_", "n_iter_", "equalizing_scale_"):
         assert not hasattr(model, name)
+
+
+@pytest.mark.parametrize("name", ["kernel", "criterion", "bandwith"])
+def test_an_unknown_parameter_names_the_class_and_the_cure(name):
+    with pytest.raises(TypeError, match=rf"EvenCut has no parameter '{name}'.*It takes n_clusters, scale") as said:
+        EvenCut(2, **{name: "knn"})
+    assert ("KernelClustering has it" in str(said.value)) == (name != "bandwith")
+
+
+def test_the_error_for_an_affinity_names_the_class_that_takes_it():
+    affinity = np.exp(-np.abs(np.subtract.outer(np.arange(30.0), np.arange(30.0))))
+    with pytest.raises(ValueError, match=r"use of an affinity|KernelClustering\(kernel='precomputed'\)"):
+        EvenCut(2, metric="precomputed").fit(affinity)
+
+
+def test_a_metric_may_be_a_function_to_a_type_checker_too():
+    from typing import get_args, get_type_hints
+
+    assert len(get_args(get_type_hints(EvenCut)["metric"])) == 2
+
+
+def test_an_immense_cell_is_reported_as_it_stands(rng):
+    X = rng.normal(size=(60, 2))
+    X[3, 1] = 1e200
+    with pytest.raises(ValueError, match=r"row 3, column 1 is 1e\+200, while values usually differ by"):
+        EvenCut(2).fit(X)
