@@ -191,7 +191,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
             asked = self._problem()
             posed = pose(chosen.affinity, prepared.weights, asked["criterion"], asked["equalize"])
             solution = self._solve(posed, chosen, seed)
-            labels = heaviest_first(solution.labels, to_array(posed.problem.weights))
+            labels = heaviest_first(solution.labels, prepared.weights, prepared.first_row)
             solution = replace(solution, labels=labels)
         else:
             posed, solution = self._steer(prepared, chosen, partial, seed)
