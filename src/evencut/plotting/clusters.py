@@ -207,7 +207,7 @@ def _on_a_plane(X: Floats, names: list[str]) -> tuple[Floats, tuple[str, str]]:
 
 
 def plot_selection(selection: Any, ax: Any = None) -> Any:
-    """Draw the scores of the numbers of clusters, if one was chosen, or the agreement of the candidates.
+    """Draw the gain of each number of clusters, if one was chosen, or the agreement of the candidates.
 
     Candidates stand in the order of their consensus, the one that was taken first; a square shows the adjusted Rand
     index of two of them.
@@ -235,15 +235,15 @@ def plot_selection(selection: Any, ax: Any = None) -> Any:
     ax = axes_for(ax)
     if selection.numbers:
         tried = sorted(selection.numbers, key=lambda number: number.n_clusters)
-        ax.plot([t.n_clusters for t in tried], [t.score for t in tried], "o-", color=PALETTE[0])
+        ax.plot([t.n_clusters for t in tried], [t.gain for t in tried], "o-", color=PALETTE[0])
         best = selection.numbers[0]
-        ax.set(xlabel="number of clusters", ylabel="conductance and agreement, against one cluster more")
+        ax.set(xlabel="number of clusters", ylabel="gain: agreement beyond chance")
         ax.xaxis.get_major_locator().set_params(integer=True)
         ink = ax.xaxis.label.get_color()  # visible on a dark background too
-        ax.plot([best.n_clusters], [best.score], "o", markersize=14, fillstyle="none", color=ink)
-        ax.set_title(f"{best.n_clusters}, by {best.evidence}" if best.is_clear else "1: nothing is clear", fontsize=10)
+        ax.plot([best.n_clusters], [best.gain], "o", markersize=14, fillstyle="none", color=ink)
+        ax.set_title("1 cluster" if best.n_clusters == 1 else f"{best.n_clusters} clusters", fontsize=10)
         return ax
-    names = [f"{c.family}, {c.kind}" + (f", {c.scale}" if c.scale else "") for c in selection.candidates]
+    names = [f"{c.principle}, {c.kind}" + (f", {c.scale}" if c.scale else "") for c in selection.candidates]
     image = ax.imshow(selection.agreements, vmin=0, vmax=1, cmap="cividis")
     ax.set_yticks(range(len(names)), names, fontsize=8)
     ax.set_xticks([])
