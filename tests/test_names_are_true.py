@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_blobs
 
 from evencut import EvenCut, KernelClustering, KernelKMeans, NormalizedCut
 from evencut.criteria import pose
@@ -113,3 +113,29 @@ def test_the_front_door_has_nothing_to_ignore():
     assert model.confidence_ == model.selection_.confidence
     for name in ("energy_", "energy_trace_", "n_iter_", "equalizing_scale_"):
         assert not hasattr(model, name)
+
+
+@pytest.mark.parametrize("draw", range(10))
+def test_cluster_0_is_the_largest(draw):
+    """And the others follow by size, the one with the first row leading among equals."""
+    rng = np.random.default_rng(draw)
+    sizes = rng.integers(20, 60, 4)
+    y = rng.permutation(np.repeat(np.arange(4), sizes))
+    X = rng.normal(0, 6, (4, 2 + draw % 4))[y] + rng.normal(size=(len(y), 2 + draw % 4))
+    even = np.repeat([0.0, 9.0, 18.0], 30)[rng.permutation(90)]
+    weights = rng.integers(1, 4, len(y)).astype(float)
+    for rows, weight, n_clusters in ((X, None, 4), (X, weights, 3), (even[:, None] + rng.normal(size=(90, 2)), None, 3)):
+        labels = EvenCut(n_clusters, random_state=0).fit_predict(rows, sample_weight=weight)
+        size = np.bincount(labels, weight)
+        assert (np.diff(size) <= 0).all(), size
+        first = [np.flatnonzero(labels == k)[0] for k in range(n_clusters)]
+        for k in np.flatnonzero(np.diff(size) == 0):
+            assert first[k] < first[k + 1]
+
+
+@pytest.mark.parametrize("estimator", [NormalizedCut, KernelKMeans])
+def test_cluster_0_is_the_largest_for_every_criterion(estimator):
+    for draw in range(5):
+        X, _ = make_blobs([60, 55, 50], centers=[[0, 0], [3, 0], [0, 3]], cluster_std=[1.5, 0.5, 0.3], random_state=draw)
+        sizes = np.bincount(estimator(3, random_state=0).fit_predict(X))
+        assert (np.diff(sizes) <= 0).all(), sizes
