@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits

@@ -7,8 +7,6 @@ from sklearn.metrics import adjusted_rand_score
 
 from evencut import EvenCut
 
-
-
 CHANGES = {
     "another unit": lambda X: X * 7.3,
     "single precision": lambda X: X.astype(np.float32),
