@@ -90,7 +90,7 @@ def answers(X: np.ndarray) -> Iterator[tuple[str, Labels]]:
     found.append((_JUDGE, judge_without_sizes(neighborhoods, selection)))
     found += sorted((_name(candidate), candidate.labels) for candidate in selection.candidates)
     for name, labels in found:
-        yield name, labels[prepared.of_row]
+        yield name, labels[prepared.point_of_row]
 
 
 def _name(candidate: Partition) -> str:

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from evencut.selection.centres import neighbor_log_density
 from scipy.stats import norm, rankdata
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
@@ -92,7 +93,7 @@ def test_systems_start_from_one_deviation_and_lead_back_to_the_table(rng):
     table = prepare_points(X, scale="standard")
     given, one = coordinate_systems(table.points, table.weights, table.feature_scale)
     assert (given.name, one.name) == (GIVEN, ONE_DEVIATION)
-    rows = table.of_row
+    rows = table.point_of_row
     # About the mean, and rounded to a small part of a usual length.
     back = given(table.points)[rows] * table.feature_scale.max()
     np.testing.assert_allclose(back, X - X.mean(axis=0), atol=1e-4 * X.std())

@@ -145,8 +145,8 @@ def equalizing_scale(
     if affinity.graph is None and affinity.array is None:
         # Rows computed on the fly are summed in their own precision, which sets a floor.
         tol = max(tol, 100 * float(array_namespace(degree).finfo(affinity.dtype).eps))
-    target = as_float64(affinity.beside(np.ones(affinity.shape[0]) if weights is None else weights))
-    scale = (target / degree) ** 0.5 if start is None else as_float64(affinity.beside(start))
+    target = as_float64(affinity.asarray(np.ones(affinity.shape[0]) if weights is None else weights))
+    scale = (target / degree) ** 0.5 if start is None else as_float64(affinity.asarray(start))
     for _ in range(_SWEEPS):
         degree = scale * as_float64(affinity @ scale)
         if _error(degree, target) <= tol:

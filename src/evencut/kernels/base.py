@@ -271,7 +271,7 @@ def prepare_affinity(affinity: Any, weights: Floats) -> PreparedPoints:
     (2, 2)
     """
     kept = np.flatnonzero(weights > 0)
-    points = affinity if len(kept) == len(weights) else as_affinity(affinity).among(kept).entries
+    points = affinity if len(kept) == len(weights) else as_affinity(affinity).submatrix(kept).entries
     return unmerged_points(points, weights, kept, np.ones(affinity.shape[1]), "euclidean")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial import cKDTree
 
-from .._runtime import free_memory, n_threads
+from .._runtime import free_memory, in_threads, n_threads
 from ..affinity import AffinityLike, whiten
 from ..affinity.lazy import NeighborRows
 from ..neighbors import NeighborSearch, is_dense, neighbor_graph, squared_distances
@@ -330,13 +329,11 @@ def _fill(
     n_workers = n_threads(n_jobs)
     ends = np.linspace(0, len(mine.lists), n_workers + 1).astype(int)
     sharpness, power = map(float, shape)
-    with ThreadPoolExecutor(n_workers) as pool:
-        tasks = [
-            pool.submit(pair_affinities, (first, last), mine, theirs, among, pattern, sharpness, power)
-            for first, last in zip(ends[:-1], ends[1:])
-        ]
-        for task in tasks:
-            task.result()
+
+    def fill(stretch: tuple[int, int]) -> None:
+        pair_affinities(stretch, mine, theirs, among, pattern, sharpness, power)
+
+    in_threads(fill, zip(ends[:-1], ends[1:]), n_workers)
 
 
 def _radius(distances: AnyFloats) -> Floats:

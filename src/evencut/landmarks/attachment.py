@@ -79,7 +79,7 @@ class Attachment:
             return self
         return replace(self, landmarks=to_array(self.landmarks), radius=to_array(self.radius))
 
-    def beside(self, rows: Any) -> Attachment:
+    def to_kind_of(self, rows: Any) -> Attachment:
         """The same with the landmarks of the kind of the rows, where these are."""
         if is_tensor(self.landmarks) or not is_tensor(rows):
             return self if is_tensor(rows) else self.in_memory
@@ -121,7 +121,7 @@ class Attachment:
             from ..gpu.graph import vote as vote_there
 
             known = asarray_like(rows, self.labels)
-            weights = self.beside(rows)._weights(rows)
+            weights = self.to_kind_of(rows)._weights(rows)
             votes = [vote_there(indices, units, known, n_clusters) for _, indices, units in weights]
             return array_namespace(rows).concatenate(votes)
         here = self.in_memory
@@ -162,7 +162,7 @@ class Attachment:
     def averaged(self, rows: Any, field: Any) -> Any:
         """The mean of a field of the landmarks (n_landmarks, n_columns) over those of each row, by their weights."""
         means = []
-        for _, indices, units in self.beside(rows)._weights(rows):
+        for _, indices, units in self.to_kind_of(rows)._weights(rows):
             sums = sum(units[:, place, None] * field[indices[:, place]] for place in range(indices.shape[1]))
             means.append(sums / units.sum(axis=1)[:, None])
         return array_namespace(field).concatenate(means)

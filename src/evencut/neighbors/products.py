@@ -97,14 +97,14 @@ class DenseProducts:
         # What can be computed anew would only make a saved model larger.
         return {**vars(self), "_single": None}
 
-    def about_mean(self, rows: AnyFloats, dtype: Any) -> NDArray:
+    def centred(self, rows: AnyFloats, dtype: Any) -> NDArray:
         """Rows less the mean of the points, in a unit whose squares single precision can hold."""
         offsets = rows - self.centre
         return (offsets if self._unit == 1 else offsets / self._unit).astype(dtype, copy=False)
 
     def _operands(self, dtype: Any) -> tuple[NDArray, NDArray]:
         """The points about their mean, and half their squared lengths."""
-        points = self.about_mean(self.X, dtype)
+        points = self.centred(self.X, dtype)
         return points, 0.5 * np.einsum("pi,pi->p", points, points)
 
     def _candidates(
@@ -117,7 +117,7 @@ class DenseProducts:
         n_kept = min(n_neighbors + _SPARE, len(points))
         best = np.full((len(queries), n_kept), np.inf, dtype=points.dtype)
         indices = np.full(best.shape, -1, dtype=np.int64)
-        turned = -self.about_mean(queries, points.dtype)
+        turned = -self.centred(queries, points.dtype)
         rows = np.arange(len(queries))
         for first in range(0, len(points), _COLUMNS_AT_ONCE):
             some = slice(first, first + _COLUMNS_AT_ONCE)
@@ -129,7 +129,7 @@ class DenseProducts:
         """Neighbours by single precision, and the rows for which it may have missed one."""
         assert self._single is not None
         found, left_out = self._candidates(queries, n_neighbors, self._single)
-        offsets = self.about_mean(queries.astype(np.float64), np.float64)
+        offsets = self.centred(queries.astype(np.float64), np.float64)
         squared = np.einsum("pi,pi->p", offsets, offsets)
         # Worst-case rounding of a product of so many terms, and of the squared length.
         largest = float(np.sqrt(2 * self._single[1].max()))
@@ -232,7 +232,7 @@ class CellSearch:
     def __init__(self, X: AnyFloats, n_neighbors: int, n_threads: int = 1):
         self.X = X
         self.exact = DenseProducts(X)
-        points = self.exact.about_mean(X, np.float32)
+        points = self.exact.centred(X, np.float32)
         self.centres = _centres(points, max(2, round(1.2 * math.sqrt(len(X)))), n_threads)
         cell = _nearest_cells(points, self.centres, 1, n_threads)[:, 0]
         self.order = np.argsort(cell, kind="stable")
@@ -259,7 +259,7 @@ class CellSearch:
         from ._nearest_loops import keep_nearest
 
         at = np.ascontiguousarray(at)
-        turned = -self.exact.about_mean(at, np.float32)
+        turned = -self.exact.centred(at, np.float32)
         searched = _nearest_cells(-turned, self.centres, self.n_searched, n_threads)
         best = np.full((len(at), min(n_neighbors + _CELL_SPARE, len(self.X))), np.inf, dtype=np.float32)
         indices = np.full(best.shape, -1, dtype=np.int64)
@@ -290,7 +290,7 @@ class CellSearch:
         sample = np.random.default_rng(0).choice(len(self.X), n_sample, replace=False)
         # The first is the point itself and found wherever one looks.
         true = self.exact.query(self.X[sample], n_neighbors + 1, n_threads)[1][:, 1:]
-        offsets = self.exact.about_mean(self.X[sample], np.float32)
+        offsets = self.exact.centred(self.X[sample], np.float32)
         near = _nearest_cells(offsets, self.centres, len(self.centres), n_threads)
         rank = np.empty_like(near)
         np.put_along_axis(rank, near, np.broadcast_to(np.arange(near.shape[1]), near.shape), axis=1)

@@ -72,7 +72,7 @@ class DistinctPoints:
     points : ndarray or tensor of shape (n_points, n_features), or points of another kind
     weights : ndarray of shape (n_points,)
         How many rows, or how much weight, each stands for; a tensor, as what follows, where the points are one.
-    of_row : ndarray of shape (n_rows,)
+    point_of_row : ndarray of shape (n_rows,)
         The point that each row became.
     first_row : ndarray of shape (n_points,)
         The first row of each point.
@@ -80,13 +80,13 @@ class DistinctPoints:
 
     points: Any
     weights: Floats
-    of_row: Places
+    point_of_row: Places
     first_row: Places
 
     def taken(self, order: Places) -> DistinctPoints:
         """The same points in another order."""
         return DistinctPoints(
-            self.points[order], self.weights[order], stable_order(order)[self.of_row], self.first_row[order]
+            self.points[order], self.weights[order], stable_order(order)[self.point_of_row], self.first_row[order]
         )
 
 
@@ -107,7 +107,7 @@ def distinct_points(X: Any, weights: Floats | None = None) -> DistinctPoints:
     --------
     >>> import numpy as np
     >>> table = distinct_points(np.array([[1.0], [5.0], [1.0]]))
-    >>> table.weights[table.of_row]
+    >>> table.weights[table.point_of_row]
     array([2., 1., 2.])
     """
     weights = np.ones(len(X)) if weights is None else weights
@@ -118,10 +118,10 @@ def distinct_points(X: Any, weights: Floats | None = None) -> DistinctPoints:
     group, n_groups = asarray_like(X, copies.astype(np.int64)), int(copies.max()) + 1
     total, first = group_sums(found.weights, group, n_groups), group_min(found.first_row, group, n_groups)
     if not is_dense(X):
-        return DistinctPoints(X[first], total, group[found.of_row], first)
+        return DistinctPoints(X[first], total, group[found.point_of_row], first)
     sums = group_sums(found.points, group, n_groups, found.weights)
     middle = array_namespace(X).asarray(sums / total[:, None], dtype=X.dtype)
-    return DistinctPoints(middle, total, group[found.of_row], first)
+    return DistinctPoints(middle, total, group[found.point_of_row], first)
 
 
 def _exact(X: Any, weights: Floats) -> DistinctPoints:
@@ -131,8 +131,8 @@ def _exact(X: Any, weights: Floats) -> DistinctPoints:
     if isinstance(X, GivenDistances):
         return _exact_given(X, weights)
     values = X.X if isinstance(X, MetricPoints) else X
-    first, of_row = distinct_rows(values)
-    found = DistinctPoints(X[first], group_sums(asarray_like(X, weights), of_row, len(first)), of_row, first)
+    first, point_of_row = distinct_rows(values)
+    found = DistinctPoints(X[first], group_sums(asarray_like(X, weights), point_of_row, len(first)), point_of_row, first)
     return found.taken(value_order(values[first]))
 
 
@@ -146,11 +146,11 @@ def distinct_rows(X: Any) -> tuple[Any, Any]:
     >>> sorted(first.tolist()), bool(kind[0] == kind[2] != kind[1])
     ([0, 1, 3], True)
     """
-    first, of_row = unique_first(row_hashes(X))
+    first, point_of_row = unique_first(row_hashes(X))
     blocks = [slice(begin, begin + _ROWS_AT_ONCE) for begin in range(0, len(X), _ROWS_AT_ONCE)]
-    if not all((X[first[of_row[rows]]] == X[rows]).all() for rows in blocks):
-        first, of_row = unique_first(X, axis=0)
-    return first, of_row
+    if not all((X[first[point_of_row[rows]]] == X[rows]).all() for rows in blocks):
+        first, point_of_row = unique_first(X, axis=0)
+    return first, point_of_row
 
 
 def value_order(X: Any) -> Any:
@@ -202,9 +202,9 @@ def _exact_sparse(X: sparse.csr_array, weights: Floats) -> DistinctPoints:
     order = kept[np.argsort([zlib.crc32(rows[i][0] + rows[i][1]) for i in kept], kind="stable")]
     place = np.empty(X.shape[0], dtype=np.intp)
     place[order] = np.arange(len(order))
-    of_row = place[same]
-    total = np.bincount(of_row, weights).astype(np.float64)
-    return DistinctPoints(SparsePoints(canonical[order]), total, of_row, order)
+    point_of_row = place[same]
+    total = np.bincount(point_of_row, weights).astype(np.float64)
+    return DistinctPoints(SparsePoints(canonical[order]), total, point_of_row, order)
 
 
 def _exact_given(X: GivenDistances, weights: Floats) -> DistinctPoints:
@@ -216,8 +216,8 @@ def _exact_given(X: GivenDistances, weights: Floats) -> DistinctPoints:
         # Its own distance is one zero.
         if np.count_nonzero(away) < len(X) - 1:
             same[i] = first_of.setdefault(hashlib.blake2b((away + 0.0).tobytes(), digest_size=16).digest(), i)
-    first, of_row = np.unique(same, return_inverse=True)
-    return DistinctPoints(X[first], np.bincount(of_row, weights).astype(np.float64), of_row, first)
+    first, point_of_row = np.unique(same, return_inverse=True)
+    return DistinctPoints(X[first], np.bincount(point_of_row, weights).astype(np.float64), point_of_row, first)
 
 
 def row_hashes(X: Any) -> Any:
@@ -342,7 +342,7 @@ def condense(table: DistinctPoints, n_centres: int, *, n_jobs: int | None = None
     one_of_each, number = unique_first(nearest)
     n_used = len(one_of_each)
     weights, first = group_sums(table.weights, number, n_used), group_min(table.first_row, number, n_used)
-    return DistinctPoints(centres[nearest[one_of_each]], weights, number[table.of_row], first)
+    return DistinctPoints(centres[nearest[one_of_each]], weights, number[table.point_of_row], first)
 
 
 def _apart(

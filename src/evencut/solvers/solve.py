@@ -282,16 +282,16 @@ def sample_problem(problem: RatioProblem, n_clusters: int, rng: np.random.Genera
     n_points = problem.n_points
     least = _SAMPLE_ON_DEVICE if is_tensor(problem.weights) else _SAMPLE
     size = min(n_points, max(least, _SAMPLE_PER_CLUSTER * n_clusters))
-    rows = problem.matrix.beside(np.sort(rng.choice(n_points, size, replace=False)))
+    rows = problem.matrix.asarray(np.sort(rng.choice(n_points, size, replace=False)))
     # Degrees count all points; among the sample they are smaller by its share.
     share = size / n_points
     diagonal = None if problem.diagonal is None else share * problem.diagonal[rows]
-    return rows, RatioProblem(DenseAffinity(problem.matrix.part(rows, rows)), share * problem.weights[rows], diagonal)
+    return rows, RatioProblem(DenseAffinity(problem.matrix.block(rows, rows)), share * problem.weights[rows], diagonal)
 
 
 def spread_labels(problem: RatioProblem, rows: Places, sample: RatioProblem, labels: Ints, n_clusters: int) -> Ints:
     """Labels of all points: each goes to the cluster of the sample that the bound of the Lloyd step makes cheapest."""
-    share, labels = len(rows) / problem.n_points, sample.matrix.beside(labels)
+    share, labels = len(rows) / problem.n_points, sample.matrix.asarray(labels)
     inside, weight = sample.associations(labels, n_clusters)
     links = problem.matrix.links_to_some(rows, labels, n_clusters)
     spread = bound_costs(links, share * problem.weights, inside, weight).argmin(axis=1)
