@@ -124,7 +124,8 @@ def test_cluster_0_is_the_largest(draw):
     X = rng.normal(0, 6, (4, 2 + draw % 4))[y] + rng.normal(size=(len(y), 2 + draw % 4))
     even = np.repeat([0.0, 9.0, 18.0], 30)[rng.permutation(90)]
     weights = rng.integers(1, 4, len(y)).astype(float)
-    for rows, weight, n_clusters in ((X, None, 4), (X, weights, 3), (even[:, None] + rng.normal(size=(90, 2)), None, 3)):
+    equal = even[:, None] + rng.normal(size=(90, 2))
+    for rows, weight, n_clusters in ((X, None, 4), (X, weights, 3), (equal, None, 3)):
         labels = EvenCut(n_clusters, random_state=0).fit_predict(rows, sample_weight=weight)
         size = np.bincount(labels, weight)
         assert (np.diff(size) <= 0).all(), size
@@ -136,6 +137,7 @@ def test_cluster_0_is_the_largest(draw):
 @pytest.mark.parametrize("estimator", [NormalizedCut, KernelKMeans])
 def test_cluster_0_is_the_largest_for_every_criterion(estimator):
     for draw in range(5):
-        X, _ = make_blobs([60, 55, 50], centers=[[0, 0], [3, 0], [0, 3]], cluster_std=[1.5, 0.5, 0.3], random_state=draw)
+        centers, deviations = [[0, 0], [3, 0], [0, 3]], [1.5, 0.5, 0.3]
+        X, _ = make_blobs([60, 55, 50], centers=centers, cluster_std=deviations, random_state=draw)
         sizes = np.bincount(estimator(3, random_state=0).fit_predict(X))
         assert (np.diff(sizes) <= 0).all(), sizes

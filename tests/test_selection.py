@@ -24,7 +24,7 @@ from evencut.selection import (
 )
 from evencut.selection.propose import centre_weight, principle_votes
 from evencut.selection.trees import join_pieces
-from evencut.selection.valley import find_valley
+from evencut.valley import find_valley
 
 MOONS, MOONS_OF = make_moons(400, noise=0.06, random_state=0)
 

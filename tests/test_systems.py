@@ -5,7 +5,6 @@ import warnings
 
 import numpy as np
 import pytest
-from evencut.selection.centres import neighbor_log_density
 from scipy.stats import norm, rankdata
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs

@@ -1,12 +1,12 @@
 r"""The number of clusters: where methods of different principles agree, beyond what they would agree on by chance.
 
-For each k of a grid, :math:`C_k` is the consensus of the best candidate, and :math:`C^0_k` the same for points drawn from
-one Gaussian of the same covariance. The number is the k with the largest gain
+For each k of a grid, :math:`C_k` is the consensus of the best candidate, and :math:`C^0_k` the same for points drawn
+from one Gaussian of the same covariance. The number is the k with the largest gain
 
 .. math:: g_k = \frac{C_k - C^0_k}{1 - C^0_k}
 
-It is 1 if that gain, above a Gaussian and above a box along the principal axes alike, is below 0.12, or if in fewer than two
-intrinsic dimensions it is below 0.35 and there is no valley (:mod:`evencut.valley`) between any two clusters:
+It is 1 if that gain, above a Gaussian and above a box along the principal axes alike, is below 0.12, or if in fewer
+than two intrinsic dimensions it is below 0.35 and there is no valley (:mod:`evencut.valley`) between any two clusters:
 a strand can be cut anywhere, and everybody cuts it where chance made it thin.
 
 The coarsest clusters often agree best. Therefore the same question is asked once more inside every cluster, which is
@@ -161,12 +161,12 @@ def ranked_numbers(curve: Curve, n_clusters: int) -> tuple[NumberCandidate, ...]
         ks = sorted(curve.agreed)
     labels = [curve.agreed[k].labels for k in ks]
     similar = agreement(np.array(labels), curve.population.weights)
-    place = ks.index(n_clusters) if n_clusters > 1 else None
+    similar_to_chosen = similar[:, ks.index(n_clusters)] if n_clusters > 1 else np.zeros(len(ks))
     found = [
-        NumberCandidate(k, curve.agreed[k].consensus, curve.chance[k], curve.gain(k), 0.0 if place is None else float(similar[i, place]))
-        for i, k in enumerate(ks)
+        NumberCandidate(k, curve.agreed[k].consensus, curve.chance[k], curve.gain(k), float(index))
+        for k, index in zip(ks, similar_to_chosen)
     ]
-    if place is None:
+    if n_clusters == 1:
         nan = float("nan")
         found.append(NumberCandidate(1, nan, nan, nan))
     return tuple(sorted(found, key=lambda number: (number.n_clusters != n_clusters, -number.gain)))
@@ -211,8 +211,9 @@ def split_inside(population: Population, labels: Ints) -> Ints:
             continue
         part = population.subset(rows)
         graphs = part.graphs()
-        # A look at three cuts first: most clusters are one body, and the whole question costs a hundred times more.
-        if not any(_has_valleys(graphs[0], _cut(graphs[0], k)) for k in (2, 4, 8, 16) if k * _POINTS_PER_CLUSTER <= len(rows)):
+        # A look at a few cuts first: most clusters are one body, and the whole question costs a hundred times more.
+        looks = [k for k in (2, 4, 8, 16) if k * _POINTS_PER_CLUSTER <= len(rows)]
+        if not any(_has_valleys(graphs[0], _cut(graphs[0], k)) for k in looks):
             continue
         curve = agreement_curve(part, graphs, MAX_INNER)
         parts = split(curve, MIN_INNER_GAIN)
@@ -291,7 +292,8 @@ def number_of_affinity(affinity: AffinityLike, weights: Floats, seed: int | None
     small = 3e-3
     gains = {k: 1 - (conductance[k] + small) / (min(conductance.get(k + 1, 1.0), 1.0) + small)
              for k in range(2, largest + 1) if k in conductance}
-    return tuple(NumberCandidate(k, float("nan"), float("nan"), gains[k]) for k in sorted(gains, key=lambda k: -gains[k]))
+    nan = float("nan")
+    return tuple(NumberCandidate(k, nan, nan, gains[k]) for k in sorted(gains, key=lambda k: -gains[k]))
 
 
 def fine_parts(problem: RatioProblem, n_parts: int, random_state: int | None) -> Ints:

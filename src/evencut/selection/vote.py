@@ -1,7 +1,7 @@
 r"""The candidate that the others agree with most.
 
-With :math:`r_{ij}` the adjusted Rand index of candidates i and j and votes :math:`v_j` that sum to one, the consensus of
-candidate i is
+With :math:`r_{ij}` the adjusted Rand index of candidates i and j and votes :math:`v_j` that sum to one, the consensus
+of candidate i is
 
 .. math:: a_i = \sum_j v_j \max(r_{ij}, 0)^2
 
