@@ -23,6 +23,7 @@ import numpy as np
 
 from ..affinity import AffinityLike
 from ..criteria import RatioProblem, normalized_cut
+from ..points import COMPONENTS
 from ..solvers.exchange import merge_levels
 from ..solvers.multilevel import multilevel
 from ..solvers.spectral import cut_embedding, normalized_rows, spectral_embedding
@@ -144,7 +145,11 @@ def find_number(population: Population) -> tuple[NumberCandidate, ...]:
     if len(rows) < _POINTS_PER_CLUSTER * GRID[0]:
         return ()
     sample = population.subset(rows)
-    curve = agreement_curve(sample, sample.graphs())
+    graphs = sample.graphs()
+    if graphs[0].system.name == COMPONENTS:
+        # What one column of two values says alone is no cluster inside of another either, and not in the draw.
+        sample = sample._replace(X=np.asarray(graphs[0].X, dtype=np.float64), feature_scale=None)
+    curve = agreement_curve(sample, graphs)
     labels = split(curve, MIN_GAIN)
     if labels is not None:
         labels = split_inside(curve.population, labels)
