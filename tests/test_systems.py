@@ -37,16 +37,16 @@ def test_units_are_evened_out_before_many_rows_are_condensed():
 
 
 def test_ranks_are_normal_scores_and_know_ties_and_weights(rng):
-    X = np.column_stack([rng.normal(size=(40, 2)), rng.integers(4, size=40), np.ones(40)]).astype(float)
-    *_, ranks = coordinate_systems(X, np.ones(40), np.array([1.0, 1.0, 5.0, 1.0]))
+    X = np.column_stack([rng.normal(size=(40, 3)), rng.integers(4, size=40), np.ones(40)]).astype(float)
+    *_, ranks = coordinate_systems(X, np.ones(40), np.array([1.0, 1.0, 5.0, 1.0, 1.0]))
     assert ranks.name == RANKS
     # The constant column is left out, and coordinates are rounded to a small part of a usual length.
-    expected = norm.ppf((np.apply_along_axis(rankdata, 0, X[:, :3]) - 0.5) / 40)
+    expected = norm.ppf((np.apply_along_axis(rankdata, 0, X[:, :4]) - 0.5) / 40)
     np.testing.assert_allclose(ranks(X), expected, atol=1e-4)
     repeated = np.repeat(np.arange(40), rng.integers(1, 4, 40))
     counts = np.bincount(repeated).astype(float)
-    *_, weighted = coordinate_systems(X, counts, np.ones(4))
-    *_, copied = coordinate_systems(X[repeated], np.ones(len(repeated)), np.ones(4))
+    *_, weighted = coordinate_systems(X, counts, np.ones(5))
+    *_, copied = coordinate_systems(X[repeated], np.ones(len(repeated)), np.ones(5))
     np.testing.assert_allclose(weighted(X), copied(X), atol=1e-4)
 
 
