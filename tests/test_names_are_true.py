@@ -139,5 +139,5 @@ def test_cluster_0_is_the_largest_for_every_criterion(estimator):
     for draw in range(5):
         centers, deviations = [[0, 0], [3, 0], [0, 3]], [1.5, 0.5, 0.3]
         X, _ = make_blobs([60, 55, 50], centers=centers, cluster_std=deviations, random_state=draw)
-        sizes = np.bincount(estimator(3, random_state=0).fit_predict(X))
+        sizes = np.bincount(estimator(3, kernel="shared_neighbors", random_state=0).fit_predict(X))
         assert (np.diff(sizes) <= 0).all(), sizes
