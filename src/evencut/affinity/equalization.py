@@ -180,15 +180,15 @@ def _conjugate_gradients(affinity: Affinity, scale: NDArray, right: NDArray, rto
     """The solution x of (1 + S A S) x = right, to a residual of `rtol` times the right side."""
     solution, residual = 0 * right, right
     direction, squared = residual, float(residual @ residual)
-    least = rtol**2 * squared
+    target = rtol**2 * squared
     for _ in range(_MOST_CG_STEPS):
-        if squared <= least:
+        if squared <= target:
             break
         image = direction + scale * as_float64(affinity @ (scale * direction))
         length = squared / float(direction @ image)
         solution, residual = solution + length * direction, residual - length * image
-        squared, before = float(residual @ residual), squared
-        direction = residual + squared / before * direction
+        squared, previous = float(residual @ residual), squared
+        direction = residual + squared / previous * direction
     return solution
 
 

@@ -108,11 +108,11 @@ class BlockwiseAffinity(Affinity):
 
     def diagonal(self) -> AnyFloats:
         """The affinity of each point with itself."""
-        found = np.empty(self.shape[0], dtype=self.dtype)
+        diagonal = np.empty(self.shape[0], dtype=self.dtype)
         for first in range(0, self.shape[0], 256):
             rows = slice(first, first + 256)
-            found[rows] = self.block(rows, rows).diagonal()
-        return found
+            diagonal[rows] = self.block(rows, rows).diagonal()
+        return diagonal
 
     def _blocks(self) -> list[slice]:
         step = max(1, _BLOCK_BYTES // (self.shape[0] * self.dtype.itemsize))
@@ -279,12 +279,12 @@ class PairsAffinity(Affinity):
         """Sums of the affinities of each point with each cluster."""
         return self._times(one_hot(labels, n_clusters, scale), self._precision)
 
-    def updated_links(self, links: Any, before: Any, labels: Any, n_clusters: int) -> Any:
+    def updated_links(self, links: Any, old_labels: Any, labels: Any, n_clusters: int) -> Any:
         """The links brought up to date with the points that changed alone, so that late steps cost little."""
-        changed = array_namespace(labels).where(labels != before)[0]
+        changed = array_namespace(labels).where(labels != old_labels)[0]
         if len(changed) > _FEW_CHANGES * len(labels):
             return self.links(labels, n_clusters)
-        change = one_hot(labels[changed], n_clusters) - one_hot(before[changed], n_clusters)
+        change = one_hot(labels[changed], n_clusters) - one_hot(old_labels[changed], n_clusters)
         return links + self._times_some(changed, change)
 
     def links_to_some(self, points: Any, labels: Any, n_clusters: int) -> Any:

@@ -230,8 +230,8 @@ class SharedNeighbors(NeighborKernel):
         self._check(len(X))
         search = NeighborSearch(X, n_jobs=n_jobs)
         distances, indices = search.query_self(self.n_neighbors + 1)
-        how: dict[str, Any] = {"sharpness": self.sharpness, "power": self.power, "n_jobs": n_jobs}
-        affinity = shared_neighbor_affinity(X, distances, indices, **how)
+        options: dict[str, Any] = {"sharpness": self.sharpness, "power": self.power, "n_jobs": n_jobs}
+        affinity = shared_neighbor_affinity(X, distances, indices, **options)
         return affinity, self.extend_from(search, distances, indices)
 
     def extend_from(self, search: NeighborSearch, distances: AnyFloats, indices: AnyInts) -> Extension:
@@ -239,18 +239,18 @@ class SharedNeighbors(NeighborKernel):
         return partial(self._rows, search, _Side.of(distances, indices))
 
     def _rows(self, search: NeighborSearch, theirs: _Side, Y: Points) -> AffinityLike:
-        away, near = search.query(Y, self.n_neighbors + 1)
-        if is_tensor(near):
-            rows = arange_like(near)[:, None].expand(near.shape)
-            pairs = rows.reshape(-1), near.reshape(-1)
+        distances, nearest = search.query(Y, self.n_neighbors + 1)
+        if is_tensor(nearest):
+            rows = arange_like(nearest)[:, None].expand(nearest.shape)
+            pairs = rows.reshape(-1), nearest.reshape(-1)
             shape = float(self.sharpness), float(self.power)
-            values = _of_pairs(Y, search.X, pairs, _Side.of(away, near), theirs, shape)
-            return NeighborRows(near, values.reshape(near.shape), search.n_points)
-        indptr = np.arange(0, near.size + 1, near.shape[1])
-        data = np.empty(near.size)
-        mine = _Side.of(away, near)
-        _fill(mine, theirs, False, (indptr, near.ravel(), data), (self.sharpness, self.power), search.n_jobs)
-        return sparse.csr_array((data, near.ravel(), indptr), shape=(len(near), search.n_points))
+            values = _of_pairs(Y, search.X, pairs, _Side.of(distances, nearest), theirs, shape)
+            return NeighborRows(nearest, values.reshape(nearest.shape), search.n_points)
+        indptr = np.arange(0, nearest.size + 1, nearest.shape[1])
+        data = np.empty(nearest.size)
+        mine = _Side.of(distances, nearest)
+        _fill(mine, theirs, False, (indptr, nearest.ravel(), data), (self.sharpness, self.power), search.n_jobs)
+        return sparse.csr_array((data, nearest.ravel(), indptr), shape=(len(nearest), search.n_points))
 
     def _check(self, n_points: int) -> None:
         check_neighbors(self, n_points)

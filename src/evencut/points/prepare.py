@@ -146,15 +146,15 @@ def prepare_points(
     (2, [2.0, 1.0, 2.0])
     """
     weights = np.ones(X.shape[0]) if weights is None else weights
-    kept = np.flatnonzero(weights > 0)
-    rows, counts = (X, weights) if len(kept) == X.shape[0] else (_taken(X, kept), weights[kept])
+    positive = np.flatnonzero(weights > 0)
+    rows, counts = (X, weights) if len(positive) == X.shape[0] else (_taken(X, positive), weights[positive])
     if scale == "auto" and (metric not in ("euclidean", "l2") or sparse.issparse(X)):
         scale = None
     if scale is not None and sparse.issparse(X):
         raise ValueError(f"scale={scale!r} does not take sparse rows; scale them first, or leave it to 'auto'.")
     if metric == "precomputed":
         divisor = np.full(X.shape[1], _unit_of(X, metric, has_units, names))
-        points = points_in(_divided(X, divisor), metric)[kept]
+        points = points_in(_divided(X, divisor), metric)[positive]
     else:
         divisor = np.ones(X.shape[1]) if scale is None else feature_scale(rows, scale, counts)
         scaled = _divided(rows, divisor)
@@ -165,7 +165,7 @@ def prepare_points(
     if isinstance(points, SparsePoints):
         _check_sparse_magnitude(points.rows)
     if not merge:
-        return unmerged_points(points, weights, kept, divisor, metric)
+        return unmerged_points(points, weights, positive, divisor, metric)
     distinct = distinct_points(points, counts)
     # Middles of sparse rows would be dense.
     if most is not None and is_dense(points):
@@ -173,8 +173,8 @@ def prepare_points(
     if is_dense(points) and len(distinct.points) > _runtime.MANY_POINTS:
         distinct = distinct.taken(asarray_like(distinct.weights, near_order(distinct.points)))
     point_of_row = np.full(X.shape[0], -1, dtype=np.intp)
-    point_of_row[kept] = to_array(distinct.point_of_row)
-    first = kept[to_array(distinct.first_row)]
+    point_of_row[positive] = to_array(distinct.point_of_row)
+    first = positive[to_array(distinct.first_row)]
     return PreparedPoints(distinct.points, to_array(distinct.weights), point_of_row, first, divisor, metric)
 
 
@@ -233,8 +233,8 @@ def near_order(X: AnyFloats) -> Places:
     """
     if is_tensor(X):
         pivots = X[:: max(_POINTS_PER_PIVOT, -(-len(X) // _MOST_PIVOTS))]
-        away = ((pivots - pivots[:1]) ** 2).sum(axis=1)
-        own = NeighborSearch(pivots[stable_order(away)]).query(X, 1)[1][:, 0]
+        distance = ((pivots - pivots[:1]) ** 2).sum(axis=1)
+        own = NeighborSearch(pivots[stable_order(distance)]).query(X, 1)[1][:, 0]
         return to_array(stable_order(own))
     # Far outliers share the outermost cells rather than squeeze all others into one.
     low, high = np.quantile(X[:: -(-len(X) // _ORDER_SAMPLE)], (0.01, 0.99), axis=0)

@@ -9,7 +9,7 @@ It is 1 if that gain, above a Gaussian and above a box along the principal axes 
 than two intrinsic dimensions it is below 0.35 and there is no valley (:mod:`evencut.valley`) between any two clusters:
 a strand can be cut anywhere, and everybody cuts it where chance made it thin.
 
-The coarsest clusters often agree best. Therefore the same question is asked once more inside every cluster, which is
+The coarsest clusters often agree best. Therefore the same question is asked again inside every cluster, which is
 split where the gain is at least 0.15 and most pairs of its parts have a valley between them.
 """
 
@@ -43,8 +43,8 @@ GRID = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 27, 36, 50, 64, 90, 128, 160)
 SAMPLE, NULL_SAMPLE = 1600, 1000
 # Gain below which there is one cluster, and below which a cluster is not split again.
 MIN_GAIN, MIN_INNER_GAIN = 0.12, 0.15
-# The largest number of parts of one cluster.
-MAX_INNER = 50
+# Clusters of fewer points are not split again.
+MIN_INNER_POINTS = 50
 # Every cluster must be able to hold a few points.
 _POINTS_PER_CLUSTER = 8
 
@@ -177,9 +177,9 @@ def ranked_numbers(curve: Curve, n_clusters: int) -> tuple[NumberCandidate, ...]
     return tuple(sorted(found, key=lambda number: (number.n_clusters != n_clusters, -number.gain)))
 
 
-def agreement_curve(population: Population, graphs: list[NeighborGraphs], most: int = MAX_CLUSTERS) -> Curve:
+def agreement_curve(population: Population, graphs: list[NeighborGraphs]) -> Curve:
     """The agreement over a grid of numbers, then around the best of them."""
-    grid = [k for k in GRID if k <= min(most, len(population.X) // _POINTS_PER_CLUSTER)]
+    grid = [k for k in GRID if k <= len(population.X) // _POINTS_PER_CLUSTER]
     # The largest first: its eigenvectors serve the others.
     agreed = {k: best_candidate(graphs, k, population.seed) for k in reversed(grid)}
     chance = by_chance(population, graphs, grid, "gaussian")
@@ -208,11 +208,13 @@ def split(curve: Curve, min_gain: float) -> Ints | None:
 
 
 def split_inside(population: Population, labels: Ints) -> Ints:
-    """Clusters whose parts agree once more, and have valleys between them, are replaced by these."""
+    """Clusters whose parts agree once more, and have valleys between them, are replaced by these, and so on."""
     labels = labels.copy()
-    for cluster in range(int(labels.max()) + 1):
+    to_do = list(range(int(labels.max()) + 1))
+    while to_do:
+        cluster = to_do.pop()
         rows = np.flatnonzero(labels == cluster)
-        if len(rows) < 50:
+        if len(rows) < MIN_INNER_POINTS:
             continue
         part = population.subset(rows)
         graphs = part.graphs()
@@ -220,10 +222,11 @@ def split_inside(population: Population, labels: Ints) -> Ints:
         looks = [k for k in (2, 4, 8, 16) if k * _POINTS_PER_CLUSTER <= len(rows)]
         if not any(_has_valleys(graphs[0], _cut(graphs[0], k)) for k in looks):
             continue
-        curve = agreement_curve(part, graphs, MAX_INNER)
-        parts = split(curve, MIN_INNER_GAIN)
+        parts = split(agreement_curve(part, graphs), MIN_INNER_GAIN)
         if parts is not None and _has_valleys(graphs[0], parts):
-            labels[rows] = np.where(parts == 0, cluster, labels.max() + parts)
+            new = int(labels.max()) + parts
+            labels[rows] = np.where(parts == 0, cluster, new)
+            to_do += [cluster, *np.unique(new[parts > 0]).tolist()]
     return labels
 
 
@@ -243,7 +246,7 @@ def valleys_between(graphs: NeighborGraphs, labels: Ints, max_pairs: int = 12) -
 
 def _has_valleys(graphs: NeighborGraphs, labels: Ints) -> bool:
     """Whether most pairs of clusters that touch have a valley between them."""
-    return bool(np.median(valleys_between(graphs, labels)) < 0.01)
+    return bool(np.median(valleys_between(graphs, labels)) < 0.001)
 
 
 def _cut(graphs: NeighborGraphs, n_clusters: int) -> Ints:

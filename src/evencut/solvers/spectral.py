@@ -113,13 +113,13 @@ def _leading_of_components(
     for c in np.argsort(-size, kind="stable"):
         members = by_component[c]
         # Beyond the leading vector of each component others count only while places are free.
-        wanted = 1 if n_components >= n_vectors else min(n_vectors - n_components + 1, len(members))
-        found, vectors = _leading(as_affinity(graph[members][:, members]), wanted, rng)
-        values.append(found)
-        rows.append(np.repeat(members, len(found)))
-        columns.append(np.tile(np.arange(n_found, n_found + len(found)), len(members)))
+        n_wanted = 1 if n_components >= n_vectors else min(n_vectors - n_components + 1, len(members))
+        leading, vectors = _leading(as_affinity(graph[members][:, members]), n_wanted, rng)
+        values.append(leading)
+        rows.append(np.repeat(members, len(leading)))
+        columns.append(np.tile(np.arange(n_found, n_found + len(leading)), len(members)))
         entries.append(vectors.ravel())
-        n_found += len(found)
+        n_found += len(leading)
         if n_components >= n_vectors and n_found == n_vectors:
             break
     position = (np.concatenate(rows), np.concatenate(columns))
@@ -187,8 +187,8 @@ def _leading_of_graph(normalized: sparse.csr_array, n_asked: int, rng: np.random
         if np.median(hops) <= _FEW_HOPS:
             start, basis = rng.uniform(-1, 1, n_points), max(3 * n_asked, 60)
             try:
-                how = {"tol": _TOLERANCE, "ncv": basis, "maxiter": _FEW_RESTARTS}
-                return eigsh(normalized, n_asked, which="LA", v0=start, **how)
+                options = {"tol": _TOLERANCE, "ncv": basis, "maxiter": _FEW_RESTARTS}
+                return eigsh(normalized, n_asked, which="LA", v0=start, **options)
             except ArpackNoConvergence:
                 pass
     return _shift_invert(normalized, n_asked, rng)
@@ -230,7 +230,7 @@ def cut_embedding(vectors: Floats, n_clusters: int, rng: np.random.Generator) ->
     seed = int(rng.integers(2**31))
     # One thread: the order of sums, and with it the labels, must not depend on the machine.
     with single_threaded_blas, warnings.catch_warnings():
-        # Fewer distinct rows than clusters is no fault here: empty clusters are filled afterwards.
+        # Fewer distinct rows than clusters is not an error: empty clusters are filled afterwards.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return KMeans(n_clusters, n_init=1, random_state=seed).fit_predict(vectors).astype(np.int64)
 
