@@ -32,8 +32,8 @@ from .leaderboard import collections, reference_sets
 from .records import publish
 
 #: Modules of `evencut.selection`, by what their constants decide.
-PARTITION = ("candidates", "centres", "choose", "consensus", "mixtures")
-NUMBER = ("number", "gaussians", "valleys", "steps")
+PARTITION = ("graphs", "propose", "mixtures", "vote")
+NUMBER = ("number",)
 #: Draws from here on are for choosing; those that the leaderboard shows are never looked at here.
 FIRST = 2000
 #: Rows of overlapping Gaussians, and of data without clusters, at most.
@@ -46,9 +46,8 @@ Score = Callable[[], dict[str, float]]
 def constants(module: ModuleType) -> dict[str, Any]:
     """The numbers, and tuples of numbers, at the top of a module.
 
-    >>> from evencut.selection import valleys
-    >>> constants(valleys)
-    {'_NO_BORDER': 6.0}
+    >>> constants(importlib.import_module("evencut.selection.vote"))
+    {'POWER': 2}
     """
     named = {name: value for name, value in vars(module).items() if re.fullmatch("_?[A-Z][A-Z_]*", name)}
     return {name: value for name, value in named.items() if all(type(part) in (int, float) for part in parts(value))}
