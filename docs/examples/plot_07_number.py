@@ -2,8 +2,8 @@
 How many clusters?
 ==================
 
-``n_clusters="auto"`` compares numbers of clusters by their conductance, relative to one
-more cluster, and by the agreement of different methods. The lowest score wins.
+``n_clusters="auto"`` takes the number on which methods of different kinds agree most, beyond
+what they would agree on by chance. The chance curve is that of one Gaussian.
 """
 
 import matplotlib.pyplot as plt
@@ -21,4 +21,4 @@ figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.8), layout="constrained")
 ClusterDisplay.from_estimator(model, X, ax=axes[0], legend=False, s=10)
 axes[0].set(title=f"{model.n_clusters_} clusters found", xticks=[], yticks=[])
 plot_selection(model.selection_, ax=axes[1])
-axes[1].set(title="what was compared", ylabel="score (lower is better)")
+axes[1].set(title="what was compared")

@@ -36,7 +36,7 @@ class KernelClustering(Clustering):
     ----------
     n_clusters : int or "auto", default=8
         `"auto"` chooses the number from 2 to 64 whose worst conductance on the affinity is lowest relative to one
-        cluster more (:func:`evencut.selection.rank_numbers`).
+        cluster more (:func:`evencut.selection.number_of_affinity`).
     kernel : str or kernel object, default=None
         `"shared_neighbors"`, `"knn"`, `"gaussian"`, `"disc"`, `"adaptive_gaussian"`, `"local_scaling"`, `"geodesic"`,
         `"precomputed"`, or an object of :mod:`evencut.kernels`. None means `SharedNeighbors()` and warns: in version
