@@ -58,9 +58,8 @@ def places(folder: Path, groups: Sequence[str] = GROUPS) -> list[Place]:
         "mixed": sorted((folder / "mixed").glob("*.csv")),
     }
     files["standardised"] = files["tables"]
-    return [
-        Place(group, path) for group in groups for path in files.get(group, sorted((folder / "real" / group).glob("*.npz")))
-    ]
+    files |= {group: sorted((folder / "real" / group).glob("*.npz")) for group in GROUPS if group not in files}
+    return [Place(group, path) for group in groups for path in files[group]]
 
 
 def read(place: Place, most: int = 2000) -> GivenSet:

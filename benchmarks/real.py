@@ -3,7 +3,8 @@
     python -m benchmarks real --data DIR [--groups text cells] [--methods evencut k-means] [--most 2000] [--jobs 1]
 
 Once with the number of classes given, once with the number that each method finds. Peers that are not installed
-(`pip install "evencut[bench]"`), fail, or take too long are named on the page. `benchmarks.given_sets` says what DIR holds.
+(`pip install "evencut[bench]"`), fail, or take too long are named on the page. `benchmarks.given_sets` says what DIR
+holds.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def _kmeans(given: GivenSet, k: int | None) -> np.ndarray:
 
 
 def _mixture(given: GivenSet, k: int | None) -> np.ndarray:
-    """Full or diagonal covariances in the leading components; the kind, and of the numbers tried the one, of lowest BIC."""
+    """Full or diagonal covariances in the leading components, of the numbers tried: the mixture of lowest BIC."""
     from sklearn.decomposition import PCA
     from sklearn.mixture import GaussianMixture
 
@@ -189,7 +190,7 @@ def section(group: str, outcomes: list[Outcome], methods: list[str]) -> str:
 def summary(outcomes: list[Outcome], methods: list[str]) -> str:
     """Means over all sets, how often the number was near, and the time."""
     lines = [
-        "| method | ARI, number given | ARI, number found | found within a factor of 1.5 | CPU s, given | CPU s, found |",
+        "| method | ARI, number given | ARI, number found | within a factor of 1.5 | CPU s, given | CPU s, found |",
         "|---|---|---|---|---|---|",
     ]
     for name in methods:
@@ -206,18 +207,18 @@ def head(groups: list[str], methods: list[str], most: int, limit: int) -> str:
     """What stands before the tables, the peers that are missing included."""
     absent = [name for name, (_, module, _) in METHODS.items() if not find_spec(module)]
     left_out = [name for name in METHODS if name not in methods and name not in absent]
-    versions = {"scikit-learn": "scikit-learn", "Leiden": "leidenalg", "EVoC": "evoc"}
-    used = ", ".join(f"{package} {version(package)}" for name, package in versions.items() if name in ("scikit-learn", *methods))
-    said = [f"not installed: {', '.join(absent)}"] * bool(absent) + [f"not run: {', '.join(left_out)}"] * bool(left_out)
+    packages = ["scikit-learn", *(METHODS[name][1] for name in methods if name in ("Leiden", "EVoC"))]
+    said = [", ".join(f"{package} {version(package)}" for package in packages)]
+    said += [f"not installed: {', '.join(absent)}"] * bool(absent) + [f"not run: {', '.join(left_out)}"] * bool(left_out)
     return (
-        f"# Real data\n\nAdjusted Rand index with the classes of {', '.join(groups)} (at most {most} rows of each set, seed "
-        "0, one thread). Vectors of texts, images and audio have unit length; `EvenCut` compares them by cosine. Tables of words and "
-        "numbers go to `EvenCut` as they are, gaps included; all others get one-hot columns beside standardised numbers. The peers find "
-        "their number by their own rule (HDBSCAN, Leiden, EVoC), by the silhouette (k-means) or by BIC (mixtures, in at "
-        f"most {_COMPONENTS} principal components), among {len(_TRIED)} numbers from 2 to 160. A method that fails, or takes "
-        f"more than {limit} CPU seconds, counts 0 and is marked. {used}"
-        + "".join(f"; {one}" for one in said) + ".\n"
-    )  # fmt: skip
+        f"# Real data\n\nAdjusted Rand index with the classes of {', '.join(groups)}: at most {most} rows of each set, "
+        "seed 0, one thread. Vectors of texts, images and audio have unit length, and `EvenCut` compares them by cosine. "
+        "Tables of words and numbers go to `EvenCut` as they are, gaps included; all others get one-hot columns beside "
+        "standardised numbers. The peers find their number by their own rule (HDBSCAN, Leiden, EVoC), by the silhouette "
+        f"(k-means) or by BIC (mixtures, in at most {_COMPONENTS} principal components), the latter two among "
+        f"{len(_TRIED)} numbers from {_TRIED[0]} to {_TRIED[-1]}. A method that fails, or takes more than {limit} CPU "
+        f"seconds, counts 0 and is marked. {'; '.join(said)}.\n"
+    )
 
 
 def main(arguments: list[str] | None = None) -> None:

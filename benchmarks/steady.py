@@ -1,4 +1,4 @@
-"""Whether the default says the same of the same data: other seeds, units, precision, a shift, order of rows and columns.
+"""Whether the default answers the same in another unit, precision, place or order, and with another seed.
 
     python -m benchmarks steady --data DIR [--groups tables] [--numbers given auto] [--most 3000] [--jobs 1]
 
@@ -63,7 +63,9 @@ def trials(place: Place, n_clusters: str, most: int) -> list[Trial]:
             # Directions, and not lengths, are compared by cosine: a shift or a constant would change them.
             if metric == "cosine" and change in ("shifted by 3.7 deviations", "a constant column"):
                 continue
-            rows = np.random.default_rng(1).permutation(len(X)) if change == "rows in another order" else np.arange(len(X))
+            rows = np.arange(len(X))
+            if change == "rows in another order":
+                rows = np.random.default_rng(1).permutation(len(X))
             model = EvenCut(k, metric=metric, random_state=int(change == "another seed")).fit(changed(X)[rows])
             index = float(adjusted_rand_score(before.labels_[rows], model.labels_))
             found.append(Trial(place, change, index, model.n_clusters_ == before.n_clusters_))
@@ -102,8 +104,8 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit("no data: give the folder that holds tables/ with --data.")
     chosen = places(Path(options.data), options.groups)
     head = (
-        "# Steady\n\nThe adjusted Rand index of `EvenCut` with itself, before and after a change that says nothing about "
-        f"the clusters: {len(chosen)} sets ({', '.join(options.groups)}), at most {options.most} rows of each.\n"
+        "# Steady\n\nThe adjusted Rand index of `EvenCut` with itself, before and after a change that says nothing "
+        f"about the clusters: {len(chosen)} sets ({', '.join(options.groups)}), at most {options.most} rows of each.\n"
     )
     parts = {"about": head}
     with get_context("spawn").Pool(options.jobs) as pool:

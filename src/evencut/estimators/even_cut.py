@@ -32,9 +32,9 @@ class EvenCut(Clustering):
 
     .. math:: \arg\max_i \sum_j v_j \max(\mathrm{ARI}(P_i, P_j), 0)^2
 
-    The votes :math:`v_j` depend on the intrinsic dimension of the points: in the plane cuts and trees share them; as the
-    dimension grows, cuts, centres, smoothed centres and eigenvectors get a quarter each. Mixtures get half of all votes
-    if they predict points better than their neighbours do (:mod:`evencut.selection.propose` has the formulas).
+    The votes :math:`v_j` depend on the intrinsic dimension of the points: in the plane cuts and trees share them; as
+    the dimension grows, cuts, centres, smoothed centres and eigenvectors get a quarter each. Mixtures get half of all
+    votes if they predict points better than their neighbours do (:mod:`evencut.selection.propose` has the formulas).
     There is no kernel, criterion or bandwidth to set. To minimise one criterion on one kernel, use
     :class:`KernelClustering`.
 
@@ -48,8 +48,8 @@ class EvenCut(Clustering):
         Coordinate systems that are compared. `"auto"`: the columns as given, divided by their standard deviations, and,
         from four columns on, as ranks (normal scores). If one column in ten or more has two values, as words have after
         encoding, there is one system instead: the principal components of more than the mean variance.
-        `selection_.system` names the chosen one, and new points are transformed the same way. `"standard"`: only divided
-        by the standard deviations. `None`: only as given.
+        `selection_.system` names the chosen one, and new points are transformed the same way. `"standard"`: only
+        divided by the standard deviations. `None`: only as given.
     metric : str or callable, default="euclidean"
         `"cosine"`, for embeddings and TF-IDF rows, is the Euclidean distance between rows of unit length.
         `"precomputed"`: X holds the distances between all points, and at `predict` those of new points (rows) to the
@@ -72,9 +72,9 @@ class EvenCut(Clustering):
     n_clusters_ : int
         Number of clusters, set or chosen.
     confidence_ : float
-        Expected adjusted Rand index with the true clusters, from 0 to 1, estimated from the agreement of the candidates;
-        with `"auto"` it includes the doubt about the number (:func:`evencut.selection.vote.confidence`). NaN if there
-        was nothing to compare (one cluster, or as many as points).
+        Expected adjusted Rand index with the true clusters, from 0 to 1, estimated from the agreement of the
+        candidates; with `"auto"` it includes the doubt about the number (:func:`evencut.selection.vote.confidence`).
+        NaN if there was nothing to compare (one cluster, or as many as points).
     selection_ : Selection
         The candidates that were compared, best first, their votes and agreement, and the numbers of clusters with their
         agreement beside that by chance; :meth:`plot_selection` draws them.
