@@ -1,6 +1,6 @@
 """Pairs of clusters of unequal size: how many the default solves, beside every single candidate and other judges.
 
-    python -m benchmarks.pairs
+    python -m benchmarks pairs
 
 Two Gaussians of 1:1 to 1:99, 3 to 8 standard deviations apart, round or four times as long as they are wide. A pair
 is solved where the adjusted Rand index reaches nine tenths of what the true densities reach: where clusters overlap,
@@ -20,14 +20,14 @@ from threadpoolctl import threadpool_limits
 
 from evencut.points import prepare_points
 from evencut.selection import (
-    Neighborhoods,
-    Partition,
+    Candidate,
+    NeighborGraphs,
     Selection,
-    agree,
     consensus,
+    neighbor_graphs,
     neighborhood_sizes,
-    neighborhoods_in_systems,
-    shared_votes,
+    propose,
+    vote,
 )
 from evencut.solvers.spectral import spectral_embedding
 
@@ -54,9 +54,9 @@ def pair(ratio: int, apart: float, length: float, draw: int) -> tuple[np.ndarray
     return X * [1.0, length], truth, best.astype(int)
 
 
-def judge_without_sizes(neighborhoods: Neighborhoods, selection: Selection) -> Labels:
+def judge_without_sizes(graphs: NeighborGraphs, selection: Selection) -> Labels:
     """The candidate whose clusters leak least for how fast they mix inside: a score, with no term for sizes."""
-    graph = neighborhoods.affinity(neighborhood_sizes(neighborhoods.n_points, 2)[-1])
+    graph = graphs.affinity(neighborhood_sizes(graphs.n_points, 2)[-1])
     return min(selection.candidates, key=lambda candidate: _leak_over_mixing(graph, candidate.labels)).labels
 
 
@@ -75,27 +75,25 @@ def _leak_over_mixing(graph: sparse.csr_array, labels: Labels) -> float:
 
 
 def answers(X: np.ndarray) -> Iterator[tuple[str, Labels]]:
-    """The labels of the default, of each family's own consensus, of the judge without sizes, of each candidate."""
+    """The labels of the default, of each principle's own consensus, of the judge without sizes, of each candidate."""
     prepared = prepare_points(X, scale="standard")
-    systems = neighborhoods_in_systems(prepared.points, prepared.weights, units=prepared.feature_scale)
-    selection = agree(systems, 2, random_state=0)
+    systems = neighbor_graphs(prepared.points, prepared.weights, feature_scale=prepared.feature_scale)
+    selection = vote([propose(graphs, 2, 0) for graphs in systems], 2)
     found: list[tuple[str, Labels]] = [(_DEFAULT, selection.best.labels)]
-    families = [candidate.family for candidate in selection.candidates]
-    for family in sorted(set(families)):
-        own = np.array([name == family for name in families])
-        votes = shared_votes(families, {name: float(name == family) for name in set(families)})
-        standing = np.where(own, consensus(selection.agreements, votes), -1.0)
-        found.append((f"consensus of {family}s alone", selection.candidates[int(standing.argmax())].labels))
-    neighborhoods = systems[0]
-    found.append((_JUDGE, judge_without_sizes(neighborhoods, selection)))
-    found += sorted((_name(candidate), candidate.labels) for candidate in selection.candidates)
+    principles = np.array([candidate.principle for candidate in selection.candidates])
+    for principle in sorted(set(principles)):
+        own = principles == principle
+        standing = np.where(own, consensus(selection.agreements, own / own.sum()), -1.0)
+        found.append((f"consensus of {principle} candidates alone", selection.candidates[int(standing.argmax())].labels))
+    found.append((_JUDGE, judge_without_sizes(systems[0], selection)))
+    found += [(_name(candidate), candidate.labels) for candidate in sorted(selection.candidates, key=_name)]
     for name, labels in found:
         yield name, labels[prepared.of_row]
 
 
-def _name(candidate: Partition) -> str:
+def _name(candidate: Candidate) -> str:
     scale = f", {candidate.scale} neighbours" if candidate.scale else ""
-    return f"{candidate.family} always: {candidate.kind}{scale}, {candidate.system}"
+    return f"{candidate.principle} always: {candidate.kind}{scale}, {candidate.system}"
 
 
 def measure(n_draws: int) -> dict[str, dict[tuple[int, float, float, int], bool]]:

@@ -209,14 +209,14 @@ def head(groups: list[str], methods: list[str], most: int, limit: int) -> str:
     left_out = [name for name in METHODS if name not in methods and name not in absent]
     packages = ["scikit-learn", *(METHODS[name][1] for name in methods if name in ("Leiden", "EVoC"))]
     said = [", ".join(f"{package} {version(package)}" for package in packages)]
-    said += [f"not installed: {', '.join(absent)}"] * bool(absent) + [f"not run: {', '.join(left_out)}"] * bool(left_out)
+    said += [f"{why}: {', '.join(some)}" for why, some in (("not installed", absent), ("not run", left_out)) if some]
     return (
         f"# Real data\n\nAdjusted Rand index with the classes of {', '.join(groups)}: at most {most} rows of each set, "
-        "seed 0, one thread. Vectors of texts, images and audio have unit length, and `EvenCut` compares them by cosine. "
-        "Tables of words and numbers go to `EvenCut` as they are, gaps included; all others get one-hot columns beside "
-        "standardised numbers. The peers find their number by their own rule (HDBSCAN, Leiden, EVoC), by the silhouette "
-        f"(k-means) or by BIC (mixtures, in at most {_COMPONENTS} principal components), the latter two among "
-        f"{len(_TRIED)} numbers from {_TRIED[0]} to {_TRIED[-1]}. A method that fails, or takes more than {limit} CPU "
+        "seed 0, one thread. Vectors of texts, images and audio have unit length, and `EvenCut` compares them by "
+        "cosine. Tables of words and numbers go to `EvenCut` as they are, gaps included; all others get one-hot "
+        "columns beside standardised numbers. The peers find their number by their own rule (HDBSCAN, Leiden, EVoC), by "
+        f"the silhouette (k-means) or by BIC (mixtures, in at most {_COMPONENTS} principal components), the latter two "
+        f"among {len(_TRIED)} numbers from {_TRIED[0]} to {_TRIED[-1]}. A method that fails, or takes more than {limit} CPU "
         f"seconds, counts 0 and is marked. {'; '.join(said)}.\n"
     )
 
