@@ -84,7 +84,7 @@ def answers(X: np.ndarray) -> Iterator[tuple[str, Labels]]:
     for principle in sorted(set(principles)):
         own = principles == principle
         standing = np.where(own, consensus(selection.agreements, own / own.sum()), -1.0)
-        found.append((f"consensus of {principle} candidates alone", selection.candidates[int(standing.argmax())].labels))
+        found.append((f"consensus of {principle} alone", selection.candidates[int(standing.argmax())].labels))
     found.append((_JUDGE, judge_without_sizes(systems[0], selection)))
     found += [(_name(candidate), candidate.labels) for candidate in sorted(selection.candidates, key=_name)]
     for name, labels in found:

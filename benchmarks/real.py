@@ -214,10 +214,10 @@ def head(groups: list[str], methods: list[str], most: int, limit: int) -> str:
         f"# Real data\n\nAdjusted Rand index with the classes of {', '.join(groups)}: at most {most} rows of each set, "
         "seed 0, one thread. Vectors of texts, images and audio have unit length, and `EvenCut` compares them by "
         "cosine. Tables of words and numbers go to `EvenCut` as they are, gaps included; all others get one-hot "
-        "columns beside standardised numbers. The peers find their number by their own rule (HDBSCAN, Leiden, EVoC), by "
-        f"the silhouette (k-means) or by BIC (mixtures, in at most {_COMPONENTS} principal components), the latter two "
-        f"among {len(_TRIED)} numbers from {_TRIED[0]} to {_TRIED[-1]}. A method that fails, or takes more than {limit} CPU "
-        f"seconds, counts 0 and is marked. {'; '.join(said)}.\n"
+        "columns beside standardised numbers. The peers find their number by their own rule (HDBSCAN, Leiden, EVoC), "
+        f"by the silhouette (k-means) or by BIC (mixtures, in at most {_COMPONENTS} principal components), the latter "
+        f"two among {len(_TRIED)} numbers from {_TRIED[0]} to {_TRIED[-1]}. A method that fails, or takes more than "
+        f"{limit} CPU seconds, counts 0 and is marked. {'; '.join(said)}.\n"
     )
 
 
