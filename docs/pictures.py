@@ -113,11 +113,14 @@ def shapes():
 
 def nested_blobs():
     """Eight blobs in three groups, which are farther apart than the blobs."""
-    rng = np.random.default_rng(0)
-    groups = [([0, 0], 3, 0.0), ([11, 1], 2, 0.0), ([5, 9], 3, 1.0)]
-    angles = [(place, turn + 2 * np.pi * np.arange(n) / n) for place, n, turn in groups]
-    centres = np.concatenate([place + 2.6 * np.column_stack([np.cos(a), np.sin(a)]) for place, a in angles])
-    return centres[np.repeat(np.arange(8), 80)] + 0.75 * rng.normal(size=(640, 2))
+    rng = np.random.default_rng(1)
+    corners = 2 * np.pi * np.arange(3) / 3 + np.pi / 6
+    centres = []
+    for corner, n_blobs, turn in zip(corners, (3, 2, 3), (0.0, 0.5, 1.0)):
+        angles = turn + 2 * np.pi * np.arange(n_blobs) / n_blobs
+        middle = 11 / 3**0.5 * np.array([np.cos(corner), np.sin(corner)])
+        centres += [middle + 2.6 * np.array([np.cos(angle), np.sin(angle)]) for angle in angles]
+    return np.repeat(centres, 80, axis=0) + 0.8 * rng.normal(size=(640, 2))
 
 
 def _graphs(X):
@@ -189,21 +192,20 @@ def neighbors():
 
 
 def principles():
-    """The candidate of each principle for three clusters, and the votes of the principle."""
+    """Of each principle the candidate of highest consensus for three clusters, and the votes of the principle."""
     import matplotlib.pyplot as plt
 
-    from evencut.selection import propose
+    from evencut.selection import propose, vote
 
     X, _ = shapes()
     graphs, of_row = _graphs(X)
-    proposal = propose(graphs, 3, seed=0)
-    figure, axes = plt.subplots(2, 3, figsize=(10, 5.4), layout="constrained")
+    selection = vote([propose(graphs, 3, seed=0)], 3)
+    figure, axes = plt.subplots(2, 3, figsize=(10, 4.4), layout="constrained")
     for ax, principle in zip(axes.flat, PRINCIPLES):
-        own = [i for i, candidate in enumerate(proposal.candidates) if candidate.principle == principle]
-        first = proposal.candidates[max(own, key=lambda i: proposal.votes[i])]
-        share = proposal.votes[own].sum() / proposal.votes.sum()
-        title = f"{principle}: {first.kind} ({share:.0%} of the votes)"
-        ClusterDisplay.from_labels(X[:, :2], first.point_labels[of_row], ax=ax, title=title, legend=False, s=5)
+        own = [i for i, candidate in enumerate(selection.candidates) if candidate.principle == principle]
+        best, share = selection.candidates[own[0]], selection.votes[own].sum()
+        title = f"{principle}: {best.kind} ({share:.0%} of the votes)"
+        ClusterDisplay.from_labels(X[:, :2], best.point_labels[of_row], ax=ax, title=title, legend=False, s=5)
         ax.title.set_fontsize(10)
         _bare(ax, aspect="equal")
     return figure
@@ -313,6 +315,7 @@ def inside():
     axes[1].bar(range(len(gains)), np.maximum(gains, 0), color=[PALETTE[i] for i in range(len(gains))])
     axes[1].axhline(MIN_INNER_GAIN, color="#555555", linestyle="--", linewidth=1)
     axes[1].set(xlabel="cluster", ylabel="largest gain inside", ylim=(0, 1), title="asked once more")
+    axes[1].set_xticks(range(len(gains)))
     axes[1].spines[["top", "right"]].set_visible(False)
     return figure
 
