@@ -10,21 +10,19 @@ sets of `benchmarks.given_sets`, and over draws without clusters, where one clus
 from __future__ import annotations
 
 import argparse
-import ast
 import importlib
 import inspect
 import os
 import pkgutil
 import re
 import sys
-import textwrap
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,39 +97,16 @@ def changed(value: Any, factor: float) -> Any:
 
 @contextmanager
 def set_to(name: str, value: Any) -> Iterator[None]:
-    """A constant at another value wherever it is used: in the modules that import it, and as a default."""
+    """A constant at another value, in all modules that import it too."""
     holders = [module for module in modules() if hasattr(module, name)]
     before = getattr(holders[0], name)
-    functions = [
-        function
-        for module in holders
-        for function in vars(module).values()
-        if isinstance(function, FunctionType) and function.__module__ == module.__name__ and name in _defaults(function)
-    ]
-    _set(holders, functions, name, value)
     try:
+        for module in holders:
+            setattr(module, name, value)
         yield
     finally:
-        _set(holders, functions, name, before)
-
-
-def _set(holders: list[ModuleType], functions: list[FunctionType], name: str, value: Any) -> None:
-    for module in holders:
-        setattr(module, name, value)
-    for function in functions:
-        names = _defaults(function)
-        function.__defaults__ = tuple(
-            value if one == name else default for one, default in zip(names, function.__defaults__ or ())
-        )
-
-
-def _defaults(function: FunctionType) -> list[str]:
-    """The names that the defaults of a function were taken from, empty for other expressions."""
-    if not function.__defaults__:
-        return []
-    (node,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
-    assert isinstance(node, ast.FunctionDef)
-    return [default.id if isinstance(default, ast.Name) else "" for default in node.args.defaults]
+        for module in holders:
+            setattr(module, name, before)
 
 
 def measure(task: Task, most: int) -> Scores | None:

@@ -140,7 +140,7 @@ def report_sets(data: Path, cache: Path | None = None) -> list[str]:
         return [*lines, "Not run: set EVENCUT_DATA to a folder with clustering/ and clustering2/.", ""]
     lines += [
         "The points are taken as they are, at most 4000 of a set, and every method gets the number of clusters. The "
-        "limits of `diagnosis/cures.py` and the numbers of `diagnosis/confidence.py` were chosen on the tuning half "
+        "limits of `diagnosis/cures.py` and the numbers of `diagnosis/verdicts.py` were chosen on the tuning half "
         f"alone. A bias is right where the reference disagrees (ARI below {GOOD}); ok and overlap are right where the "
         f"clustering agrees with it, or where none of the seven methods is better by {BETTER}.",
         "",

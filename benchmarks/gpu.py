@@ -87,9 +87,9 @@ class Bench:
 
 def sum_error(sums, V, precision, rows, tiles=None):
     """Largest relative error of K V at some rows, against float64."""
-    part = sums.part(rows=rows)
+    part = sums.block(rows=rows)
     blocks = torch.arange(len(rows), device=V.device).split(64)
-    expected = torch.cat([part.part(rows=block).dense() @ V.double() for block in blocks])
+    expected = torch.cat([part.block(rows=block).dense() @ V.double() for block in blocks])
     found = sums(V, precision, tiles=tiles)[rows]
     return float(((found - expected).abs() / expected.abs().clamp(min=1e-300)).max())
 

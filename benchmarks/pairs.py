@@ -88,7 +88,7 @@ def answers(X: np.ndarray) -> Iterator[tuple[str, Labels]]:
     found.append((_JUDGE, judge_without_sizes(systems[0], selection)))
     found += [(_name(candidate), candidate.labels) for candidate in sorted(selection.candidates, key=_name)]
     for name, labels in found:
-        yield name, labels[prepared.of_row]
+        yield name, labels[prepared.point_of_row]
 
 
 def _name(candidate: Candidate) -> str:

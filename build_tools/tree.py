@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """What meson.build asks of the tree: `version`, the one in the package; `caches`, its folders of byte code."""
 
 import re

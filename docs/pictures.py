@@ -130,7 +130,7 @@ def _graphs(X):
 
     prepared = prepare_points(X, scale="standard")
     graphs = neighbor_graphs(prepared.points, prepared.weights, feature_scale=prepared.feature_scale)[0]
-    return graphs, prepared.of_row
+    return graphs, prepared.point_of_row
 
 
 def _bare(ax, **more):
@@ -154,7 +154,7 @@ def systems():
         prepared = prepare_points(X, scale="standard")
         points, units = prepared.points, prepared.feature_scale
         for system in coordinate_systems(points, prepared.weights, units):
-            panels.append((system.name, system(points)[prepared.of_row]))
+            panels.append((system.name, system(points)[prepared.point_of_row]))
     figure, axes = plt.subplots(1, len(panels), figsize=(12, 3.1), layout="constrained")
     for ax, (name, points) in zip(axes, panels):
         words = name == "components"
@@ -295,22 +295,23 @@ def inside():
 
     from evencut.points import prepare_points
     from evencut.selection import Population
-    from evencut.selection.number import MAX_INNER, MIN_GAIN, MIN_INNER_GAIN, agreement_curve, split, split_inside
+    from evencut.selection.number import MIN_GAIN, MIN_INNER_GAIN, agreement_curve, split, split_inside
 
     X = nested_blobs()
     prepared = prepare_points(X, scale="standard")
     population = Population(prepared.points, prepared.weights, prepared.feature_scale, False, 0, None)
-    first = split(agreement_curve(population), MIN_GAIN)
+    first = split(agreement_curve(population, population.graphs()), MIN_GAIN)
     last = split_inside(population, first)
     figure, axes = plt.subplots(1, 3, figsize=(11, 3.3), layout="constrained")
     for ax, labels, title in ((axes[0], first, "the number of largest gain"), (axes[2], last, "the answer")):
-        ClusterDisplay.from_labels(X, labels[prepared.of_row], ax=ax, title=title, legend=False, s=6)
+        ClusterDisplay.from_labels(X, labels[prepared.point_of_row], ax=ax, title=title, legend=False, s=6)
         _bare(ax, aspect="equal")
     gains = []
     for cluster in range(first.max() + 1):
-        curve = agreement_curve(population.block(np.flatnonzero(first == cluster)), MAX_INNER)
+        part = population.subset(np.flatnonzero(first == cluster))
+        curve = agreement_curve(part, part.graphs())
         gains.append(curve.gain(curve.best))
-        middle = X[first[prepared.of_row] == cluster].mean(axis=0)
+        middle = X[first[prepared.point_of_row] == cluster].mean(axis=0)
         axes[0].annotate(str(cluster), middle, ha="center", fontweight="bold")
     axes[1].bar(range(len(gains)), np.maximum(gains, 0), color=[PALETTE[i] for i in range(len(gains))])
     axes[1].axhline(MIN_INNER_GAIN, color="#555555", linestyle="--", linewidth=1)

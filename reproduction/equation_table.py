@@ -116,7 +116,7 @@ def matrix_of(kernel: Kernel, X: AnyFloats) -> Floats:
     array([[1., 0.],
            [0., 1.]])
     """
-    return np.asarray(as_affinity(kernel.affinity(X)).part(slice(None)), dtype=np.float64)
+    return np.asarray(as_affinity(kernel.affinity(X)).block(slice(None)), dtype=np.float64)
 
 
 def check_all(run: Run) -> Any:

@@ -55,7 +55,7 @@ class PixelGraph(Affinity):
         own = (self.neighbors == np.arange(len(self.neighbors))[:, None]).sum(axis=1).astype(np.float64)
         return own if self.scale is None else own * self.scale**2
 
-    def part(self, rows: Any, columns: Any = slice(None)) -> NDArray[np.float64]:
+    def block(self, rows: Any, columns: Any = slice(None)) -> NDArray[np.float64]:
         """A dense block, counted from the lists of either side."""
         one_way = self._one_way
         block = one_way[rows][:, columns].toarray() + one_way[columns][:, rows].toarray().T
@@ -67,7 +67,7 @@ class PixelGraph(Affinity):
             return self
         return PixelGraph(self.neighbors, scale if self.scale is None else scale * self.scale)
 
-    def among(self, points: NDArray[np.intp]) -> GraphAffinity:
+    def submatrix(self, points: NDArray[np.intp]) -> GraphAffinity:
         """The graph of some of the pixels; its lists differ in length, so it is a matrix."""
         one_way = self._one_way[points][:, points]
         scale = np.ones(len(points)) if self.scale is None else self.scale[points]

@@ -26,6 +26,7 @@ ROOMS = (
     "criteria",
     "solvers",
     "landmarks",
+    "valley",
     "selection",
     "plotting",
     "diagnosis",
@@ -80,7 +81,7 @@ def test_the_plan_can_be_seen_from_the_folder():
     small = {"__init__.py", "__main__.py", "_lazy.py", "_runtime.py", "py.typed", "__pycache__"}
     entries = {path.name for path in PACKAGE.iterdir()} - small
     doors = {"gpu", "studio", "anndata.py", "text.py", "napari"}  # to other worlds, loaded only when used
-    assert len(entries - doors) <= 17, f"{len(entries)} entries: {sorted(entries)}"
+    assert len(entries - doors) <= 18, f"{len(entries)} entries: {sorted(entries)}"
 
 
 def functions(path):
@@ -107,11 +108,22 @@ def test_compiled_loops_take_few_arguments():
             assert len(node.args.args) <= 8, f"{path.name}: {node.name} takes {len(node.args.args)} arguments"
 
 
+def code_lines(text):
+    """Lines of code: no docstring, no comments, no blank lines."""
+    tree, documented = ast.parse(text), set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
+            documented |= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    lines = enumerate(text.splitlines(), 1)
+    return sum(bool(line.strip()) and line.strip()[0] != "#" and row not in documented for row, line in lines)
+
+
 def test_files_say_what_they_are_for_and_stay_short():
     for path in PACKAGE.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         assert ast.get_docstring(ast.parse(text)), f"{path} has no docstring at its top"
-        assert text.count("\n") <= 450, f"{path} has {text.count(chr(10))} lines: it is asking to become two ideas"
+        n_lines = code_lines(text)
+        assert n_lines <= 320, f"{path} has {n_lines} lines of code: it is asking to become two ideas"
 
 
 def test_importing_evencut_adds_nothing_but_evencut():

@@ -38,7 +38,7 @@ def test_rows_on_the_fly_are_the_stored_ones(kernel, dtype):
     np.testing.assert_allclose(rows @ np.eye(len(X), dtype=dtype), stored, **tolerance)
     np.testing.assert_allclose(degrees(rows), degrees(stored), **tolerance)
     np.testing.assert_allclose(rows.diagonal(), stored.diagonal(), **tolerance)
-    np.testing.assert_allclose(rows.part([3, 5], slice(2, 9)), stored[[3, 5], 2:9], **tolerance)
+    np.testing.assert_allclose(rows.block([3, 5], slice(2, 9)), stored[[3, 5], 2:9], **tolerance)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
@@ -47,7 +47,7 @@ def test_scaling_equalisation_and_energies_agree(kernel):
     scale = np.random.default_rng(0).uniform(0.5, 2, len(X))
     twice = scale_affinity(scale_affinity(rows, scale), scale)
     np.testing.assert_allclose(twice @ np.ones(len(X)), degrees(scale_affinity(stored, scale**2)))
-    np.testing.assert_allclose(twice.part(slice(4), slice(4)), scale_affinity(stored, scale**2)[:4, :4])
+    np.testing.assert_allclose(twice.block(slice(4), slice(4)), scale_affinity(stored, scale**2)[:4, :4])
     np.testing.assert_allclose(equalizing_scale(rows), equalizing_scale(stored), rtol=1e-8)
     for criterion in (average_association, normalized_cut, average_cut):
         assert criterion(rows, scale).energy(TRUTH) == pytest.approx(criterion(stored, scale).energy(TRUTH))

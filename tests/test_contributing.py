@@ -108,12 +108,12 @@ def test_a_device(run_example, rng):
     there = made.GaussianOnDisk(1.0).affinity(POINTS).rescaled(scale)
     here = DenseAffinity(A).rescaled(scale)
     few = np.array([5, 1, 40])
-    for one, other in ((there, here), (there.among(few), here.among(few))):
+    for one, other in ((there, here), (there.submatrix(few), here.submatrix(few))):
         right = vectors[: one.shape[0]]
         np.testing.assert_allclose(one @ right, other @ right)
         np.testing.assert_allclose(one @ right[:, 0], other @ right[:, 0])
         np.testing.assert_allclose(one.diagonal(), other.diagonal())
-        np.testing.assert_allclose(one.part([2, 0], slice(1, 3)), other.part([2, 0], slice(1, 3)))
+        np.testing.assert_allclose(one.block([2, 0], slice(1, 3)), other.block([2, 0], slice(1, 3)))
         np.testing.assert_allclose(one.degrees(), other.degrees())
     for equalize in (None, "exact"):
         model = KernelKMeans(2, kernel="gaussian_on_disk", equalize=equalize, random_state=0).fit(POINTS)

@@ -11,12 +11,11 @@ from sklearn.decomposition import PCA
 
 import evencut
 from evencut import KernelClustering, KernelKMeans, NormalizedCut, bandwidth_sweep, diagnose
-from evencut.affinity import equalize, parzen_density
+from evencut.affinity import equalize
 from evencut.criteria import energy
 from evencut.datasets import make_clumped_moons, make_rings
-from evencut.diagnosis import density_mapping
-from evencut.diagnosis.connectivity import joining_neighbors
-from evencut.kernels import KNN, Gaussian, LocalScaling
+from evencut.diagnosis.diagnose import joining_neighbors
+from evencut.kernels import KNN, Gaussian
 from evencut.neighbors import kneighbors
 
 
@@ -408,23 +407,3 @@ def test_sweep_names_bad_input():
         bandwidth_sweep(X, 2, bandwidths=[0.0, 1.0])
     with pytest.raises(ValueError, match="n_clusters=1"):
         bandwidth_sweep(np.eye(20), 1, bandwidths=[1.0])
-
-
-# ---- density mapping -----------------------------------------------------------------------------------------
-
-
-def test_density_mapping_of_fixed_and_adaptive_kernels(moons):
-    X, _ = moons
-    fixed = density_mapping(X, Gaussian(0.1))
-    assert np.corrcoef(np.log(fixed.before), np.log(fixed.after))[0, 1] > 0.8
-    # For a fixed Gaussian the new density is the Parzen density itself.
-    parzen = parzen_density(X, 0.1)
-    np.testing.assert_allclose(fixed.after / fixed.after[0], parzen / parzen[0], rtol=1e-8)
-    for kernel in ("knn", LocalScaling(7), "adaptive_gaussian"):
-        adaptive = density_mapping(X, kernel)
-        assert adaptive.spread_after < 0.5 * fixed.spread_after
-        assert adaptive.spread_before == pytest.approx(fixed.spread_before)
-    ax = fixed.plot()
-    assert ax.get_xscale() == "log"
-    with pytest.raises(ValueError, match="kernel='precomputed'"):
-        density_mapping(X, "precomputed")

@@ -98,8 +98,6 @@ def test_a_slow_method_is_given_up(folder, monkeypatch):
 
 
 def test_a_constant_is_changed_everywhere_and_set_back():
-    from evencut.selection.number import agreement_curve
-
     modules = {module.__name__.rsplit(".", 1)[1]: module for module in ablation.modules()}
     known = ablation.constants()
     assert {"propose.PLANE", "number.MIN_GAIN", "vote.POWER", "graphs.SMOOTHING_STEPS"} <= set(known)
@@ -107,10 +105,6 @@ def test_a_constant_is_changed_everywhere_and_set_back():
         assert {modules["propose"].PLANE, modules["number"].PLANE} == {9.0}
         assert modules["propose"].centre_weight(8.0) == 0
     assert modules["number"].PLANE == known["propose.PLANE"]
-    before = agreement_curve.__defaults__
-    with ablation.set_to("MAX_CLUSTERS", 7):
-        assert agreement_curve.__defaults__ == (7,)
-    assert agreement_curve.__defaults__ == before
 
 
 def test_the_largest_change_of_a_group_is_shown():

@@ -132,7 +132,7 @@ def test_near_copies_are_one_point(blobs):
     X = blobs[0].double()
     table = prepare_points(torch.cat([X, X + 1e-9]), scale=None)
     assert len(table.points) == N_ROWS
-    assert (table.of_row[:N_ROWS] == table.of_row[N_ROWS:]).all()
+    assert (table.point_of_row[:N_ROWS] == table.point_of_row[N_ROWS:]).all()
 
 
 def test_tables_of_units_are_scaled(blobs):

@@ -104,7 +104,7 @@ def test_a_part_of_the_sums_is_the_sum_of_the_part(draw):
     V = draw(100, 2)
     sums(V, "fast")
     rows, columns = torch.tensor([3, 50, 7], device=DEVICE), torch.tensor([1, 99], device=DEVICE)
-    for some, which in ((sums.part(rows, columns), rows), (sums.part(columns=columns), slice(None))):
+    for some, which in ((sums.block(rows, columns), rows), (sums.block(columns=columns), slice(None))):
         expected = sums.dense()[which][:, columns] @ V[columns].double()
         assert torch.allclose(some(V[columns], "fast"), expected, rtol=1e-3, atol=1e-3)
 

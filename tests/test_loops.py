@@ -1,5 +1,6 @@
 """Compiled loops: all are compiled, none runs as Python unasked, their examples run, other threads go on."""
 
+import ast
 import doctest
 import importlib
 import os
@@ -40,6 +41,19 @@ def test_the_examples_of_compiled_modules_run():
                 runner.run(test)
     assert runner.failures == 0
     assert runner.tries == written > 0
+
+
+def test_an_error_inside_a_loop_is_never_swallowed():
+    """Without the lock nothing raises but a checked index; whatever holds the lock must say how it hands errors on."""
+    for path in LOOPS:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            decorators = " ".join(ast.unparse(one) for one in node.decorator_list)
+            if "cython.cfunc" in decorators and "cython.nogil" not in decorators:
+                # An object is returned or an error is; numbers need a value that stands for the error.
+                returns_number = node.returns is None or ast.unparse(node.returns).startswith("cython.")
+                assert "exceptval" in decorators or not returns_number, f"{path.name}: {node.name}"
 
 
 def run_source(code, **variables):

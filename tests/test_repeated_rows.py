@@ -77,7 +77,7 @@ def test_distinct_points_are_those_of_numpy(rows, random):
     order = np.lexsort(table.points.T[::-1])
     np.testing.assert_array_equal(table.points[order], expected)
     np.testing.assert_array_equal(table.weights[order], counts)
-    np.testing.assert_array_equal(table.points[table.of_row], X)
+    np.testing.assert_array_equal(table.points[table.point_of_row], X)
     mixed = list(range(len(X)))
     random.shuffle(mixed)
     np.testing.assert_array_equal(distinct_points(X[mixed]).points, table.points)
@@ -89,10 +89,10 @@ def test_condensed_points_keep_all_the_weight_and_follow_the_density():
     few = condense(distinct_points(X), 200)
     assert few.weights.sum() == 10_000
     assert 10 <= (few.points[:, 0] > 10).sum() <= 40
-    np.testing.assert_array_equal(np.bincount(few.of_row), few.weights)
+    np.testing.assert_array_equal(np.bincount(few.point_of_row), few.weights)
 
 
 def test_preparation_leaves_out_rows_without_weight():
     table = prepare_points(np.arange(8.0).reshape(4, 2), np.array([1.0, 0.0, 2.0, 1.0]))
-    assert table.of_row[1] == -1
+    assert table.point_of_row[1] == -1
     assert table.weights.sum() == 4

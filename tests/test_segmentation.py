@@ -317,9 +317,9 @@ def test_lazy_affinities_are_the_matrices_they_stand_for(kind, scale):
     assert matrix == pytest.approx(matrix.T)
     assert affinity.diagonal() == pytest.approx(matrix.diagonal())
     some, others = np.array([5, 3, 40]), slice(10, 30)
-    assert affinity.part(some) == pytest.approx(matrix[some])
-    assert affinity.part(others, some) == pytest.approx(matrix[others][:, some])
-    assert affinity.among(some) @ np.eye(3) == pytest.approx(matrix[np.ix_(some, some)])
+    assert affinity.block(some) == pytest.approx(matrix[some])
+    assert affinity.block(others, some) == pytest.approx(matrix[others][:, some])
+    assert affinity.submatrix(some) @ np.eye(3) == pytest.approx(matrix[np.ix_(some, some)])
     labels = rng.integers(0, 3, size=60)
     assert affinity.links(labels, 3) == pytest.approx(matrix @ np.eye(3)[labels])
 

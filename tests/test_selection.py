@@ -2,6 +2,10 @@
 
 import numpy as np
 import pytest
+from evencut.selection.candidates import log_density
+from evencut.selection.gaussians import explain_by_gaussians
+from evencut.selection.steps import count_steps
+from evencut.selection.valleys import densities_of_parts, valley
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
@@ -26,11 +30,7 @@ from evencut.selection import (
     select,
     shared_votes,
 )
-from evencut.selection.candidates import log_density
-from evencut.selection.gaussians import explain_by_gaussians
-from evencut.selection.steps import count_steps
 from evencut.selection.trees import join_pieces
-from evencut.selection.valleys import densities_of_parts, valley
 
 MOONS, MOONS_OF = make_moons(400, noise=0.06, random_state=0)
 

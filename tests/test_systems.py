@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from evencut.selection.centres import neighbor_log_density
 from scipy.stats import norm, rankdata
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
@@ -13,7 +14,6 @@ from sklearn.metrics import adjusted_rand_score
 from evencut import EvenCut
 from evencut.points import GIVEN, ONE_DEVIATION, RANKS, coordinate_systems, prepare_points
 from evencut.selection import centres, find_neighborhoods
-from evencut.selection.centres import neighbor_log_density
 from evencut.selection.mixtures import KINDS, fit_mixture, n_parameters
 
 
@@ -55,7 +55,7 @@ def test_systems_start_from_one_deviation_and_lead_back_to_the_table(rng):
     table = prepare_points(X, scale="standard")
     given, one = coordinate_systems(table.points, table.weights, table.feature_scale)
     assert (given.name, one.name) == (GIVEN, ONE_DEVIATION)
-    rows = table.of_row
+    rows = table.point_of_row
     np.testing.assert_allclose(given(table.points)[rows] * table.feature_scale.max(), X, rtol=1e-9)
     np.testing.assert_allclose(one(table.points)[rows].std(axis=0), 1)
 

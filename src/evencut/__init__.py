@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         ProbabilisticKMeans,
         diagnose,
         load,
+        match,
         save,
     )
 
@@ -26,13 +27,14 @@ if TYPE_CHECKING:
 __version__ = "0.3.0"
 __all__ = [
     "DominantSets", "EvenCut", "KernelClustering", "KernelKMeans", "LandmarkClustering", "NormalizedCut",
-    "ProbabilisticKMeans", "__version__", "bandwidth_sweep", "describe", "diagnose", "load", "open_studio", "save",
+    "ProbabilisticKMeans", "__version__", "bandwidth_sweep", "describe", "diagnose", "load", "match", "open_studio",
+    "save",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     diagnosis="bandwidth_sweep describe",
     estimators="DominantSets EvenCut KernelClustering KernelKMeans LandmarkClustering NormalizedCut "
-    "ProbabilisticKMeans diagnose load save",
+    "ProbabilisticKMeans diagnose load match save",
     studio="open_studio",
 )

@@ -61,7 +61,7 @@ def require(module: str, need: str, extra: str) -> Any:
 
 
 def require_compiled(file: str) -> None:
-    """Raise if the module in `file` is Python source and nobody has asked for that."""
+    """Raise if the module in `file` is Python source, unless the variable allows it."""
     if file.endswith(".py") and os.environ.get(VARIABLE, "0") in ("", "0"):
         raise ImportError(
             f"{file} was not compiled, and takes a thousand times longer as it stands. Install evencut (in its folder: "

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 #: Above it points are put in an order that keeps neighbours near in memory, and graphs are refined along the borders
 #: of their clusters only.
@@ -22,12 +22,7 @@ MANY_POINTS = 20_000
 #: The default clusters so many points as they are; more are condensed to so many centres, or to so many a cluster.
 MOST_COMPARED = 5000
 POINTS_PER_CLUSTER = 20
-_FREE_SHARE = 0.25
-# A fit with all pairs of more points takes more than a minute on one core.
-_MOST_POINTS = 25_000
 _listener: ContextVar[Callable[[str, int, int], None] | None] = ContextVar("evencut_progress", default=None)
-
-_PACKAGE = str(Path(__file__).parent)
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -43,42 +38,46 @@ def n_threads(n_jobs: int | None) -> int:
     return max(1, min(effective_n_jobs(n_jobs), os.cpu_count() or 1))
 
 
-class _OneThread:
-    """Products on one thread while anybody is inside: limits set from several threads would undo each other."""
+class _SingleThreadedBlas:
+    """Matrix products on one thread while this is entered, by any thread of ours: the first enters, the last leaves."""
 
     def __init__(self) -> None:
-        self._lock, self._inside, self._n_modules = threading.Lock(), 0, 0
+        self._lock, self._n_entered = threading.Lock(), 0
+        self._loaded: list[bool] = []
         self._libraries: Any = None
         self._limits: Any = None
 
     def __enter__(self) -> None:
         with self._lock:
-            if self._inside == 0:
-                self._limits = self._loaded().limit(limits=1)
-            self._inside += 1
+            if self._n_entered == 0:
+                self._limits = self._controller().limit(limits=1)
+            self._n_entered += 1
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
+            self._n_entered -= 1
+            if self._n_entered == 0:
                 self._limits.restore_original_limits()
 
-    def _loaded(self) -> ThreadpoolController:
-        # To look for the libraries takes longer than a small fit's search; only an import can have loaded more of them.
-        if len(sys.modules) != self._n_modules:
-            self._n_modules, self._libraries = len(sys.modules), ThreadpoolController()
+    def _controller(self) -> Any:
+        # Looking for libraries takes longer than a small search, so it is done again only when one of these is new.
+        loaded = [name in sys.modules for name in ("scipy.linalg", "sklearn", "torch", "numba", "faiss")]
+        if loaded != self._loaded:
+            from threadpoolctl import ThreadpoolController
+
+            self._loaded, self._libraries = loaded, ThreadpoolController()
         return self._libraries
 
-    def begin_thread(self, n_threads: int) -> None:
-        """Set what each thread has for itself: its loops run alone, and `n_jobs=None` means the threads left for it."""
+    def start_worker(self, n_threads: int) -> None:
+        """Limit a thread of a pool: its loops run alone, and `n_jobs=None` means `n_threads` inside it."""
         from joblib import parallel_config
 
         self._libraries.limit(limits=1, user_api="openmp")
         parallel_config("threading", n_jobs=n_threads)
 
 
-#: To be entered around many searches, which then look for the libraries of products only once.
-single_threaded_blas = _OneThread()
+#: Enter it around several searches, so that the libraries of products are looked for once.
+single_threaded_blas = _SingleThreadedBlas()
 
 
 def in_threads(work: Callable[[Any], Any], tasks: Iterable[Any], n_threads: int) -> list[Any]:
@@ -87,8 +86,8 @@ def in_threads(work: Callable[[Any], Any], tasks: Iterable[Any], n_threads: int)
         if n_threads == 1:
             return [work(task) for task in tasks]
         tasks = list(tasks)
-        threads_left = max(1, n_threads // max(1, len(tasks)))
-        with ThreadPoolExecutor(n_threads, initializer=single_threaded_blas.begin_thread, initargs=(threads_left,)) as pool:
+        start = partial(single_threaded_blas.start_worker, max(1, n_threads // max(1, len(tasks))))
+        with ThreadPoolExecutor(n_threads, initializer=start) as pool:
             return list(pool.map(work, tasks))
 
 
@@ -101,7 +100,7 @@ def fits_in_memory(n_points: int, dtype: Any, memory: float | None = None) -> bo
     (True, False)
     """
     if memory is None:
-        memory = _FREE_SHARE * free_memory()
+        memory = 0.25 * free_memory()
     elif not memory >= 0:
         raise ValueError(f"memory={memory!r} must be a number of bytes, or None for a quarter of the free memory.")
     return n_points * n_points * np.dtype(dtype).itemsize <= memory
@@ -117,7 +116,8 @@ def keeps_in_memory(n_points: int, dtype: Any, memory: float | None = None) -> b
     """
     if fits_in_memory(n_points, dtype, memory):
         return True
-    if memory is None and n_points > _MOST_POINTS:
+    # A fit with all pairs of more points takes more than a minute on one core.
+    if memory is None and n_points > 25_000:
         raise ValueError(
             f"a kernel of all pairs of {n_points} points does not fit in memory, and computing its {n_points**2:.1g} "
             "entries for every step takes minutes; use kernel='knn', or LandmarkClustering, or put the points on a "
@@ -174,9 +174,10 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     >>> str(told[0].message)
     'look here'
     """
+    package = str(Path(__file__).parent)
     level = 2
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith(package):
         frame, level = frame.f_back, level + 1  # type: ignore[assignment]
     warnings.warn(message, category, stacklevel=level if frame is not None else 2)
 

@@ -71,7 +71,7 @@ class RatioProblem:
 
     def energy(self, labels: ArrayLike) -> float:
         """Minus the ratio association: the paper's sign and scale, lower is better."""
-        first, codes = unique_first(self.matrix.beside(labels))
+        first, codes = unique_first(self.matrix.asarray(labels))
         inside, weight = self.associations(codes, len(first))
         return float(-(inside / weight).sum())
 
@@ -227,7 +227,7 @@ def pose(
     True
     """
     affinity = as_affinity(affinity)
-    chosen, weights = CRITERIA[criterion], affinity.beside(weights)
+    chosen, weights = CRITERIA[criterion], affinity.asarray(weights)
     scale = array_namespace(weights).ones_like(weights)
     if equalize == "exact":
         # Copies of a point share its scale: s_p sum_q w_q A_pq s_q = 1. The weights are then degrees too.
@@ -270,7 +270,7 @@ def _adaptive_weights(affinity: Affinity, weights: Floats) -> Floats:
 
 def _point_weights(affinity: Affinity, weights: ArrayLike | None) -> Floats:
     n_points = affinity.shape[0]
-    counts = as_float64(affinity.beside(np.ones(n_points) if weights is None else weights))
+    counts = as_float64(affinity.asarray(np.ones(n_points) if weights is None else weights))
     if counts.shape != (n_points,):
         raise ValueError(f"weights has shape {tuple(counts.shape)}; give one weight for each of {n_points} points.")
     if not (array_namespace(counts).isfinite(counts).all() and (counts > 0).all()):

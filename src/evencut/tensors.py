@@ -16,31 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "AnyFloats",
-    "AnyInts",
-    "Floats",
-    "Ints",
-    "Mask",
-    "Places",
-    "arange_like",
-    "array_namespace",
-    "as_float64",
-    "asarray_like",
-    "count_copies",
-    "cpu_tensors_as_arrays",
-    "group_max",
-    "group_min",
-    "group_sums",
-    "in_memory",
-    "is_tensor",
-    "one_hot",
-    "order_statistics",
-    "result_like",
-    "runs_on_device",
-    "stable_order",
-    "to_array",
-    "to_tensor",
-    "unique_first",
+    "AnyFloats", "AnyInts", "Floats", "Ints", "Mask", "Places", "arange_like", "array_namespace", "as_float64",
+    "asarray_like", "count_copies", "cpu_tensors_as_arrays", "group_max", "group_min", "group_sums", "in_memory",
+    "is_tensor", "one_hot", "order_statistics", "result_like", "runs_on_device", "stable_order", "to_array",
+    "to_tensor", "unique_first",
 ]  # fmt: skip
 
 #: Arrays of NumPy as signatures name them: numbers of one type or of any, places in an array, and masks.

@@ -145,8 +145,8 @@ def equalizing_scale(
     if affinity.graph is None and affinity.array is None:
         # Rows computed on the fly are summed in their own precision, which sets a floor.
         tol = max(tol, 100 * float(array_namespace(degree).finfo(affinity.dtype).eps))
-    target = as_float64(affinity.beside(np.ones(affinity.shape[0]) if weights is None else weights))
-    scale = (target / degree) ** 0.5 if start is None else as_float64(affinity.beside(start))
+    target = as_float64(affinity.asarray(np.ones(affinity.shape[0]) if weights is None else weights))
+    scale = (target / degree) ** 0.5 if start is None else as_float64(affinity.asarray(start))
     for _ in range(_SWEEPS):
         degree = scale * as_float64(affinity @ scale)
         if _error(degree, target) <= tol:
@@ -180,15 +180,15 @@ def _conjugate_gradients(affinity: Affinity, scale: NDArray, right: NDArray, rto
     """The solution x of (1 + S A S) x = right, to a residual of `rtol` times the right side."""
     solution, residual = 0 * right, right
     direction, squared = residual, float(residual @ residual)
-    least = rtol**2 * squared
+    target = rtol**2 * squared
     for _ in range(_MOST_CG_STEPS):
-        if squared <= least:
+        if squared <= target:
             break
         image = direction + scale * as_float64(affinity @ (scale * direction))
         length = squared / float(direction @ image)
         solution, residual = solution + length * direction, residual - length * image
-        squared, before = float(residual @ residual), squared
-        direction = residual + squared / before * direction
+        squared, previous = float(residual @ residual), squared
+        direction = residual + squared / previous * direction
     return solution
 
 

@@ -85,19 +85,19 @@ class BlockwiseAffinity(Affinity):
         both = scale if self._scale is None else self._scale * scale
         return BlockwiseAffinity(self._compute, self.shape[0], self.dtype, n_jobs=self._n_jobs, scale=both)
 
-    def among(self, points: Places) -> BlockwiseAffinity:
+    def submatrix(self, points: Places) -> BlockwiseAffinity:
         """The affinity among some of the points, in the order given."""
         scale = None if self._scale is None else self._scale[points]
         compute = _Among(self._compute, np.asarray(points))
         return BlockwiseAffinity(compute, len(points), self.dtype, n_jobs=self._n_jobs, scale=scale)
 
-    def part(self, rows: Any, columns: Any = slice(None)) -> AnyFloats:
+    def block(self, rows: Any, columns: Any = slice(None)) -> AnyFloats:
         """The dense block at some rows and columns (slices or index arrays).
 
         Examples
         --------
         >>> import numpy as np
-        >>> BlockwiseAffinity(lambda p, q: np.eye(3)[p][:, q], 3, np.float64).part([0, 1], [1])
+        >>> BlockwiseAffinity(lambda p, q: np.eye(3)[p][:, q], 3, np.float64).block([0, 1], [1])
         array([[0.],
                [1.]])
         """
@@ -108,11 +108,11 @@ class BlockwiseAffinity(Affinity):
 
     def diagonal(self) -> AnyFloats:
         """The affinity of each point with itself."""
-        found = np.empty(self.shape[0], dtype=self.dtype)
+        diagonal = np.empty(self.shape[0], dtype=self.dtype)
         for first in range(0, self.shape[0], 256):
             rows = slice(first, first + 256)
-            found[rows] = self.part(rows, rows).diagonal()
-        return found
+            diagonal[rows] = self.block(rows, rows).diagonal()
+        return diagonal
 
     def _blocks(self) -> list[slice]:
         step = max(1, _BLOCK_BYTES // (self.shape[0] * self.dtype.itemsize))
@@ -220,14 +220,14 @@ class PairsAffinity(Affinity):
         """The sums themselves, which a user multiplies by calling them."""
         return self.sums if self.scale is None else self
 
-    def beside(self, values: Any) -> Any:
+    def asarray(self, values: Any) -> Any:
         """Values as tensors on the device."""
         return to_tensor(values, self.sums.like)
 
     def __matmul__(self, other: Any) -> Any:
         return self._times(other, "exact")
 
-    def rough(self, other: Any) -> Any:
+    def matmul_fast(self, other: Any) -> Any:
         """The product by fast sums."""
         return self._times(other, "fast")
 
@@ -240,51 +240,51 @@ class PairsAffinity(Affinity):
     def degrees(self) -> Any:
         """Node degrees, summed once."""
         if self._degrees is None:
-            self._degrees = self @ self.beside(np.ones(self.shape[1]))
+            self._degrees = self @ self.asarray(np.ones(self.shape[1]))
         return self._degrees
 
     def diagonal(self) -> Any:
         """The affinity of each point with itself, which is one before scaling."""
         return self._scale() ** 2
 
-    def part(self, rows: Any, columns: Any = slice(None)) -> Any:
+    def block(self, rows: Any, columns: Any = slice(None)) -> Any:
         """The dense block at some rows and columns."""
         rows, columns = self._places(rows), self._places(columns)
-        dense = self.sums.part(rows, columns).dense()
+        dense = self.sums.block(rows, columns).dense()
         return dense if self.scale is None else dense * self.scale[rows][:, None] * self.scale[columns]
 
     def rescaled(self, scale: Any) -> PairsAffinity:
         """The same sums at another scale."""
-        scale = as_float64(self.beside(scale))
+        scale = as_float64(self.asarray(scale))
         if (scale == 1).all():
             return self
         return PairsAffinity(self.sums, scale if self.scale is None else self.scale * scale, self._precision)
 
-    def among(self, points: Any) -> PairsAffinity:
+    def submatrix(self, points: Any) -> PairsAffinity:
         """The affinity among some of the points."""
         points = self._places(points)
-        return PairsAffinity(self.sums.part(points, points), None if self.scale is None else self.scale[points])
+        return PairsAffinity(self.sums.block(points, points), None if self.scale is None else self.scale[points])
 
     def widened(self, points: Any, n_neighbors: int) -> tuple[PairsAffinity, Any]:
         """All points (rows) with some of them (columns), and the scale of these.
 
         Bandwidths are larger, by a factor, so that the points reach so many neighbours among each other.
         """
-        some = self.sums.part(points, points)
+        some = self.sums.block(points, points)
         radius = knn_radius(some.like, min(n_neighbors, max(len(points) - 1, 1)))
         factor = max(1.0, float((radius / some.bandwidth).log().mean().exp()))
-        return PairsAffinity(self.sums.widened(factor).part(columns=points)), self._scale()[points]
+        return PairsAffinity(self.sums.widened(factor).block(columns=points)), self._scale()[points]
 
     def links(self, labels: Any, n_clusters: int, scale: Any = None) -> Any:
         """Sums of the affinities of each point with each cluster."""
         return self._times(one_hot(labels, n_clusters, scale), self._precision)
 
-    def links_after(self, links: Any, before: Any, labels: Any, n_clusters: int) -> Any:
+    def updated_links(self, links: Any, old_labels: Any, labels: Any, n_clusters: int) -> Any:
         """The links brought up to date with the points that changed alone, so that late steps cost little."""
-        changed = array_namespace(labels).where(labels != before)[0]
+        changed = array_namespace(labels).where(labels != old_labels)[0]
         if len(changed) > _FEW_CHANGES * len(labels):
             return self.links(labels, n_clusters)
-        change = one_hot(labels[changed], n_clusters) - one_hot(before[changed], n_clusters)
+        change = one_hot(labels[changed], n_clusters) - one_hot(old_labels[changed], n_clusters)
         return links + self._times_some(changed, change)
 
     def links_to_some(self, points: Any, labels: Any, n_clusters: int) -> Any:
@@ -293,7 +293,7 @@ class PairsAffinity(Affinity):
 
     def _times_some(self, points: Any, table: Any) -> Any:
         scale = self._scale()
-        return scale[:, None] * self.sums.part(columns=points)(table * scale[points, None], self._precision)
+        return scale[:, None] * self.sums.block(columns=points)(table * scale[points, None], self._precision)
 
     def _scale(self) -> Any:
         if self.scale is not None:
@@ -301,7 +301,7 @@ class PairsAffinity(Affinity):
         return array_namespace(self.sums.like).ones_like(self.sums.bandwidth)
 
     def _places(self, rows: Any) -> Any:
-        return rows if isinstance(rows, slice) else self.beside(rows)
+        return rows if isinstance(rows, slice) else self.asarray(rows)
 
 
 class NeighborRows:
@@ -339,7 +339,7 @@ def gaussian_pairs(X: Any, sigma: Any, form: str, Y: Any = None, y_sigma: Any = 
     Examples
     --------
     >>> import torch
-    >>> gaussian_pairs(torch.tensor([[0.0], [2.0]]), 1.0, "gaussian").part([0], [0, 1]).round(decimals=3)
+    >>> gaussian_pairs(torch.tensor([[0.0], [2.0]]), 1.0, "gaussian").block([0], [0, 1]).round(decimals=3)
     tensor([[1.0000, 0.1350]], dtype=torch.float64)
     """
     from ..gpu.sums import KernelSums

@@ -38,8 +38,8 @@ AffinityLike: TypeAlias = "AnyFloats | sparse.csr_array | Affinity"
 class Affinity(Protocol):
     """A symmetric matrix of affinities.
 
-    A class of its own needs `shape`, `dtype`, `@`, `diagonal`, `part`, `rescaled` and `among`; the rest follows from
-    products.
+    A class of its own needs `shape`, `dtype`, `@`, `diagonal`, `block`, `rescaled` and `submatrix`; the rest follows
+    from products.
 
     Attributes
     ----------
@@ -76,11 +76,11 @@ class Affinity(Protocol):
 
     def __matmul__(self, other: AnyFloats) -> AnyFloats: ...
 
-    def beside(self, values: Any) -> Any:
+    def asarray(self, values: Any) -> Any:
         """Values as arrays of the kind that the affinity is multiplied with."""
         return to_array(values)
 
-    def rough(self, other: AnyFloats) -> AnyFloats:
+    def matmul_fast(self, other: AnyFloats) -> AnyFloats:
         """The product with as many digits as a start needs, where that is quicker."""
         return self @ other
 
@@ -88,7 +88,7 @@ class Affinity(Protocol):
         """The affinity of each point with itself."""
         ...
 
-    def part(self, rows: Any, columns: Any = slice(None)) -> AnyFloats:
+    def block(self, rows: Any, columns: Any = slice(None)) -> AnyFloats:
         """The dense block at some rows and columns (slices or index arrays)."""
         ...
 
@@ -96,7 +96,7 @@ class Affinity(Protocol):
         r"""The affinity :math:`s_p s_q A_{pq}`."""
         ...
 
-    def among(self, points: Places) -> Affinity:
+    def submatrix(self, points: Places) -> Affinity:
         """The affinity among some of the points, in the order given."""
         ...
 
@@ -111,14 +111,14 @@ class Affinity(Protocol):
 
     def degrees(self) -> Floats:
         r"""Node degrees :math:`d_p = \sum_q A_{pq}`."""
-        return as_float64(self @ self.beside(np.ones(self.shape[1])))
+        return as_float64(self @ self.asarray(np.ones(self.shape[1])))
 
     def links(self, labels: AnyInts, n_clusters: int, scale: AnyFloats | None = None) -> Floats:
         """Sum of the affinities of each point (row) with each cluster (column), columns scaled where asked for."""
         members = one_hot(labels, n_clusters, scale)
         return as_float64(self @ array_namespace(members).asarray(members, dtype=self.dtype))
 
-    def links_after(self, links: Floats, before: AnyInts, labels: AnyInts, n_clusters: int) -> Floats:
+    def updated_links(self, links: Floats, before: AnyInts, labels: AnyInts, n_clusters: int) -> Floats:
         """The links of other labels than those before, whose links are known."""
         return self.links(labels, n_clusters)
 
@@ -126,7 +126,7 @@ class Affinity(Protocol):
         """The links of every point to clusters of some points, a block of rows at a time."""
         step = max(1, _LINKED_AT_ONCE // len(points))
         blocks = [slice(first, first + step) for first in range(0, self.shape[0], step)]
-        links = [DenseAffinity(self.part(rows, points)).links(labels, n_clusters) for rows in blocks]
+        links = [DenseAffinity(self.block(rows, points)).links(labels, n_clusters) for rows in blocks]
         return array_namespace(labels).concatenate(links)
 
     def inside(self, labels: AnyInts, n_clusters: int) -> Floats:
@@ -155,7 +155,7 @@ class DenseAffinity(Affinity):
     def __matmul__(self, other: AnyFloats) -> AnyFloats:
         return self.array @ other
 
-    def beside(self, values: Any) -> Any:
+    def asarray(self, values: Any) -> Any:
         """Values of the kind of the entries, where those are."""
         return asarray_like(self.array, values)
 
@@ -163,7 +163,7 @@ class DenseAffinity(Affinity):
         """The affinity of each point with itself."""
         return self.array.diagonal()
 
-    def part(self, rows: Any, columns: Any = slice(None)) -> AnyFloats:
+    def block(self, rows: Any, columns: Any = slice(None)) -> AnyFloats:
         """A block of the array."""
         return self.array[rows][:, columns]
 
@@ -171,12 +171,12 @@ class DenseAffinity(Affinity):
         """A new array, or this one where every scale is one."""
         if (scale == 1).all():
             return self
-        scale = array_namespace(self.array).asarray(self.beside(scale), dtype=self.dtype)
+        scale = array_namespace(self.array).asarray(self.asarray(scale), dtype=self.dtype)
         return DenseAffinity(self.array * scale * scale[:, None])
 
-    def among(self, points: Places) -> DenseAffinity:
+    def submatrix(self, points: Places) -> DenseAffinity:
         """A copy of the entries among some of the points."""
-        points = self.beside(points)
+        points = self.asarray(points)
         return DenseAffinity(self.array[points[:, None], points])
 
     def least(self) -> float:
@@ -217,7 +217,7 @@ class GraphAffinity(Affinity):
         """The affinity of each point with itself."""
         return self.graph.diagonal()
 
-    def part(self, rows: Any, columns: Any = slice(None)) -> AnyFloats:
+    def block(self, rows: Any, columns: Any = slice(None)) -> AnyFloats:
         """A dense block of the graph."""
         return self.graph[rows][:, columns].toarray()
 
@@ -229,7 +229,7 @@ class GraphAffinity(Affinity):
         data = graph.data * np.repeat(scale, np.diff(graph.indptr)) * scale[graph.indices]
         return GraphAffinity(sparse.csr_array((data, graph.indices, graph.indptr), shape=graph.shape))
 
-    def among(self, points: Places) -> GraphAffinity:
+    def submatrix(self, points: Places) -> GraphAffinity:
         """The graph of some of the points."""
         return GraphAffinity(self.graph[points][:, points])
 

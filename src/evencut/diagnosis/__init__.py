@@ -1,8 +1,7 @@
-"""Is this clustering biased by density, how, and what cures it; measuring, judging and telling are a file each."""
+"""Is this clustering biased by density, how, and what cures it."""
 
-from .description import ClusterDescription, ColumnEffect, Description, describe
+from .describe import ClusterDescription, ColumnEffect, Description, describe
 from .diagnose import DensityBiasWarning, diagnose_fitted, diagnose_labels
-from .mapping import DensityMapping, density_mapping
 from .report import BiasReport, ClusterReport, TriedCure
 from .sweep import BandwidthSweep, SweepRow, bandwidth_sweep
 from .verdicts import (
@@ -21,6 +20,6 @@ from .verdicts import (
 __all__ = [
     "BIASES", "EQUAL_SIZES", "MODE_ISOLATION", "OK", "ONE_BODY", "OVERLAP", "SPARSE_SUBSET", "TOO_FEW", "UNRELATED",
     "VERDICTS", "BandwidthSweep", "BiasReport", "ClusterDescription", "ClusterReport", "ColumnEffect",
-    "DensityBiasWarning", "DensityMapping", "Description", "SweepRow", "TriedCure", "bandwidth_sweep",
-    "density_mapping", "describe", "diagnose_fitted", "diagnose_labels",
+    "DensityBiasWarning", "Description", "SweepRow", "TriedCure", "bandwidth_sweep",
+    "describe", "diagnose_fitted", "diagnose_labels",
 ]  # fmt: skip

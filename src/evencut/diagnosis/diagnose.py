@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from sklearn.base import clone
 
 from ..affinity import Affinity, AffinityLike, as_affinity, check_affinity
@@ -14,21 +16,30 @@ from ..criteria import average_association, normalized_cut
 from ..io import as_rows
 from ..kernels import KERNELS, KNN, Kernel
 from ..landmarks.blocks import RowBlocks, RowSample, is_lazy, sample
+from ..neighbors import kneighbors, squared_distances
 from ..points import PreparedPoints
-from ..tensors import Ints, Places, is_tensor, to_array, to_tensor
-from .advice import advise
-from .bodies import count_bodies
-from .chance import FEWEST_JUDGED, chance_unrelated
-from .confidence import calibrated
-from .connectivity import joining_neighbors
-from .cures import after_trying, try_cures
-from .evidence import GRAPH_NEIGHBORS, Evidence, Surroundings, gather, survey
-from .pictures import pictures
-from .points import LabelledPoints, fitted_points, labelled_points
-from .report import BiasReport, ClusterReport, TriedCure
-from .verdicts import OK, TOO_FEW, UNRELATED, Finding, gravest, judge
+from ..tensors import AnyFloats, AnyInts, Floats, Ints, Mask, Places, is_tensor, to_array, to_tensor
+from ..valley import Splits
+from .borders import Measures, measure_clusters
+from .cures import final_findings, try_cures
+from .html import pictures_of
+from .labelled import LabelledPoints, fitted_points, labelled_points
+from .neighbor_table import GRAPH_NEIGHBORS, NeighborTable, measure_points
+from .report import BiasReport, ClusterReport, TriedCure, advise
+from .verdicts import (
+    MIN_POINTS,
+    OK,
+    TOO_FEW,
+    UNRELATED,
+    Finding,
+    calibrated,
+    judge,
+    overall_verdict,
+    probability_unrelated,
+    splits_of,
+)
 
-_FEWEST_JUDGED = 100
+_MIN_POINTS = 100
 # Two groups six deviations apart in one column are missed where the deviation of another is three times as large.
 _UNEQUAL = 3.0
 
@@ -89,21 +100,23 @@ def _report(
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> BiasReport:
-    if max_points < _FEWEST_JUDGED:
-        raise ValueError(f"max_points={max_points} is too few to judge by; use {_FEWEST_JUDGED} or more.")
+    if max_points < _MIN_POINTS:
+        raise ValueError(f"max_points={max_points} is too few to judge by; use {_MIN_POINTS} or more.")
     drawn = _draw(len(given.points), max_points, random_state)
-    around = survey(given.points, given.prepared.weights, drawn, n_jobs)
-    evidence = gather(around, given.codes, len(given.names))
-    findings, tried = _judged(given, around, evidence, cure)
-    verdict, clarity = gravest(findings, evidence.sizes)
-    rows = [_row(k, given, evidence, finding) for k, finding in enumerate(findings)]
+    table = measure_points(given.points, given.prepared.weights, drawn, n_jobs)
+    measures = measure_clusters(table, given.codes, len(given.names))
+    splits = splits_of(table, given.codes, given.names)
+    findings, tried = _judged(given, table, measures, cure, splits)
+    verdict, clarity = overall_verdict(findings, measures.sizes)
+    rows = [_row(k, given, measures, finding) for k, finding in enumerate(findings)]
     advice, code = advise(verdict, rows, tried, len(given.points))
     kernel_name, matrix = _kernel_matrix(given, drawn, kernel, affinity, n_jobs)
-    pieces = joining_neighbors(given.points[drawn], around.graph, around.indices[:, 1:], around.n_neighbors)
+    pieces = joining_neighbors(given.points[drawn], table.graph, table.indices[:, 1:], table.n_neighbors)
     return BiasReport(
         verdict=verdict,
         confidence=calibrated(verdict, clarity, tried, len(drawn)),
         clusters=rows,
+        splits=splits,
         advice=advice,
         code=code,
         cures=tried,
@@ -117,27 +130,27 @@ def _report(
         kernel=kernel_name,
         n_components=pieces[0],
         joining_neighbors=pieces[1],
-        n_neighbors=around.n_neighbors,
-        dimension=around.dimension,
-        pictures=pictures(given.points[drawn], evidence, findings),
+        n_neighbors=table.n_neighbors,
+        dimension=table.dimension,
+        pictures=pictures_of(given.points[drawn], measures, findings),
     )
 
 
 def _judged(
-    given: LabelledPoints, around: Surroundings, evidence: Evidence, cure: Any
+    given: LabelledPoints, table: NeighborTable, measures: Measures, cure: Any, splits: Splits
 ) -> tuple[list[Finding], list[TriedCure]]:
     """A finding for each cluster, and the cures that were tried."""
-    borders_say = judge(evidence)
-    if len(around.drawn) < FEWEST_JUDGED:
+    borders_say = judge(measures)
+    if len(table.drawn) < MIN_POINTS:
         # Of so few points every border, and every lack of one, may be chance: only gaps are told.
         return [f if f.verdict == OK else Finding(TOO_FEW, 0.5, f.border) for f in borders_say], []
-    unrelated = chance_unrelated(around, evidence)
+    unrelated = probability_unrelated(table, measures)
     if unrelated > 0.5:
         return [Finding(UNRELATED, unrelated, finding.border) for finding in borders_say], []
     if cure is None:
         return borders_say, []
-    tried = try_cures(given, around, borders_say, cure)
-    return after_trying(borders_say, given.names, tried, count_bodies(around, evidence)), tried
+    tried = try_cures(given, table, borders_say, cure)
+    return final_findings(borders_say, given.names, tried, splits), tried
 
 
 def _draw(n_points: int, max_points: int, random_state: int) -> Places:
@@ -146,16 +159,16 @@ def _draw(n_points: int, max_points: int, random_state: int) -> Places:
     return np.sort(np.random.default_rng(random_state).choice(n_points, max_points, replace=False))
 
 
-def _row(k: int, given: LabelledPoints, evidence: Evidence, finding: Finding) -> ClusterReport:
+def _row(k: int, given: LabelledPoints, measures: Measures, finding: Finding) -> ClusterReport:
     border = finding.border
     weight = float(given.sizes[k])
     return ClusterReport(
         label=given.names[k],
         size=int(weight) if weight.is_integer() else weight,
         share=weight / float(given.sizes.sum()),
-        density=float(evidence.density[k]),
-        border_density=0.0 if border is None else float(np.exp(border.height - evidence.middle[k])),
-        conductance=float(evidence.conductance[k]),
+        density=float(measures.density[k]),
+        border_density=0.0 if border is None else float(np.exp(border.height - measures.middle[k])),
+        conductance=float(measures.conductance[k]),
         neighbor=None if border is None else given.names[border.other(k)],
         verdict=finding.verdict,
         confidence=float(finding.confidence),
@@ -193,7 +206,7 @@ def _kernel_matrix(
         if matrix.shape[0] <= given.rows.max():
             raise ValueError(f"affinity is of {matrix.shape[0]} points, but there are more labels; give all rows.")
         # Points are in an order of their own; copies are seen by the first of them.
-        return "given", matrix.among(given.rows)
+        return "given", matrix.submatrix(given.rows)
     if kernel is None:
         kernel = KNN(n_neighbors=GRAPH_NEIGHBORS)
     elif isinstance(kernel, str):
@@ -218,3 +231,87 @@ def _criteria_gap(matrix: Affinity, codes: Ints) -> float:
     association = average_association(matrix).energy(codes) / degree.mean()
     cut = normalized_cut(matrix).energy(codes)
     return float(abs(association - cut) / abs(cut)) if cut else 0.0
+
+
+#: Distances computed to rank the points nearest to another piece; above it only the nearest are ranked.
+_DISTANCES = 2_000_000
+#: More pieces than this, all beyond the neighbours known, are not ranked one by one.
+_MANY = 32
+
+
+def joining_neighbors(X: AnyFloats, graph: sparse.csr_array, neighbors: AnyInts, used: int) -> tuple[int, int | None]:
+    """Number of connected pieces of `graph`, and the smallest neighbour count that joins them all.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    graph : CSR array
+        Its graph with `used` neighbours a point, seen from either side.
+    neighbors : ndarray of shape (n_samples, n_known)
+        Neighbours of each point, nearest first, the point itself not among them; more of them than `used`.
+    used : int
+
+    Returns
+    -------
+    n_pieces : int
+    n_neighbors : int or None
+        `used` where there is one piece; None where many pieces lie beyond all the neighbours known. For very
+        large data it is an upper bound, for it ranks only the points nearest to other pieces.
+    """
+    n_pieces, piece = connected_components(graph, directed=False)
+    if n_pieces == 1:
+        return 1, used
+    first, second, rank = _known_links(piece, neighbors)
+    joined, count = _tree(first, second, rank, n_pieces)
+    n_left, group = connected_components(joined, directed=False)
+    piece, count = group[piece], max(count, used)
+    if n_left > _MANY:
+        return n_pieces, None
+    while n_left > 1:
+        # The largest piece waits to be reached: every other one finds the cheapest way out of itself.
+        waiting = np.delete(np.arange(n_left), np.bincount(piece).argmax())
+        links = [_cheapest_link(X, piece == k, piece) for k in waiting]
+        count = max(count, *(rank for rank, _ in links))
+        ends = (waiting, np.array([to for _, to in links]))
+        joined = sparse.csr_array((np.ones(len(waiting)), ends), shape=(n_left, n_left))
+        n_left, group = connected_components(joined, directed=False)
+        piece = group[piece]
+    return n_pieces, int(count)
+
+
+def _known_links(piece: AnyInts, neighbors: AnyInts) -> tuple[AnyInts, AnyInts, AnyInts]:
+    """Pairs of pieces that see each other among the neighbours known, and the rank at which they do."""
+    p, rank = np.nonzero(piece[neighbors] != piece[:, None])
+    return piece[p], piece[neighbors[p, rank]], rank + 1
+
+
+def _tree(first: AnyInts, second: AnyInts, rank: AnyInts, n_pieces: int) -> tuple[sparse.csr_array, int]:
+    """The links of least rank that join what can be joined, and the largest rank among them."""
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    order = np.lexsort((rank, high, low))
+    low, high, rank = low[order], high[order], rank[order]
+    cheapest = np.r_[True, (np.diff(low) > 0) | (np.diff(high) > 0)][: len(rank)]
+    ends = (low[cheapest], high[cheapest])
+    tree = minimum_spanning_tree(sparse.csr_array((rank[cheapest].astype(float), ends), shape=(n_pieces,) * 2))
+    return tree, int(tree.data.max()) if tree.nnz else 0
+
+
+def _cheapest_link(X: AnyFloats, inside: Mask, piece: AnyInts) -> tuple[int, int]:
+    """Fewest neighbours by which the piece `inside` and another one see each other, and that other piece."""
+    members, others = np.flatnonzero(inside), np.flatnonzero(~inside)
+    gap, nearest = kneighbors(X[others], 1, at=X[members], method="exact")
+    order = np.argsort(gap[:, 0], kind="stable")[: max(16, _DISTANCES // len(X))]
+    gap, near, far = gap[order, 0], members[order], others[nearest[order, 0]]
+    ranks = np.minimum(_rank(X, near, gap), _rank(X, far, gap))
+    best = int(np.argmin(ranks))
+    return int(ranks[best]), int(piece[far[best]])
+
+
+def _rank(X: AnyFloats, centres: AnyInts, radius: Floats) -> AnyInts:
+    """How many other points lie as near to each centre as `radius`."""
+    step = max(1, _DISTANCES // len(X))
+    counts = [
+        np.sum(squared_distances(X, X[centres[i : i + step]]) <= radius[i : i + step] ** 2 * (1 + 1e-9), axis=0)
+        for i in range(0, len(centres), step)
+    ]
+    return np.concatenate(counts) - 1

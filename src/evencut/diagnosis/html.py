@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..tensors import Floats, Places
-from .borders import DEPTH
-from .verdicts import OK, ONE_BODY, OVERLAP, TOO_FEW
+from ..tensors import AnyFloats, Floats, Places
+from .borders import DEPTH, Measures
+from .report import Pictures
+from .verdicts import OK, ONE_BODY, OVERLAP, TOO_FEW, Finding
 
 if TYPE_CHECKING:
-    from .description import Description
+    from .describe import Description
     from .report import BiasReport
+
 
 # Colours told apart by most colour-blind readers; more clusters than colours begin again.
 _CLUSTERS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#7f3b8c", "#e69f00")
@@ -89,7 +91,7 @@ def _rows_under(heads: tuple[str, ...], rows: Iterable[str]) -> str:
 
 
 def _table(report: BiasReport) -> str:
-    heads = ("cluster", "size", "share", "density quantile", "border / inside", "conductance", "verdict")
+    heads = ("cluster", "size", "share", "denser than", "border / inside", "conductance", "verdict")
     rows = []
     for k, (row, cells) in enumerate(zip(report.clusters, report.cells())):
         swatch = f'<span class="swatch" style="background:{_colour(k)}"></span>'
@@ -226,3 +228,44 @@ def _shade(rank: float) -> str:
     pale, dark = np.array([205, 222, 240]), np.array([8, 37, 84])
     red, green, blue = np.round(pale + (dark - pale) * rank).astype(int)
     return f"#{red:02x}{green:02x}{blue:02x}"
+
+
+#: Points drawn in the maps of a report.
+_DRAWN = 1500
+
+
+def pictures_of(points: AnyFloats, measures: Measures, findings: list[Finding]) -> Pictures:
+    """A picture of the points looked at, and of the border that each finding rests on."""
+    step = max(1, -(-len(points) // _DRAWN))
+    thinned = np.arange(0, len(points), step)
+    # Clusters too small to survive the thinning are what one wants to see: draw some points of each.
+    some = max(5, min(50, _DRAWN // len(measures.sizes)))
+    few = [np.flatnonzero(measures.codes == k)[:some] for k in range(len(measures.sizes))]
+    shown = np.union1d(thinned, np.concatenate(few))
+    return Pictures(
+        plane=_plane(points, shown),
+        density=measures.log_density[shown],
+        codes=measures.codes[shown],
+        projected=points.shape[1] > 2,
+        profiles=[_border_profile(k, finding) for k, finding in enumerate(findings)],
+    )
+
+
+def _plane(points: AnyFloats, shown: Places) -> Floats:
+    """The points as they are in the plane; spread along a line; or their two leading principal components."""
+    if points.shape[1] == 2:
+        return points[shown].astype(np.float64)
+    if points.shape[1] == 1:
+        jitter = np.random.default_rng(0).uniform(-0.1, 0.1, len(shown)) * np.ptp(points)
+        return np.column_stack([points[shown, 0], jitter])
+    from sklearn.decomposition import PCA
+
+    return PCA(2, svd_solver="full", random_state=0).fit(points).transform(points[shown])
+
+
+def _border_profile(k: int, finding: Finding) -> tuple[Floats, Floats] | None:
+    """Layers of the cluster from its border inwards, then those of its neighbour."""
+    border = finding.border
+    if border is None:
+        return None
+    return border.profile if border.first == k else border.profile[::-1]

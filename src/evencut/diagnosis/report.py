@@ -1,4 +1,4 @@
-"""The answer of `diagnose`: one row a cluster, the whole in a few numbers, and what to do, in every form one reads."""
+"""The report of `diagnose`: one row for each cluster, a summary, advice in words, and every form to read it in."""
 
 from __future__ import annotations
 
@@ -8,10 +8,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..tensors import Floats, Ints
-from .verdicts import BIASES, OK, ONE_BODY, OVERLAP, TOO_FEW, UNRELATED
+from ..valley import Splits
+from .verdicts import (
+    BIASES,
+    EQUAL_SIZES,
+    MIN_POINTS,
+    MODE_ISOLATION,
+    OK,
+    ONE_BODY,
+    OVERLAP,
+    SPARSE_SUBSET,
+    TOO_FEW,
+    UNRELATED,
+)
 
 if TYPE_CHECKING:
-    from .description import Description
+    from .describe import Description
+
 
 #: Clusters named in a sentence; the table has all.
 _NAMED = 5
@@ -57,7 +70,7 @@ class ClusterReport:
 
 @dataclass(frozen=True, eq=False)
 class TriedCure:
-    """A clustering that was tried in place of the given one, and judged by the same evidence.
+    """A clustering that was tried in place of the given one, and judged by the same measures.
 
     Attributes
     ----------
@@ -76,7 +89,7 @@ class TriedCure:
         Whether much less of it lies in clusters without a valley, some of those clusters are drawn otherwise, and it
         separates two bodies or more.
     n_bodies : int
-        Bodies that its borders part; clusters are one body where the border between them has no valley.
+        Populations that the valley test shows among its clusters.
     offered : bool
         Whether it is advised: better, with little left, and no small fragments split off.
     reason : str
@@ -147,14 +160,18 @@ class BiasReport:
         The most serious finding. "ok": every border lies in a valley of the density, or in a gap. "mode isolation": a
         dense piece is cut out of a larger group. "sparse subset": a few sparse or isolated points are split off. "equal
         sizes": a group is cut in two, and a clustering that was tried cuts along a valley instead. "overlap": a border
-        runs through a dense region, and no clustering that was tried is clearly better. "one body": no border lies in
-        a valley, neither the given ones nor any that was tried. "unrelated": labels depend neither on the neighbours of
+        runs through a dense region, and no clustering that was tried is clearly better. "one body": the valley
+        test shows no split, neither of the given clusters nor of any that were tried.
+        "unrelated": labels depend neither on the neighbours of
         a point nor on its density. "too few points": not ok, but too few points to decide.
     confidence : float
-        Calibrated probability that the verdict is right (:mod:`evencut.diagnosis.confidence` describes how it was
+        Calibrated probability that the verdict is right (:mod:`evencut.diagnosis.verdicts` describes how it was
         measured).
     clusters : list of ClusterReport
         One entry for each cluster.
+    splits : Splits
+        The valley test (:mod:`evencut.valley`) for the joins of a tree over the clusters, corrected for all of them.
+        Print it; `splits.is_real()` says which joins part two populations.
     advice : str
         What to do, in words.
     code : str
@@ -185,6 +202,7 @@ class BiasReport:
     verdict: str
     confidence: float
     clusters: list[ClusterReport]
+    splits: Splits
     advice: str
     code: str
     cures: list[TriedCure]
@@ -209,10 +227,11 @@ class BiasReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the pictures and the labels of cures, in plain Python types."""
-        skipped = ("pictures", "clusters", "cures")
+        skipped = ("pictures", "clusters", "cures", "splits")
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in skipped}
         cures = [cure.to_dict() for cure in self.cures]
-        return {"biased": self.biased, **plain, "cures": cures, "clusters": [asdict(row) for row in self.clusters]}
+        rows = {"clusters": [asdict(row) for row in self.clusters], "splits": [row.to_dict() for row in self.splits]}
+        return {"biased": self.biased, **plain, "cures": cures, **rows}
 
     def to_frame(self) -> Any:
         """The rows of the clusters as a pandas frame."""
@@ -255,7 +274,7 @@ class BiasReport:
         told = {
             OK: "ok: no density bias found",
             OVERLAP: f"overlap: no better border is known for {where}",
-            ONE_BODY: f"one body: the points have no valley, and {where} are parts of one body",
+            ONE_BODY: f"one body: no split has a valley of the density, so that {where} may be parts of one body",
             UNRELATED: "unrelated: these labels have nothing to do with the points",
             TOO_FEW: f"too few points: {self.n_distinct} points are too few to judge by",
         }.get(self.verdict, f"biased: {self.verdict} in {where}")
@@ -279,8 +298,12 @@ class BiasReport:
                 f"{joining} neighbours would join them."
             )
         lines.append(pieces)
+        if self.splits:
+            n_real = int(self.splits.is_real().sum())
+            lines.append(f"The valley test shows {n_real} of {len(self.splits)} splits to be real (5 % level).")
+        affinity = "the affinity" if self.kernel == "given" else f"the {self.kernel} kernel"
         lines.append(
-            f"Degrees of the {self.kernel} kernel vary by {self.degree_spread:.0%}; average association and "
+            f"Degrees of {affinity} vary by {self.degree_spread:.0%}; average association and "
             f"normalised cut differ by {self.criteria_gap:.1%} on this clustering."
         )
         return lines
@@ -289,7 +312,7 @@ class BiasReport:
         return self.advice + (f"\n\n    {self.code}" if self.code else "")
 
     def _table(self) -> list[str]:
-        heads = ("cluster", "size", "share", "density", "border", "conductance", "verdict")
+        heads = ("cluster", "size", "share", "denser than", "border", "conductance", "verdict")
         rows = [heads] + [tuple(row) for row in self.cells()]
         widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
         right = (False, True, True, True, True, True, False)
@@ -305,10 +328,93 @@ class BiasReport:
                 str(row.label),
                 str(row.size),
                 f"{row.share:.1%}",
-                f"q{100 * row.density:.0f}",
+                f"{row.density:.0%}",
                 f"{row.border_density:.2f}" if row.neighbor is not None else "none",
                 f"{row.conductance:.3f}",
-                f"{row.verdict} ({row.confidence:.0%})",
+                row.verdict,
             )
             for row in self.clusters
         ]
+
+
+_WHY = {
+    MODE_ISOLATION: (
+        "{who} a dense piece cut out of a larger body: beyond the border the density only falls, there is no "
+        "valley. Kernel k-means with a narrow fixed bandwidth, and dominant sets, isolate modes like this "
+        "(Breiman's bias)."
+    ),
+    SPARSE_SUBSET: (
+        "{who} a few sparse or isolated points at the rim of a larger body. Cuts with a narrow fixed bandwidth, "
+        "normalised cut among them, split off such subsets because they are cheap to cut."
+    ),
+    EQUAL_SIZES: (
+        "The border of {whose} runs through a dense region, not along a valley. K-means, and kernels of a large "
+        "bandwidth, cut a body into parts of like size like this."
+    ),
+    OVERLAP: (
+        "The border of {whose} runs through a dense region, and nothing that was tried finds a valley. The classes "
+        "overlap there, or there are fewer bodies than clusters; density cannot tell where to cut."
+    ),
+    ONE_BODY: (
+        "The border of {whose} runs through a dense region, and no split that was tested has a valley of the density: "
+        "nothing shows more than one population. Any method cuts one body into as many parts as it is asked for."
+    ),
+}
+#: Nothing is tried against these.
+_FINAL = {
+    OK: "Nothing to cure: every border lies in a valley of the density or a gap between the points.",
+    UNRELATED: (
+        "The neighbours of a point have its label no more often than chance would have it, and no cluster is denser "
+        "than others. Check that labels and points are in the same order, and that the columns are those that were "
+        "clustered, in the same units; otherwise the labels say nothing about these points."
+    ),
+    TOO_FEW: f"Give at least {MIN_POINTS} distinct points: among fewer, chance makes every kind of border.",
+}
+_UNTRIED = {
+    MODE_ISOLATION: "Even the density out: use an adaptive kernel, or scale a given affinity to equal degrees.",
+    SPARSE_SUBSET: "Even the density out with an adaptive kernel, or remove the outliers before clustering.",
+    EQUAL_SIZES: "Use a kernel that follows the data, with neighbours instead of a bandwidth for all points.",
+}
+_HELPLESS = {
+    MODE_ISOLATION: "Try fewer clusters: the body around the piece may be one.",
+    SPARSE_SUBSET: "Remove the outliers before clustering, or try fewer clusters.",
+    OVERLAP: "Keep the clusters if their meaning comes from elsewhere, or try fewer.",
+    ONE_BODY: "Keep the parts if you wanted parts of one body.",
+}
+
+
+def advise(
+    verdict: str, rows: Sequence[ClusterReport], cures: Sequence[TriedCure], n_points: int
+) -> tuple[str, str]:
+    """Words and code for the verdict on a clustering of `n_points` distinct points, after these cures were tried."""
+    if verdict in _FINAL:
+        return _FINAL[verdict], ""
+    guilty = [row for row in rows if row.verdict == verdict]
+    who = f"Cluster {guilty[0].label} is" if len(guilty) == 1 else f"Each of the {named_clusters(guilty)} is"
+    lines = [_WHY[verdict].format(who=who, whose=named_clusters(guilty))]
+    others = sorted({row.verdict for row in rows} - {OK, verdict})
+    if others:
+        lines.append(f"Other clusters show: {', '.join(others)}.")
+    lines += [describe_cure(cure, rows, n_points) for cure in cures]
+    offered = next((cure for cure in cures if cure.offered), None)
+    if offered is not None:
+        return "\n".join([*lines, "The line that was tried:"]), offered.code
+    if not cures:
+        lines.append(_UNTRIED.get(verdict) or _HELPLESS[verdict])
+    else:
+        helps = "is sure to help" if any(cure.better for cure in cures) else "helps"
+        lines.append(f"Nothing that was tried {helps}. {_HELPLESS[verdict]}")
+    return "\n".join(lines), ""
+
+
+def describe_cure(cure: TriedCure, rows: Sequence[ClusterReport], n_points: int) -> str:
+    """What was tried and what came of it, in a sentence."""
+    model = repr(cure.model)
+    if cure.n_tried < n_points:
+        model += f" on a random sample of {cure.n_tried} points"
+    change = f"without a valley before {cure.before:.0%}, after {cure.after:.0%}"
+    if not cure.offered:
+        return f"Tried {model}: {'better, but' if cure.better else 'not better,'} {cure.reason} ({change})."
+    moved = [row for row in rows if row.label in cure.moved]
+    borders = "border" if len(moved) == 1 else "borders"
+    return f"Tried {model}: it moves the {borders} of {named_clusters(moved)} into a valley ({change})."

@@ -20,6 +20,8 @@ from .verdicts import EQUAL_SIZES, MODE_ISOLATION, OK, SPARSE_SUBSET
 
 _COLOURS = {OK: "#009e73", MODE_ISOLATION: "#d55e00", SPARSE_SUBSET: "#cc79a7", EQUAL_SIZES: "#56b4e9"}
 _UNSURE = "#8c8c8c"
+# Level of the test of splits, for all bandwidths together.
+_LEVEL = 0.05
 # Behind coloured bands the bars themselves are greys, darkest for the largest cluster.
 _GREYS = ("#3b4754", "#6b7885", "#98a3ae", "#bcc5cd", "#d8dee3", "#e8ecef")
 
@@ -39,6 +41,8 @@ class SweepRow:
         Mean adjusted Rand index between clusterings of random subsamples, on the points they share.
     verdict : str
     confidence : float
+    p_value : float
+        Largest corrected p value among the splits (:mod:`evencut.valley`); NaN if the test cannot say.
     labels : ndarray of shape (n_samples,)
     """
 
@@ -48,6 +52,7 @@ class SweepRow:
     stability: float
     verdict: str
     confidence: float
+    p_value: float
     labels: Ints
 
 
@@ -72,13 +77,16 @@ class BandwidthSweep:
 
     @property
     def working(self) -> list[float]:
-        """Bandwidths whose clustering is not biased."""
-        return [row.bandwidth for row in self.rows if row.verdict == OK]
+        """Bandwidths whose clustering is not biased and whose splits are real, corrected for all bandwidths tried."""
+        return [row.bandwidth for row in self.rows if self._works(row)]
+
+    def _works(self, row: SweepRow) -> bool:
+        return row.verdict == OK and not row.p_value * len(self.rows) > _LEVEL
 
     @property
     def best(self) -> SweepRow | None:
         """The most stable row that is not biased; None where every bandwidth fails."""
-        good = [row for row in self.rows if row.verdict == OK]
+        good = [row for row in self.rows if self._works(row)]
         return max(good, key=lambda row: row.stability) if good else None
 
     def __str__(self) -> str:
@@ -191,7 +199,8 @@ def bandwidth_sweep(
         found = diagnose_labels(points, labels, scale=None, n_jobs=n_jobs)
         sizes = np.sort(np.bincount(labels, minlength=n_clusters))[::-1]
         stability = _agreement(parts, again)
-        rows.append(SweepRow(float(sigma), sizes, energy, stability, found.verdict, found.confidence, labels))
+        p_value = max((split.adjusted for split in found.splits), default=float("nan"))
+        rows.append(SweepRow(float(sigma), sizes, energy, stability, found.verdict, found.confidence, p_value, labels))
     return BandwidthSweep(rows, criterion, len(points), n_given)
 
 

@@ -1,18 +1,31 @@
-"""From what was measured to what it means: a verdict for every border and every cluster, with a confidence.
+"""From measures to verdicts: one for every border and every cluster, with a confidence.
 
-The constants were chosen on generated clusterings of known truth (`benchmarks/diagnosis.py`), and judged on others.
+The constants of borders were chosen on generated clusterings of known truth (`benchmarks/diagnosis.py`) and judged on
+others. The confidence of a report was measured on the tuning half of the labelled public sets by seven methods
+(`benchmarks/diagnosis_trust.py`); the other half tests it. A bias is right where the reference labels disagree with the
+clustering, ok and overlap where it agrees with them or nothing better is known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.stats import norm
 
-from ..tensors import AnyFloats
-from .borders import Border
-from .evidence import Evidence, Lone
+from ..criteria import normalized_cut
+from ..neighbors import squared_distances
+from ..solvers.exchange import merges, part_links
+from ..tensors import AnyFloats, Ints
+from ..valley import Splits, tree_evidence
+from .borders import TINY, Border, Measures, TinyCluster
+from .neighbor_table import NeighborTable
+
+if TYPE_CHECKING:
+    from .report import TriedCure
+
 
 #: Every border lies in a valley of the density, or in a gap.
 OK = "ok"
@@ -35,8 +48,12 @@ BIASES = (MODE_ISOLATION, SPARSE_SUBSET, EQUAL_SIZES)
 #: What a cluster can be.
 VERDICTS = (OK, *BIASES, OVERLAP, ONE_BODY, UNRELATED, TOO_FEW)
 
+# Distance decides between pairs of clusters that no edge joins.
+_TIE_BREAK = 1e-6
 # A border has no valley when its score passes this; the steepness turns the distance from it into a confidence.
 _THRESHOLD, _STEEPNESS = -0.67, 5.0
+# Chance that a border is wrong that cuts a connected piece while a cluster spans two.
+_IGNORED_GAP = 0.9
 # A border that touches less than this share of a cluster is one with an island of strays.
 _ISLAND = 0.1
 # A cluster of this share of its neighbour, or more, is a part of like size.
@@ -58,22 +75,22 @@ class Finding:
     border: Border | None = None
 
 
-def judge(evidence: Evidence) -> list[Finding]:
+def judge(measures: Measures) -> list[Finding]:
     """A finding for each cluster: the worst of its borders, or of its isolation where it is very small."""
     findings = []
-    for cluster in range(len(evidence.sizes)):
-        if cluster in evidence.unseen:
+    for cluster in range(len(measures.sizes)):
+        if cluster in measures.shadowed:
             findings.append(Finding(OVERLAP, 1.0))
             continue
-        if cluster in evidence.lone:
-            findings.append(_judge_lone(evidence.lone[cluster]))
+        if cluster in measures.tiny:
+            findings.append(_judge_tiny(measures.tiny[cluster]))
             continue
-        mine = [border for border in evidence.borders if cluster in (border.first, border.second)]
-        findings.append(_worst([_judge_border(border, cluster, evidence.sizes) for border in mine]))
+        mine = [border for border in measures.borders if cluster in (border.first, border.second)]
+        findings.append(_worst([_judge_border(border, cluster, measures.sizes) for border in mine]))
     return findings
 
 
-def gravest(findings: Sequence[Finding], sizes: AnyFloats) -> tuple[str, float]:
+def overall_verdict(findings: Sequence[Finding], sizes: AnyFloats) -> tuple[str, float]:
     """The verdict that touches most points, each counted by its confidence; a bias before overlap, ok last.
 
     A few stragglers as a cluster of their own come first: they cost the others a cluster, and so a border. The
@@ -112,7 +129,9 @@ def without_valley(border: Border) -> float:
     if border.reach < _ISLAND:
         return 0.0  # a few strays of one cluster beside the other say nothing about either
     score = max(border.bottleneck, -5.0) + 0.5 * max(border.level) - 0.25 * min(border.climb)
-    return float(1 / (1 + np.exp(-_STEEPNESS * (score - _THRESHOLD))))
+    chance = float(1 / (1 + np.exp(-_STEEPNESS * (score - _THRESHOLD))))
+    # A gap elsewhere would have been the better border.
+    return max(chance, _IGNORED_GAP) if border.ignores_gap else chance
 
 
 def kind_of(border: Border, sizes: AnyFloats) -> tuple[str, tuple[int, ...]]:
@@ -146,13 +165,13 @@ def _judge_border(border: Border, cluster: int, sizes: AnyFloats) -> Finding:
     return Finding(kind, chance, border)
 
 
-def _judge_lone(lone: Lone) -> Finding:
+def _judge_tiny(tiny: TinyCluster) -> Finding:
     """A few points: sparse, dense within a denser neighbourhood, or a small clump with a gap around it."""
-    if lone.density < 0.5:
-        return Finding(SPARSE_SUBSET, 1 - lone.density)
-    if lone.gap > 3.0:
+    if tiny.density < 0.5:
+        return Finding(SPARSE_SUBSET, 1 - tiny.density)
+    if tiny.gap > 3.0:
         return Finding(OK, 0.6)
-    return Finding(MODE_ISOLATION, lone.density)
+    return Finding(MODE_ISOLATION, tiny.density)
 
 
 def _worst(findings: list[Finding]) -> Finding:
@@ -161,3 +180,100 @@ def _worst(findings: list[Finding]) -> Finding:
     if biased:
         return max(biased, key=lambda finding: finding.confidence)
     return min(findings, key=lambda finding: finding.confidence, default=Finding(OK, 1.0))
+
+
+def splits_of(table: NeighborTable, codes: Ints, names: Sequence[Any]) -> Splits:
+    """The valley test for the joins of a tree over the clusters, the least separate ones joined first.
+
+    Joined is the pair of least loss of normalised cut on the neighbour graph; without edges between them, the nearest.
+    """
+    kept, cluster = np.unique(codes[table.drawn], return_inverse=True)
+    if len(kept) < 2:
+        return Splits()
+    X, weights, n_clusters = table.X[table.drawn], table.weights[table.drawn], len(kept)
+    problem = normalized_cut(table.graph)
+    means = np.array([np.average(X[cluster == k], axis=0, weights=weights[cluster == k]) for k in range(n_clusters)])
+    apart = np.sqrt(squared_distances(means, means))
+    links, volume = part_links(problem, cluster, n_clusters), np.bincount(cluster, problem.weights)
+    node, joins = np.arange(n_clusters), []
+    steps = merges(links, volume, 1, _TIE_BREAK * apart / max(float(apart.max()), np.finfo(float).tiny))
+    for step, (stays, joined, _) in enumerate(steps):
+        joins.append((node[stays], node[joined]))
+        node[stays] = n_clusters + step
+    return tree_evidence(X, weights * table.mean_weight, cluster, np.array(joins), [names[k] for k in kept])
+
+
+def is_one_body(splits: Splits) -> bool:
+    """Whether the test could say something and shows no split."""
+    return not splits.is_real().any() and any(split.verdict == "not shown" for split in splits)
+
+
+#: Two clusters with an inside, or nothing is told but gaps.
+MIN_POINTS = 2 * TINY
+# Labels are related to the points if the clusters have a tenth fewer edges between them than chance would give.
+_RELATED = 0.1
+# Standard errors by which chance may miss what it gives in the mean, and quantiles of density by which it may.
+_ERRORS, _DENSITY = 3.0, 0.1
+
+
+def probability_unrelated(table: NeighborTable, measures: Measures) -> float:
+    r"""Chance, from 0 to 1, that labels have nothing to do with the points: neither with neighbours nor with density.
+
+    The weight of the edges between clusters, in the neighbour graph, is compared with that of labels in random order,
+    :math:`\sum_k v_k (1 - v_k / v)` for volumes v: the agreement is 1 where no edge leaves a cluster, 0 by chance.
+    Scattered outliers agree with no neighbour either, but are sparse; so the median density of every cluster must be
+    that of all points, too. Clusters of very few points are left out; 0 where fewer than two others are left.
+    """
+    counts = np.bincount(measures.codes, minlength=len(measures.sizes))
+    asked = counts >= TINY
+    if not asked.any():
+        asked = counts > 0
+    if asked.sum() < 2:
+        return 0.0
+    volume = np.bincount(measures.codes, table.graph.sum(axis=1), len(counts))
+    cut = float(measures.conductance[asked] @ volume[asked])
+    by_chance = float(volume[asked] @ (1 - volume[asked] / volume.sum()))
+    agreement = 1 - cut / by_chance
+    share = by_chance / volume[asked].sum()
+    error = np.sqrt((1 - share) / share / (table.graph.nnz / 2 * asked @ volume / volume.sum()))
+    off = np.abs(measures.density[asked] - 0.5) - 0.5 * _ERRORS / np.sqrt(counts[asked])
+    if off.max() > _DENSITY:
+        return 0.0
+    return float(norm.cdf((max(_RELATED, _ERRORS * error) - agreement) / error))
+
+
+# Of a bias: a cure is offered; one is better but not offered; none is better; none was tried.
+_OFFERED, _BETTER, _HELPLESS, _UNTRIED = 0.98, 0.93, 0.94, 0.82
+# Of ok: offset, and slope over how clear its least clear border is.
+_OK = (2.39, 0.88)
+# Of overlap, and of one body, which is too rare in the sets for a curve of its own: offset, slope over
+# how clearly a border has no valley, and what it adds that the cure draws it again.
+_OVERLAP, _AGAIN = (4.54, -5.00), 0.32
+
+
+def calibrated(verdict: str, clarity: float, cures: Sequence[TriedCure], n_points: int) -> float:
+    """The confidence of a verdict whose borders are so clear (0.5 to 1), after these cures were tried.
+
+    Examples
+    --------
+    >>> round(calibrated("ok", 1.0, [], 500), 2)
+    0.96
+    """
+    if n_points < MIN_POINTS:
+        return 0.5
+    if verdict == UNRELATED:
+        return clarity
+    if verdict == OK:
+        return _logistic(_OK[0] + _OK[1] * clarity)
+    if verdict in (OVERLAP, ONE_BODY):
+        again = _AGAIN if cures and not any(cure.moved for cure in cures) else 0.0
+        return _logistic(_OVERLAP[0] + _OVERLAP[1] * clarity + again)
+    if not cures:
+        return _UNTRIED
+    if any(cure.offered for cure in cures):
+        return _OFFERED
+    return _BETTER if any(cure.better for cure in cures) else _HELPLESS
+
+
+def _logistic(score: float) -> float:
+    return float(1 / (1 + np.exp(-score)))

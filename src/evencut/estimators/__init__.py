@@ -10,13 +10,14 @@ if TYPE_CHECKING:
     from .even_cut import EvenCut
     from .kernel_clustering import KernelClustering
     from .landmark_clustering import LandmarkClustering
+    from .matching import match
     from .model_files import load, save
     from .named_criteria import KernelKMeans, NormalizedCut
     from .probabilistic_kmeans import ProbabilisticKMeans
 
 __all__ = [
     "DominantSets", "EvenCut", "KernelClustering", "KernelKMeans", "LandmarkClustering", "NormalizedCut",
-    "ProbabilisticKMeans", "diagnose", "dominant_set", "is_maximal_clique", "load", "save",
+    "ProbabilisticKMeans", "diagnose", "dominant_set", "is_maximal_clique", "load", "match", "save",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazy_names(
@@ -26,6 +27,7 @@ __getattr__, __dir__ = lazy_names(
     even_cut="EvenCut",
     kernel_clustering="KernelClustering",
     landmark_clustering="LandmarkClustering",
+    matching="match",
     model_files="load save",
     named_criteria="KernelKMeans NormalizedCut",
     probabilistic_kmeans="ProbabilisticKMeans",

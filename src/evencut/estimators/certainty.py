@@ -54,6 +54,9 @@ class FitState:
     _margin: Any
     _left_out: Any
     _ready: Any
+    _codes: Any
+    _numbered: Any
+    _cut_numbered: Any
     labels_: Any
     selection_: Any
     n_clusters_: int
@@ -141,17 +144,17 @@ class CertaintyMixin(RowCertaintyMixin, FitState):
 
     def _measure(self) -> tuple[Certainty, Floats, Floats]:
         """Of the points first, whose own label has no say, then of the rows that they stand for."""
-        prediction, of_row = self._prediction, self._prepared.of_row
+        prediction, point_of_row = self._prediction, self._prepared.point_of_row
         labels, affinity = prediction.fitted_labels, as_affinity(self._affinity)
         distances = prediction.own_distances(affinity, N_NEAREST)
         selection = getattr(self, "selection_", None)
         opinions = opinions_of(selection, labels, self._prepared.weights)
         certainty, answers = certainty_of(affinity, labels, prediction.point_scale, distances, labels, opinions)
         scores = certainty.outlier_scores(distances, labels)
-        rows = to_array(self.labels_) if is_tensor(self.labels_) else self.labels_
-        sure = certainty.probabilities(answers, scores)[of_row, rows]
-        scores = scores[of_row]
-        places = np.flatnonzero(of_row < 0)
+        rows = self._codes(to_array(self.labels_) if is_tensor(self.labels_) else self.labels_)
+        sure = certainty.probabilities(answers, scores)[point_of_row, rows]
+        scores = scores[point_of_row]
+        places = np.flatnonzero(point_of_row < 0)
         if places.size:
             new, clusters = self._left_out
             scores[places] = certainty.outlier_scores(prediction.nearest_distances(new, N_NEAREST), clusters)

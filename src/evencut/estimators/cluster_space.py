@@ -91,4 +91,4 @@ class ClusterSpaceMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         checked = X if is_tensor(X) else model._check_points(X, model._prediction.kernel, reset=False)
         # Affinities given in place of points have no units.
         pairwise = model._prediction.kernel.is_pairwise
-        return model._prediction.beside(X), checked if pairwise else model._prepared.scaled(checked)
+        return model._prediction.to_kind_of(X), checked if pairwise else model._prepared.scaled(checked)

@@ -18,15 +18,20 @@ from ..kernels import Extension, Kernel, prepare_affinity
 from ..points import CoordinateSystem, PreparedPoints, prepare_points
 from ..selection import Selection
 from ..solvers import Solution, heaviest_first
+from ..solvers.bounds import bounded
 from ..tensors import Floats, Ints, is_tensor, to_array
 from .cluster_space import ClusterSpaceMixin
 from .constraints import Links, check_links, keep_links, log_shares
 from .devices import fit_tensor
+from .evidence import steady_clusters
 from .fitted import FittedClustering
 from .fitting import warn_of_early_stop, whole_or_nothing
+from .hierarchy import hierarchy_of
 from .inputs import check_n_clusters, check_points, check_space, memory_advice, seed_from
 from .partial_labels import check_partial, labels_of_points, solve_steered
 from .prediction import Prediction
+from .refit import RefitMixin
+from .sizes import fewest_clusters, has_bounds, size_bounds, with_most_clusters
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,13 +63,15 @@ class Chosen:
 
 
 @dataclass(eq=False, repr=False)
-class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimator):
+class Clustering(RefitMixin, FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimator):
     """What the estimators of one table in memory share; each says what it chooses and which problem it poses."""
 
     n_clusters: int | str = "auto"
     _: KW_ONLY
     scale: str | None = "auto"
     metric: str = "euclidean"
+    min_size: float | None = None
+    max_size: float | None = None
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
     verbose: int = 0
@@ -114,6 +121,8 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         kernel = self._check_parameters()
         links = None if must_link is None and cannot_link is None else (must_link, cannot_link)
         if is_tensor(X):
+            if has_bounds(self):
+                raise TypeError("min_size and max_size need points in memory; pass the tensor as an array.")
             return fit_tensor(self, X, y, sample_weight, kernel, links)
         return self._fit_array(X, y, sample_weight, kernel, links)
 
@@ -127,7 +136,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         few = prepared.condensed(self._most_points(), self.n_jobs)
         if not isinstance(self.n_clusters, str):
             check_n_clusters(self.n_clusters, few)
-        return self._fit_prepared(few, kernel, None).labels[few.of_row]
+        return self._fit_prepared(few, kernel, None).labels[few.point_of_row]
 
     @abstractmethod
     def _check_parameters(self) -> Kernel | None:
@@ -160,7 +169,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         prepared = self._prepare(X, sample_weight, kernel)
         solution = self._fit_prepared(prepared, kernel, partial, links)
         warn_of_early_stop(solution, self._problem()["max_iter"])
-        self._label_rows(X[prepared.of_row < 0], solution, partial)
+        self._label_rows(X[prepared.point_of_row < 0], solution, partial)
         if links is not None:
             self.labels_ = keep_links(links, self.labels_, self._log_shares(prepared), partial)
         return self
@@ -168,8 +177,8 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
     def _log_shares(self, prepared: PreparedPoints) -> Floats:
         """How probable each cluster is for each row, as a logarithm; rows of weight zero know only their own."""
         own = self._prediction.fitted_labels
-        likely = log_shares(as_affinity(self._affinity), own, self._prediction.point_scale)[prepared.of_row]
-        left_out = prepared.of_row < 0
+        likely = log_shares(as_affinity(self._affinity), own, self._prediction.point_scale)[prepared.point_of_row]
+        left_out = prepared.point_of_row < 0
         likely[left_out] = np.log(np.eye(likely.shape[1])[self.labels_[left_out]] + 1e-3)
         return likely
 
@@ -185,21 +194,38 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         step("neighbours and affinity", 1, 3)
         with memory_advice(len(prepared.weights)):
             least = 1 if partial is None else int(partial.max()) + 1
-            chosen = self._choose(prepared, kernel, seed, least, links)
+            limits = size_bounds(self, prepared.weights, partial is not None or links is not None)
+            chosen = self._choose(prepared, kernel, seed, max(least, fewest_clusters(limits)), links)
+            chosen = with_most_clusters(chosen, prepared, limits)
         step("clusters", 2, 3)
         if partial is None:
             asked = self._problem()
             posed = pose(chosen.affinity, prepared.weights, asked["criterion"], asked["equalize"])
             solution = self._solve(posed, chosen, seed)
+            if limits is not None:
+                solution = bounded(posed.problem, solution, chosen.n_clusters, limits)
             labels = heaviest_first(solution.labels, to_array(posed.problem.weights))
             solution = replace(solution, labels=labels)
         else:
             posed, solution = self._steer(prepared, chosen, partial, seed)
         step("summary", 3, 3)
         if chosen.system is not None:
-            prepared = prepared.brought_to(chosen.system)
+            prepared = prepared.in_system(chosen.system)
+        chosen, solution = self._keep_real(prepared, chosen, solution, partial)
         self._record(prepared, chosen, posed, solution)
         return solution
+
+    def _keep_real(
+        self, prepared: PreparedPoints, chosen: Chosen, solution: Solution, partial: Ints | None
+    ) -> tuple[Chosen, Solution]:
+        """The clusters that a test of their splits leaves apart; all of them unless one is wanted."""
+        automatic = isinstance(self.n_clusters, str) and partial is None and not has_bounds(self)
+        if self._usual_number is None or not automatic:
+            return chosen, solution
+        weights = prepared.weights
+        tree = hierarchy_of(chosen.affinity, weights, solution.labels, 0, points=prepared.points)
+        labels = heaviest_first(steady_clusters(prepared, tree, solution.labels, self._usual_number), weights)
+        return replace(chosen, n_clusters=int(labels.max()) + 1), replace(solution, labels=labels)
 
     def _prepare(self, X: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> PreparedPoints:
         """The distinct points of positive weight, their columns scaled; of an affinity, its rows as they are."""
@@ -237,9 +263,9 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
     def _label_rows(self, left_out: Any, solution: Solution, partial: Ints | None) -> None:
         """Give every row the label of its point; rows of weight zero, `left_out`, are predicted."""
         prepared = self._prepared
-        self.labels_ = solution.labels[prepared.of_row]
-        self._margin = self._prediction.fitted_margins[prepared.of_row]
-        places = np.flatnonzero(prepared.of_row < 0)
+        self.labels_ = solution.labels[prepared.point_of_row]
+        self._margin = self._prediction.fitted_margins[prepared.point_of_row]
+        places = np.flatnonzero(prepared.point_of_row < 0)
         if places.size:
             rows = prepared.scaled(left_out)
             self.labels_[places] = to_array(self._prediction.labels(rows))
@@ -251,7 +277,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
 
     def _record(self, prepared: PreparedPoints, chosen: Chosen, posed: PosedProblem, solution: Solution) -> None:
         """Keep what predictions need, and how the rows became points, these in the order of their first rows."""
-        self._left_out, self._is_given = None, None
+        self._left_out = self._is_given = self._numbers = None
         # What is asked for later is computed once, and kept here.
         self._derived: dict[str, Any] = {}
         self._prediction = Prediction.of(chosen, prepared, posed, solution.labels, self.n_jobs)
@@ -264,7 +290,7 @@ class Clustering(FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimato
         order = prepared.given_order
         place = np.full(len(order) + 1, -1)
         place[order] = np.arange(len(order))
-        self.point_of_row_ = place[prepared.of_row]
+        self.point_of_row_ = place[prepared.point_of_row]
         self.weights_ = posed.weights[order]
 
     def _check_points(self, X: Any, kernel: Kernel | None, *, reset: bool) -> Any:

@@ -49,7 +49,7 @@ class Links:
     must: Pairs
     cannot: Pairs
 
-    def judged(self, selection: Selection, n_clusters: int, of_row: Places) -> Selection:
+    def judged(self, selection: Selection, n_clusters: int, point_of_row: Places) -> Selection:
         """The candidate that keeps the most pairs put first, where a sign test speaks for it.
 
         Parameters
@@ -57,13 +57,13 @@ class Links:
         selection : Selection
         n_clusters : int
             Candidates of fewer are not taken.
-        of_row : ndarray of shape (n_rows,)
+        point_of_row : ndarray of shape (n_rows,)
             The point of each row; negative where a row has none, whose pairs say nothing here.
         """
         pairs = np.concatenate([self.must, self.cannot])
         together = np.repeat([True, False], [len(self.must), len(self.cannot)])
-        known = (of_row[pairs] >= 0).all(axis=1)
-        points = of_row[pairs[known]]
+        known = (point_of_row[pairs] >= 0).all(axis=1)
+        points = point_of_row[pairs[known]]
         labels = np.array([candidate.point_labels for candidate in selection.candidates])
         kept = (labels[:, points[:, 0]] == labels[:, points[:, 1]]) == together[known]
         more, fewer = (kept & ~kept[0]).sum(axis=1), (~kept & kept[0]).sum(axis=1)

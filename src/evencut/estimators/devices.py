@@ -65,7 +65,7 @@ def fit_tensor(
     else:
         solution = estimator._fit_prepared(prepared, kernel, partial)
     warn_of_early_stop(solution, estimator._problem()["max_iter"])
-    left_out = X[to_tensor(np.flatnonzero(prepared.of_row < 0), X)]
+    left_out = X[to_tensor(np.flatnonzero(prepared.point_of_row < 0), X)]
     estimator._label_rows(left_out if is_tensor(prepared.points) else to_array(left_out), solution, partial)
     _as_tensors(estimator, X)
     return estimator

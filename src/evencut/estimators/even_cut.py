@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from scipy import sparse
@@ -14,14 +15,19 @@ from ..kernels import Kernel, SharedNeighbors
 from ..neighbors import SparsePoints
 from ..points import SCALES, PreparedPoints
 from ..selection import neighborhood_sizes, select
-from ..solvers import Solution
+from ..solvers import Solution, heaviest_first
+from ..tensors import Ints
 from .clustering import Chosen, Clustering
 from .constraints import Links
+from .evidence import check_significance, real_clusters
+from .hierarchy import hierarchy_of
 from .inputs import check_choice, check_count, check_metric, check_n_jobs, scaling_of, tags_of_inputs
+from .sizes import has_bounds
 
 __all__ = ["EvenCut"]
 
 
+@dataclass(eq=False, repr=False)
 class EvenCut(Clustering):
     r"""The partition that methods of different kinds agree on most: a default with nothing to tune.
 
@@ -57,6 +63,12 @@ class EvenCut(Clustering):
         (latitude and longitude in radians), `"manhattan"`, `"chebyshev"`, `"canberra"`, `"braycurtis"`,
         `"correlation"`, `"hamming"`, `"jaccard"`, `"dice"`, or a function from two rows to their distance, which is
         called for every pair. Unless the metric is Euclidean, `scale="auto"` means as given.
+    min_size, max_size : float or None, default=None
+        Limits on the rows of a cluster (on their weight, if rows have weights): hard bounds on `labels_`. Among the
+        partitions within them, one near the consensus with a low normalised cut is returned.
+    significance : float or None, default=None
+        If set, 0.05 for example, clusters are cut only where a test shows a valley of the density between them, at this
+        level for all splits together (:mod:`evencut.valley`); `n_clusters` is then the largest number.
     random_state : int, RandomState or None, default=None
         The same seed gives the same labels, for any `n_jobs`.
     n_jobs : int or None, default=None
@@ -99,6 +111,8 @@ class EvenCut(Clustering):
         labels of any level, :meth:`plot_tree` draws it.
     leaf_of_row_ : ndarray of shape (n_samples,)
         The leaf of `tree_` that contains each row.
+    evidence_ : Splits
+        The test of each join of `tree_`: is this split real? Print it.
     table_ : Preparation
         Print it to see how each column was prepared; only for tables with words, dates or missing values.
     n_features_in_ : int
@@ -125,6 +139,9 @@ class EvenCut(Clustering):
     (2, [300, 300])
     """
 
+    _: KW_ONLY
+    significance: float | None = None
+
     @property
     def confidence_(self) -> float:
         """Adjusted Rand index with the truth that the agreement of all candidates lets expect."""
@@ -135,6 +152,9 @@ class EvenCut(Clustering):
         check_choice("scale", self.scale, SCALES)
         check_n_jobs(self.n_jobs)
         check_metric(self.metric)
+        check_significance(self.significance)
+        if self.significance is not None and has_bounds(self):
+            raise ValueError("significance may join clusters beyond max_size; leave significance or the sizes out.")
 
     def _scaling(self, X: Any = None) -> str | None:
         # Copies are merged and points condensed at one deviation; the systems that are compared start from there.
@@ -169,7 +189,7 @@ class EvenCut(Clustering):
                 n_jobs=self.n_jobs,
             )
         if links is not None:
-            selection = links.judged(selection, selection.n_clusters, prepared.of_row)
+            selection = links.judged(selection, selection.n_clusters, prepared.point_of_row)
         graphs, labels = selection.graphs, selection.best.point_labels
         # Degrees are most even at the broadest scale: the steadiest graph to predict on.
         size = max(neighborhood_sizes(graphs.n_points, selection.n_clusters)[-1], 1)
@@ -179,8 +199,23 @@ class EvenCut(Clustering):
         solution = Solution(labels, 0.0, 1, (0.0,), True)
         return Chosen(
             kernel, graphs.affinity(size), extension, selection.n_clusters,
-            selection.of_rows(prepared.of_row), solution, graphs.system,
+            selection.of_rows(prepared.point_of_row), solution, graphs.system,
         )
+
+    def _keep_real(
+        self, prepared: PreparedPoints, chosen: Chosen, solution: Solution, partial: Ints | None
+    ) -> tuple[Chosen, Solution]:
+        chosen, solution = super()._keep_real(prepared, chosen, solution, partial)
+        if self.significance is None or chosen.n_clusters < 2:
+            return chosen, solution
+        if partial is not None:
+            raise ValueError(
+                f"significance={self.significance!r} may join clusters that partial labels keep apart; leave one out."
+            )
+        weights = prepared.weights
+        tree = hierarchy_of(chosen.affinity, weights, solution.labels, 0, points=prepared.points)
+        labels = heaviest_first(real_clusters(prepared, tree, solution.labels, self.significance), weights)
+        return replace(chosen, n_clusters=int(labels.max()) + 1), replace(solution, labels=labels)
 
     def _problem(self) -> dict[str, Any]:
         return {"criterion": "normalized_cut", "equalize": None, "max_iter": 100}

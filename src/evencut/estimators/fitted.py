@@ -49,7 +49,7 @@ class FittedClustering(CertaintyMixin, TreeMixin):
         """The affinity of the kernel, before equalisation."""
         check_is_fitted(self)
         # The points are kept in an order of their own; the affinity is brought back from it when asked for.
-        return result_like(self.labels_, as_affinity(self._affinity).among(self._prepared.given_order).entries)
+        return result_like(self.labels_, as_affinity(self._affinity).submatrix(self._prepared.given_order).entries)
 
     @tensors_too
     def predict(self, X: Any, noise: float | None = None) -> Ints:
@@ -78,7 +78,8 @@ class FittedClustering(CertaintyMixin, TreeMixin):
         check_noise(noise)
         prediction, X = self._ready(X)
         labels = prediction.labels(X)
-        return labels if noise is None else np.where(self._scores(X, labels) > noise, -1, labels)
+        labels = labels if noise is None else np.where(self._scores(X, labels) > noise, -1, labels)
+        return self._numbered(labels)
 
     def plot_selection(self, ax: Any = None) -> Any:
         """Draw the candidates of `selection_` and their scores.
@@ -179,7 +180,7 @@ class FittedClustering(CertaintyMixin, TreeMixin):
         found: dict[Any, Places] = {}
         for k in np.unique(labels):
             points = np.flatnonzero(labels[first_row] == k)
-            central = np.argsort(_off_centre(matrix.among(points)), kind="stable") if len(points) else points
+            central = np.argsort(_off_centre(matrix.submatrix(points)), kind="stable") if len(points) else points
             found[k.item()] = first_row[points[central]]
         return found
 

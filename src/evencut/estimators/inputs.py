@@ -167,7 +167,7 @@ def check_n_clusters(n_clusters: int, prepared: Any) -> None:
     """Raise where there are fewer distinct points than clusters."""
     n_points = len(prepared.weights)
     if n_points < n_clusters:
-        n_rows = int((prepared.of_row >= 0).sum())
+        n_rows = int((prepared.point_of_row >= 0).sum())
         what = "points" if n_points == n_rows else f"distinct points among {n_rows} rows"
         raise ValueError(
             f"n_clusters={n_clusters} is more than the {n_points} {what} given; ask for at most {n_points} clusters."

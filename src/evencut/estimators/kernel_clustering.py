@@ -58,6 +58,9 @@ class KernelClustering(Clustering):
         Number of starts; the one of lowest energy is kept.
     max_iter : int, default=100
         Maximum number of refinement sweeps for each start.
+    min_size, max_size : float or None, default=None
+        Limits on the rows of a cluster (on their weight, if rows have weights): hard bounds on `labels_`, for any
+        kernel and criterion. New points are not counted.
     random_state : int, RandomState or None, default=None
         The same seed gives the same labels, for any `n_jobs`.
     n_jobs : int or None, default=None

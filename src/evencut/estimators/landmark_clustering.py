@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -308,6 +308,8 @@ class LandmarkClustering(
         else:
             held = labels_of_landmarks(partial, rows, graph, n_clusters)
             solution = solve_steered(graph.used_affinity, np.ones(len(held)), held, n_clusters, seed=seed, **how)[1]
+        if self._earlier is not None:
+            solution = replace(solution, labels=self._renumbered(labelled(solution.labels))[solution.labels])
         self._record(graph, weights, n_clusters, solution, labelled(solution.labels))
         return solution
 

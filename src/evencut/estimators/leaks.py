@@ -50,7 +50,7 @@ def mixing_rates(affinity: AffinityLike, labels: AnyInts, n_clusters: int) -> Fl
     array([1., 1.])
     """
     matrix = as_affinity(affinity)
-    return np.array([_mixing_rate(matrix.among(np.flatnonzero(labels == k))) for k in range(n_clusters)])
+    return np.array([_mixing_rate(matrix.submatrix(np.flatnonzero(labels == k))) for k in range(n_clusters)])
 
 
 def _mixing_rate(affinity: Affinity) -> float:
@@ -63,7 +63,7 @@ def _mixing_rate(affinity: Affinity) -> float:
         return 1.0
 
     def product(vector: Floats) -> Floats:
-        return as_float64(to_array(affinity @ affinity.beside(vector)))
+        return as_float64(to_array(affinity @ affinity.asarray(vector)))
 
     degrees = product(np.ones(n_points))
     if (degrees <= 0).any():

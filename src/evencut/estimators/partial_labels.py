@@ -125,9 +125,9 @@ def _numbers(known: NDArray[Any]) -> Ints:
 def labels_of_points(labels: Ints, prepared: PreparedPoints, n_clusters: int) -> Ints:
     """The label of each point: that of most of its labelled rows, -1 where none is labelled."""
     _check_largest(labels, n_clusters)
-    known = np.flatnonzero((labels >= 0) & (prepared.of_row >= 0))
+    known = np.flatnonzero((labels >= 0) & (prepared.point_of_row >= 0))
     n_points = len(prepared.weights)
-    votes = np.bincount(prepared.of_row[known] * n_clusters + labels[known], minlength=n_points * n_clusters)
+    votes = np.bincount(prepared.point_of_row[known] * n_clusters + labels[known], minlength=n_points * n_clusters)
     votes = votes.reshape(n_points, n_clusters)
     return np.where(votes.any(axis=1), votes.argmax(axis=1), UNKNOWN)
 

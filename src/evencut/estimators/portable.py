@@ -23,6 +23,7 @@ from .even_cut import EvenCut
 from .hierarchy import Hierarchy
 from .kernel_clustering import KernelClustering
 from .landmark_clustering import LandmarkClustering
+from .matching import ClusterChange, Matching
 from .named_criteria import KernelKMeans, NormalizedCut
 from .prediction import Prediction
 from .probabilistic_kmeans import ProbabilisticKMeans
@@ -68,4 +69,5 @@ def portable_types() -> list[type]:
     points = [SparsePoints, MetricPoints, GivenDistances]
     distributions = [GaussianModel, HistogramModel]
     parts = [Prediction, Certainty, Hierarchy, PreparedPoints, Preparation, Attachment, RowReservoir]
-    return [*models, *distributions, *parts, CoordinateSystem, *points, *KERNELS.values(), *criteria]
+    memory = [Matching, ClusterChange]
+    return [*models, *distributions, *parts, *memory, CoordinateSystem, *points, *KERNELS.values(), *criteria]

@@ -136,7 +136,7 @@ class Prediction:
         """The fitted point that is nearest to each new one."""
         X = self._within_reach(X)
         if self.kernel.is_pairwise:
-            found = [np.asarray(rows.part(slice(None))).argmax(axis=1) for _, rows in self._affinities(X)]
+            found = [np.asarray(rows.block(slice(None))).argmax(axis=1) for _, rows in self._affinities(X)]
             return np.concatenate(found)
         return self._search.query(X, 1)[1][:, 0]
 
@@ -272,7 +272,7 @@ class Prediction:
     def _search(self) -> NeighborSearch:
         return NeighborSearch(self.points, n_jobs=self.n_jobs)
 
-    def beside(self, X: Any) -> Prediction:
+    def to_kind_of(self, X: Any) -> Prediction:
         """The same for new points that are tensors: the fitted ones go to their device, which extends the kernel."""
         if not is_tensor(X) or is_tensor(self.points):
             return self
@@ -314,7 +314,7 @@ def mean_separation(
 
 def summary(problem: RatioProblem, labels: Ints, n_clusters: int) -> tuple[Floats, Floats, Floats]:
     """Association and weight of each cluster, and the margin of each point."""
-    labels = problem.matrix.beside(labels)
+    labels = problem.matrix.asarray(labels)
     links, inside, weight = cluster_links(problem, labels, n_clusters)
     costs = bound_costs(links, problem.weights, inside, weight)
     return to_array(inside), to_array(weight), to_array(margins(costs, links, weight, labels))

@@ -9,8 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..solvers import heaviest_first
 from ..tensors import Floats, Ints, is_tensor
+from ..valley import Splits
 from .certainty import FitState
 from .devices import result_like
+from .evidence import evidence_of
 from .hierarchy import Hierarchy, hierarchy_of
 from .inputs import check_count
 
@@ -27,6 +29,27 @@ class TreeMixin(FitState):
     def leaf_of_row_(self) -> Any:
         """The leaf of `tree_` of each row."""
         return result_like(self.labels_, self._tree()[1])
+
+    @property
+    def evidence_(self) -> Splits:
+        """The valley test (:mod:`evencut.valley`) of each join of `tree_`, corrected for all of them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from evencut import EvenCut
+        >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)) + place for place in (0, 9)])
+        >>> model = EvenCut(2, random_state=0).fit(X)
+        >>> model.evidence_[-1].verdict, int(model.evidence_.is_real().sum())
+        ('two populations', 1)
+        """
+        check_is_fitted(self)
+        if not is_tensor(self._fitted_points) and self._prediction.kernel.is_pairwise:
+            raise ValueError("evidence_ needs points, but the model was fitted on an affinity: use diagnose(X).splits.")
+        hierarchy = self._tree()[0]
+        if "evidence" not in self._derived:
+            self._derived["evidence"] = evidence_of(self._prepared, hierarchy)
+        return self._derived["evidence"]
 
     def cut(self, n_clusters: int) -> Ints:
         """Labels of the fitted rows for another number of clusters, without another fit.
@@ -61,7 +84,7 @@ class TreeMixin(FitState):
             return self.labels_.clone() if hasattr(self.labels_, "clone") else self.labels_.copy()
         of_leaf = hierarchy.cut(n_clusters)
         weight = np.bincount(leaves, minlength=hierarchy.n_leaves).astype(np.float64)
-        return result_like(self.labels_, heaviest_first(of_leaf, weight)[leaves])
+        return result_like(self.labels_, self._cut_numbered(heaviest_first(of_leaf, weight)[leaves]))
 
     def plot_tree(self, ax: Any = None) -> Any:
         """Draw the tree above the fitted clusters, and mark stable numbers of clusters.
@@ -93,8 +116,8 @@ class TreeMixin(FitState):
             hierarchy = hierarchy_of(
                 self._affinity, prepared.weights, self._prediction.fitted_labels, 0, points=points
             )
-            leaves = hierarchy.leaf_of_point[prepared.of_row]
-            places = np.flatnonzero(prepared.of_row < 0)
+            leaves = hierarchy.leaf_of_point[prepared.point_of_row]
+            places = np.flatnonzero(prepared.point_of_row < 0)
             if places.size:
                 leaves[places] = hierarchy.leaf_of_point[self._prediction.nearest_points(self._left_out[0])]
             self._derived["tree"] = hierarchy, leaves

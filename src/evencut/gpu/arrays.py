@@ -114,7 +114,7 @@ def check_memory(n_bytes: float, device: torch.device, what: str) -> None:
     if n_bytes > free:
         raise MemoryError(
             f"{what} needs about {n_bytes / 2**30:.2f} GiB of {device}, but only {free / 2**30:.2f} GiB are free; free "
-            "memory there, pass fewer points, or use LandmarkClustering, which reads arrays block by block."
+            "memory there, pass fewer points, or use LandmarkClustering, which reads arrays in blocks."
         )
 
 

@@ -82,7 +82,7 @@ def nearest(X: Tensor, n_neighbors: int, queries: Tensor) -> tuple[Tensor, Tenso
     norms = torch.linalg.vector_norm(queries - X.mean(dim=0), dim=1)
     found = _ranked(X, n_neighbors, queries, squared_distances)
     reach, beyond = found.distances[:, -1], found.beyond
-    # Whatever is within reach is no farther from the middle than this, so its product is off by no more than the doubt.
+    # All points within reach are at most this far from the middle, so its product is off by no more than the doubt.
     doubt = (X.shape[1] + 8) * torch.finfo(torch.float64).eps * (2 * norms + reach) ** 2
     unsure = ((reach > 0) & ~(reach**2 <= beyond - doubt)).nonzero()[:, 0]
     if len(unsure):

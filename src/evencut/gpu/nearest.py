@@ -39,7 +39,7 @@ _MOST_QUERIES = 1 << 15
 _QUERY_UNIT = 256
 _ROUGH_LARGEST = 1024.0
 _ROUNDED_AT_ONCE = 1 << 17
-# Up to this many features, split operands are no wider than one tile: nearly float32 at the same cost.
+# Up to this many features, split operands fit in one tile: nearly float32 at the same cost.
 _MOST_SPLIT = DEEPEST // 3
 
 
@@ -341,7 +341,7 @@ def _rank(X: Tensor, at: Tensor, groups: Tensor, n_neighbors: int) -> tuple[Tens
 def _unproved(queries: _Rough, points: _Rough, beyond: Tensor, reach: Tensor, n_queries: int) -> Tensor:
     """Rows where a point outside the chosen groups might be as near as the K-th neighbour found, at `reach`."""
     norms, lost = queries.norms[:n_queries], queries.lost[:n_queries]
-    # Whatever is that near is no farther from the centre than this, and the worst rounding among such points is known.
+    # All points that near are at most this far from the centre, and the worst rounding among such points is known.
     farthest = norms + lost + reach
     by_norm = torch.searchsorted(points.sorted_norms, farthest, right=True) - 1
     theirs = torch.where(by_norm >= 0, points.worst_lost[by_norm.clamp(min=0)], 0.0)

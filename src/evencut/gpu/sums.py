@@ -81,7 +81,7 @@ class _Side:
     scaled: Tensor
     rate: Tensor
 
-    def part(self, index: Tensor | slice) -> _Side:
+    def block(self, index: Tensor | slice) -> _Side:
         return _Side(self.points[index], self.bandwidth[index], self.scaled[index], self.rate[index])
 
     def columns(self) -> tuple[Tensor, Tensor]:
@@ -176,7 +176,7 @@ class KernelSums:
             sums = self._fused(table, "exact" if precision == "careful" else precision, tiles)
             weak = (sums.sum(dim=1) < _WEAK * table.sum(dim=1).max()).nonzero()[:, 0] if precision == "careful" else ()
             if len(weak):
-                sums[weak] = self.part(rows=weak).in_float64(table)
+                sums[weak] = self.block(rows=weak).in_float64(table)
         return sums[:, 0] if V.ndim == 1 else sums
 
     def _fused(self, table: Tensor, precision: str, tiles: Tiles | None) -> Tensor:
@@ -191,7 +191,7 @@ class KernelSums:
             sums = torch.cat([self._fused_table(part, precision, tiles) for part in parts], dim=1)
         far = () if direct else self._far("rows", self._rows)
         if len(far):
-            sums[far] = self.part(rows=far).in_float64(table)
+            sums[far] = self.block(rows=far).in_float64(table)
         return sums
 
     def _far(self, name: str, side: _Side) -> Tensor:
@@ -242,18 +242,18 @@ class KernelSums:
         sigma = self.bandwidth * factor
         return KernelSums(self.like, float(sigma[0]) if self.form == "gaussian" else sigma, form=self.form)
 
-    def part(self, rows: Tensor | slice = slice(None), columns: Tensor | slice = slice(None)) -> KernelSums:
+    def block(self, rows: Tensor | slice = slice(None), columns: Tensor | slice = slice(None)) -> KernelSums:
         """The same for some rows and columns of the matrix.
 
         Examples
         --------
         >>> import torch
-        >>> KernelSums(torch.zeros(3, 1), 1.0).part(columns=torch.tensor([0, 2])).shape
+        >>> KernelSums(torch.zeros(3, 1), 1.0).block(columns=torch.tensor([0, 2])).shape
         (3, 2)
         """
         some = KernelSums.__new__(KernelSums)
         some.form = self.form
-        some._rows, some._columns = self._rows.part(rows), self._columns.part(columns)
+        some._rows, some._columns = self._rows.block(rows), self._columns.block(columns)
         some.shape = (len(some._rows.points), len(some._columns.points))
         # Row operands are the costly ones to make; they are shared where all rows stay.
         all_rows = isinstance(rows, slice) and rows == slice(None)

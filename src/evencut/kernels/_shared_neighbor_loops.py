@@ -90,7 +90,7 @@ def _fill(
 @cython.cfunc
 @cython.nogil
 def _find_entries(pairs: _Pairs, indices: cython.const[cython.int][::1], entries: cython.longlong[::1]) -> cython.int:
-    """The first entry of each sorted row whose column is no lower than the first row to fill in."""
+    """The first entry of each sorted row whose column is at least the first row to fill in."""
     for p in range(entries.shape[0]):
         low = pairs.indptr[p]
         high = pairs.indptr[p + 1]

@@ -270,9 +270,9 @@ def prepare_affinity(affinity: Any, weights: Floats) -> PreparedPoints:
     >>> prepare_affinity(np.eye(3), np.array([1.0, 0.0, 1.0])).points.shape
     (2, 2)
     """
-    kept = np.flatnonzero(weights > 0)
-    points = affinity if len(kept) == len(weights) else as_affinity(affinity).among(kept).entries
-    return unmerged_points(points, weights, kept, np.ones(affinity.shape[1]), "euclidean")
+    positive = np.flatnonzero(weights > 0)
+    points = affinity if len(positive) == len(weights) else as_affinity(affinity).submatrix(positive).entries
+    return unmerged_points(points, weights, positive, np.ones(affinity.shape[1]), "euclidean")
 
 
 class Precomputed(Kernel):

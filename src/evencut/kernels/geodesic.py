@@ -82,12 +82,12 @@ class Geodesic(Kernel):
 
     def _rows(self, search: NeighborSearch, tensor: Floats, paths: Floats, Y: Points) -> AffinityLike:
         Y = np.asarray(Y, dtype=float)
-        _, near = search.query(Y, self.n_neighbors)
-        found = np.full((len(Y), len(search.X)), np.inf)
-        for column in near.T:
+        _, nearest = search.query(Y, self.n_neighbors)
+        distance = np.full((len(Y), len(search.X)), np.inf)
+        for column in nearest.T:
             length = _edge_lengths(Y - search.X[column], tensor[column])
-            np.minimum(found, length[:, None] + paths[column], out=found)
-        return self._psi(found)
+            np.minimum(distance, length[:, None] + paths[column], out=distance)
+        return self._psi(distance)
 
     def distances(self, X: Points) -> Floats:
         """Geodesic distances between the points, infinite where no path joins them.
@@ -110,8 +110,8 @@ class Geodesic(Kernel):
                 f"give at most {_MOST_POINTS}, or use kernel='knn'."
             )
         tensor = self._tensor(X, n_jobs)
-        near = kneighbors(X, self.n_neighbors, n_jobs=n_jobs)[1]
-        p, q = np.repeat(np.arange(len(X)), near.shape[1]), near.ravel()
+        nearest = kneighbors(X, self.n_neighbors, n_jobs=n_jobs)[1]
+        p, q = np.repeat(np.arange(len(X)), nearest.shape[1]), nearest.ravel()
         length = _edge_lengths(X[p] - X[q], 0.5 * (tensor[p] + tensor[q]))
         # scipy reads a stored zero as no edge, but coinciding points are joined: give them the least length.
         length = np.maximum(length, np.finfo(float).tiny)

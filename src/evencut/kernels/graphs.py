@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial import cKDTree
 
-from .._runtime import free_memory, n_threads
+from .._runtime import free_memory, in_threads, n_threads
 from ..affinity import AffinityLike, whiten
 from ..affinity.lazy import NeighborRows
 from ..neighbors import NeighborSearch, is_dense, neighbor_graph, squared_distances
@@ -231,8 +230,8 @@ class SharedNeighbors(NeighborKernel):
         self._check(len(X))
         search = NeighborSearch(X, n_jobs=n_jobs)
         distances, indices = search.query_self(self.n_neighbors + 1)
-        how: dict[str, Any] = {"sharpness": self.sharpness, "power": self.power, "n_jobs": n_jobs}
-        affinity = shared_neighbor_affinity(X, distances, indices, **how)
+        options: dict[str, Any] = {"sharpness": self.sharpness, "power": self.power, "n_jobs": n_jobs}
+        affinity = shared_neighbor_affinity(X, distances, indices, **options)
         return affinity, self.extend_from(search, distances, indices)
 
     def extend_from(self, search: NeighborSearch, distances: AnyFloats, indices: AnyInts) -> Extension:
@@ -240,18 +239,18 @@ class SharedNeighbors(NeighborKernel):
         return partial(self._rows, search, _Side.of(distances, indices))
 
     def _rows(self, search: NeighborSearch, theirs: _Side, Y: Points) -> AffinityLike:
-        away, near = search.query(Y, self.n_neighbors + 1)
-        if is_tensor(near):
-            rows = arange_like(near)[:, None].expand(near.shape)
-            pairs = rows.reshape(-1), near.reshape(-1)
+        distances, nearest = search.query(Y, self.n_neighbors + 1)
+        if is_tensor(nearest):
+            rows = arange_like(nearest)[:, None].expand(nearest.shape)
+            pairs = rows.reshape(-1), nearest.reshape(-1)
             shape = float(self.sharpness), float(self.power)
-            values = _of_pairs(Y, search.X, pairs, _Side.of(away, near), theirs, shape)
-            return NeighborRows(near, values.reshape(near.shape), search.n_points)
-        indptr = np.arange(0, near.size + 1, near.shape[1])
-        data = np.empty(near.size)
-        mine = _Side.of(away, near)
-        _fill(mine, theirs, False, (indptr, near.ravel(), data), (self.sharpness, self.power), search.n_jobs)
-        return sparse.csr_array((data, near.ravel(), indptr), shape=(len(near), search.n_points))
+            values = _of_pairs(Y, search.X, pairs, _Side.of(distances, nearest), theirs, shape)
+            return NeighborRows(nearest, values.reshape(nearest.shape), search.n_points)
+        indptr = np.arange(0, nearest.size + 1, nearest.shape[1])
+        data = np.empty(nearest.size)
+        mine = _Side.of(distances, nearest)
+        _fill(mine, theirs, False, (indptr, nearest.ravel(), data), (self.sharpness, self.power), search.n_jobs)
+        return sparse.csr_array((data, nearest.ravel(), indptr), shape=(len(nearest), search.n_points))
 
     def _check(self, n_points: int) -> None:
         check_neighbors(self, n_points)
@@ -330,13 +329,11 @@ def _fill(
     n_workers = n_threads(n_jobs)
     ends = np.linspace(0, len(mine.lists), n_workers + 1).astype(int)
     sharpness, power = map(float, shape)
-    with ThreadPoolExecutor(n_workers) as pool:
-        tasks = [
-            pool.submit(pair_affinities, (first, last), mine, theirs, among, pattern, sharpness, power)
-            for first, last in zip(ends[:-1], ends[1:])
-        ]
-        for task in tasks:
-            task.result()
+
+    def fill(stretch: tuple[int, int]) -> None:
+        pair_affinities(stretch, mine, theirs, among, pattern, sharpness, power)
+
+    in_threads(fill, zip(ends[:-1], ends[1:]), n_workers)
 
 
 def _radius(distances: AnyFloats) -> Floats:

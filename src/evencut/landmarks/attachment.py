@@ -1,4 +1,4 @@
-r"""How points hang on landmarks: a sparse matrix B of the weights of each point's nearest landmarks, row by row.
+r"""How points are linked to landmarks: a sparse matrix B of the weights of each point's nearest landmarks.
 
 B is never held as a whole; a block of rows gives its share of the landmark graph B'B, or its labels.
 """
@@ -79,7 +79,7 @@ class Attachment:
             return self
         return replace(self, landmarks=to_array(self.landmarks), radius=to_array(self.radius))
 
-    def beside(self, rows: Any) -> Attachment:
+    def to_kind_of(self, rows: Any) -> Attachment:
         """The same with the landmarks of the kind of the rows, where these are."""
         if is_tensor(self.landmarks) or not is_tensor(rows):
             return self if is_tensor(rows) else self.in_memory
@@ -121,23 +121,24 @@ class Attachment:
             from ..gpu.graph import vote as vote_there
 
             known = asarray_like(rows, self.labels)
-            weights = self.beside(rows)._weights(rows)
+            weights = self.to_kind_of(rows)._weights(rows)
             votes = [vote_there(indices, units, known, n_clusters) for _, indices, units in weights]
             return array_namespace(rows).concatenate(votes)
-        here = self.in_memory
-        return np.concatenate([here._voted(away, near) for _, away, near in here._nearest(rows)])
+        attachment = self.in_memory
+        tables = attachment._nearest(rows)
+        return np.concatenate([attachment._voted(distances, nearest) for _, distances, nearest in tables])
 
-    def _voted(self, distances: AnyFloats, near: AnyInts) -> Ints:
+    def _voted(self, distances: AnyFloats, nearest: AnyInts) -> Ints:
         """The cluster with the most weight among the nearest landmarks of each row; among equals the first."""
         assert self.labels is not None
-        labels = self.labels[near]
+        labels = self.labels[nearest]
         chosen = labels[:, 0].copy()
         # Mostly all landmarks of a row are in one cluster, whatever they weigh.
         split = np.flatnonzero((labels != chosen[:, None]).any(axis=1))
-        some, units = labels[split], _weigh(distances[split], self.radius[near[split]])
+        some, units = labels[split], _weigh(distances[split], self.radius[nearest[split]])
         total = ((some[:, :, None] == some[:, None, :]) * units[:, None, :]).sum(axis=2)
-        most = total == total.max(axis=1, keepdims=True)
-        chosen[split] = np.where(most, some, np.iinfo(np.int64).max).min(axis=1)
+        is_largest = total == total.max(axis=1, keepdims=True)
+        chosen[split] = np.where(is_largest, some, np.iinfo(np.int64).max).min(axis=1)
         return chosen
 
     def votes(self, rows: Any, first: int, labels: Ints, n_clusters: int) -> Ints:
@@ -145,12 +146,12 @@ class Attachment:
 
         `labels` holds one for all rows of the data, negative where it is not known; the block begins at `first`.
         """
-        here = labels[first : first + rows.shape[0]]
-        known = np.flatnonzero(here >= 0)
+        row_labels = labels[first : first + rows.shape[0]]
+        known = np.flatnonzero(row_labels >= 0)
         votes = np.zeros((len(self.landmarks), n_clusters), dtype=np.int64)
         if known.size:
             nearest = self._search.query(self._points(rows[known]), 1)[1][:, 0]
-            np.add.at(votes, (nearest, here[known]), 1)
+            np.add.at(votes, (nearest, row_labels[known]), 1)
         return votes
 
     def shares(self, rows: Any, first: int = 0) -> Floats:
@@ -162,7 +163,7 @@ class Attachment:
     def averaged(self, rows: Any, field: Any) -> Any:
         """The mean of a field of the landmarks (n_landmarks, n_columns) over those of each row, by their weights."""
         means = []
-        for _, indices, units in self.beside(rows)._weights(rows):
+        for _, indices, units in self.to_kind_of(rows)._weights(rows):
             sums = sum(units[:, place, None] * field[indices[:, place]] for place in range(indices.shape[1]))
             means.append(sums / units.sum(axis=1)[:, None])
         return array_namespace(field).concatenate(means)
@@ -176,8 +177,8 @@ class Attachment:
         if is_tensor(rows):
             yield from self._weights_on_device(rows)
             return
-        for place, distances, near in self._nearest(rows):
-            yield place, near, _weigh(distances, self.radius[near])
+        for place, distances, nearest in self._nearest(rows):
+            yield place, nearest, _weigh(distances, self.radius[nearest])
 
     def _nearest(self, rows: Any, n_nearest: int | None = None) -> Iterator[tuple[slice, AnyFloats, AnyInts]]:
         """Slice by slice, the distances and numbers of the landmarks nearest to the rows."""
@@ -213,11 +214,11 @@ class Attachment:
 
     @cached_property
     def _search(self) -> NeighborSearch:
-        # Exact: what a row hangs on must not depend on how many come with it.
+        # Exact: the landmarks of a row must not depend on the rows searched with it.
         return NeighborSearch(self.landmarks, method="exact")
 
     def __getstate__(self) -> dict[str, Any]:
-        # The search is made anew by whoever reads the rows.
+        # The search is made again when rows are read.
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 

@@ -1,6 +1,6 @@
 """Any table of rows as one stream of blocks with global row numbers: arrays, memory maps, sparse rows, files, Dask.
 
-A pass over the data is a function of one block; whoever calls it never sees where the blocks come from.
+A pass over the data is a function of one block; the caller never sees where the blocks come from.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ class RowSample:
         places = self.places(rows.shape[0], first)
         if is_tensor(rows):
             return rows[asarray_like(rows, places)]
-        kept = rows[places]
-        if sparse.issparse(kept):
-            return kept if is_wide(rows) else kept.toarray()
-        return np.array(kept)
+        selected = rows[places]
+        if sparse.issparse(selected):
+            return selected if is_wide(rows) else selected.toarray()
+        return np.array(selected)
 
     def places(self, n_rows: int, first: int) -> Places:
         """Which of `n_rows` rows from number `first` on belong to the sample."""
@@ -336,7 +336,7 @@ def open_files(
 ) -> RowBlocks:
     """Parquet or NPY files as one stream of row blocks, in the order of their names.
 
-    Only the heads of the files are read here; the rows are read block by block.
+    Only the heads of the files are read here; the rows are read in blocks.
 
     Parameters
     ----------

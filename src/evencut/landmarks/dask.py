@@ -80,7 +80,7 @@ class DaskBlocks(RowBlocks):
                     raise
                 raise _unreadable(self.blocks[number[future.key]], error) from error
             yield number[future.key], result
-            # Its memory on the worker is free once nobody holds it.
+            # Its memory on the worker is free once no future holds it.
             future.release()
 
     def _named(self, error: Exception, wave: Sequence[int]) -> Exception:

@@ -28,7 +28,7 @@ _PILOT_ROWS = 20
 _PILOT_ROWS_WITHOUT_TREE = 7
 _LEAST_PILOT_ROWS = 20_000
 # Rows that link the landmarks, as many as the largest pilot sample has, within what is held in memory (of doubles, 268
-# MB); with all of a million, labels are no better.
+# MB); with all of a million, labels do not improve.
 _LINKING_ROWS = 200_000
 _MOST_ENTRIES = 2**25
 _ROWS_AT_ONCE = 1 << 12
@@ -66,7 +66,7 @@ class LandmarkGraph:
 
     @property
     def used(self) -> Places:
-        """The landmarks that rows hang on."""
+        """The landmarks that rows are linked to."""
         return np.flatnonzero(self.weights > 0)
 
     @property
@@ -155,7 +155,7 @@ def landmark_graph(
     n_landmarks : int
         Fewer are found where there are fewer distinct rows.
     n_nearest : int
-        Landmarks that each row hangs on.
+        Landmarks that each row is linked to.
     density : str or callable
         The density wanted of the landmarks, as in :func:`evencut.affinity.density_law`.
     scale : {"auto", "standard", None}
@@ -165,7 +165,7 @@ def landmark_graph(
     unit : bool
         Whether the sample has rows of unit length already.
     mass_unit : float
-        What a count of one is worth.
+        The weight of one count.
 
     Examples
     --------
@@ -187,8 +187,8 @@ def landmark_graph(
     n_nearest = landmarks_per_row(len(landmarks), n_landmarks, len(drawn.hashes), n_nearest)
     attachment = Attachment.to(landmarks, n_nearest, prepared.feature_scale, prepared.metric)
     upper = row_blocks(drawn.rows, n_jobs).total(partial(attachment.graph, mass=drawn.counts))
-    worth = mass_unit * (drawn.n_seen / float(drawn.counts.sum()))
-    return LandmarkGraph(replace(attachment, metric=metric), symmetric_graph(upper, worth), drawn.rows)
+    unit_weight = mass_unit * (drawn.n_seen / float(drawn.counts.sum()))
+    return LandmarkGraph(replace(attachment, metric=metric), symmetric_graph(upper, unit_weight), drawn.rows)
 
 
 def _order_of_values(rows: Any) -> Any:
@@ -207,7 +207,7 @@ def _order_of_values(rows: Any) -> Any:
 
 
 def landmarks_per_row(n_found: int, n_asked: int, n_distinct: int, n_nearest: int) -> int:
-    """How many landmarks a row hangs on: its own alone where every distinct row is one.
+    """How many landmarks a row is linked to: its own alone if every distinct row is a landmark.
 
     Examples
     --------

@@ -138,10 +138,10 @@ def clip_radially(X: AnyFloats, centre: AnyFloats, radius: float) -> AnyFloats:
         far = xp.where(~(xp.amax(abs(X - centre), axis=1) <= max(_LARGEST[size] / 1e10, limit)))[0]
     if not len(far) or not radius > 0:
         return X
-    near = X + 0
+    clipped = X + 0
     offset = X[far] / 4 - centre / 4
-    near[far] = centre + offset / xp.amax(abs(offset), axis=1)[:, None] * limit
-    return near
+    clipped[far] = centre + offset / xp.amax(abs(offset), axis=1)[:, None] * limit
+    return clipped
 
 
 def _extent(low: Floats, high: Floats) -> tuple[float, float]:
@@ -166,8 +166,8 @@ def _typical_length(X: AnyFloats) -> float:
         # A quarter of each: the mean of two immense values leaves the range of floats.
         offset = np.abs(column / 4 - np.median(column / 4))
         usual = max(usual, 4 * float(np.quantile(offset, 0.9, method="lower")))
-        away = offset[offset > 0]
-        rare = max(rare, 4 * float(np.median(away))) if away.size else rare
+        nonzero = offset[offset > 0]
+        rare = max(rare, 4 * float(np.median(nonzero))) if nonzero.size else rare
     return usual or rare
 
 
@@ -195,7 +195,7 @@ def check_rows(X: AnyFloats, metric: str) -> None:
     if metric == "correlation":
         high, low = X.max(axis=1), X.min(axis=1)
         rounding = _ROUNDING * np.finfo(X.dtype).eps * np.maximum(high, -low)
-        # By halves: the span of a row of immense values is no float.
+        # By halves: the span of a row of immense values may overflow.
         bad = np.flatnonzero(high / 2 - low / 2 <= rounding / 2)
         what = "is constant", "correlation with others", "correlation"
     elif metric == "braycurtis":

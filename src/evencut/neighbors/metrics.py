@@ -291,9 +291,9 @@ def coordinates(points: Any) -> Any:
     squared -= squared.mean(axis=0)
     squared -= squared.mean(axis=1, keepdims=True)
     values, vectors = np.linalg.eigh(-0.5 * squared)
-    kept = np.flatnonzero(values > 1e-3 * max(values[-1], np.finfo(float).tiny))[::-1][:_KEPT_DIRECTIONS]
+    leading = np.flatnonzero(values > 1e-3 * max(values[-1], np.finfo(float).tiny))[::-1][:_KEPT_DIRECTIONS]
     # Where all distances are zero all points are at one place, which is a place on a line.
-    return vectors[:, kept] * np.sqrt(values[kept]) if kept.size else np.zeros((len(points), 1))
+    return vectors[:, leading] * np.sqrt(values[leading]) if leading.size else np.zeros((len(points), 1))
 
 
 def unit_rows(X: Any, first: int = 0) -> Any:
@@ -335,7 +335,7 @@ def check_finite(X: Any) -> Any:
             what = "NaN" if np.isnan(entries.data[first]) else "infinity"
             raise ValueError(
                 f"X contains {what} in row {entries.row[first]}, column {entries.col[first]} ({bad.size} values that "
-                "are no numbers); fill them in or leave those rows out."
+                "are not finite); fill them in or leave those rows out."
             )
     return X
 

@@ -7,7 +7,7 @@ in double precision. The result is therefore exact.
 
 Cells are those of a short k-means. A query looks at the cells whose centres are nearest, by matrix products of all
 queries that look at a cell with all points in it. How many cells it takes is not guessed: on a sample the true
-neighbours are found by all pairs, and as many cells are searched as hold the share of them that is asked for.
+neighbours are found by all pairs, and as many cells are searched as hold the share of them that is wanted.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class DenseProducts:
         # Where rounding matters for most of the first rows it does for all: single precision would be in vain.
         first, doubtful = self._block(blocks[0], n_neighbors)
         in_vain = 2 * len(doubtful) > len(blocks[0])
-        found = [self._certain(blocks[0], n_neighbors, first, doubtful)]
+        results = [self._certain(blocks[0], n_neighbors, first, doubtful)]
         double = self._operands(np.float64) if in_vain else None
 
         def search(block: NDArray) -> _Found:
@@ -90,21 +90,21 @@ class DenseProducts:
                 return self._candidates(block, n_neighbors, double)[0]
             return self._certain(block, n_neighbors, *self._block(block, n_neighbors))
 
-        found += in_threads(search, blocks[1:], n_threads)
-        return np.concatenate([part[0] for part in found]), np.concatenate([part[1] for part in found])
+        results += in_threads(search, blocks[1:], n_threads)
+        return np.concatenate([result[0] for result in results]), np.concatenate([result[1] for result in results])
 
     def __getstate__(self) -> dict[str, Any]:
         # What can be computed anew would only make a saved model larger.
         return {**vars(self), "_single": None}
 
-    def about_mean(self, rows: AnyFloats, dtype: Any) -> NDArray:
+    def centred(self, rows: AnyFloats, dtype: Any) -> NDArray:
         """Rows less the mean of the points, in a unit whose squares single precision can hold."""
         offsets = rows - self.centre
         return (offsets if self._unit == 1 else offsets / self._unit).astype(dtype, copy=False)
 
     def _operands(self, dtype: Any) -> tuple[NDArray, NDArray]:
         """The points about their mean, and half their squared lengths."""
-        points = self.about_mean(self.X, dtype)
+        points = self.centred(self.X, dtype)
         return points, 0.5 * np.einsum("pi,pi->p", points, points)
 
     def _candidates(
@@ -117,7 +117,7 @@ class DenseProducts:
         n_kept = min(n_neighbors + _SPARE, len(points))
         best = np.full((len(queries), n_kept), np.inf, dtype=points.dtype)
         indices = np.full(best.shape, -1, dtype=np.int64)
-        turned = -self.about_mean(queries, points.dtype)
+        turned = -self.centred(queries, points.dtype)
         rows = np.arange(len(queries))
         for first in range(0, len(points), _COLUMNS_AT_ONCE):
             some = slice(first, first + _COLUMNS_AT_ONCE)
@@ -128,22 +128,22 @@ class DenseProducts:
     def _block(self, queries: NDArray, n_neighbors: int) -> tuple[_Found, Places]:
         """Neighbours by single precision, and the rows for which it may have missed one."""
         assert self._single is not None
-        found, left_out = self._candidates(queries, n_neighbors, self._single)
-        offsets = self.about_mean(queries.astype(np.float64), np.float64)
+        nearest, left_out = self._candidates(queries, n_neighbors, self._single)
+        offsets = self.centred(queries.astype(np.float64), np.float64)
         squared = np.einsum("pi,pi->p", offsets, offsets)
         # Worst-case rounding of a product of so many terms, and of the squared length.
         largest = float(np.sqrt(2 * self._single[1].max()))
         unit = float(np.finfo(np.float32).eps)
         slack = unit * ((queries.shape[1] + 4) * np.sqrt(squared) * largest + largest**2)
-        reach = 0.5 * (found[0][:, -1] / self._unit) ** 2
-        return found, np.flatnonzero(~(left_out + 0.5 * squared - slack > reach))
+        reach = 0.5 * (nearest[0][:, -1] / self._unit) ** 2
+        return nearest, np.flatnonzero(~(left_out + 0.5 * squared - slack > reach))
 
-    def _certain(self, queries: NDArray, n_neighbors: int, found: _Found, doubtful: Places) -> _Found:
+    def _certain(self, queries: NDArray, n_neighbors: int, nearest: _Found, doubtful: Places) -> _Found:
         """The same with the doubtful rows searched in double precision."""
         if doubtful.size:
             again = self._candidates(queries[doubtful], n_neighbors, self._operands(np.float64))[0]
-            found[0][doubtful], found[1][doubtful] = again
-        return found
+            nearest[0][doubtful], nearest[1][doubtful] = again
+        return nearest
 
 
 class SparseProducts:
@@ -171,8 +171,12 @@ class SparseProducts:
         """Distances and indices of the nearest rows, nearest first."""
         at = sparse.csr_array(at)
         starts = range(0, at.shape[0], _ROWS_AT_ONCE)
-        found = in_threads(lambda first: self._block(at[first : first + _ROWS_AT_ONCE], n_neighbors), starts, n_threads)
-        return np.concatenate([part[0] for part in found]), np.concatenate([part[1] for part in found])
+
+        def search(first: int) -> _Found:
+            return self._block(at[first : first + _ROWS_AT_ONCE], n_neighbors)
+
+        results = in_threads(search, starts, n_threads)
+        return np.concatenate([result[0] for result in results]), np.concatenate([result[1] for result in results])
 
     def _block(self, queries: sparse.csr_array, n_neighbors: int) -> _Found:
         from ._nearest_loops import keep_nearest, subtract_products
@@ -232,7 +236,7 @@ class CellSearch:
     def __init__(self, X: AnyFloats, n_neighbors: int, n_threads: int = 1):
         self.X = X
         self.exact = DenseProducts(X)
-        points = self.exact.about_mean(X, np.float32)
+        points = self.exact.centred(X, np.float32)
         self.centres = _centres(points, max(2, round(1.2 * math.sqrt(len(X)))), n_threads)
         cell = _nearest_cells(points, self.centres, 1, n_threads)[:, 0]
         self.order = np.argsort(cell, kind="stable")
@@ -259,7 +263,7 @@ class CellSearch:
         from ._nearest_loops import keep_nearest
 
         at = np.ascontiguousarray(at)
-        turned = -self.exact.about_mean(at, np.float32)
+        turned = -self.exact.centred(at, np.float32)
         searched = _nearest_cells(-turned, self.centres, self.n_searched, n_threads)
         best = np.full((len(at), min(n_neighbors + _CELL_SPARE, len(self.X))), np.inf, dtype=np.float32)
         indices = np.full(best.shape, -1, dtype=np.int64)
@@ -278,11 +282,11 @@ class CellSearch:
 
             in_threads(look, np.flatnonzero(np.diff(ends)), n_threads)
         indices = np.where(indices >= 0, self.order[indices], -1)
-        found = refine_candidates(at, self.X, indices, n_neighbors)
-        short = np.flatnonzero((found[1] < 0).any(axis=1))
+        nearest = refine_candidates(at, self.X, indices, n_neighbors)
+        short = np.flatnonzero((nearest[1] < 0).any(axis=1))
         if short.size:
-            found[0][short], found[1][short] = self.exact.query(at[short], n_neighbors, n_threads)
-        return found
+            nearest[0][short], nearest[1][short] = self.exact.query(at[short], n_neighbors, n_threads)
+        return nearest
 
     def _sampled_ranks(self, cell: Places, n_neighbors: int, n_threads: int) -> Places:
         """For the true neighbours of a sample: which of its cells, in the order of distance, they are in; sorted."""
@@ -290,10 +294,10 @@ class CellSearch:
         sample = np.random.default_rng(0).choice(len(self.X), n_sample, replace=False)
         # The first is the point itself and found wherever one looks.
         true = self.exact.query(self.X[sample], n_neighbors + 1, n_threads)[1][:, 1:]
-        offsets = self.exact.about_mean(self.X[sample], np.float32)
-        near = _nearest_cells(offsets, self.centres, len(self.centres), n_threads)
-        rank = np.empty_like(near)
-        np.put_along_axis(rank, near, np.broadcast_to(np.arange(near.shape[1]), near.shape), axis=1)
+        offsets = self.exact.centred(self.X[sample], np.float32)
+        nearest = _nearest_cells(offsets, self.centres, len(self.centres), n_threads)
+        rank = np.empty_like(nearest)
+        np.put_along_axis(rank, nearest, np.broadcast_to(np.arange(nearest.shape[1]), nearest.shape), axis=1)
         return np.sort(np.take_along_axis(rank, cell[true], axis=1).ravel())
 
 
@@ -325,7 +329,7 @@ def _nearest_cells(points: NDArray[np.float32], centres: NDArray[np.float32], n_
             return scores.argmin(axis=1)[:, None]
         if n_near == len(centres):
             return scores.argsort(axis=1, kind="stable")
-        near = np.sort(np.argpartition(scores, n_near - 1, axis=1)[:, :n_near], axis=1)
-        return np.take_along_axis(near, np.take_along_axis(scores, near, 1).argsort(axis=1, kind="stable"), 1)
+        nearest = np.sort(np.argpartition(scores, n_near - 1, axis=1)[:, :n_near], axis=1)
+        return np.take_along_axis(nearest, np.take_along_axis(scores, nearest, 1).argsort(axis=1, kind="stable"), 1)
 
     return np.concatenate(in_threads(block, range(0, len(points), _CELL_ROWS), n_threads))

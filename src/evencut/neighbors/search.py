@@ -64,7 +64,7 @@ class NeighborSearch:
         self.X: Any = points_in(X)
         self.n_points = len(self.X)
         self.n_jobs = n_threads(n_jobs)
-        self.method = _choose(method, self.X)
+        self.method = _choose_method(method, self.X)
         self.recall = 1.0
         self._index: Any = None
 
@@ -74,23 +74,23 @@ class NeighborSearch:
         if self.method == "device":
             from ..gpu.nearest import nearest
 
-            found = nearest(self.X, n_neighbors, at)
-            check_found(found[0])
-            return found
+            result = nearest(self.X, n_neighbors, at)
+            check_found(result[0])
+            return result
         if not len(at):
             return np.empty((0, n_neighbors)), np.empty((0, n_neighbors), dtype=index_type(self.n_points))
-        distances, indices = self._ask(at, n_neighbors)
+        distances, indices = self._query(at, n_neighbors)
         check_found(distances)
         return distances, indices
 
-    def _ask(self, at: Any, n_neighbors: int) -> _Found:
+    def _query(self, at: Any, n_neighbors: int) -> _Found:
         """What the search gives, which may be too few points or none: infinite distances, and no right indices."""
         if self.method == "tree":
-            return self._ask_tree(at, n_neighbors)
+            return self._query_tree(at, n_neighbors)
         if self.method == "metric":
-            return self._ask_metric(at, n_neighbors)
+            return self._query_metric(at, n_neighbors)
         if self._index is None:
-            self._index = self._indexed(n_neighbors, len(at))
+            self._index = self._make_index(n_neighbors, len(at))
         if isinstance(self._index, DenseProducts | SparseProducts | CellSearch):
             queries = at.rows if isinstance(at, SparsePoints) else at
             distances, indices = self._index.query(queries, n_neighbors, self.n_jobs)
@@ -103,18 +103,18 @@ class NeighborSearch:
         if self.method == "device":
             from ..gpu.nearest import nearest_to_points
 
-            found = nearest_to_points(self.X, n_neighbors)
-            check_found(found[0])
-            return found
+            result = nearest_to_points(self.X, n_neighbors)
+            check_found(result[0])
+            return result
         if self.method == "tree" and is_dense(self.X) and _has_heavy_ties(self.X):
-            distances, indices = self._ask_distinct(n_neighbors)
+            distances, indices = self._query_distinct(n_neighbors)
         else:
             distances, indices = self.query(self.X, n_neighbors)
         _put_self_first(distances, indices)
         return distances, indices
 
-    def _indexed(self, n_neighbors: int, n_queries: int) -> Any:
-        """What is asked many times, made when the number of neighbours is known."""
+    def _make_index(self, n_neighbors: int, n_queries: int) -> Any:
+        """The index that is searched, made when the number of neighbours is known."""
         if not isinstance(self.method, str):
             from sklearn.base import clone
 
@@ -135,7 +135,7 @@ class NeighborSearch:
         self.recall = cells.recall
         return cells
 
-    def _ask_tree(self, at: Any, n_neighbors: int) -> _Found:
+    def _query_tree(self, at: Any, n_neighbors: int) -> _Found:
         from scipy.spatial import cKDTree
 
         points, queries = (self.X, at) if is_dense(self.X) else (self.X.X, at.X)
@@ -153,7 +153,7 @@ class NeighborSearch:
             distances[rows], indices[rows] = self._index.query(queries[rows], k=ranks, p=norm, workers=self.n_jobs)
         return distances, indices
 
-    def _ask_metric(self, at: Any, n_neighbors: int) -> _Found:
+    def _query_metric(self, at: Any, n_neighbors: int) -> _Found:
         """All distances that the points give, a block of rows at a time."""
         from ._nearest_loops import keep_nearest
 
@@ -170,21 +170,21 @@ class NeighborSearch:
         in_threads(search, range(0, len(at), step), self.n_jobs)
         return best, indices.astype(index_type(self.n_points), copy=False)
 
-    def _ask_distinct(self, n_neighbors: int) -> tuple[Floats, AnyInts]:
+    def _query_distinct(self, n_neighbors: int) -> tuple[Floats, AnyInts]:
         """Neighbours by way of the distinct points: crowds of equal points would fill a leaf of the tree."""
         distinct, kind = np.unique(self.X, axis=0, return_inverse=True)
         kind = kind.ravel()
         search = NeighborSearch(distinct, n_jobs=self.n_jobs, method="exact")
-        distances, near = search.query(distinct, min(n_neighbors, len(distinct)))
+        distances, nearest = search.query(distinct, min(n_neighbors, len(distinct)))
         sizes = np.bincount(kind)
         members, starts = np.argsort(kind, kind="stable"), np.cumsum(sizes) - sizes
         rank = np.empty(len(kind), dtype=np.int64)
         rank[members] = np.arange(len(kind)) - np.repeat(starts, sizes)
         # How many points nearer kinds have, and how many of each kind are then taken.
-        nearer = np.cumsum(sizes[near], axis=1) - sizes[near]
-        taken = np.clip(n_neighbors - nearer, 0, sizes[near]).ravel()
-        tables: tuple[Any, ...] = (distances, near, nearer)
-        reach, group, first = (np.repeat(one.ravel(), taken).reshape(-1, n_neighbors)[kind] for one in tables)
+        nearer = np.cumsum(sizes[nearest], axis=1) - sizes[nearest]
+        taken = np.clip(n_neighbors - nearer, 0, sizes[nearest]).ravel()
+        tables: tuple[Any, ...] = (distances, nearest, nearer)
+        reach, group, first = (np.repeat(table.ravel(), taken).reshape(-1, n_neighbors)[kind] for table in tables)
         # Equal points in a ring from each on: they are neighbours of each other in turn.
         place = (rank[:, None] + np.arange(n_neighbors) - first) % sizes[group]
         return reach, members[starts[group] + place].astype(index_type(len(self.X)))
@@ -249,7 +249,7 @@ def neighbor_recall(X: AnyFloats, indices: AnyInts, *, n_sample: int = 200, rand
     return float(np.mean(np.linalg.norm(offsets, axis=2) <= reach[:, None] * (1 + 1e-5)))
 
 
-def _choose(method: Any, X: Any) -> Any:
+def _choose_method(method: Any, X: Any) -> Any:
     """The search behind a method's name, or the transformer itself."""
     if not isinstance(method, str):
         if not (hasattr(method, "fit") and hasattr(method, "transform")):
@@ -296,8 +296,8 @@ def _has_heavy_ties(X: NDArray) -> bool:
 def _put_self_first(distances: NDArray, indices: NDArray) -> None:
     """Swap each point to the front of its own row; among coinciding points any order is right."""
     late = np.flatnonzero(indices[:, 0] != np.arange(len(indices)))
-    found = indices[late] == late[:, None]
-    position = np.where(found.any(axis=1), found.argmax(axis=1), indices.shape[1] - 1)
+    is_self = indices[late] == late[:, None]
+    position = np.where(is_self.any(axis=1), is_self.argmax(axis=1), indices.shape[1] - 1)
     indices[late, position] = indices[late, 0]
     distances[late, position] = distances[late, 0]
     indices[late, 0] = late

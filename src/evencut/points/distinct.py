@@ -1,4 +1,4 @@
-r"""Repeated rows as one point with a weight: copies fill a neighbourhood and cut it off from the world.
+r"""Repeated rows as one point with a weight: copies fill a neighbourhood and disconnect it.
 
 A row that occurs c times is one point of weight c, so neighbours are counted among distinct rows, and weights and
 repetition mean the same. Near-copies (a value written with another last digit) are found by the gap they leave in the
@@ -54,7 +54,7 @@ _FACTOR = 0x9E3779B97F4A7C15 - 2**64
 _SWEEPS = 5
 _SWEEPS_WITHOUT_TREE = 1
 _POINTS_PER_CENTRE = 20
-# A group apart with fewer centres than the broadest neighbourhood has points is no cluster to anybody. It is apart
+# A group apart with fewer centres than the broadest neighbourhood has points is too small for a cluster. It is isolated
 # where the reach to so many centres is this many times that of those it leads to.
 _NEIGHBORHOOD = 40
 _APART = 3.0
@@ -72,7 +72,7 @@ class DistinctPoints:
     points : ndarray or tensor of shape (n_points, n_features), or points of another kind
     weights : ndarray of shape (n_points,)
         How many rows, or how much weight, each stands for; a tensor, as what follows, where the points are one.
-    of_row : ndarray of shape (n_rows,)
+    point_of_row : ndarray of shape (n_rows,)
         The point that each row became.
     first_row : ndarray of shape (n_points,)
         The first row of each point.
@@ -80,13 +80,13 @@ class DistinctPoints:
 
     points: Any
     weights: Floats
-    of_row: Places
+    point_of_row: Places
     first_row: Places
 
     def taken(self, order: Places) -> DistinctPoints:
         """The same points in another order."""
         return DistinctPoints(
-            self.points[order], self.weights[order], stable_order(order)[self.of_row], self.first_row[order]
+            self.points[order], self.weights[order], stable_order(order)[self.point_of_row], self.first_row[order]
         )
 
 
@@ -107,21 +107,21 @@ def distinct_points(X: Any, weights: Floats | None = None) -> DistinctPoints:
     --------
     >>> import numpy as np
     >>> table = distinct_points(np.array([[1.0], [5.0], [1.0]]))
-    >>> table.weights[table.of_row]
+    >>> table.weights[table.point_of_row]
     array([2., 1., 2.])
     """
     weights = np.ones(len(X)) if weights is None else weights
-    found = _exact(X, weights)
-    copies = None if isinstance(X, SparsePoints) else _near_copies(found.points)
+    distinct = _exact(X, weights)
+    copies = None if isinstance(X, SparsePoints) else _near_copies(distinct.points)
     if copies is None:
-        return found
+        return distinct
     group, n_groups = asarray_like(X, copies.astype(np.int64)), int(copies.max()) + 1
-    total, first = group_sums(found.weights, group, n_groups), group_min(found.first_row, group, n_groups)
+    total, first = group_sums(distinct.weights, group, n_groups), group_min(distinct.first_row, group, n_groups)
     if not is_dense(X):
-        return DistinctPoints(X[first], total, group[found.of_row], first)
-    sums = group_sums(found.points, group, n_groups, found.weights)
+        return DistinctPoints(X[first], total, group[distinct.point_of_row], first)
+    sums = group_sums(distinct.points, group, n_groups, distinct.weights)
     middle = array_namespace(X).asarray(sums / total[:, None], dtype=X.dtype)
-    return DistinctPoints(middle, total, group[found.of_row], first)
+    return DistinctPoints(middle, total, group[distinct.point_of_row], first)
 
 
 def _exact(X: Any, weights: Floats) -> DistinctPoints:
@@ -131,8 +131,8 @@ def _exact(X: Any, weights: Floats) -> DistinctPoints:
     if isinstance(X, GivenDistances):
         return _exact_given(X, weights)
     values = X.X if isinstance(X, MetricPoints) else X
-    first, of_row = distinct_rows(values)
-    found = DistinctPoints(X[first], group_sums(asarray_like(X, weights), of_row, len(first)), of_row, first)
+    first, point_of_row = distinct_rows(values)
+    found = DistinctPoints(X[first], group_sums(asarray_like(X, weights), point_of_row, len(first)), point_of_row, first)
     return found.taken(value_order(values[first]))
 
 
@@ -146,11 +146,11 @@ def distinct_rows(X: Any) -> tuple[Any, Any]:
     >>> sorted(first.tolist()), bool(kind[0] == kind[2] != kind[1])
     ([0, 1, 3], True)
     """
-    first, of_row = unique_first(row_hashes(X))
+    first, point_of_row = unique_first(row_hashes(X))
     blocks = [slice(begin, begin + _ROWS_AT_ONCE) for begin in range(0, len(X), _ROWS_AT_ONCE)]
-    if not all((X[first[of_row[rows]]] == X[rows]).all() for rows in blocks):
-        first, of_row = unique_first(X, axis=0)
-    return first, of_row
+    if not all((X[first[point_of_row[rows]]] == X[rows]).all() for rows in blocks):
+        first, point_of_row = unique_first(X, axis=0)
+    return first, point_of_row
 
 
 def value_order(X: Any) -> Any:
@@ -202,9 +202,9 @@ def _exact_sparse(X: sparse.csr_array, weights: Floats) -> DistinctPoints:
     order = kept[np.argsort([zlib.crc32(rows[i][0] + rows[i][1]) for i in kept], kind="stable")]
     place = np.empty(X.shape[0], dtype=np.intp)
     place[order] = np.arange(len(order))
-    of_row = place[same]
-    total = np.bincount(of_row, weights).astype(np.float64)
-    return DistinctPoints(SparsePoints(canonical[order]), total, of_row, order)
+    point_of_row = place[same]
+    total = np.bincount(point_of_row, weights).astype(np.float64)
+    return DistinctPoints(SparsePoints(canonical[order]), total, point_of_row, order)
 
 
 def _exact_given(X: GivenDistances, weights: Floats) -> DistinctPoints:
@@ -212,12 +212,12 @@ def _exact_given(X: GivenDistances, weights: Floats) -> DistinctPoints:
     first_of: dict[bytes, int] = {}
     same = np.arange(len(X))
     for i, row in enumerate(X.rows):
-        away = X.table[row][X.rows]
+        distances = X.table[row][X.rows]
         # Its own distance is one zero.
-        if np.count_nonzero(away) < len(X) - 1:
-            same[i] = first_of.setdefault(hashlib.blake2b((away + 0.0).tobytes(), digest_size=16).digest(), i)
-    first, of_row = np.unique(same, return_inverse=True)
-    return DistinctPoints(X[first], np.bincount(of_row, weights).astype(np.float64), of_row, first)
+        if np.count_nonzero(distances) < len(X) - 1:
+            same[i] = first_of.setdefault(hashlib.blake2b((distances + 0.0).tobytes(), digest_size=16).digest(), i)
+    first, point_of_row = np.unique(same, return_inverse=True)
+    return DistinctPoints(X[first], np.bincount(point_of_row, weights).astype(np.float64), point_of_row, first)
 
 
 def row_hashes(X: Any) -> Any:
@@ -251,11 +251,11 @@ def _near_copies(points: Any) -> AnyInts | None:
     if n_points < _PLACES:
         return None
     step = max(1, n_points // _SAMPLE)
-    near = NeighborSearch(points, method="exact").query(points[::step], min(_LOOKED_AT, n_points - 1) + 1)[0][:, 1:]
+    nearest = NeighborSearch(points, method="exact").query(points[::step], min(_LOOKED_AT, n_points - 1) + 1)[0][:, 1:]
     # Where a row has more copies than are looked at, these are met among a few random points.
-    apart = to_array(_distances_between(points[::step][:: -(-len(near) // _PAIRED)]))
-    for reach in _gaps(np.concatenate([to_array(near).ravel(), apart])):
-        if _leaves_places(apart, reach):
+    apart = to_array(_distances_between(points[::step][:: -(-len(nearest) // _PAIRED)]))
+    for reach in _gaps(np.concatenate([to_array(nearest).ravel(), apart])):
+        if _keeps_enough_points(apart, reach):
             distances, indices = NeighborSearch(points).query_self(min(_MERGED_AT_ONCE, n_points))
             p, place = array_namespace(distances).where(distances[:, 1:] <= reach)
             n_groups, group = _linked(to_array(p), to_array(indices[p, place + 1]), n_points)
@@ -277,15 +277,15 @@ def _distances_between(points: Any) -> Any:
 def _gaps(distances: Floats) -> Floats:
     """Lengths, the shortest first, that no distance is near: those above are a thousand times larger than those below.
 
-    One odd pair on either side is no pattern.
+    One odd pair on either side is not a pattern.
     """
-    seen = np.sort(distances[distances > 0])
-    low, high = seen[1:-2], seen[2:-1]
+    lengths = np.sort(distances[distances > 0])
+    low, high = lengths[1:-2], lengths[2:-1]
     wide = high >= _GAP * low
     return np.sqrt(low[wide]) * np.sqrt(high[wide])
 
 
-def _leaves_places(apart: Floats, reach: float) -> bool:
+def _keeps_enough_points(apart: Floats, reach: float) -> bool:
     """Whether some points, by the distances between all pairs of them, are many places at a distance of `reach`."""
     n_points = round((1 + np.sqrt(1 + 8 * len(apart))) / 2)
     p, q = (ends[apart <= reach] for ends in np.triu_indices(n_points, 1))
@@ -332,31 +332,33 @@ def condense(table: DistinctPoints, n_centres: int, *, n_jobs: int | None = None
     centres = points[pilot][_evenly(pilot, n_centres)]
     centres = kmeans_sweeps(centres, points[pilot], table.weights[pilot], n_sweeps, n_jobs=n_jobs)
     search = NeighborSearch(centres, n_jobs=n_jobs)
-    away, nearest = (answer[:, 0] for answer in search.query(points, 1))
-    kept, asked = (asarray_like(points, rows) for rows in _apart(search, away, nearest, int(_SHARE_KEPT * n_centres)))
-    if len(kept):
-        closer, there = (answer[:, 0] for answer in NeighborSearch(points[kept]).query(points[asked], 1))
-        moved = closer < away[asked]
-        nearest[asked[moved]] = len(centres) + there[moved]
-        centres = array_namespace(points).concatenate([centres, points[kept]])
+    distance, nearest = (column[:, 0] for column in search.query(points, 1))
+    n_kept = int(_SHARE_KEPT * n_centres)
+    rows = _isolated_points(search, distance, nearest, n_kept)
+    isolated, candidates = (asarray_like(points, places) for places in rows)
+    if len(isolated):
+        closer, owner = (column[:, 0] for column in NeighborSearch(points[isolated]).query(points[candidates], 1))
+        moved = closer < distance[candidates]
+        nearest[candidates[moved]] = len(centres) + owner[moved]
+        centres = array_namespace(points).concatenate([centres, points[isolated]])
     one_of_each, number = unique_first(nearest)
     n_used = len(one_of_each)
     weights, first = group_sums(table.weights, number, n_used), group_min(table.first_row, number, n_used)
-    return DistinctPoints(centres[nearest[one_of_each]], weights, number[table.of_row], first)
+    return DistinctPoints(centres[nearest[one_of_each]], weights, number[table.point_of_row], first)
 
 
-def _apart(
-    search: NeighborSearch, away: Any, nearest: Any, n_kept: int
+def _isolated_points(
+    search: NeighborSearch, distance: Any, nearest: Any, n_kept: int
 ) -> tuple[Places, Places]:
     """Points of groups apart from all others that are kept, `n_kept` at most, and all points that share their centres.
 
     Given are the distance of each point to the nearest centre, and which it is. Only what is known of the centres, and
     of points apart, leaves a device.
     """
-    distances, indices = (to_array(answer) for answer in search.query_self(_NEIGHBORHOOD + 1))
+    distances, indices = (to_array(table) for table in search.query_self(_NEIGHBORHOOD + 1))
     reach = np.maximum(distances[:, -1], np.finfo(float).tiny)
     n_centres, xp = len(reach), array_namespace(nearest)
-    farthest = to_array(group_max(away, nearest, n_centres))
+    farthest = to_array(group_max(distance, nearest, n_centres))
     # Where a group has centres, they reach far for others; where it has none, its points reach far for a centre.
     apart = np.maximum(farthest / reach, reach / np.median(reach[indices[:, 1:]], axis=1))
     order = np.argsort(-apart, kind="stable")
@@ -365,12 +367,12 @@ def _apart(
     rank = np.full(n_centres, -1)
     rank[chosen] = np.arange(len(chosen))
     known = asarray_like(nearest, rank)[nearest]
-    there = xp.where(known >= 0)[0]
-    asked, own, far = (to_array(values) for values in (there, known[there], away[there]))
+    places = xp.where(known >= 0)[0]
+    rows, own, far = (to_array(values) for values in (places, known[places], distance[places]))
     # The farthest of each centre first.
     order = np.lexsort((-far, own))
-    asked, own = asked[order], own[order]
-    return asked[np.arange(len(own)) - np.searchsorted(own, own) < _KEPT_AT_MOST], asked
+    rows, own = rows[order], own[order]
+    return rows[np.arange(len(own)) - np.searchsorted(own, own) < _KEPT_AT_MOST], rows
 
 
 def kmeans_sweeps(centres: Any, points: Any, weights: Any, n_sweeps: int, *, n_jobs: int | None = None) -> Any:

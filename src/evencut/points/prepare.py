@@ -37,7 +37,7 @@ class PreparedPoints:
         Distinct, scaled, in an order that depends on their values alone. Whatever is said of them is an array.
     weights : ndarray of shape (n_points,)
         Weight of the rows that each stands for.
-    of_row : ndarray of shape (n_rows,)
+    point_of_row : ndarray of shape (n_rows,)
         The point of each row; -1 for rows of weight zero.
     first_row : ndarray of shape (n_points,)
         The first row of each point.
@@ -51,7 +51,7 @@ class PreparedPoints:
 
     points: Any
     weights: Floats
-    of_row: Places
+    point_of_row: Places
     first_row: Places
     feature_scale: Floats
     metric: Any = "euclidean"
@@ -79,14 +79,14 @@ class PreparedPoints:
             return self
         weights, first_row = asarray_like(self.points, self.weights), asarray_like(self.points, self.first_row)
         few = condense(DistinctPoints(self.points, weights, arange_like(self.points), first_row), most, n_jobs=n_jobs)
-        of_row = np.where(self.of_row >= 0, to_array(few.of_row)[self.of_row], -1)
+        point_of_row = np.where(self.point_of_row >= 0, to_array(few.point_of_row)[self.point_of_row], -1)
         weights, first_row = to_array(few.weights), to_array(few.first_row)
-        return replace(self, points=few.points, weights=weights, of_row=of_row, first_row=first_row)
+        return replace(self, points=few.points, weights=weights, point_of_row=point_of_row, first_row=first_row)
 
     def taken(self, places: Places) -> PreparedPoints:
         """Some of the points, each a row of its own."""
         points, weights, first_row = _taken(self.points, places), self.weights[places], self.first_row[places]
-        return replace(self, points=points, weights=weights, of_row=np.arange(len(places)), first_row=first_row)
+        return replace(self, points=points, weights=weights, point_of_row=np.arange(len(places)), first_row=first_row)
 
     def scaled(self, X: Any) -> Any:
         """New rows as points: in the units, and under the metric, of those that were prepared."""
@@ -99,7 +99,7 @@ class PreparedPoints:
         points = points_in(_divided(X, self.feature_scale), self.metric)
         return points if self.system is None else self.system(points)
 
-    def brought_to(self, system: CoordinateSystem) -> PreparedPoints:
+    def in_system(self, system: CoordinateSystem) -> PreparedPoints:
         """The same points in another coordinate system, to which new rows follow them."""
         return replace(self, points=system(self.points), system=system)
 
@@ -142,19 +142,19 @@ def prepare_points(
     --------
     >>> import numpy as np
     >>> table = prepare(np.array([[0.0, 1.0], [2.0, 3.0], [0.0, 1.0]]))
-    >>> len(table.points), table.weights[table.of_row].tolist()
+    >>> len(table.points), table.weights[table.point_of_row].tolist()
     (2, [2.0, 1.0, 2.0])
     """
     weights = np.ones(X.shape[0]) if weights is None else weights
-    kept = np.flatnonzero(weights > 0)
-    rows, counts = (X, weights) if len(kept) == X.shape[0] else (_taken(X, kept), weights[kept])
+    positive = np.flatnonzero(weights > 0)
+    rows, counts = (X, weights) if len(positive) == X.shape[0] else (_taken(X, positive), weights[positive])
     if scale == "auto" and (metric not in ("euclidean", "l2") or sparse.issparse(X)):
         scale = None
     if scale is not None and sparse.issparse(X):
         raise ValueError(f"scale={scale!r} does not take sparse rows; scale them first, or leave it to 'auto'.")
     if metric == "precomputed":
         divisor = np.full(X.shape[1], _unit_of(X, metric, has_units, names))
-        points = points_in(_divided(X, divisor), metric)[kept]
+        points = points_in(_divided(X, divisor), metric)[positive]
     else:
         divisor = np.ones(X.shape[1]) if scale is None else feature_scale(rows, scale, counts)
         scaled = _divided(rows, divisor)
@@ -165,24 +165,24 @@ def prepare_points(
     if isinstance(points, SparsePoints):
         _check_sparse_magnitude(points.rows)
     if not merge:
-        return unmerged_points(points, weights, kept, divisor, metric)
+        return unmerged_points(points, weights, positive, divisor, metric)
     distinct = distinct_points(points, counts)
     # Middles of sparse rows would be dense.
     if most is not None and is_dense(points):
         distinct = condense(distinct, most, n_jobs=n_jobs)
     if is_dense(points) and len(distinct.points) > _runtime.MANY_POINTS:
         distinct = distinct.taken(asarray_like(distinct.weights, near_order(distinct.points)))
-    of_row = np.full(X.shape[0], -1, dtype=np.intp)
-    of_row[kept] = to_array(distinct.of_row)
-    first = kept[to_array(distinct.first_row)]
-    return PreparedPoints(distinct.points, to_array(distinct.weights), of_row, first, divisor, metric)
+    point_of_row = np.full(X.shape[0], -1, dtype=np.intp)
+    point_of_row[positive] = to_array(distinct.point_of_row)
+    first = positive[to_array(distinct.first_row)]
+    return PreparedPoints(distinct.points, to_array(distinct.weights), point_of_row, first, divisor, metric)
 
 
 def unmerged_points(points: Any, weights: Floats, kept: Places, divisor: Floats, metric: str) -> PreparedPoints:
     """Every row a point, in the order given."""
-    of_row = np.full(len(weights), -1, dtype=np.intp)
-    of_row[kept] = np.arange(len(kept))
-    return PreparedPoints(points, weights[kept], of_row, kept, divisor, metric)
+    point_of_row = np.full(len(weights), -1, dtype=np.intp)
+    point_of_row[kept] = np.arange(len(kept))
+    return PreparedPoints(points, weights[kept], point_of_row, kept, divisor, metric)
 
 
 def _taken(X: Any, rows: Places) -> Any:
@@ -233,8 +233,8 @@ def near_order(X: AnyFloats) -> Places:
     """
     if is_tensor(X):
         pivots = X[:: max(_POINTS_PER_PIVOT, -(-len(X) // _MOST_PIVOTS))]
-        away = ((pivots - pivots[:1]) ** 2).sum(axis=1)
-        own = NeighborSearch(pivots[stable_order(away)]).query(X, 1)[1][:, 0]
+        distance = ((pivots - pivots[:1]) ** 2).sum(axis=1)
+        own = NeighborSearch(pivots[stable_order(distance)]).query(X, 1)[1][:, 0]
         return to_array(stable_order(own))
     # Far outliers share the outermost cells rather than squeeze all others into one.
     low, high = np.quantile(X[:: -(-len(X) // _ORDER_SAMPLE)], (0.01, 0.99), axis=0)

@@ -102,11 +102,11 @@ def _usual_ranges(X: Any) -> tuple[Floats, Floats]:
     middle = (below + above) / 2
     offset = abs(values - middle)
     middle, usual = to_array(middle), to_array(order_statistics(offset, int(_USUAL * (n_rows - 1)))[0]) + 0.0
-    # Where a column has one value almost everywhere, what the others usually differ by; where nobody does, anything.
+    # If a column has one value almost everywhere: what the others usually differ by; if it is constant, any value.
     for column in np.flatnonzero(usual == 0):
-        others = to_array(offset[:, column])
-        others = others[others > 0]
-        usual[column] = np.median(others) if others.size else np.inf
+        nonzero = to_array(offset[:, column])
+        nonzero = nonzero[nonzero > 0]
+        usual[column] = np.median(nonzero) if nonzero.size else np.inf
     with np.errstate(over="ignore"):
         return 4 * (middle - _FAR * usual), 4 * (middle + _FAR * usual)
 
@@ -115,8 +115,8 @@ def _deviations(X: Any, weights: Floats | None) -> Floats:
     """Standard deviations of the columns, without a row far away."""
     far = extreme_rows(X)
     if far.size:
-        near = np.delete(np.arange(len(X)), far)
-        X, weights = X[asarray_like(X, near)], None if weights is None else weights[near]
+        usual = np.delete(np.arange(len(X)), far)
+        X, weights = X[asarray_like(X, usual)], None if weights is None else weights[usual]
     return _all_deviations(X, weights)
 
 
@@ -131,8 +131,8 @@ def extreme_rows(X: Any) -> Places:
     (array([], dtype=int64), array([50]))
     """
     low, high = _usual_ranges(X)
-    least, most = _ends(X)
-    outside = np.flatnonzero((least < low) | (most > high))
+    lowest, highest = _ends(X)
+    outside = np.flatnonzero((lowest < low) | (highest > high))
     some, low, high = X[:, asarray_like(X, outside)], asarray_like(X, low[outside]), asarray_like(X, high[outside])
     far = np.flatnonzero(to_array(((some < low) | (some > high)).any(axis=1)))
     # Where there are more of them they are part of the data.
@@ -286,10 +286,10 @@ def _between(column: Any, values: Floats, scores: Floats) -> Any:
         return 0.0 * column + float(scores[0])
     xp, exact = array_namespace(column), as_float64(column).contiguous()
     values, scores = asarray_like(exact, values), asarray_like(exact, scores)
-    after = xp.searchsorted(values, exact).clip(1, len(values) - 1)
-    low, high = values[after - 1], values[after]
+    above = xp.searchsorted(values, exact).clip(1, len(values) - 1)
+    low, high = values[above - 1], values[above]
     share = ((exact - low) / (high - low)).clip(0.0, 1.0)
-    return xp.asarray(scores[after - 1] + share * (scores[after] - scores[after - 1]), dtype=column.dtype)
+    return xp.asarray(scores[above - 1] + share * (scores[above] - scores[above - 1]), dtype=column.dtype)
 
 
 def _normal_scores(column: AnyFloats, weights: Floats) -> tuple[Floats, Floats]:
@@ -312,6 +312,6 @@ def column_moments(X: Any, weights: Any = None) -> tuple[Floats, Floats]:
         return mean, np.average((X - mean) ** 2, axis=0, weights=weights)
     share = X.new_ones(len(X)) if weights is None else asarray_like(X, weights)
     blocks = list(zip(X.split(_ROWS_AT_ONCE), (as_float64(share) / as_float64(share).sum()).split(_ROWS_AT_ONCE)))
-    mean = sum(part @ as_float64(rows) for rows, part in blocks)
-    variance = sum(part @ (as_float64(rows) - mean) ** 2 for rows, part in blocks)
+    mean = sum(share_of_block @ as_float64(rows) for rows, share_of_block in blocks)
+    variance = sum(share_of_block @ (as_float64(rows) - mean) ** 2 for rows, share_of_block in blocks)
     return to_array(mean), to_array(variance)

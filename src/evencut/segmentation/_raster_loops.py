@@ -57,6 +57,7 @@ def geodesic_scan(
 
 
 @cython.cfunc
+@cython.exceptval(-1)
 def _sweep(
     costs: cython.const[cython.double][:, :, ::1],
     channel: cython.const[cython.double][:, ::1],
@@ -164,6 +165,7 @@ def _barrier_along(
 
 
 @cython.cfunc
+@cython.exceptval(-1)
 def _fill_step_costs(
     channels: cython.const[cython.double][:, :, ::1],
     before: cython.const[cython.longlong][:, ::1],

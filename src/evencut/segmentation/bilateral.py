@@ -72,7 +72,7 @@ class BilateralGaussian(Affinity):
         own = np.einsum("pa,ab,pb->p", weights, shared, weights)
         return own if self.scale is None else own * self.scale**2
 
-    def part(self, rows: Any, columns: Any = slice(None)) -> NDArray[np.float64]:
+    def block(self, rows: Any, columns: Any = slice(None)) -> NDArray[np.float64]:
         """A dense block, by one product for each point of its shorter side."""
         points = np.arange(self.shape[0])
         left, right = points[rows], points[columns]
@@ -82,7 +82,7 @@ class BilateralGaussian(Affinity):
         block = (self @ units)[long]
         return block.T if short is left else block
 
-    def among(self, points: NDArray[np.intp]) -> BilateralGaussian:
+    def submatrix(self, points: NDArray[np.intp]) -> BilateralGaussian:
         """The same grid seen from some of the points."""
         scale = None if self.scale is None else self.scale[points]
         return BilateralGaussian(self.interpolation[points], self.grid, scale)

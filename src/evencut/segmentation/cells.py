@@ -66,7 +66,7 @@ class CellGraph(Affinity):
         own = sum(links.diagonal()[cells] for cells, links in self.layers)
         return own if self.scale is None else own * self.scale**2
 
-    def part(self, rows: Any, columns: Any = slice(None)) -> NDArray[np.float64]:
+    def block(self, rows: Any, columns: Any = slice(None)) -> NDArray[np.float64]:
         """A dense block."""
         block = sum(links[cells[rows]][:, cells[columns]].toarray() for cells, links in self.layers)
         return block if self.scale is None else block * self.scale[rows][:, None] * self.scale[columns]
@@ -77,7 +77,7 @@ class CellGraph(Affinity):
             return self
         return CellGraph(self.layers, scale if self.scale is None else scale * self.scale)
 
-    def among(self, points: NDArray[np.intp]) -> CellGraph:
+    def submatrix(self, points: NDArray[np.intp]) -> CellGraph:
         """The same cells seen from some of the pixels."""
         layers = [(cells[points], links) for cells, links in self.layers]
         return CellGraph(layers, None if self.scale is None else self.scale[points])

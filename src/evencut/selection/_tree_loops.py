@@ -257,6 +257,7 @@ def _hang_up(
 
 
 @cython.cfunc
+@cython.exceptval(-1)
 def _sum_branches(
     parent: cython.const[cython.longlong][::1], end: cython.longlong[::1], branch: cython.double[::1]
 ) -> cython.int:

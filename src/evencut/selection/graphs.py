@@ -243,13 +243,14 @@ def intrinsic_dimension(distances: Floats) -> float:
 
 def _pair_distances(rows: Floats) -> Floats:
     """Distances between all pairs of rows, condensed; by products where there are many columns."""
-    from scipy.spatial.distance import pdist
+    from scipy.spatial.distance import pdist, squareform
 
     if rows.shape[1] < 16:
         return pdist(rows)
     lengths = np.einsum("ij,ij->i", rows, rows)
     squared = lengths[:, None] + lengths - 2 * rows @ rows.T
-    return np.sqrt(np.maximum(squared[np.triu_indices(len(rows), 1)], 0.0))
+    np.fill_diagonal(squared, 0.0)
+    return np.sqrt(np.maximum(squareform(squared, checks=False), 0.0))
 
 
 def _leading_vectors(graph: sparse.csr_array, weights: Floats, n_vectors: int) -> Floats:
@@ -260,5 +261,6 @@ def _leading_vectors(graph: sparse.csr_array, weights: Floats, n_vectors: int) -
     graph = sparse.diags_array(scale) @ graph @ sparse.diags_array(scale)
     inverse = sparse.diags_array(graph.sum(axis=1) ** -0.5)
     normalized = sparse.csr_array(inverse @ graph @ inverse)
-    start = np.random.default_rng(0).normal(size=graph.shape[0])
+    n_points = graph.shape[0]
+    start = np.random.default_rng(0).normal(size=n_points)
     return eigsh(normalized, n_vectors, which="LA", v0=start, tol=1e-4)[1][:, ::-1]

@@ -6,10 +6,10 @@ one Gaussian of the same covariance. The number is the k with the largest gain
 .. math:: g_k = \frac{C_k - C^0_k}{1 - C^0_k}
 
 It is 1 if that gain, above a Gaussian and above a box along the principal axes alike, is below 0.12, or if in fewer than two
-intrinsic dimensions it is below 0.35 and there is no valley (:mod:`evencut.selection.valley`) between any two clusters:
+intrinsic dimensions it is below 0.35 and there is no valley (:mod:`evencut.valley`) between any two clusters:
 a strand can be cut anywhere, and everybody cuts it where chance made it thin.
 
-The coarsest clusters often agree best. Therefore the same question is asked once more inside every cluster, which is
+The coarsest clusters often agree best. Therefore the same question is asked again inside every cluster, which is
 split where the gain is at least 0.15 and most pairs of its parts have a valley between them.
 """
 
@@ -27,9 +27,9 @@ from ..solvers.exchange import merge_levels
 from ..solvers.multilevel import multilevel
 from ..solvers.spectral import cut_embedding, normalized_rows, spectral_embedding
 from ..tensors import Floats, Ints
-from .graphs import NeighborGraphs, neighbor_graphs
+from ..valley import find_valley
+from .graphs import NeighborGraphs, neighbor_graphs, neighborhood_sizes
 from .propose import PLANE, propose
-from .valley import valleys_between
 from .vote import agreement, consensus
 
 __all__ = ["MAX_CLUSTERS", "NumberCandidate", "find_number", "fine_parts", "number_of_affinity"]
@@ -42,8 +42,8 @@ GRID = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 27, 36, 50, 64, 90, 128, 160)
 SAMPLE, NULL_SAMPLE = 1600, 1000
 # Gain below which there is one cluster, and below which a cluster is not split again.
 MIN_GAIN, MIN_INNER_GAIN = 0.12, 0.15
-# The largest number of parts of one cluster.
-MAX_INNER = 20
+# Clusters of fewer points are not split again.
+MIN_INNER_POINTS = 50
 # Every cluster must be able to hold a few points.
 _POINTS_PER_CLUSTER = 8
 
@@ -86,7 +86,7 @@ class Population(NamedTuple):
         """The graphs of the points in every coordinate system."""
         return neighbor_graphs(self.X, self.weights, feature_scale=self.feature_scale, n_jobs=self.n_jobs)
 
-    def block(self, rows: Ints) -> Population:
+    def subset(self, rows: Ints) -> Population:
         """Some of the points."""
         return self._replace(X=self.X[rows], weights=self.weights[rows])
 
@@ -141,9 +141,10 @@ class Curve(NamedTuple):
 def find_number(population: Population) -> tuple[NumberCandidate, ...]:
     """The numbers of clusters compared: the one found first, then the others by falling gain."""
     rows = np.unique(np.linspace(0, len(population.X) - 1, min(len(population.X), SAMPLE)).astype(np.intp))
-    curve = agreement_curve(population.block(rows))
-    if curve is None:
+    if len(rows) < _POINTS_PER_CLUSTER * GRID[0]:
         return ()
+    sample = population.subset(rows)
+    curve = agreement_curve(sample, sample.graphs())
     labels = split(curve, MIN_GAIN)
     if labels is not None:
         labels = split_inside(curve.population, labels)
@@ -171,13 +172,9 @@ def ranked_numbers(curve: Curve, n_clusters: int) -> tuple[NumberCandidate, ...]
     return tuple(sorted(found, key=lambda number: (number.n_clusters != n_clusters, -number.gain)))
 
 
-def agreement_curve(population: Population, most: int = MAX_CLUSTERS) -> Curve | None:
-    """The agreement over a grid of numbers, then around the best of them; None for too few points."""
-    n = len(population.X)
-    grid = [k for k in GRID if k <= min(most, n // _POINTS_PER_CLUSTER)]
-    if not grid:
-        return None
-    graphs = population.graphs()
+def agreement_curve(population: Population, graphs: list[NeighborGraphs]) -> Curve:
+    """The agreement over a grid of numbers, then around the best of them."""
+    grid = [k for k in GRID if k <= len(population.X) // _POINTS_PER_CLUSTER]
     # The largest first: its eigenvectors serve the others.
     agreed = {k: best_candidate(graphs, k, population.seed) for k in reversed(grid)}
     chance = by_chance(population, graphs, grid, "gaussian")
@@ -206,15 +203,51 @@ def split(curve: Curve, min_gain: float) -> Ints | None:
 
 
 def split_inside(population: Population, labels: Ints) -> Ints:
-    """Clusters whose parts agree once more, and have valleys between them, are replaced by these."""
+    """Clusters whose parts agree once more, and have valleys between them, are replaced by these, and so on."""
     labels = labels.copy()
-    for cluster in range(int(labels.max()) + 1):
+    to_do = list(range(int(labels.max()) + 1))
+    while to_do:
+        cluster = to_do.pop()
         rows = np.flatnonzero(labels == cluster)
-        curve = agreement_curve(population.block(rows), MAX_INNER) if len(rows) >= 50 else None
-        parts = None if curve is None else split(curve, MIN_INNER_GAIN)
-        if parts is not None and np.median(valleys_between(curve.graphs[0], parts)) < 0.01:
-            labels[rows] = np.where(parts == 0, cluster, labels.max() + parts)
+        if len(rows) < MIN_INNER_POINTS:
+            continue
+        part = population.subset(rows)
+        graphs = part.graphs()
+        # A look at a few cuts first: most clusters are one body, and the whole question costs a hundred times more.
+        looks = [k for k in (2, 4, 8, 16) if k * _POINTS_PER_CLUSTER <= len(rows)]
+        if not any(_has_valleys(graphs[0], _cut(graphs[0], k)) for k in looks):
+            continue
+        parts = split(agreement_curve(part, graphs), MIN_INNER_GAIN)
+        if parts is not None and _has_valleys(graphs[0], parts):
+            new = int(labels.max()) + parts
+            labels[rows] = np.where(parts == 0, cluster, new)
+            to_do += [cluster, *np.unique(new[parts > 0]).tolist()]
     return labels
+
+
+def valleys_between(graphs: NeighborGraphs, labels: Ints, max_pairs: int = 12) -> Floats:
+    """The p value of each cluster beside the one that it touches most; 1 where the test cannot say."""
+    n_clusters = int(labels.max()) + 1
+    members = np.eye(n_clusters)[labels]
+    touching = members.T @ (graphs.neighbor_graph @ members)
+    np.fill_diagonal(touching, -1)
+    pairs = dict.fromkeys(tuple(sorted((k, int(touching[k].argmax())))) for k in range(n_clusters))
+    values = []
+    for a, b in list(pairs)[:max_pairs]:
+        rows = np.flatnonzero((labels == a) | (labels == b))
+        values.append(find_valley(graphs.rows[rows], labels[rows] == a).p_value)
+    return np.nan_to_num(np.array(values), nan=1.0)
+
+
+def _has_valleys(graphs: NeighborGraphs, labels: Ints) -> bool:
+    """Whether most pairs of clusters that touch have a valley between them."""
+    return bool(np.median(valleys_between(graphs, labels)) < 0.001)
+
+
+def _cut(graphs: NeighborGraphs, n_clusters: int) -> Ints:
+    """One normalised cut at the middle scale."""
+    problem = normalized_cut(graphs.affinity(neighborhood_sizes(graphs.n_points, n_clusters)[1]), graphs.weights)
+    return multilevel(problem, n_clusters, n_init=1, n_runs=1, random_state=0)[0]
 
 
 def best_candidate(graphs: Sequence[NeighborGraphs], n_clusters: int, seed: int) -> Agreed:

@@ -30,7 +30,7 @@ from ..points import COMPONENTS
 from ..solvers.exchange import merge_levels
 from ..solvers.multilevel import group_points, improve_border, multilevel
 from ..tensors import Floats, Ints
-from .graphs import NeighborGraphs, neighborhood_sizes
+from .graphs import NeighborGraphs, nearest_mean, neighborhood_sizes
 from .mixtures import mixture_candidates
 
 __all__ = ["Candidate", "Proposal", "propose"]
@@ -259,14 +259,14 @@ def kmeans(rows: Floats, weights: Floats, start: Ints, n_iter: int = 15) -> Ints
     >>> kmeans(np.array([[0.0], [1.0], [8.0]]), np.ones(3), np.array([0, 1, 1]))
     array([0, 0, 1])
     """
-    labels, everyone = start, np.arange(len(rows))
+    labels, places = start, np.arange(len(rows) + 1)
     for _ in range(n_iter):
-        members = np.zeros((int(labels.max()) + 1, len(rows)))
-        members[labels, everyone] = weights
+        n_clusters = int(labels.max()) + 1
+        members = sparse.csc_array((weights, labels, places), shape=(n_clusters, len(rows)))
         mass = members.sum(axis=1)
-        means = (members @ rows)[mass > 0] / mass[mass > 0, None]
-        moved = np.argmin(np.einsum("ij,ij->i", means, means) - 2 * rows @ means.T, axis=1)
-        if len(means) == len(mass) and (moved == labels).all():
+        means = np.asarray(members @ rows)[mass > 0] / mass[mass > 0, None]
+        moved = nearest_mean(rows, means)
+        if len(means) == n_clusters and (moved == labels).all():
             break
         labels = moved
     return labels

@@ -60,7 +60,7 @@ class _Trade:
     @cython.cfunc
     @cython.nogil
     def begin(self, borders: Borders) -> cython.int:
-        """Sum the clusters up; nobody waits."""
+        """Sum the clusters; the queue is empty."""
         sum_clusters(borders)
         borders.waiting[:] = False
         borders.weight[self.spare] = 1.0
@@ -133,7 +133,7 @@ class _Trade:
     @cython.cfunc
     @cython.nogil
     def walk(self, borders: Borders, graph: Graph, node: cython.Py_ssize_t) -> cython.longlong:
-        """Nodes of the cluster of `node`, breadth first from it, into the queue; their number. Nobody waits after."""
+        """Put the nodes of the cluster of `node` into the queue, breadth first; their number. None waits afterwards."""
         own = borders.labels[node]
         head: cython.longlong = 0
         tail: cython.longlong = 1

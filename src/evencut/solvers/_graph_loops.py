@@ -78,7 +78,7 @@ def group(graph, labels, cap: cython.double, n_sweeps: cython.int, state: cython
                     # In the first sweep a node that others have joined stays with them.
                     if sweep > 0 or groups.load[groups.parent[p]] <= groups.graph.weights[p]:
                         groups.join(p)
-        groups.join_hangers_on()
+        groups.group_leaves()
         n_groups = _renumber(groups.parent, groups.companion)
     return np.asarray(groups.parent), n_groups
 
@@ -142,8 +142,8 @@ class _Groups:
 
     @cython.cfunc
     @cython.nogil
-    def join_hangers_on(self) -> cython.int:
-        """Put nodes still alone together with others that hang on the same heavy neighbour, as leaves of a star do."""
+    def group_leaves(self) -> cython.int:
+        """Put nodes still alone together with others linked to the same heavy neighbour, as leaves of a star do."""
         for p in range(self.parent.shape[0]):
             if self.load[self.parent[p]] > self.graph.weights[p]:
                 continue

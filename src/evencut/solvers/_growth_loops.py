@@ -179,7 +179,7 @@ def exchange_grown(
     """Try `trials` exchanges of clusters (one split, two merged), in place; the energy afterwards.
 
     `ranked` holds the nodes from the most isolated to the densest. Every second split begins at one of its ends, in
-    turn: stragglers and modes are what criteria fall for, and few nodes among many.
+    turn: outliers and modes are what criteria fall for, and few nodes among many.
     """
     growth: _Growth = _Growth(matrix, weights, n_clusters)
     # Links of all nodes to all clusters, and to one more that is in use while two become three.
@@ -300,7 +300,7 @@ class _Growth:
     ) -> cython.Py_ssize_t:
         """The part of a cluster that grows from a node, always by what is tied to it most, cut off where it pays most.
 
-        Around a mode it is the mode, from a straggler the straggler, inside a long shape one end of it. It stands at
+        Around a mode it is the mode, from an outlier the outlier, inside a long shape one end of it. It stands at
         the beginning of `order`; its size.
         """
         members, tie = self.members, self.tie

@@ -58,7 +58,7 @@ def lloyd_descent(problem: RatioProblem, labels: Ints, n_clusters: int, *, max_i
         if before is None:
             links = problem.matrix.links(proposal, n_clusters)
         else:
-            links = problem.matrix.links_after(before.links, before.labels, proposal, n_clusters)
+            links = problem.matrix.updated_links(before.links, before.labels, proposal, n_clusters)
         whole, inside, weight = _with_diagonal(problem, links, proposal, n_clusters)
         costs = bound_costs(whole, problem.weights, inside, weight)
         return _LloydStep(proposal, float(-(inside / weight).sum()), links, costs, weight)

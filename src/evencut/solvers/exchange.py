@@ -43,7 +43,7 @@ def exchange_cycles(
 
     A cycle groups the points, merges or exchanges clusters of groups (one split, two merged) while the energy falls,
     and refines the labels by single-point moves. A cluster is split where it pays most: at a mode of the density, at
-    a straggler, across a neck. Later cycles group inside the clusters found.
+    an outlier, across a neck. Later cycles group inside the clusters found.
 
     Parameters
     ----------
@@ -72,12 +72,12 @@ def exchange_cycles(
     rng = np.random.default_rng(random_state)
     # Each run has a random sequence of its own: longer runs leave those of the others as they are.
     states = [rng.integers(1, 2**63, 1).astype(np.uint64) for _ in range(n_runs)]
-    scene = _Scene(problem, _strong_links(problem), _isolation(problem))
-    runs = (_run(scene, n_clusters, n_init, max_iter, state) for state in states)
+    finest = _DenseProblem(problem, _strong_links(problem), _isolation(problem))
+    runs = (_run(finest, n_clusters, n_init, max_iter, state) for state in states)
     return min(runs, key=lambda run: run[1][-1])
 
 
-class _Scene(NamedTuple):
+class _DenseProblem(NamedTuple):
     """A problem, links to group its points along, and how isolated each point is."""
 
     problem: RatioProblem
@@ -86,26 +86,28 @@ class _Scene(NamedTuple):
 
 
 def _run(
-    scene: _Scene, n_clusters: int, n_init: int, max_iter: int, state: NDArray[np.uint64]
+    finest: _DenseProblem, n_clusters: int, n_init: int, max_iter: int, state: NDArray[np.uint64]
 ) -> tuple[Ints, list[float], bool]:
     """All cycles from one random sequence."""
     trace: list[float] = []
     labels, converged = None, False
     for _ in range(max(n_init, 1)):
-        start, energy = _cycle(scene, labels, n_clusters, state)
-        labels, energies, converged = improve_by_moves(scene.problem, start, n_clusters, max_iter=max_iter)
+        start, energy = _cycle(finest, labels, n_clusters, state)
+        labels, energies, converged = improve_by_moves(finest.problem, start, n_clusters, max_iter=max_iter)
         trace += [energy, *energies]
     assert labels is not None
     return labels, trace, converged
 
 
-def _cycle(scene: _Scene, labels: Ints | None, n_clusters: int, state: NDArray[np.uint64]) -> tuple[Ints, float]:
+def _cycle(
+    finest: _DenseProblem, labels: Ints | None, n_clusters: int, state: NDArray[np.uint64]
+) -> tuple[Ints, float]:
     """Labels after exchanges of clusters of groups, and their energy; without labels, groups are first merged."""
     from ._growth_loops import exchange_grown, merge_nodes
 
-    problem, target = scene.problem, max(_NODES, _NODES_PER_CLUSTER * n_clusters)
-    parent = _bundle(problem, group_points(scene.links, labels, target, state), labels, target)
-    singles = np.argsort(-scene.isolation, kind="stable")[:_SINGLES]
+    problem, target = finest.problem, max(_NODES, _NODES_PER_CLUSTER * n_clusters)
+    parent = _bundle(problem, group_points(finest.links, labels, target, state), labels, target)
+    singles = np.argsort(-finest.isolation, kind="stable")[:_SINGLES]
     parent[singles] = problem.n_points + singles
     parent = np.unique(parent, return_inverse=True)[1]
     n_groups = int(parent.max()) + 1
@@ -123,14 +125,14 @@ def _cycle(scene: _Scene, labels: Ints | None, n_clusters: int, state: NDArray[n
         of_group = np.empty(n_groups, dtype=np.int64)
         of_group[parent] = labels
     trials = min(trials, 1 + _EXCHANGE_WORK // (n_groups * (n_groups + 4 * n_clusters)))
-    isolation = np.bincount(parent, scene.isolation, n_groups) / np.bincount(parent, minlength=n_groups)
+    isolation = np.bincount(parent, finest.isolation, n_groups) / np.bincount(parent, minlength=n_groups)
     ranked = np.argsort(-isolation, kind="stable")
     energy = exchange_grown(small, weights, of_group, n_clusters, ranked, trials, state)
     return of_group[parent], float(energy)
 
 
 def _isolation(problem: RatioProblem) -> Floats:
-    """The share of a point's affinity that is its own: high for stragglers, low at modes, equalised or not."""
+    """The share of a point's affinity that is its own: high for outliers, low at modes, equalised or not."""
     degree = problem.matrix.degrees()
     own = np.asarray(problem.matrix.diagonal(), dtype=np.float64)
     return own / np.where(degree > 0, degree, np.maximum(own, 1.0))

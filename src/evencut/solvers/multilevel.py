@@ -104,13 +104,13 @@ def multilevel(
         labels, trace = min([next(run) for run in runs], key=lambda end: end[1][-1])
         # What is lower on the small graph can end higher at the points, so every cycle is carried there.
         if len(down) > 1 or cycle == n_init or cycle % _FINE_CYCLE == 0:
-            labels, converged = _climb(down, parents, labels, n_clusters, max_iter, trace)
-            best = _lower(best, (labels, trace, converged))
+            labels, converged = _uncoarsen(down, parents, labels, n_clusters, max_iter, trace)
+            best = _better(best, (labels, trace, converged))
         if best is not None and cycle % _FINE_CYCLE == 0:
             trace = best[1].copy()
             labels = _cycle(finest, best[0].copy(), n_clusters, max_iter, states[-1], trace)
-            labels, converged = _climb([finest], [], labels, n_clusters, max_iter, trace)
-            best = _lower(best, (labels, trace, converged))
+            labels, converged = _uncoarsen([finest], [], labels, n_clusters, max_iter, trace)
+            best = _better(best, (labels, trace, converged))
     assert best is not None
     return best[0].astype(np.int64), best[1], best[2]
 
@@ -118,8 +118,8 @@ def multilevel(
 _End: TypeAlias = "tuple[NDArray[np.int32], list[float], bool]"
 
 
-def _lower(best: _End | None, found: _End) -> _End:
-    return found if best is None or found[1][-1] <= best[1][-1] else best
+def _better(best: _End | None, end: _End) -> _End:
+    return end if best is None or end[1][-1] <= best[1][-1] else best
 
 
 def improve_border(
@@ -139,8 +139,8 @@ def improve_border(
     array([0, 0, 1, 1])
     """
     trace: list[float] = []
-    found, settled = _climb([_finest(problem)], [], labels.astype(np.int32), n_clusters, max_iter, trace)
-    return found.astype(np.int64), trace, settled
+    refined, settled = _uncoarsen([_finest(problem)], [], labels.astype(np.int32), n_clusters, max_iter, trace)
+    return refined.astype(np.int64), trace, settled
 
 
 def group_points(graph: sparse.csr_array, labels: AnyInts | None, target: int, state: NDArray[np.uint64]) -> Ints:
@@ -204,8 +204,8 @@ def _coarsen(
         mean = level.weights.sum() / level.n_nodes
         # The last step shrinks only as far as asked for.
         cap = mean * max(2.0, min(_GROWTH, 1.5 * level.n_nodes / target))
-        given = np.empty(0, dtype=np.int32) if labels is None else labels
-        parent, n_groups = group(level, given, cap, _SWEEPS, state)
+        fixed = np.empty(0, dtype=np.int32) if labels is None else labels
+        parent, n_groups = group(level, fixed, cap, _SWEEPS, state)
         if n_groups > 0.95 * level.n_nodes:
             break
         if labels is not None:
@@ -218,7 +218,7 @@ def _coarsen(
     return levels, parents, labels
 
 
-def _climb(
+def _uncoarsen(
     levels: list[_Level],
     parents: list[NDArray[np.int32]],
     labels: NDArray[np.int32],
@@ -269,7 +269,7 @@ def _cycle(
         trials *= 3
     trials = min(trials, 1 + _EXCHANGE_WORK // (len(smallest.data) + smallest.n_nodes))
     trace.append(float(exchange(smallest, labels, n_clusters, trials, state)))
-    return _climb(levels, parents, labels, n_clusters, max_iter, trace)[0]
+    return _uncoarsen(levels, parents, labels, n_clusters, max_iter, trace)[0]
 
 
 def _merge(level: _Level, n_clusters: int, max_iter: int) -> NDArray[np.int32]:
@@ -288,7 +288,7 @@ def _merge(level: _Level, n_clusters: int, max_iter: int) -> NDArray[np.int32]:
         levels.append(level)
         parents.append(parent)
     labels = np.arange(n_clusters, dtype=np.int32)
-    return _climb(levels, parents, labels, n_clusters, max_iter, [])[0]
+    return _uncoarsen(levels, parents, labels, n_clusters, max_iter, [])[0]
 
 
 def _cheapest_pairs(level: _Level, linked_only: bool) -> tuple[NDArray[np.int32], NDArray[np.int32], Places]:
@@ -302,9 +302,9 @@ def _cheapest_pairs(level: _Level, linked_only: bool) -> tuple[NDArray[np.int32]
     once = (first < level.indices) & (level.data > 0)
     first, second, link = first[once], level.indices[once], level.data[once]
     if not linked_only:
-        alike = np.lexsort((level.weights, np.round(ratio, 9))).astype(np.int32)
-        first = np.concatenate([first, alike[:-1]])
-        second = np.concatenate([second, alike[1:]])
-        link = np.concatenate([link, np.zeros(len(alike) - 1)])
+        by_ratio = np.lexsort((level.weights, np.round(ratio, 9))).astype(np.int32)
+        first = np.concatenate([first, by_ratio[:-1]])
+        second = np.concatenate([second, by_ratio[1:]])
+        link = np.concatenate([link, np.zeros(len(by_ratio) - 1)])
     union = (level.diagonal[first] + level.diagonal[second] + 2 * link) / (level.weights[first] + level.weights[second])
     return first, second, np.argsort(ratio[first] + ratio[second] - union, kind="stable")

@@ -163,7 +163,7 @@ def refine(
     >>> refine(pairs, np.array([0, 1, 1, 1]), 2).labels
     array([0, 0, 1, 1])
     """
-    # Whoever made the start, no cluster of it is empty, and no step empties one.
+    # No cluster of the start may be empty; no step empties one.
     start = fill_empty(start, n_clusters)
     matrix = problem.matrix
     if not by_moves or matrix.is_lazy:
@@ -193,15 +193,15 @@ def _solve_all_ways(problem: RatioProblem, n_clusters: int, effort: Effort, rng:
     # Counts rise with `n_init` and every start has random numbers of its own, so that more starts never end higher.
     n_cuts = -(-effort.n_init // _STARTS_PER_CUT)
     of_cuts, of_exchanges, of_cycles = rng.spawn(3)
-    found = [_solve_spectral(problem, n_clusters, Effort(n_cuts, effort.max_iter), of_cuts)]
-    # Modes, stragglers and small pieces are what some criteria like best, and only exchanges look for them.
+    solutions = [_solve_spectral(problem, n_clusters, Effort(n_cuts, effort.max_iter), of_cuts)]
+    # Modes, outliers and small pieces are what some criteria like best, and only exchanges look for them.
     n_exchanges = n_cuts if problem.matrix.is_graph else effort.n_init
-    how = {"n_init": _EXCHANGE_CYCLES, "n_runs": n_exchanges, "max_iter": effort.max_iter}
-    found.append(_ended(problem, exchange_cycles(problem, n_clusters, random_state=of_exchanges, **how)))
+    options = {"n_init": _EXCHANGE_CYCLES, "n_runs": n_exchanges, "max_iter": effort.max_iter}
+    solutions.append(_ended(problem, exchange_cycles(problem, n_clusters, random_state=of_exchanges, **options)))
     if problem.matrix.is_graph and effort.n_init > n_cuts:
-        how = {"n_init": _GRAPH_CYCLES, "n_runs": effort.n_init - n_cuts, "max_iter": effort.max_iter}
-        found.append(_ended(problem, multilevel(problem, n_clusters, random_state=of_cycles, **how)))
-    return min(found, key=attrgetter("energy"))
+        options = {"n_init": _GRAPH_CYCLES, "n_runs": effort.n_init - n_cuts, "max_iter": effort.max_iter}
+        solutions.append(_ended(problem, multilevel(problem, n_clusters, random_state=of_cycles, **options)))
+    return min(solutions, key=attrgetter("energy"))
 
 
 def _solve_from_starts(
@@ -231,8 +231,8 @@ _solve_by_cuts = partial(_solve_spectral, by_moves=False)
 def _solve_multilevel(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
     """Shrink, exchange clusters, refine."""
     cycles = exchange_cycles if not problem.matrix.is_graph else multilevel
-    how = {"n_init": effort.n_init, "max_iter": effort.max_iter}
-    return _ended(problem, cycles(problem, n_clusters, random_state=rng, **how))
+    options = {"n_init": effort.n_init, "max_iter": effort.max_iter}
+    return _ended(problem, cycles(problem, n_clusters, random_state=rng, **options))
 
 
 def _ended(problem: RatioProblem, end: tuple[Ints, list[float], bool]) -> Solution:
@@ -263,8 +263,8 @@ def _starts(
         rows, sample = sample_problem(problem, n_clusters, rng)
         # Compiled loops do not reach a device.
         solve_sample = _solve_by_cuts if on_device else _solve_all_ways
-        found = solve_sample(sample, n_clusters, Effort(_STARTS_PER_CUT, effort.max_iter), rng)
-        yield spread_labels(problem, rows, sample, found.labels, n_clusters)
+        solution = solve_sample(sample, n_clusters, Effort(_STARTS_PER_CUT, effort.max_iter), rng)
+        yield spread_labels(problem, rows, sample, solution.labels, n_clusters)
     if on_device and len(rows) < problem.n_points:
         yield spectral_start(problem, n_clusters, effort.n_init, rows, rng)
 
@@ -280,18 +280,18 @@ def sample_problem(problem: RatioProblem, n_clusters: int, rng: np.random.Genera
     rng : Generator
     """
     n_points = problem.n_points
-    least = _SAMPLE_ON_DEVICE if is_tensor(problem.weights) else _SAMPLE
-    size = min(n_points, max(least, _SAMPLE_PER_CLUSTER * n_clusters))
-    rows = problem.matrix.beside(np.sort(rng.choice(n_points, size, replace=False)))
+    min_size = _SAMPLE_ON_DEVICE if is_tensor(problem.weights) else _SAMPLE
+    size = min(n_points, max(min_size, _SAMPLE_PER_CLUSTER * n_clusters))
+    rows = problem.matrix.asarray(np.sort(rng.choice(n_points, size, replace=False)))
     # Degrees count all points; among the sample they are smaller by its share.
     share = size / n_points
     diagonal = None if problem.diagonal is None else share * problem.diagonal[rows]
-    return rows, RatioProblem(DenseAffinity(problem.matrix.part(rows, rows)), share * problem.weights[rows], diagonal)
+    return rows, RatioProblem(DenseAffinity(problem.matrix.block(rows, rows)), share * problem.weights[rows], diagonal)
 
 
 def spread_labels(problem: RatioProblem, rows: Places, sample: RatioProblem, labels: Ints, n_clusters: int) -> Ints:
     """Labels of all points: each goes to the cluster of the sample that the bound of the Lloyd step makes cheapest."""
-    share, labels = len(rows) / problem.n_points, sample.matrix.beside(labels)
+    share, labels = len(rows) / problem.n_points, sample.matrix.asarray(labels)
     inside, weight = sample.associations(labels, n_clusters)
     links = problem.matrix.links_to_some(rows, labels, n_clusters)
     spread = bound_costs(links, share * problem.weights, inside, weight).argmin(axis=1)

@@ -7,15 +7,14 @@ better clusters than the criterion's own spectrum.
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import scipy
 from scipy import sparse
-from threadpoolctl import ThreadpoolController
 
+from .._runtime import single_threaded_blas
 from ..affinity import Affinity, AffinityLike, as_affinity
 from ..criteria import RatioProblem
 from ..tensors import AnyFloats, AnyInts, Floats, Ints, array_namespace, is_tensor, one_hot
@@ -114,13 +113,13 @@ def _leading_of_components(
     for c in np.argsort(-size, kind="stable"):
         members = by_component[c]
         # Beyond the leading vector of each component others count only while places are free.
-        wanted = 1 if n_components >= n_vectors else min(n_vectors - n_components + 1, len(members))
-        found, vectors = _leading(as_affinity(graph[members][:, members]), wanted, rng)
-        values.append(found)
-        rows.append(np.repeat(members, len(found)))
-        columns.append(np.tile(np.arange(n_found, n_found + len(found)), len(members)))
+        n_wanted = 1 if n_components >= n_vectors else min(n_vectors - n_components + 1, len(members))
+        leading, vectors = _leading(as_affinity(graph[members][:, members]), n_wanted, rng)
+        values.append(leading)
+        rows.append(np.repeat(members, len(leading)))
+        columns.append(np.tile(np.arange(n_found, n_found + len(leading)), len(members)))
         entries.append(vectors.ravel())
-        n_found += len(found)
+        n_found += len(leading)
         if n_components >= n_vectors and n_found == n_vectors:
             break
     position = (np.concatenate(rows), np.concatenate(columns))
@@ -160,11 +159,11 @@ def _leading(normalized: Affinity, n_vectors: int, rng: np.random.Generator) -> 
     n_asked = n_vectors + _SPARE_VECTORS
     in_memory = graph is not None or array is not None
     if in_memory and (n_points <= (_DENSE_FULL if graph is None else _DENSE_SPARSE) or 2 * n_asked >= n_points):
-        full = normalized.part(slice(None)).astype(np.float64, copy=False)
+        full = normalized.block(slice(None)).astype(np.float64, copy=False)
         values, vectors = leading_of_dense(full, n_vectors)
     elif graph is not None:
         # One thread: the vectors are too short to share out, and waiting threads burn more than they give.
-        with _thread_control().limit(limits=1):
+        with single_threaded_blas:
             values, vectors = _leading_of_graph(graph.astype(np.float64), n_asked, rng)
     else:
         operator = LinearOperator(normalized.shape, matvec=lambda x: normalized @ x, dtype=np.float64)
@@ -188,8 +187,8 @@ def _leading_of_graph(normalized: sparse.csr_array, n_asked: int, rng: np.random
         if np.median(hops) <= _FEW_HOPS:
             start, basis = rng.uniform(-1, 1, n_points), max(3 * n_asked, 60)
             try:
-                how = {"tol": _TOLERANCE, "ncv": basis, "maxiter": _FEW_RESTARTS}
-                return eigsh(normalized, n_asked, which="LA", v0=start, **how)
+                options = {"tol": _TOLERANCE, "ncv": basis, "maxiter": _FEW_RESTARTS}
+                return eigsh(normalized, n_asked, which="LA", v0=start, **options)
             except ArpackNoConvergence:
                 pass
     return _shift_invert(normalized, n_asked, rng)
@@ -230,8 +229,8 @@ def cut_embedding(vectors: Floats, n_clusters: int, rng: np.random.Generator) ->
 
     seed = int(rng.integers(2**31))
     # One thread: the order of sums, and with it the labels, must not depend on the machine.
-    with _thread_control().limit(limits=1), warnings.catch_warnings():
-        # Fewer distinct rows than clusters is no fault here: empty clusters are filled afterwards.
+    with single_threaded_blas, warnings.catch_warnings():
+        # Fewer distinct rows than clusters is not an error: empty clusters are filled afterwards.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return KMeans(n_clusters, n_init=1, random_state=seed).fit_predict(vectors).astype(np.int64)
 
@@ -279,12 +278,6 @@ def normalized_rows(vectors: Floats) -> Floats:
     xp = array_namespace(vectors)
     length = (vectors**2).sum(axis=1)[:, None] ** 0.5
     return vectors / xp.where(length > 0, length, 1.0)
-
-
-@functools.cache
-def _thread_control() -> ThreadpoolController:
-    """Looking for the libraries that start threads takes longer than a small k-means, so they are looked up once."""
-    return ThreadpoolController()
 
 
 def spectral_starts(problem: RatioProblem, n_clusters: int, n_init: int, rng: np.random.Generator) -> Iterator[Ints]:
@@ -422,7 +415,7 @@ def spectral_start(problem: RatioProblem, n_clusters: int, n_init: int, rows: An
     """
     root = problem.matrix.degrees()[:, None] ** -0.5
     start = _from_sample(problem.matrix, n_clusters + _SPARE_VECTORS, rows, rng) / root
-    vectors = leading_vectors(lambda V: root * problem.matrix.rough(root * V), start, n_clusters)[1]
+    vectors = leading_vectors(lambda V: root * problem.matrix.matmul_fast(root * V), start, n_clusters)[1]
     embedding = normalized_rows(vectors)
     cuts = [fill_empty(cut_embedding(embedding, n_clusters, rng), n_clusters) for _ in range(n_init)]
     return min(cuts, key=problem.energy)
@@ -435,13 +428,13 @@ def _from_sample(matrix: Affinity, n_vectors: int, rows: Any, rng: np.random.Gen
     wider starts from random functions.
     """
     if not hasattr(matrix, "widened"):
-        return matrix.beside(rng.standard_normal((matrix.shape[0], n_vectors)))
+        return matrix.asarray(rng.standard_normal((matrix.shape[0], n_vectors)))
     wide, scale = matrix.widened(rows, _LEAST_NEIGHBORS)
     xp = array_namespace(scale)
-    dense = wide.part(rows) * scale[:, None] * scale
+    dense = wide.block(rows) * scale[:, None] * scale
     root = dense.sum(axis=1) ** -0.5
     vectors = xp.linalg.eigh(dense * root[:, None] * root)[1][:, -n_vectors:]
     # The first column is what the averages are divided by.
     table = xp.concatenate([scale[:, None], vectors * (root * scale)[:, None]], axis=1)
-    sums = wide.rough(table)
+    sums = wide.matmul_fast(table)
     return sums[:, 1:] / sums[:, :1].clip(1e-37)

@@ -97,7 +97,7 @@ def cheeger_set(affinity: AffinityLike, *, normalized: bool = False) -> Ints:
     matrix = as_affinity(affinity)
     vector = _second(matrix, normalized)[1]
     order = np.argsort(vector, kind="stable")
-    entries = matrix.part(order, order)
+    entries = matrix.block(order, order)
     size = _sizes(matrix, normalized)[order]
     # What the first m points send to the others: their degrees, less twice what is joined inside as each comes.
     inner = np.tril(entries, -1).sum(axis=1)
@@ -125,7 +125,7 @@ def _second(matrix: Affinity, normalized: bool) -> tuple[float, Floats]:
     if not 2 <= n_points <= _MOST_POINTS:
         raise ValueError(f"the affinity has {n_points} points; give 2 to {_MOST_POINTS}, of which all pairs are held.")
     size = _sizes(matrix, normalized)
-    laplacian = np.diag(matrix.degrees()) - matrix.part(slice(None))
+    laplacian = np.diag(matrix.degrees()) - matrix.block(slice(None))
     laplacian /= np.sqrt(size[:, None] * size)
     values, vectors = scipy.linalg.eigh(laplacian, subset_by_index=[0, 1])
     return max(float(values[1]), 0.0), vectors[:, 1] / np.sqrt(size)

@@ -53,7 +53,7 @@ class LabelledPoints:
     @property
     def n_given(self) -> int:
         """Rows given."""
-        return len(self.prepared.of_row)
+        return len(self.prepared.point_of_row)
 
     @property
     def is_scaled(self) -> bool:
@@ -74,7 +74,7 @@ class LabelledPoints:
         lines = []
         if self.is_scaled:
             lines.append("Columns were divided by their standard deviations.")
-        n_merged = int(np.sum(self.prepared.of_row >= 0)) - len(self.points)
+        n_merged = int(np.sum(self.prepared.point_of_row >= 0)) - len(self.points)
         if n_merged:
             lines.append(f"{n_merged} repeated rows were merged: {len(self.points)} distinct points with weights.")
         if self.n_split:
@@ -98,12 +98,12 @@ def labelled_points(
     weights = np.where(real, weights, 0.0)
     kept = np.flatnonzero(weights > 0)
     names, row_codes = np.unique(named[kept], return_inverse=True)
-    _check_number(names)
+    _check_number(names, len(kept))
     prepared = prepare_points(given, weights, scale=scale, metric=metric)
-    of_row, n_points = prepared.of_row[kept], len(prepared.weights)
+    point_of_row, n_points = prepared.point_of_row[kept], len(prepared.weights)
     if n_points < _FEWEST:
         raise ValueError(f"X holds only {n_points} distinct points that are not noise; give at least {_FEWEST}.")
-    codes = _heaviest(of_row, row_codes, weights[kept], n_points, len(names))
+    codes = _heaviest(point_of_row, row_codes, weights[kept], n_points, len(names))
     return LabelledPoints(
         prepared=prepared,
         points=coordinates(prepared.points),
@@ -112,7 +112,7 @@ def labelled_points(
         sizes=np.bincount(row_codes, weights[kept]).astype(np.float64),
         rows=prepared.first_row,
         n_noise=int(np.sum(~real)),
-        n_split=int(np.sum(codes[of_row] != row_codes)),
+        n_split=int(np.sum(codes[point_of_row] != row_codes)),
         weighted=sample_weight is not None,
     )
 
@@ -122,7 +122,7 @@ def fitted_points(prepared: PreparedPoints, labels: Ints) -> LabelledPoints:
     names, codes = np.unique(labels, return_inverse=True)
     _check_number(names)
     n_points = len(prepared.weights)
-    counts = np.bincount(prepared.of_row[prepared.of_row >= 0], minlength=n_points)
+    counts = np.bincount(prepared.point_of_row[prepared.point_of_row >= 0], minlength=n_points)
     return LabelledPoints(
         prepared=prepared,
         points=coordinates(prepared.points),
@@ -148,7 +148,11 @@ def _checked_points(X: Any, metric: str) -> Any:
     return check_distances(rows) if metric == "precomputed" else rows
 
 
-def _check_number(names: NDArray[Any]) -> None:
+def _check_number(names: NDArray[Any], n_rows: int | None = None) -> None:
+    if n_rows is not None and len(names) == n_rows > 2:
+        raise ValueError(
+            f"labels hold {n_rows} different values for {n_rows} points: they look like names of rows, not clusters."
+        )
     if len(names) < 2:
         raise ValueError(
             f"labels hold {len(names)} cluster{'' if len(names) == 1 else 's'}, noise left out; a bias shows in how "
@@ -194,9 +198,9 @@ def _is_no_noise(labels: NDArray[Any]) -> Mask:
     return labels != -1 if labels.dtype.kind in "if" else np.ones(len(labels), bool)
 
 
-def _heaviest(of_row: Places, codes: Ints, weights: Floats, n_points: int, n_clusters: int) -> Ints:
+def _heaviest(point_of_row: Places, codes: Ints, weights: Floats, n_points: int, n_clusters: int) -> Ints:
     """The cluster that has most of the weight of each point; of equals the first."""
-    pairs, place = np.unique(of_row * n_clusters + codes, return_inverse=True)
+    pairs, place = np.unique(point_of_row * n_clusters + codes, return_inverse=True)
     total = np.bincount(place, weights)
     point, code = np.divmod(pairs, n_clusters)
     order = np.lexsort((-code, total, point))  # the last of each point is the heaviest, of equals the first cluster

@@ -1,0 +1,374 @@
+r"""Is a split real? A test for a valley of the density between two sides, below both of them.
+
+Two clusters are always different, because they were cut apart. This test asks whether the points thin out between them,
+and it may be run on the points that were clustered.
+
+1. The score of a point is its mean distance to the nearest points of one side minus that to the nearest points of the
+   other side, itself and its label left out: a quarter of a side, fewer in less than three dimensions. It is computed
+   in all columns and in the five leading principal axes.
+2. Along the scores there must be an interval less dense than an interval on its left *and* one on its right. T is the
+   largest, over all such intervals, of the smaller of the two z scores. Most of each side must lie on its own side.
+3. On uniform points cut by a clustering, T is distributed like the largest of 40 normal variables:
+   :math:`p = \min(1, 40\, P(N > T))`. This pays for the choice of the cut.
+4. On a curve or a sheet the score runs faster at the cut. Up to three dimensions the valley must therefore be less
+   dense than 0.8 of its sides (rising to 1 at five dimensions). On a folded curve, distances along the neighbour graph
+   must show the valley too, below 3/4 of its sides.
+5. Columns with repeated values get uniform noise of one step first, so that ties are not taken for peaks.
+
+"Cannot say" (p is NaN): a side has fewer than 8 points, or distinct points are repeated five times on average.
+The p value is calibrated by simulation, not proved; below about 0.001 read it as "small".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import minimum_spanning_tree, shortest_path
+from scipy.special import ndtr
+
+from .tensors import AnyFloats, Floats, Ints, Mask, Places
+
+__all__ = ["Split", "Splits", "Valley", "find_valley", "tree_evidence"]
+
+#: Points of a side below which nothing can be said, and points of both sides that are compared at most.
+MIN_SIDE, MAX_POINTS = 8, 600
+#: Copies of a distinct point, on average, above which the values are too coarse for a density.
+_MAX_COPIES = 5
+_N_AXES, _N_NEIGHBORS = 5, 5
+# Points of the larger side, near the border, for each of the smaller.
+_MAX_RATIO = 5
+# Share of each side that must lie on its own side of the valley.
+_MOST = 0.5
+# Statistics are distributed like the largest of so many normal variables; 3.02 has a p value of 0.05, below which the
+# distances along the graph cannot change the answer.
+_N_NORMALS, _CRITICAL = 40, 3.02
+# Paths along the graph of a flat set are up to 1.2 times as long as straight lines; on a folded curve, longer.
+_FOLDED = 1.2
+# Joins below one whose corrected p value is larger are not tested.
+_MAX_LEVEL = 0.2
+
+
+class Valley(NamedTuple):
+    """The result of the test: its p value (NaN: cannot say), and 1 - density in the valley / density beside it."""
+
+    p_value: float
+    depth: float
+
+
+def find_valley(X: AnyFloats, side: Mask, max_points: int = MAX_POINTS, *, weights: Floats | None = None) -> Valley:
+    """Test whether the density has a valley between the points of two sides.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_features)
+    side : boolean ndarray of shape (n,)
+    max_points : int, default=600
+        More points are thinned out, on both sides alike.
+    weights : ndarray of shape (n,), optional
+        Copies of each point.
+
+    Returns
+    -------
+    Valley
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evencut.valley import find_valley
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> side = np.arange(300) < 150
+    >>> bool(find_valley(X, X[:, 0] > 0).p_value > 0.05), bool(find_valley(X + 5 * side[:, None], side).p_value < 0.01)
+    (True, True)
+    """
+    rng = np.random.default_rng(0)
+    rows = _near_border(X, side)
+    rows = rows[_drawn(side[rows], None if weights is None else weights[rows], max_points, rng)]
+    X, side = np.asarray(X[rows], dtype=np.float64), side[rows]
+    side = side != side[:1]  # the result does not depend on which side is called the first
+    n_side = int(side.sum())
+    cannot_say = Valley(float("nan"), float("nan"))
+    if min(n_side, len(side) - n_side) < MIN_SIDE:
+        return cannot_say
+    varying = np.ptp(X, axis=0) > 0
+    X = X[:, varying] / max(float(np.abs(X).max()), np.finfo(float).tiny)
+    if not X.size or len(np.unique(X, axis=0)) * _MAX_COPIES < len(X):
+        return cannot_say
+    X = _without_ties(X, rng)
+    spread = _n_axes(np.concatenate([X[part] - X[part].mean(axis=0) for part in (side, ~side)]))
+    spaces = [X] if X.shape[1] <= _N_AXES else [X, _leading_axes(X)]
+    statistic, depth = max(_deepest_valley(points, side, spread) for points in spaces)
+    return Valley(min(1.0, _N_NORMALS * float(ndtr(-statistic))), depth)
+
+
+@dataclass(frozen=True)
+class Split:
+    """The test of one join of a tree, or of two groups of clusters.
+
+    Attributes
+    ----------
+    sides : tuple
+        The two that are joined: nodes of the tree, or lists of cluster names.
+    sizes : tuple of float
+        Weight of the two sides.
+    p_value : float
+        Of this join alone; NaN if the test cannot say, or was not needed.
+    adjusted : float
+        Corrected for all joins of the tree: the share of trees of one population in which any join gets such a value.
+    depth : float
+        1 - density in the valley / density beside it: 1 for a gap, 0 without a valley.
+    verdict : str
+        At the level of 5 %: "two populations", "not shown", "cannot say", or "not tested" (a join above is not shown).
+    """
+
+    sides: tuple[Any, Any]
+    sizes: tuple[float, float]
+    p_value: float
+    adjusted: float
+    depth: float
+    verdict: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python types; None where there is no number."""
+        numbers = {name: getattr(self, name) for name in ("p_value", "adjusted", "depth")}
+        plain = {name: None if np.isnan(number) else number for name, number in numbers.items()}
+        return {"sides": list(self.sides), "sizes": list(self.sizes), **plain, "verdict": self.verdict}
+
+
+class Splits(tuple[Split, ...]):
+    """The tests of all joins of a tree, in the order of the tree; prints as a table, the last join first."""
+
+    def is_real(self, significance: float = 0.05) -> Mask:
+        """Whether each join parts two populations, at this level for all joins together."""
+        return np.array([split.adjusted <= significance for split in self], dtype=bool)
+
+    def __str__(self) -> str:
+        """One line for each join that was tested."""
+        lines = [f"{'sizes':>17}  {'p value':>8}  {'corrected':>9}  {'valley':>6}  {'verdict':<15}  sides"]
+        for split in reversed(self):
+            if split.verdict != "not tested":
+                sizes = " + ".join(f"{size:.6g}" for size in split.sizes)
+                sides = " | ".join(_named(side) for side in split.sides)
+                numbers = f"{split.p_value:8.2g}  {split.adjusted:9.2g}  {split.depth:6.0%}"
+                lines.append(f"{sizes:>17}  {numbers}  {split.verdict:<15}  {sides}")
+        return "\n".join(lines)
+
+
+def tree_evidence(
+    points: AnyFloats, weights: Floats, leaf_of_point: Ints, joins: AnyFloats, names: Sequence[Any] | None = None
+) -> Splits:
+    """Test the joins of a tree from the top down, corrected for all of them.
+
+    The level is shared among the joins that are open, in proportion to their leaves; a join whose sides are shown to be
+    two opens those below it, and what the finished ones leave goes to the others (Holm's step, Goeman and Finos 2012).
+    A join about which the test cannot say anything passes its share on to those below it.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, n_features)
+    weights : ndarray of shape (n,)
+    leaf_of_point : ndarray of shape (n,)
+    joins : ndarray of shape (n_leaves - 1, 2 or more)
+        The two nodes of each join, as in SciPy's linkage format.
+    names : sequence, optional
+        Names of the leaves: sides are then lists of names instead of nodes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(300, 2)) + 9 * (np.arange(300) < 200)[:, None]
+    >>> leaf = np.where(np.arange(300) < 200, X[:, 0] > 9, 2).astype(int)
+    >>> tree_evidence(X, np.ones(300), leaf, np.array([[0, 1], [2, 3]])).is_real()
+    array([False,  True])
+    """
+    pairs = np.asarray(joins)[:, :2].astype(int)
+    n_leaves = len(pairs) + 1
+    members: list[Places] = [np.flatnonzero(leaf_of_point == leaf) for leaf in range(n_leaves)]
+    leaves = [[leaf] for leaf in range(n_leaves)]
+    for a, b in pairs:
+        members.append(np.sort(np.concatenate([members[a], members[b]])))
+        leaves.append(leaves[a] + leaves[b])
+
+    def tested(node: int) -> Valley:
+        rows, first = members[node], members[pairs[node - n_leaves, 0]]
+        side = np.isin(rows, first)
+        return find_valley(points[rows], side, weights=weights[rows])
+
+    found: dict[int, tuple[Valley, float]] = {}
+    open_joins = {2 * n_leaves - 2: tested(2 * n_leaves - 2)} if n_leaves > 1 else {}
+    level = 0.0
+    while open_joins and level <= _MAX_LEVEL:
+        n_open = sum(len(leaves[node]) for node in open_joins)
+        costs = {
+            node: 0.0 if np.isnan(valley.p_value) else valley.p_value * n_open / len(leaves[node])
+            for node, valley in open_joins.items()
+        }
+        node = min(costs, key=lambda node: costs[node])
+        level = max(level, costs[node])
+        valley = open_joins.pop(node)
+        found[node] = valley, min(level, 1.0)
+        if level <= _MAX_LEVEL:
+            open_joins |= {child: tested(child) for child in pairs[node - n_leaves].tolist() if child >= n_leaves}
+    found |= {node: (valley, 1.0) for node, valley in open_joins.items()}
+
+    splits = []
+    for node, (a, b) in enumerate(pairs.tolist(), start=n_leaves):
+        valley, adjusted = found.get(node, (Valley(float("nan"), float("nan")), 1.0))
+        verdict = "two populations" if adjusted <= 0.05 else "not shown"
+        if np.isnan(valley.p_value):
+            adjusted, verdict = float("nan"), "cannot say" if node in found else "not tested"
+        sides = (a, b) if names is None else tuple([names[leaf] for leaf in leaves[part]] for part in (a, b))
+        sizes = float(weights[members[a]].sum()), float(weights[members[b]].sum())
+        splits.append(Split(sides, sizes, valley.p_value, adjusted, valley.depth, verdict))
+    return Splits(splits)
+
+
+def _named(side: Any) -> str:
+    return ", ".join(str(name) for name in side) if isinstance(side, list) else str(side)
+
+
+def _near_border(X: AnyFloats, side: Mask) -> Places:
+    """All points, but of a far larger side only those nearest to the smaller one, so that thinning leaves both."""
+    sides = sorted((np.flatnonzero(side), np.flatnonzero(~side)), key=len)
+    n_near = _MAX_RATIO * max(len(sides[0]), MIN_SIDE)
+    if len(sides[1]) <= n_near:
+        return np.arange(len(side))
+    some = X[sides[0][:: max(1, len(sides[0]) // 200)]].astype(np.float64)
+    large = X[sides[1]].astype(np.float64)
+    squared = (some**2).sum(axis=1) - 2 * large @ some.T
+    nearest = np.argpartition(squared.min(axis=1) + (large**2).sum(axis=1), n_near)[:n_near]
+    return np.sort(np.concatenate([sides[0], sides[1][nearest]]))
+
+
+def _drawn(side: Mask, weights: Floats | None, max_points: int, rng: np.random.Generator) -> Places:
+    """At most `max_points` rows, each as often as its weight says, in the same proportion on both sides."""
+    if weights is None and len(side) <= max_points:
+        return np.arange(len(side))
+    order = rng.permutation(len(side))
+    order = order[np.argsort(side[order], kind="stable")]
+    upto = np.cumsum(np.ones(len(side)) if weights is None else weights[order])
+    n_drawn = min(max_points, max(len(side), round(float(upto[-1]))))
+    places = np.searchsorted(upto, (np.arange(n_drawn) + 0.5) / n_drawn * upto[-1])
+    return order[np.minimum(places, len(side) - 1)]
+
+
+def _without_ties(X: Floats, rng: np.random.Generator) -> Floats:
+    """Columns with repeated values, spread evenly over the steps between them; a step is that of half of the rows."""
+    X = X.copy()
+    for column in X.T:
+        values, place, counts = np.unique(column, return_inverse=True, return_counts=True)
+        if len(values) == len(column):
+            continue
+        steps = np.diff(values)
+        order = np.argsort(np.append(steps, steps[-1]), kind="stable")
+        half = np.searchsorted(np.cumsum(counts[order]), len(column) / 2)
+        step = np.append(steps, steps[-1])[order[half]]
+        below, above = (np.minimum(part, step)[place] / 2 for part in (np.append(step, steps), np.append(steps, step)))
+        column += rng.uniform(size=len(column)) * (below + above) - below
+    return X
+
+
+def _n_axes(X: Floats) -> float:
+    """The number of axes that carry the variance (participation ratio)."""
+    covariance = X.T @ X if X.shape[1] <= len(X) else X @ X.T
+    return float(np.trace(covariance) ** 2 / max((covariance**2).sum(), np.finfo(float).tiny))
+
+
+def _leading_axes(X: Floats) -> Floats:
+    left, lengths, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    return left[:, :_N_AXES] * lengths[:_N_AXES]
+
+
+def _deepest_valley(X: Floats, side: Mask, spread: float) -> tuple[float, float]:
+    """Statistic and depth in one space; `spread` is the number of axes that carry the variance of a side."""
+    distances = _distances(X)
+    dimension = min(_intrinsic_dimension(distances), spread)
+    limit = float(np.clip(0.8 + 0.1 * (dimension - 3), 0.8, 1.0))
+    share = 0.25 * float(np.clip((dimension - 1) / 2, 0, 1))
+    found = _compare_intervals(_scores(distances, side, share), side, limit)
+    if found[0] > _CRITICAL and dimension < 2.5:
+        along = _along_graph(distances)
+        if _is_folded(along, distances):
+            found = min(found, _compare_intervals(_scores(along, side, 0.0), side, min(limit, 0.75)))
+    return found
+
+
+def _distances(X: Floats) -> Floats:
+    """Distances between all points, infinite to themselves."""
+    X = X - X.mean(axis=0)
+    lengths = np.einsum("ij,ij->i", X, X)
+    distances = np.sqrt(np.maximum(lengths[:, None] + lengths - 2 * X @ X.T, np.finfo(float).tiny))
+    np.fill_diagonal(distances, np.inf)
+    return distances
+
+
+def _intrinsic_dimension(distances: Floats) -> float:
+    """Levina and Bickel's estimate from the nearest neighbours, averaged as MacKay and Ghahramani do."""
+    n_near = min(8, len(distances) - 2)
+    nearest = np.sort(np.partition(distances, n_near, axis=1)[:, :n_near], axis=1)
+    mean_log = float(np.log(nearest[:, -1:] / nearest[:, :-1]).mean())
+    return 1 / mean_log if mean_log > 0 else 1.0
+
+
+def _along_graph(distances: Floats) -> Floats:
+    """Lengths of shortest paths in the graph of nearest neighbours, connected by the minimum spanning tree."""
+    n_points = len(distances)
+    near = np.argpartition(distances, _N_NEIGHBORS - 1, axis=1)[:, :_N_NEIGHBORS]
+    ends = np.repeat(np.arange(n_points), _N_NEIGHBORS), near.ravel()
+    graph = sparse.csr_array((distances[ends], ends), shape=(n_points, n_points))
+    tree = minimum_spanning_tree(np.where(np.isfinite(distances), distances, 0.0))
+    along = shortest_path(graph.maximum(sparse.csr_array(tree)), directed=False)
+    np.fill_diagonal(along, np.inf)
+    return along
+
+
+def _is_folded(along: Floats, distances: Floats) -> bool:
+    """Whether paths between distant points are often much longer than the straight line."""
+    some = np.arange(0, len(along), max(1, len(along) // 40))
+    far = np.isfinite(along[some]) & (along[some] >= np.median(along[some], axis=1)[:, None])
+    return bool(np.quantile(along[some][far] / distances[some][far], 0.9) > _FOLDED)
+
+
+def _scores(distances: Floats, side: Mask, share: float) -> Floats:
+    """Mean distance to the nearest points of the first side minus that to the second: a share, at least the root."""
+    means = []
+    for one in (False, True):
+        members = np.flatnonzero(side == one)
+        n_near = max(1, min(len(members) - 1, max(3, int(np.sqrt(len(members))), int(share * len(members)))))
+        means.append(np.partition(distances[:, members], n_near - 1, axis=1)[:, :n_near].mean(axis=1))
+    return means[0] - means[1]
+
+
+def _compare_intervals(scores: Floats, side: Mask, limit: float) -> tuple[float, float]:
+    """Statistic and depth of the deepest valley; intervals end at deciles of the scores of each side."""
+    deciles = np.linspace(0, 1, 11)
+    marks = np.unique(np.concatenate([np.quantile(scores[~side], deciles), np.quantile(scores[side], deciles)]))
+    n_marks = len(marks)
+    if n_marks < 4:
+        return -9.0, 0.0
+    below = np.searchsorted(np.sort(scores), marks, "left")
+    below[-1] = len(scores)
+    # Points and length between two marks.
+    count, length = (below[None, :] - below[:, None]).astype(float), marks[None, :] - marks[:, None]
+
+    def z_score(n_side: Floats, l_side: Floats, n_valley: Floats, l_valley: Floats) -> Floats:
+        share = l_side / (l_side + limit * l_valley)
+        n = n_side + n_valley
+        return (n_side - n * share) / np.sqrt(n * share * (1 - share) + 0.5)
+
+    first_below, second_below = (np.searchsorted(np.sort(scores[part]), marks) / part.sum() for part in (~side, side))
+    between = (first_below[:, None] >= _MOST) & (second_below[None, :] <= 1 - _MOST)
+    i, j, k = np.ogrid[:n_marks, :n_marks, :n_marks]
+    ordered = (i < j) & (j < k)
+    with np.errstate(all="ignore"):
+        left = np.where(ordered, z_score(count[:, :, None], length[:, :, None], count[None], length[None]), -9)
+        right = np.where(ordered, z_score(count[None], length[None], count[:, :, None], length[:, :, None]), -9)
+        best = np.where(between, np.minimum(left.max(axis=0), right.max(axis=2)), -9.0)
+        a, b = np.unravel_index(best.argmax(), best.shape)
+        before, after = left[:, a, b].argmax(), right[a, b].argmax()
+        beside = min(count[before, a] / length[before, a], count[b, after] / length[b, after])
+        depth = 1 - count[a, b] / length[a, b] / beside
+    return float(best[a, b]), float(np.clip(np.nan_to_num(depth), 0, 1))
