@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evencut.affinity import AffinityLike, knn_radius
-from evencut.gpu._triton import kernel_sums
+from evencut.affinity.density import gaussian_sums
 from evencut.kernels import AdaptiveGaussian, Extension, Points
 from evencut.tensors import AnyFloats, Floats
 
@@ -129,4 +129,4 @@ def variable_density(
     n_features = points.shape[1]
     sigma = knn_radius(points, n_neighbors, n_jobs=n_jobs) / np.sqrt(n_features + 2)
     log_volume = n_features * (np.log(sigma) + 0.5 * np.log(2 * np.pi))
-    return kernel_sums(queries, points, sigma, log_volume) / len(points)
+    return gaussian_sums(queries, points, sigma, log_volume) / len(points)

@@ -92,3 +92,11 @@ def test_a_loop_that_cannot_be_translated_leaves_no_file_that_could_be_compiled(
     (tmp_path / "first.py").write_text("def answer(:\n")
     code, made = translated(tmp_path)
     assert code != 0 and made == {}
+
+
+def test_the_build_asks_for_no_program_named_python():
+    """Where there is only python3, and in an environment that is not active, Meson runs scripts by its own Python."""
+    root = Path(__file__).parents[1]
+    text = (root / "meson.build").read_text(encoding="utf-8")
+    assert "run_command('python" not in text
+    assert (root / "build_tools" / "tree.py").read_text(encoding="utf-8").startswith("#!/usr/bin/env python3\n")

@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 
+import evencut
 from evencut.neighbors import NeighborSearch, kneighbors, neighbor_graph, neighbor_recall, points_in
 from evencut.neighbors import search as neighbor_search
 from evencut.neighbors.products import CellSearch
@@ -234,3 +235,14 @@ def test_points_in_near_order_follow_their_neighbours(n_features):
 
 def test_near_order_takes_constant_columns():
     assert (near_order(np.ones((5, 2))) == np.arange(5)).all()
+
+
+@pytest.mark.parametrize(("old", "module", "new"), [
+    ("kneighbors", "neighbors", "kneighbors"),
+    ("far_rows", "points", "extreme_rows"),
+    ("prepare", "points", "prepare_points"),
+])  # fmt: skip
+def test_names_that_left_affinity_are_found_there_for_one_version(old, module, new):
+    with pytest.warns(DeprecationWarning, match=rf"evencut\.{module}\.{new} since 0\.4"):
+        moved = getattr(evencut.affinity, old)
+    assert moved is getattr(getattr(evencut, module), new)

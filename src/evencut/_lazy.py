@@ -19,7 +19,7 @@ def lazy_names(package: str, **modules: str) -> tuple[Callable[[str], Any], Call
 
     Examples
     --------
-    >>> getter, names = on_demand("evencut.estimators", even_cut="EvenCut", model_files="load save")
+    >>> getter, names = lazy_names("evencut.estimators", even_cut="EvenCut", model_files="load save")
     >>> getter("EvenCut").__module__
     'evencut.estimators.even_cut'
     >>> "EvenCut" in names()
@@ -47,7 +47,7 @@ def require(module: str, need: str, extra: str) -> Any:
 
     Examples
     --------
-    >>> required("no_such_library", "Drawing needs no-such-library", "plot")
+    >>> require("no_such_library", "Drawing needs no-such-library", "plot")
     Traceback (most recent call last):
     ModuleNotFoundError: Drawing needs no-such-library, which is not installed: pip install "evencut[plot]"
     """

@@ -134,7 +134,7 @@ def asarray_like(X: Any, values: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> beside(np.zeros(1), [1, 2])
+    >>> asarray_like(np.zeros(1), [1, 2])
     array([1, 2])
     """
     return to_tensor(values, X) if is_tensor(X) else to_array(values)
@@ -146,7 +146,7 @@ def result_like(X: Any, answer: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> answer_like(np.zeros(1), np.arange(2))
+    >>> result_like(np.zeros(1), np.arange(2))
     array([0, 1])
     """
     if not is_tensor(X):
@@ -170,7 +170,7 @@ def _sparse_tensor(graph: Any, like: Any) -> Any:
 
 
 def in_memory(answer: Any) -> Any:
-    """The way back from :func:`answer_like`: tensors as arrays, sparse ones as graphs, all else as it is.
+    """The way back from :func:`result_like`: tensors as arrays, sparse ones as graphs, all else as it is.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def as_float64(X: Any) -> Any:
 
     Examples
     --------
-    >>> double([1, 2])
+    >>> as_float64([1, 2])
     array([1., 2.])
     """
     xp = array_namespace(X)
@@ -202,7 +202,7 @@ def arange_like(X: Any, count: int | None = None) -> Any:
 
     Examples
     --------
-    >>> numbered([5.0, 6.0])
+    >>> arange_like([5.0, 6.0])
     array([0, 1])
     """
     count = len(X) if count is None else count
@@ -276,7 +276,7 @@ def group_min(values: Any, group: Any, n_groups: int) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> group_least(np.array([7, 3, 5]), np.array([0, 1, 0]), 2)
+    >>> group_min(np.array([7, 3, 5]), np.array([0, 1, 0]), 2)
     array([5, 3])
     """
     xp = array_namespace(values)
@@ -294,7 +294,7 @@ def group_max(values: Any, group: Any, n_groups: int) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> group_greatest(np.array([7.0, 3.0, 5.0]), np.array([0, 2, 0]), 3)
+    >>> group_max(np.array([7.0, 3.0, 5.0]), np.array([0, 2, 0]), 3)
     array([7., 0., 3.])
     """
     xp = array_namespace(values)
@@ -312,7 +312,7 @@ def unique_first(keys: Any, axis: int | None = None) -> tuple[Any, Any]:
     Examples
     --------
     >>> import numpy as np
-    >>> first_of_each(np.array([5, 2, 5]))
+    >>> unique_first(np.array([5, 2, 5]))
     (array([1, 0]), array([1, 0, 1]))
     """
     if not is_tensor(keys):

@@ -116,10 +116,10 @@ def parzen_density(X: ArrayLike, bandwidth: float | str | ArrayLike = "scott", a
         from .lazy import gaussian_pairs
 
         return norm * gaussian_pairs(queries, 1.0, "gaussian", points).degrees()
-    return norm * kernel_sums(queries, points)
+    return norm * gaussian_sums(queries, points)
 
 
-def kernel_sums(queries: Any, points: Any, sigma: Any = 1.0, log_volume: Any = 0.0) -> Floats:
+def gaussian_sums(queries: Any, points: Any, sigma: Any = 1.0, log_volume: Any = 0.0) -> Floats:
     """Sums of Gaussian kernels at the points, of any bandwidths and volumes, a block of queries at a time."""
     step = max(1, _BLOCK_ENTRIES // len(points))
     blocks = (queries[first : first + step] for first in range(0, len(queries), step))

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from ..neighbors import kneighbors
-from ..selection.candidates import intrinsic_dimension
+from ..selection import intrinsic_dimension
 from ..tensors import AnyFloats, AnyInts, Floats, Mask, Places
 
 #: Neighbours of the graph on which borders and conductance are measured.

@@ -104,7 +104,7 @@ def default_landmarks(n_rows: int, n_features: int, n_clusters: int) -> int:
 
     Examples
     --------
-    >>> usual_landmarks(10**6, 2, 20)
+    >>> default_landmarks(10**6, 2, 20)
     10000
     """
     most = _MOST_LANDMARKS if n_features <= MAX_TREE_FEATURES else _MOST_WITHOUT_TREE

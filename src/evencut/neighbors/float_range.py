@@ -129,7 +129,7 @@ def clip_radially(X: AnyFloats, centre: AnyFloats, radius: float) -> AnyFloats:
     Examples
     --------
     >>> import numpy as np
-    >>> shrink_far(np.array([[3e300, 0.0]]), np.zeros(2), 1.0)
+    >>> clip_radially(np.array([[3e300, 0.0]]), np.zeros(2), 1.0)
     array([[1.e+12, 0.e+00]])
     """
     size, xp = X.dtype.itemsize, array_namespace(X)
@@ -295,7 +295,7 @@ def find_out_of_range(sums: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> out_of_range(np.array([1.0, 0.0, np.inf]))
+    >>> find_out_of_range(np.array([1.0, 0.0, np.inf]))
     array([1, 2])
     """
     return array_namespace(sums).where(~((sums >= _SMALLEST_SUM[8]) & (sums <= _LARGEST_SUM[8])))[0]

@@ -195,7 +195,7 @@ def fill_distances(graph: Any) -> Floats:
 
     Examples
     --------
-    >>> filled_distances(sparse.csr_array(([1.0, 2.0], ([0, 1], [1, 2])), shape=(3, 3)))
+    >>> fill_distances(sparse.csr_array(([1.0, 2.0], ([0, 1], [1, 2])), shape=(3, 3)))
     array([[0., 1., 4.],
            [1., 0., 2.],
            [4., 2., 0.]])

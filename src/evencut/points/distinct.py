@@ -178,13 +178,14 @@ def value_order(X: Any) -> Any:
     order = stable_order(cell)
     same = cell[order][1:] == cell[order][:-1]
     if bool(same.any()):
-        alone = np.concatenate([[True], ~to_array(same)]) & np.concatenate([~to_array(same), [True]])
-        tied = np.flatnonzero(~alone)
-        rows = to_array(order)[tied]
-        values = to_array(X[asarray_like(X, rows)])
-        ranked = to_array(order).copy()
-        ranked[tied] = rows[np.lexsort([*values.T[::-1], to_array(cell)[rows]])]
-        order = asarray_like(order, ranked)
+        # Only rows that share a cell are compared column by column.
+        tied = xp.zeros_like(cell, dtype=bool if xp is np else xp.bool)
+        tied[1:] |= same
+        tied[:-1] |= same
+        rows = order[tied]
+        for column in range(X.shape[1] - 1, -1, -1):
+            rows = rows[stable_order(X[rows, column])]
+        order[tied] = rows[stable_order(cell[rows])]
     return order
 
 

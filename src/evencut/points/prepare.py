@@ -141,7 +141,7 @@ def prepare_points(
     Examples
     --------
     >>> import numpy as np
-    >>> table = prepare(np.array([[0.0, 1.0], [2.0, 3.0], [0.0, 1.0]]))
+    >>> table = prepare_points(np.array([[0.0, 1.0], [2.0, 3.0], [0.0, 1.0]]))
     >>> len(table.points), table.weights[table.point_of_row].tolist()
     (2, [2.0, 1.0, 2.0])
     """

@@ -127,7 +127,7 @@ def extreme_rows(X: Any) -> Places:
     --------
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(50, 2))
-    >>> far_rows(X), far_rows(np.vstack([X, [1e6, 0]]))
+    >>> extreme_rows(X), extreme_rows(np.vstack([X, [1e6, 0]]))
     (array([], dtype=int64), array([50]))
     """
     low, high = _usual_ranges(X)
