@@ -9,7 +9,9 @@ import sys
 BENCHMARKS = (
     "pairs",
     "tables",
+    "steady",
     "confidence",
+    "real",
     "ablation",
     "answers",
     "repeated_rows",

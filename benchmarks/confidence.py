@@ -1,9 +1,8 @@
-"""Whether `confidence_` means what it says: the adjusted Rand index with the truth, beside the confidence.
+"""Whether `confidence_` means what it says: the adjusted Rand index with the classes, beside the confidence.
 
-    python -m benchmarks confidence --data DIR
+    python -m benchmarks confidence --data DIR [--groups drawn tables] [--most 2000] [--jobs 1]
 
-On the half of the reference sets and tables (raw and at one deviation) that the curve was not fitted to: every second
-one from the second on, seed 0, the true number of clusters given.
+On all sets of `benchmarks.given_sets`, seed 0, with the number of classes given and with the number found.
 """
 
 from __future__ import annotations
@@ -12,48 +11,39 @@ import argparse
 import os
 import sys
 import warnings
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
-from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
-from evencut import EvenCut
-
-from .leaderboard import collections, reference_sets
+from .given_sets import GROUPS, Place, fit, places, read
 from .records import publish
 
-_BINS = 6
+_BINS = 10
 
 
-def fits(folder: Path) -> list[tuple[str, float, float]]:
-    """Group, confidence and adjusted Rand index of every set."""
-    measured = []
-    for part in collections(folder):
-        for _, _, X, references in list(reference_sets(part))[1::2]:
-            model = EvenCut(int(references[0].max()), random_state=0).fit(X)
-            scored = references[0] > 0
-            index = adjusted_rand_score(references[0][scored], model.labels_[scored])
-            measured.append(("reference sets", model.confidence_, index))
-    for path in sorted((folder / "tables").glob("*.npz"))[1::2]:
-        content = np.load(path)
-        X, y = content["X"].astype(float), content["y"]
-        for Z in (X, X / np.where(X.std(axis=0) > 0, X.std(axis=0), 1)):
-            model = EvenCut(int(y.max()) + 1, random_state=0).fit(Z)
-            measured.append(("tables", model.confidence_, adjusted_rand_score(y, model.labels_)))
-    return measured
+def measure(place: Place, most: int) -> list[tuple[str, str, float, float]]:
+    """Way, group, confidence and index of one set; nothing where there is no confidence."""
+    warnings.simplefilter("ignore")
+    given = read(place, most)
+    with threadpool_limits(1):
+        fits = {way: fit(given, way) for way in ("given", "auto")}
+    return [(way, place.group, one.confidence, one.index) for way, one in fits.items() if np.isfinite(one.confidence)]
 
 
 def table(measured: list[tuple[str, float, float]]) -> list[str]:
-    """Means of confidence and index: by sixths of the confidence, and by group."""
+    """Means of confidence and index: by tenths of the confidence, and by group."""
     lines = ["| sets | mean confidence | mean adjusted Rand index |", "|---|---|---|"]
     order = sorted(measured, key=lambda one: one[1])
-    for part in np.array_split(np.arange(len(order)), _BINS):
-        chosen = [order[i] for i in part]
+    bins = [[order[i] for i in part] for part in np.array_split(np.arange(len(order)), _BINS) if part.size]
+    for chosen in bins:
         lines.append(_row(f"{len(chosen)} of confidence {chosen[0][1]:.2f} to {chosen[-1][1]:.2f}", chosen))
     for group in dict.fromkeys(name for name, *_ in measured):
         lines.append(_row(f"all {group}", [one for one in measured if one[0] == group]))
-    return lines
+    apart = np.mean([abs(np.subtract(*np.mean([one[1:] for one in chosen], axis=0))) for chosen in bins])
+    return [*lines, "", f"Mean difference of confidence and index over the {len(bins)} bins: {apart:.3f}."]
 
 
 def _row(name: str, chosen: list[tuple[str, float, float]]) -> str:
@@ -65,20 +55,24 @@ def main(arguments: list[str] | None = None) -> None:
     """Measure and write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=os.environ.get("EVENCUT_DATA"), help="reference data sets")
+    parser.add_argument("--groups", nargs="+", choices=GROUPS, default=list(GROUPS), help="which sets")
+    parser.add_argument("--most", type=int, default=2000, help="rows of a set at most")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     options = parser.parse_args(arguments)
     if options.data is None:
-        sys.exit("no data: give the folder that holds clustering*/ and tables/ with --data.")
-    warnings.simplefilter("ignore")
-    with threadpool_limits(1):
-        lines = table(fits(Path(options.data)))
+        sys.exit("no data: give the folder that holds clustering*/, tables/, real/ and mixed/ with --data.")
+    chosen = places(Path(options.data), options.groups)
+    with get_context("spawn").Pool(options.jobs) as pool:
+        measured = [one for some in pool.imap(partial(measure, most=options.most), chosen) for one in some]
     text = [
         "# Confidence",
         "",
-        "`confidence_` of `EvenCut` beside the adjusted Rand index with the truth, on the half of the reference sets "
-        "and tables that its curve was not fitted to; the true number of clusters given, seed 0.",
-        "",
-        *lines,
+        "`confidence_` of `EvenCut` beside the adjusted Rand index with the classes: "
+        f"{len(chosen)} sets ({', '.join(options.groups)}) of at most {options.most} rows, seed 0, by tenths of the "
+        "confidence. Nothing was fitted to these sets: the confidence is the agreement of the candidates.",
     ]
+    for way, title in (("given", "The number of clusters given"), ("auto", "The number of clusters found")):
+        text += ["", f"## {title}", "", *table([one[1:] for one in measured if one[0] == way])]
     print(publish("confidence", {"all": "\n".join(text)}))
 
 

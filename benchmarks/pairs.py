@@ -1,6 +1,6 @@
 """Pairs of clusters of unequal size: how many the default solves, beside every single candidate and other judges.
 
-    python -m benchmarks.pairs
+    python -m benchmarks pairs
 
 Two Gaussians of 1:1 to 1:99, 3 to 8 standard deviations apart, round or four times as long as they are wide. A pair
 is solved where the adjusted Rand index reaches nine tenths of what the true densities reach: where clusters overlap,
@@ -19,7 +19,16 @@ from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 from evencut.points import prepare_points
-from evencut.selection import Candidate, NeighborGraphs, Selection, consensus, neighborhood_sizes, select
+from evencut.selection import (
+    Candidate,
+    NeighborGraphs,
+    Selection,
+    consensus,
+    neighbor_graphs,
+    neighborhood_sizes,
+    propose,
+    vote,
+)
 from evencut.solvers.spectral import spectral_embedding
 
 from .records import publish
@@ -68,15 +77,16 @@ def _leak_over_mixing(graph: sparse.csr_array, labels: Labels) -> float:
 def answers(X: np.ndarray) -> Iterator[tuple[str, Labels]]:
     """The labels of the default, of each principle's own consensus, of the judge without sizes, of each candidate."""
     prepared = prepare_points(X, scale="standard")
-    selection = select(prepared.points, 2, weights=prepared.weights, feature_scale=prepared.feature_scale)
+    systems = neighbor_graphs(prepared.points, prepared.weights, feature_scale=prepared.feature_scale)
+    selection = vote([propose(graphs, 2, 0) for graphs in systems], 2)
     found: list[tuple[str, Labels]] = [(_DEFAULT, selection.best.labels)]
     principles = np.array([candidate.principle for candidate in selection.candidates])
     for principle in sorted(set(principles)):
         own = principles == principle
         standing = np.where(own, consensus(selection.agreements, own / own.sum()), -1.0)
         found.append((f"consensus of {principle} alone", selection.candidates[int(standing.argmax())].labels))
-    found.append((_JUDGE, judge_without_sizes(selection.systems[0], selection)))
-    found += sorted((_name(candidate), candidate.labels) for candidate in selection.candidates)
+    found.append((_JUDGE, judge_without_sizes(systems[0], selection)))
+    found += [(_name(candidate), candidate.labels) for candidate in sorted(selection.candidates, key=_name)]
     for name, labels in found:
         yield name, labels[prepared.point_of_row]
 

@@ -89,6 +89,18 @@ def test_a_picture_of_a_guide_is_drawn_and_shown(name):
     assert (DOCS / "images" / f"{name}.png").stat().st_size > 5000
 
 
+def test_the_pictures_of_the_default_are_shown_and_drawn_from_its_own_steps():
+    pictures = runpy.run_path(str(DOCS / "pictures.py"))["PICTURES"]
+    page = (DOCS / "how_evencut_works.md").read_text(encoding="utf-8")
+    names = [name for name in pictures if name.startswith("how_")]
+    assert len(names) == 7
+    for name in names:
+        assert f"(images/{name}.png)" in page
+        assert (DOCS / "images" / f"{name}.png").stat().st_size > 5000
+    for name in ("how_systems", "how_votes", "how_election"):
+        assert len(pictures[name]().axes) >= 2
+
+
 # What the list of words in CONTRIBUTING.md replaces, as far as a phrase has no other meaning.
 REPLACED = (
     *("straggler", "dearer", "not to be had", "leaves with 1", "is told the number", "steal", "even the density out"),

@@ -17,13 +17,14 @@ _GROUPS = {
     "How good are the clusters?": {
         "leaderboard": "scores beside other tools on public and generated sets; number of clusters; no structure",
         "tables": "scores on real tables, raw and standardised",
+        "real": "scores on texts, cells, images, audio and tables of words and numbers, beside other tools",
         "pairs": "two Gaussians of very different size",
         "repeated_rows": "tables with many copies of the same rows",
-        "embeddings": "vectors of 384 columns, documents, single cells; neighbour search",
         "ablation": "what each constant of the default is worth",
     },
     "How far can I trust an answer?": {
         "confidence": "`confidence_` beside the true score",
+        "steady": "the same answer in another unit, precision or order, and with another seed",
         "answers": "probabilities, outliers, trees, tables with words, pairs, streams",
         "diagnosis": "how often `diagnose` is right",
         "evidence": "how often the test of a split is wrong, and what it sees",
@@ -34,6 +35,7 @@ _GROUPS = {
     },
     "How fast is it?": {
         "results": "time, memory and scores beside other tools",
+        "embeddings": "vectors of 384 columns, documents, single cells; neighbour search",
         "sizes": "ten thousand to a million points",
         "landmarks": "data larger than memory",
         "gpu": "fits, neighbours and sums on a GPU",

@@ -31,27 +31,31 @@ __all__ = ["EvenCut"]
 class EvenCut(Clustering):
     r"""The partition that methods of different kinds agree on most: a default with nothing to tune.
 
-    Normalised cuts of shared-neighbour graphs at several scales, cuts of spanning trees, and centre-based models
-    (k-means, Ward's method, Gaussian mixtures) propose partitions :math:`P_i`, each in several coordinate systems: the
-    columns as given, standardised, and as ranks. `EvenCut` returns the one that the others agree with most:
+    Methods of six principles propose partitions :math:`P_i`, each in several coordinate systems (the columns as given,
+    standardised, and as ranks): normalised cuts of shared-neighbour graphs, cuts of spanning trees, mixtures of
+    Gaussians, centres (k-means and Ward's method), the same on rows smoothed over their neighbours, and k-means on
+    leading eigenvectors. `EvenCut` returns the partition that the others agree with most:
 
-    .. math:: \arg\max_i \sum_j v_j \max(\mathrm{ARI}(P_i, P_j), 0)^3
+    .. math:: \arg\max_i \sum_j v_j \max(\mathrm{ARI}(P_i, P_j), 0)^2
 
-    The weights :math:`v_j` give half of the votes to the cuts, or two fifths if centre-based models vote too. Those
-    models vote if a Gaussian mixture predicts held-out points better than their neighbours do, and in many dimensions;
-    otherwise the trees do (:mod:`evencut.selection.centres` has the formula).
+    The votes :math:`v_j` depend on the intrinsic dimension of the points: in the plane cuts and trees share them; as
+    the dimension grows, cuts, centres, smoothed centres and eigenvectors get a quarter each. Mixtures get half of all
+    votes if they predict points better than their neighbours do (:mod:`evencut.selection.propose` has the formulas).
     There is no kernel, criterion or bandwidth to set. To minimise one criterion on one kernel, use
     :class:`KernelClustering`.
 
     Parameters
     ----------
     n_clusters : int or "auto", default="auto"
-        `"auto"` compares 2 to 64 clusters by conductance, by agreement, and by how well so many Gaussians explain the
-        points. It returns 1 if the data have no structure (:mod:`evencut.selection`).
+        `"auto"` compares 2 to 160 clusters and takes the number on which the methods agree most, beyond what they would
+        agree on by chance; it asks the same inside every cluster. It returns 1 if the data have no structure
+        (:mod:`evencut.selection.number`).
     scale : {"auto", "standard", None}, default="auto"
         Coordinate systems that are compared. `"auto"`: the columns as given, divided by their standard deviations, and,
-        from four columns on, as ranks (normal scores); `selection_.system` names the chosen one, and new points are
-        transformed the same way. `"standard"`: only divided by the standard deviations. `None`: only as given.
+        from four columns on, as ranks (normal scores). If one column in ten or more has two values, as words have after
+        encoding, there is one system instead: the principal components of more than the mean variance.
+        `selection_.system` names the chosen one, and new points are transformed the same way. `"standard"`: only
+        divided by the standard deviations. `None`: only as given.
     metric : str or callable, default="euclidean"
         `"cosine"`, for embeddings and TF-IDF rows, is the Euclidean distance between rows of unit length.
         `"precomputed"`: X holds the distances between all points, and at `predict` those of new points (rows) to the
@@ -80,10 +84,12 @@ class EvenCut(Clustering):
     n_clusters_ : int
         Number of clusters, set or chosen.
     confidence_ : float
-        Expected adjusted Rand index with the true clusters, from 0 to 1, estimated from the agreement of the candidates
-        (:mod:`evencut.selection.consensus`); NaN if there was nothing to compare (one cluster, or as many as points).
+        Expected adjusted Rand index with the true clusters, from 0 to 1, estimated from the agreement of the
+        candidates; with `"auto"` it includes the doubt about the number (:func:`evencut.selection.vote.confidence`).
+        NaN if there was nothing to compare (one cluster, or as many as points).
     selection_ : Selection
-        The candidates that were compared, best first, and the numbers of clusters; :meth:`plot_selection` draws them.
+        The candidates that were compared, best first, their votes and agreement, and the numbers of clusters with their
+        agreement beside that by chance; :meth:`plot_selection` draws them.
     probabilities_ : ndarray of shape (n_samples,)
         Probability that a row belongs to its cluster, as :meth:`predict_proba` but computed without the row itself; 1
         for rows whose label you passed as `y`.
