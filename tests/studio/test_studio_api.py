@@ -79,7 +79,7 @@ def test_points_travel_as_numbers_between_minus_one_and_one(tab):
 
 @pytest.mark.parametrize("name", ["moons", "stragglers", "rings", "blobs", "digits"])
 def test_examples_are_what_their_code_makes(tab, name):
-    from evencut.studio.examples import POINTS, load_points
+    from evencut.studio.methods import POINTS, load_points
 
     found = {}
     exec("\n".join(POINTS[name].code), found)

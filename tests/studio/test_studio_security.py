@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from conftest import running, with_limits
-from evencut.studio.memory import TOOK_TOO_MUCH
+from evencut.studio.pool import TOOK_TOO_MUCH
 
 pyarrow = pytest.importorskip("pyarrow")
 
@@ -582,7 +582,7 @@ def test_a_small_file_that_unpacks_to_gigabytes_is_refused_while_it_grows(studio
 
 def test_a_process_that_takes_too_much_is_ended_and_told_apart():
     script = (
-        "from evencut.studio.memory import memory_for_upload\nimport time\n"
+        "from evencut.studio.pool import memory_for_upload\nimport time\n"
         "with memory_for_upload(50_000_000):\n    kept = bytearray(200_000_000)\n    time.sleep(20)\n"
     )
     source = str(Path(__file__).parents[2] / "src")

@@ -37,8 +37,7 @@ def studio(
             "load and use this machine's processors, and nothing is encrypted. Add --allow-remote if you want that."
         )
     try:
-        from evencut.studio.options import Options
-        from evencut.studio.refusals import Refused
+        from evencut.studio.options import Options, RequestError
         from evencut.studio.serve import serve
     except ModuleNotFoundError as missing:
         cure = 'pip install "evencut[studio]"'
@@ -52,7 +51,7 @@ def studio(
     )
     try:
         serve(options, exactly=port is not None, open_browser=browser, tell=say)
-    except Refused as refused:
+    except RequestError as refused:
         raise UserError(refused.message) from refused
 
 

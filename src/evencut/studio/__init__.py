@@ -6,19 +6,20 @@ does `open_studio` for a table in a notebook.
 
 from typing import TYPE_CHECKING, Any
 
-from .notebook import OpenStudio, open_studio
 from .options import Limits, Options
 
 if TYPE_CHECKING:
-    from .app import create_app
+    from .serve import OpenStudio, create_app, open_studio
 
 __all__ = ["Limits", "OpenStudio", "Options", "create_app", "open_studio"]
 
 
 def __getattr__(name: str) -> Any:
     """The server's libraries are loaded when a server is built."""
-    if name == "create_app":
-        from .app import create_app
-
-        return create_app
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from . import serve
+    except ModuleNotFoundError as missing:
+        raise ImportError(f'the studio needs {missing.name}: pip install "evencut[studio]"') from missing
+    return getattr(serve, name)

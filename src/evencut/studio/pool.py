@@ -9,17 +9,165 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import os
+import re
+import signal
 import sys
 import threading
+import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any
 
-from .memory import TOOK_TOO_MUCH
-from .refusals import Refused, TooLarge
-from .worker import work
+from .options import RequestError, TooLarge
+
+#: The code with which a process ends that took too much.
+TOOK_TOO_MUCH = 77
+_MOST = 1 << 30
+_LOOK_S = 0.02
+
+
+@contextmanager
+def memory_for_upload(most: int = _MOST) -> Iterator[None]:
+    """End the process where more is taken inside."""
+    limit = _resident() + most
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.wait(_LOOK_S):
+            if _resident() > limit:
+                os._exit(TOOK_TOO_MUCH)
+
+    threading.Thread(target=look, daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
+
+
+def _resident() -> int:
+    """Bytes of memory that this process holds."""
+    if sys.platform == "win32":
+        return _resident_on_windows()
+    statm = Path("/proc/self/statm")
+    if statm.exists():
+        return int(statm.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # the most so far; bytes on macOS
+
+
+def _resident_on_windows() -> int:
+    """Bytes that this process has committed, as Windows counts them."""
+    import ctypes
+    from ctypes import wintypes
+
+    class _Counters(ctypes.Structure):
+        _fields_ = [
+            ("cb", wintypes.DWORD),
+            ("PageFaultCount", wintypes.DWORD),
+            *(
+                (name, ctypes.c_size_t)
+                for name in (
+                    "PeakWorkingSetSize",
+                    "WorkingSetSize",
+                    "QuotaPeakPagedPoolUsage",
+                    "QuotaPagedPoolUsage",
+                    "QuotaPeakNonPagedPoolUsage",
+                    "QuotaNonPagedPoolUsage",
+                    "PagefileUsage",
+                    "PeakPagefileUsage",
+                )
+            ),
+        ]
+
+    counters = _Counters()
+    counters.cb = ctypes.sizeof(counters)
+    windows = ctypes.windll  # type: ignore[attr-defined]
+    handle = windows.kernel32.GetCurrentProcess()
+    windows.psapi.GetProcessMemoryInfo(handle, ctypes.byref(counters), counters.cb)
+    return int(counters.PagefileUsage)
+
+
+Tell = Callable[[str, float | None], None]
+
+_STEP = re.compile(r"(\d+)/(\d+) (.+?) \(")
+
+
+class _StepReader:
+    """Stands for stderr during a task: the steps that fits tell with `verbose=1` become progress."""
+
+    def __init__(self, tell: Tell, real: Any):
+        self._tell = tell
+        self._real = real
+
+    def write(self, text: str) -> int:
+        found = _STEP.search(text)
+        if found:
+            number, total, name = found.groups()
+            self._tell(name, (int(number) - 1) / int(total))
+        elif text.strip() and not text.strip().startswith("["):
+            self._real.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing is kept back."""
+
+    def isatty(self) -> bool:
+        """Lines, not a moving bar."""
+        return False
+
+
+def work(pipe: Connection) -> None:
+    """Serve tasks until the other end of the pipe is closed."""
+    # Ctrl-C is the server's business: it closes the pipe.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    from threadpoolctl import threadpool_limits
+
+    from .tasks import TASKS
+
+    # Fits of a page are many and small; threads of linear algebra would only wait for each other.
+    threadpool_limits(1)
+    kept: dict[str, Any] = {}
+    pipe.send(("ready", None))
+    while True:
+        try:
+            kind, *message = pipe.recv()
+        except (EOFError, OSError):
+            return
+        if kind == "keep":
+            kept[message[0]] = message[1]
+        elif kind == "drop":
+            kept.pop(message[0], None)
+        else:
+            task, arguments = message
+            pipe.send(("begun", None))
+            pipe.send(_answer(TASKS[task], kept, arguments, lambda *step: pipe.send(("progress", step))))
+
+
+def _answer(task: Callable[..., Any], kept: dict[str, Any], arguments: dict[str, Any], tell: Tell) -> tuple:
+    """The answer to send: done, or failed with what the user should know."""
+    real, sys.stderr = sys.stderr, _StepReader(tell, sys.stderr)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            result = task(kept, arguments, tell)
+        return "done", (result, list(dict.fromkeys(str(warning.message) for warning in caught)))
+    except RequestError as refused:
+        return "failed", refused
+    except MemoryError:
+        return "failed", TooLarge("this takes more memory than there is for it; take fewer rows, or a kernel like knn.")
+    except (ValueError, TypeError) as error:
+        return "failed", RequestError(" ".join(str(error).split()))
+    except Exception as error:
+        return "failed", RequestError(f"this is a bug in evencut: {type(error).__name__}: {error}", 500)
+    finally:
+        sys.stderr = real
+
 
 Progress = Callable[[str, float | None], None]
 
@@ -28,7 +176,7 @@ _TRIES = 3
 _PAUSE_S = 2.5
 
 
-class WorkerDied(Refused):
+class WorkerDied(RequestError):
     """The process of a task ended before its answer."""
 
     status = 500
@@ -197,7 +345,7 @@ class WorkerPool:
             except (EOFError, OSError) as error:  # nothing could be sent to it
                 result = ("was dead", error)
             except Exception as error:  # an argument that cannot be sent; the process itself is well
-                result = ("failed", Refused(f"this is a bug in evencut: {error}", 500))
+                result = ("failed", RequestError(f"this is a bug in evencut: {error}", 500))
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(settle, result)
 
@@ -212,7 +360,7 @@ class WorkerPool:
         async with self._changed:
             await self._changed.wait_for(lambda: bool(self._idle) or self._closed)
             if self._closed:
-                raise Refused("the studio's processes have ended; start it again.", 503)
+                raise RequestError("the studio's processes have ended; start it again.", 503)
             # A process that holds what is needed, of several the one used last: what it made of it is there, too.
             # Otherwise the one that was used longest ago.
             held = [len(keep.keys() & idle.kept.keys()) for idle in self._idle]

@@ -19,17 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
-from .edits import Merge, Split
-from .examples import PHOTOS, POINTS
-from .methods import Method
-from .options import Limits
-from .photo_state import Photo, Step
-from .pictures import as_rgb, shown
-from .prompts import Prompt
-from .refusals import Refused, TooLarge
-from .sent import Sent
+from .methods import PHOTOS, POINTS, Merge, Method, Split, StrictModel
+from .options import Limits, RequestError, TooLarge
+from .prompts import Photo, Prompt, Step, as_rgb, shown
 from .sessions import Correction, RowValues, Run, Session, sizes_of
-from .sheets import Sheet, SheetColumn
+from .tables import Sheet, SheetColumn
 
 _MANIFEST_BYTES = 16 << 20
 _ENTRIES = 20_000
@@ -38,7 +32,7 @@ Number = Annotated[float, Field(allow_inf_nan=False)]
 Short = Annotated[str, Field(max_length=200)]
 
 
-class _Source(Sent):
+class _Source(StrictModel):
     kind: Literal["csv", "parquet", "npy", "example"]
     name: Short
     example: Short | None = None
@@ -49,7 +43,7 @@ class _Source(Sent):
     written: Literal["utf-16", "latin-1", "gzip", "excel", "blanks"] | None = None
 
 
-class _Facts(Sent):
+class _Facts(StrictModel):
     column: Short | None = None
     names: list[Short] | None = None
     seconds: Number = 0.0
@@ -63,7 +57,7 @@ class _Facts(Sent):
     warnings: list[str] = Field(default=[])
 
 
-class _Run(Sent):
+class _Run(StrictModel):
     id: Short
     kind: Literal["fit", "column"]
     method: Method | None
@@ -75,12 +69,12 @@ class _Run(Sent):
     edits: list[Merge | Split]
 
 
-class _ColumnHead(Sent):
+class _ColumnHead(StrictModel):
     name: Short
     names: list[str] | None
 
 
-class _Points(Sent):
+class _Points(StrictModel):
     source: _Source
     columns: Annotated[list[_ColumnHead], Field(min_length=1)]
     row_numbers: list[Short]
@@ -90,7 +84,7 @@ class _Points(Sent):
     held: list[Annotated[int, Field(ge=0, le=2000)]]
 
 
-class _PhotoHead(Sent):
+class _PhotoHead(StrictModel):
     name: Short
     kind: Literal["file", "example"]
     example: Short | None
@@ -99,7 +93,7 @@ class _PhotoHead(Sent):
     names: dict[int, Annotated[str, Field(max_length=60)]]
 
 
-class _Manifest(Sent):
+class _Manifest(StrictModel):
     version: Literal[1]
     points: _Points | None
     photo: _PhotoHead | None
@@ -197,9 +191,11 @@ def unpack(data: bytes, limits: Limits) -> Project:
                 raise TooLarge(f"this project unpacks to more than the {limits.session_bytes / 1e6:.4g} MB of a tab.")
             return _unpack(archive, limits)
     except (zipfile.BadZipFile, KeyError, EOFError, zlib.error, NotImplementedError, RuntimeError) as error:
-        raise Refused(f"{_BROKEN}: it is damaged, or no project of the studio ({type(error).__name__}).") from error
+        raise RequestError(
+            f"{_BROKEN}: it is damaged, or no project of the studio ({type(error).__name__})."
+        ) from error
     except (ValidationError, ValueError, UnicodeDecodeError, RecursionError) as error:
-        raise Refused(f"{_BROKEN}: {' '.join(str(error).split())[:160]}.") from error
+        raise RequestError(f"{_BROKEN}: {' '.join(str(error).split())[:160]}.") from error
 
 
 def _unpack(archive: zipfile.ZipFile, limits: Limits) -> Project:

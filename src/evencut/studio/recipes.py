@@ -8,12 +8,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from .examples import PHOTOS, POINTS
-from .methods import Method
-from .photo_state import Photo
-from .prompts import code_lines
+from .methods import PHOTOS, POINTS, Method
+from .prompts import Photo, code_lines
 from .sessions import Correction, Run
-from .sheets import Sheet
+from .tables import Sheet
 
 _SHOWN_ROWS = 12
 

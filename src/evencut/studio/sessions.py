@@ -10,18 +10,95 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .edits import Edit
-from .history import History, Moment
-from .jobs import Job
-from .options import Limits
-from .photo_state import Photo
-from .refusals import Refused, TooLarge
-from .sheets import Sheet
+from .methods import Edit
+from .options import Limits, RequestError, TooLarge
+from .prompts import Photo
+from .tables import Sheet
+
+if TYPE_CHECKING:
+    from .state import Job
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """How everything stood after an action.
+
+    Attributes
+    ----------
+    what : str
+        The action, in the user's words.
+    state : dict
+        What the session held.
+    page : dict
+        What the page showed.
+    """
+
+    what: str
+    state: dict[str, Any]
+    page: dict[str, Any]
+
+    def holds(self) -> Iterable[Any]:
+        """Everything in it that takes memory."""
+        yield self.state["table"]
+        yield self.state["photo"]
+        yield from self.state["steps"]
+        yield from self.state["runs"].values()
+        yield from self.state["corrections"]
+
+
+@dataclass(eq=False)
+class History:
+    """The moments of a tab, of which one is now.
+
+    Examples
+    --------
+    >>> history = History()
+    >>> for what in ("open", "cluster"):
+    ...     history.add(Moment(what, {}, {}))
+    >>> history.about()
+    {'position': 1, 'n_moments': 2, 'undo': 'cluster', 'redo': None}
+    >>> history.go(0).what, history.about()["redo"]
+    ('open', 'cluster')
+    """
+
+    moments: list[Moment] = field(default_factory=list)
+    position: int = -1
+
+    def add(self, moment: Moment) -> None:
+        """A new moment follows the one that is now; what was undone is forgotten."""
+        del self.moments[self.position + 1 :]
+        self.moments.append(moment)
+        del self.moments[:-200]
+        self.position = len(self.moments) - 1
+
+    def forget_oldest(self) -> bool:
+        """Make room; False where only the present is left."""
+        if self.position <= 0:
+            return False
+        del self.moments[0]
+        self.position -= 1
+        return True
+
+    def go(self, position: int) -> Moment:
+        """Make another moment the present one."""
+        self.position = min(max(position, 0), len(self.moments) - 1)
+        return self.moments[self.position]
+
+    def about(self) -> dict[str, Any]:
+        """For the page: where it stands, and what undo and redo would do."""
+        later = self.moments[self.position + 1 : self.position + 2]
+        return {
+            "position": self.position,
+            "n_moments": len(self.moments),
+            "undo": self.moments[self.position].what if self.position > 0 else None,
+            "redo": later[0].what if later else None,
+        }
+
 
 # What a fit can say of every row, beside its cluster.
 RowValues = Literal["degrees", "probability"]
@@ -161,7 +238,7 @@ class Session:
     def go(self, position: int) -> None:
         """Bring back a moment: undo or redo."""
         if not self.history.moments:
-            raise Refused("nothing was done yet that could be undone.", 409)
+            raise RequestError("nothing was done yet that could be undone.", 409)
         moment = self.history.go(position)
         state = dict(moment.state)
         steps, names = state.pop("steps"), state.pop("names")
@@ -187,19 +264,19 @@ class Session:
     def need_table(self) -> Sheet:
         """The table, or a refusal."""
         if self.table is None:
-            raise Refused("there are no points yet; load an example or drop a file.", 409)
+            raise RequestError("there are no points yet; load an example or drop a file.", 409)
         return self.table
 
     def need_photo(self) -> Photo:
         """The photo, or a refusal."""
         if self.photo is None:
-            raise Refused("there is no photo yet; load an example or drop one.", 409)
+            raise RequestError("there is no photo yet; load an example or drop one.", 409)
         return self.photo
 
     def need_run(self, run: str) -> Run:
         """A labelling by its id."""
         if run not in self.runs:
-            raise Refused("this clustering is no longer kept; run it again.", 404)
+            raise RequestError("this clustering is no longer kept; run it again.", 404)
         return self.runs[run]
 
     def hold(self) -> NDArray[np.int64] | None:
@@ -250,7 +327,7 @@ class SessionStore:
             left = next((s for s in self._sessions.values() if s.left is not None), None)
             empty = left or next((s for s in self._sessions.values() if s.table is None and s.photo is None), None)
             if empty is None:
-                raise Refused(f"{len(self._sessions)} tabs are open, as many as the studio keeps; close some.", 429)
+                raise RequestError(f"{len(self._sessions)} tabs are open, the most that are kept; close some.", 429)
             self.remove(empty.id)
         session = Session(secrets.token_urlsafe(12), time.monotonic())
         self._sessions[session.id] = session
@@ -261,7 +338,7 @@ class SessionStore:
         self.expire()
         found = self._sessions.get(session)
         if found is None:
-            raise Refused("this session is no longer kept; reload the page to begin a new one.", 404)
+            raise RequestError("this session is no longer kept; reload the page to begin a new one.", 404)
         found.seen, found.left = time.monotonic(), None
         self._sessions.move_to_end(session)
         return found
@@ -299,4 +376,4 @@ class SessionStore:
             if left is not None:
                 self.remove(left.id)
                 continue
-            raise Refused(f"all tabs together keep {self._limits.total_bytes / 1e6:.4g} MB, the most; close some.", 503)
+            raise RequestError(f"all tabs keep {self._limits.total_bytes / 1e6:.4g} MB, the most; close some.", 503)

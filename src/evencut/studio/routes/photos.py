@@ -11,11 +11,9 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic import Field
 
-from ..examples import PHOTOS
-from ..photo_state import Photo, Step, unpacked
-from ..prompts import Prompt
-from ..refusals import Refused
-from ..sent import Sent
+from ..methods import PHOTOS, StrictModel
+from ..options import RequestError
+from ..prompts import Photo, Prompt, Step, unpacked
 from ..sessions import Session
 from ..state import ExampleName, FileName, GivenFile, Here, Studio, Tab
 from .points import array_reply
@@ -25,15 +23,15 @@ router = APIRouter(prefix="/api/sessions/{session}/photo")
 Every = Annotated[int, Query(ge=1, le=100)]
 
 
-class _Name(Sent):
+class _Name(StrictModel):
     name: Annotated[str, Field(min_length=1, max_length=60)]
 
 
-class _Key(Sent):
+class _Key(StrictModel):
     key: Annotated[str, Field(max_length=40)]
 
 
-class _Place(Sent):
+class _Place(StrictModel):
     x: Annotated[float, Field(ge=0, le=100_000)]
     y: Annotated[float, Field(ge=0, le=100_000)]
 
@@ -62,7 +60,7 @@ async def _take(studio: Studio, tab: Session, data: bytes, name: str) -> dict[st
 async def example(body: ExampleName, tab: Tab, studio: Here) -> dict[str, Any]:
     """An embedded photo."""
     if body.name not in PHOTOS:
-        raise Refused(f"there is no photo of that name; there are {', '.join(PHOTOS)}.", 404)
+        raise RequestError(f"there is no photo of that name; there are {', '.join(PHOTOS)}.", 404)
     found, _ = await studio.pool.run("photo_example", {"name": body.name})
     return await _place(studio, tab, found, PHOTOS[body.name].title, {"kind": "example", "example": body.name})
 
@@ -74,7 +72,7 @@ async def _place(
     photo = Photo(secrets.token_urlsafe(9), name, source, found["pixels"], found["shown"], found["media_type"])
     studio.sessions.check_room(tab, photo.n_bytes)
     tab.photo = photo
-    studio.begin_behind(photo.key, "prepare_photo", {"photo": photo.key}, _kept(photo))
+    studio.start_background(photo.key, "prepare_photo", {"photo": photo.key}, _kept(photo))
     return photo.about()
 
 
@@ -107,7 +105,7 @@ async def prompt(body: Prompt, tab: Tab, studio: Here) -> dict[str, Any]:
     """Begin to answer one more gesture on an object; a box in place of the object's first one keeps the clicks."""
     photo = tab.need_photo()
     if len(photo.steps) >= studio.limits.steps:
-        raise Refused(f"{len(photo.steps)} gestures are the most for one photo; export it and start over.")
+        raise RequestError(f"{len(photo.steps)} gestures are the most for one photo; export it and start over.")
     before = photo.prompts(body.object)
     moved = body.kind == "box" and bool(before)
     prompts = [body, *(one for one in before if one.kind != "box")] if moved else [*before, body]
@@ -115,7 +113,7 @@ async def prompt(body: Prompt, tab: Tab, studio: Here) -> dict[str, Any]:
 
     async def work(progress: Any) -> dict[str, Any]:
         if body.kind == "click" and not before:
-            await studio.wait_behind(photo.key)
+            await studio.wait_background(photo.key)
         found, warnings = await studio.pool.run("cut", arguments, _kept(photo), progress)
         packed = found["packed"]
         studio.sessions.check_room(tab, len(packed))
@@ -135,7 +133,7 @@ async def turn_to(body: _Key, tab: Tab) -> dict[str, Any]:
     """Show a photo that was open before, with all that was drawn on it."""
     found = tab.photos().get(body.key)
     if found is None:
-        raise Refused("this photo is no longer kept; open it again.", 404)
+        raise RequestError("this photo is no longer kept; open it again.", 404)
     await tab.stop_job()
     tab.photo = found
     return found.about()
@@ -169,7 +167,7 @@ async def clear(tab: Tab) -> dict[str, Any]:
 
 def _check_object(photo: Photo, number: int) -> None:
     if number not in photo.objects():
-        raise Refused(f"there is no object {number}; there are {photo.objects()}.", 404)
+        raise RequestError(f"there is no object {number}; there are {photo.objects()}.", 404)
 
 
 @router.post("/hover")
@@ -188,7 +186,7 @@ async def grabcut(tab: Tab, studio: Here) -> dict[str, Any]:
     """Begin to answer the same gestures with OpenCV's grabCut."""
     photo = tab.need_photo()
     if not photo.steps:
-        raise Refused("draw a box or click first; grabCut is then given the same.")
+        raise RequestError("draw a box or click first; grabCut is then given the same.")
     last = photo.steps[-1].prompt.object
     arguments = {"photo": photo.key, "prompts": [given.model_dump() for given in photo.prompts(last)]}
 
@@ -207,5 +205,5 @@ async def grabcut(tab: Tab, studio: Here) -> dict[str, Any]:
 async def grabcut_labels(tab: Tab, every: Every = 1) -> Response:
     """Labels of the last comparison."""
     if tab.grabcut is None:
-        raise Refused("nothing was compared yet.", 404)
+        raise RequestError("nothing was compared yet.", 404)
     return array_reply(unpacked(tab.grabcut, tab.need_photo().pixels.shape[:2])[::every, ::every])

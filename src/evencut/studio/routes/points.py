@@ -15,12 +15,11 @@ from fastapi.responses import Response
 from numpy.typing import NDArray
 from pydantic import Field
 
-from ..examples import POINTS
-from ..refusals import Refused
-from ..sent import Sent
+from ..methods import POINTS, Method, StrictModel
+from ..options import RequestError
 from ..sessions import Correction, Session
-from ..sheets import Sheet
 from ..state import ExampleName, FileName, GivenFile, Here, Studio, Tab
+from ..tables import Sheet
 
 router = APIRouter(prefix="/api/sessions/{session}")
 
@@ -34,7 +33,7 @@ _NOT_FEATURES = {
 }
 
 
-class _Columns(Sent):
+class _Columns(StrictModel):
     columns: Annotated[list[Annotated[str, Field(max_length=200)]], Field(min_length=1, max_length=1000)]
 
 
@@ -92,7 +91,7 @@ async def upload(name: FileName, request: Request, tab: Tab, studio: Here, readi
 async def example(body: ExampleName, tab: Tab, studio: Here) -> dict[str, Any]:
     """An embedded set of points."""
     if body.name not in POINTS:
-        raise Refused(f"there is no example of that name; there are {', '.join(POINTS)}.", 404)
+        raise RequestError(f"there is no example of that name; there are {', '.join(POINTS)}.", 404)
     table, warnings = await studio.pool.run("example", {"name": body.name}, quick=True)
     return await take_table(studio, tab, table, warnings)
 
@@ -154,7 +153,7 @@ async def choose_columns(studio: Studio, tab: Session, columns: list[str]) -> No
 async def choose(body: _Columns, tab: Tab, studio: Here) -> dict[str, Any]:
     """The columns to cluster by."""
     if len(set(body.columns)) < len(body.columns):
-        raise Refused("a column is named twice; name each once.")
+        raise RequestError("a column is named twice; name each once.")
     await choose_columns(studio, tab, body.columns)
     return describe(tab)
 
@@ -197,7 +196,7 @@ async def row(row: int, tab: Tab) -> dict[str, Any]:
     """The values of one row."""
     table = tab.need_table()
     if not 0 <= row < table.n_rows:
-        raise Refused(f"there is no row {row}; rows are 0 to {table.n_rows - 1}.", 404)
+        raise RequestError(f"there is no row {row}; rows are 0 to {table.n_rows - 1}.", 404)
     return {"row": row, "cells": [[c.name, c.cell(row)] for c in table.columns[:_MOST_CELLS]]}
 
 
@@ -219,10 +218,10 @@ async def correct(
     table, shown = tab.need_table(), tab.need_run(run)
     async with studio.upload(request) as data:
         if not data or len(data) % 4:
-            raise Refused("the selection is empty or cut off; lasso some points first.")
+            raise RequestError("the selection is empty or cut off; lasso some points first.")
         rows = np.unique(np.frombuffer(bytes(data), "<u4"))
     if rows[-1] >= table.n_rows:
-        raise Refused(f"the selection names row {rows[-1]}, but there are {table.n_rows}.")
+        raise RequestError(f"the selection names row {rows[-1]}, but there are {table.n_rows}.")
     studio.sessions.check_room(tab, rows.nbytes)
     chosen = _free_label(tab, shown.labels[rows], shown.facts["n_clusters"]) if label == "one" else label
     tab.corrections.append(Correction(chosen, rows))
@@ -246,3 +245,45 @@ async def release(tab: Tab, last: Annotated[bool, Query()] = False) -> dict[str,
     elif not last:
         tab.corrections.clear()
     return {"corrections": tab.held()}
+
+
+_MOST_ROWS = 200
+
+
+class _Preview(StrictModel):
+    method: Method
+
+
+@router.get("/points/sample")
+async def sample(tab: Tab, studio: Here) -> Response:
+    """For each row the point of the sample that it follows in a preview, -1 for none."""
+    found, _ = await studio.ask(tab, "sample", quick=True, columns=list(tab.columns))
+    return array_reply(found)
+
+
+@router.post("/preview")
+async def preview(body: _Preview, tab: Tab, studio: Here) -> Response:
+    """Labels of the sample by a method; nothing of it is kept."""
+    method = body.method.model_dump()
+    found, _ = await studio.ask(tab, "preview", quick=True, columns=list(tab.columns), method=method)
+    return array_reply(found)
+
+
+@router.get("/points/rows/{row}/neighbors")
+async def neighbors(row: int, tab: Tab, studio: Here) -> dict[str, Any]:
+    """The rows nearest to one."""
+    table = tab.need_table()
+    if not 0 <= row < table.n_rows:
+        raise RequestError(f"there is no row {row}; rows are 0 to {table.n_rows - 1}.", 404)
+    found, _ = await studio.ask(tab, "neighbors", quick=True, columns=list(tab.columns), row=row)
+    return {"row": row, "neighbors": found}
+
+
+@router.get("/points/rows")
+async def rows(tab: Tab, at: Annotated[list[int], Query(max_length=_MOST_ROWS)]) -> dict[str, Any]:
+    """The values of some rows, for a table of them."""
+    table = tab.need_table()
+    if any(not 0 <= row < table.n_rows for row in at):
+        raise RequestError(f"rows are 0 to {table.n_rows - 1}.", 404)
+    shown = table.columns[:40]
+    return {"columns": [c.name for c in shown], "rows": [[row, *(c.cell(row) for c in shown)] for row in at]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -11,14 +12,11 @@ from fastapi.responses import Response
 from numpy.typing import NDArray
 from pydantic import Field
 
-from ..methods import Method
-from ..refusals import Refused
-from ..sent import Sent
+from ..methods import Edit, Merge, Method, Split, StrictModel
+from ..options import RequestError
 from ..sessions import RowValues, Run, Session, sizes_of
 from ..state import Here, Studio, Tab
 from .points import array_reply
-
-__all__ = ["Pane", "diagnosis_of", "router", "show_run"]
 
 router = APIRouter(prefix="/api/sessions/{session}")
 
@@ -26,7 +24,7 @@ _MOST_ROWS = 200
 Pane = Literal["a", "b"]
 
 
-class _Fit(Sent):
+class _Fit(StrictModel):
     """Cluster the chosen columns by a method, for one of the two panes."""
 
     pane: Pane = "a"
@@ -34,12 +32,12 @@ class _Fit(Sent):
     hold: bool = False
 
 
-class _Column(Sent):
+class _Column(StrictModel):
     pane: Pane = "a"
     name: Annotated[str, Field(max_length=200)]
 
 
-class _Sweep(Sent):
+class _Sweep(StrictModel):
     n_clusters: Annotated[int, Field(ge=2, le=50)] = 2
     criterion: Literal["normalized_cut", "average_association", "average_cut"] = "average_association"
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
@@ -84,13 +82,13 @@ async def from_column(body: _Column, tab: Tab, studio: Here) -> dict[str, Any]:
         known = np.isfinite(column.values)
         values = np.where(known, column.values, -1)
         if (values != np.round(values)).any() or np.abs(values).max() > 1e9:
-            raise Refused(f"column {body.name!r} does not hold labels: some values are not whole numbers.")
+            raise RequestError(f"column {body.name!r} does not hold labels: some values are not whole numbers.")
         found, codes = np.unique(values, return_inverse=True)
         shift = int((found < 0).sum())
         labels = (codes - shift).clip(-1).astype(np.int32)
         names = [f"{value:g}" for value in found[shift:]]
     if len(names) > 2000:
-        raise Refused(f"column {body.name!r} has {len(names)} different values; labels have at most 2000.")
+        raise RequestError(f"column {body.name!r} has {len(names)} different values; labels have at most 2000.")
     facts = {
         "column": body.name,
         "names": [name[:60] for name in names[:100]],
@@ -137,7 +135,7 @@ async def values(run: str, name: RowValues, tab: Tab) -> Response:
     """A number a row: degrees or probabilities."""
     found = tab.need_run(run).values
     if name not in found:
-        raise Refused(f"this clustering has no {name}.", 404)
+        raise RequestError(f"this clustering has no {name}.", 404)
     return array_reply(found[name])
 
 
@@ -158,7 +156,7 @@ async def diagnosis(run: str, tab: Tab) -> dict[str, Any]:
     """The report on a clustering that was judged before."""
     report = tab.need_run(run).report
     if report is None:
-        raise Refused("this clustering was not diagnosed yet.", 404)
+        raise RequestError("this clustering was not diagnosed yet.", 404)
     return _for_page(report)
 
 
@@ -196,3 +194,49 @@ async def sweep(body: _Sweep, tab: Tab, studio: Here) -> dict[str, Any]:
         return {"sweep": tab.sweep}
 
     return studio.start_job(tab, "bandwidth sweep", work).about()
+
+
+class _Chosen(StrictModel):
+    pane: Pane
+    labels: Annotated[list[Annotated[int, Field(ge=0, le=2000)]], Field(min_length=1, max_length=2000)]
+
+
+@router.post("/runs/{run}/merge", status_code=202)
+async def merge(run: str, body: _Chosen, tab: Tab, studio: Here) -> dict[str, Any]:
+    """Begin to make one cluster of several."""
+    if len(set(body.labels)) < 2:
+        raise RequestError("one cluster cannot be merged; choose two or more.")
+    return _begin(studio, tab, tab.need_run(run), body.pane, Merge(labels=sorted(set(body.labels))))
+
+
+@router.post("/runs/{run}/split", status_code=202)
+async def split(run: str, body: _Chosen, tab: Tab, studio: Here) -> dict[str, Any]:
+    """Begin to make two clusters of one."""
+    if len(body.labels) != 1:
+        raise RequestError(f"{len(body.labels)} clusters cannot be split at once; choose one.")
+    return _begin(studio, tab, tab.need_run(run), body.pane, Split(label=body.labels[0]))
+
+
+def _begin(studio: Studio, tab: Any, before: Run, pane: Pane, edit: Edit) -> dict[str, Any]:
+    if max(edit.touched()) >= before.facts["n_clusters"]:
+        raise RequestError(f"there is no cluster {max(edit.touched())}; there are {before.facts['n_clusters']}.", 404)
+
+    async def work(progress: Any) -> dict[str, Any]:
+        told = edit.model_dump()
+        labels, _ = await studio.ask(tab, "edit", progress, columns=before.columns, labels=before.labels, edit=told)
+        facts = before.facts | sizes_of(labels) | {"n_noise": before.facts["n_noise"]}
+        facts |= {"energy": None, "confidence": None, "warnings": []}
+        facts.pop("names", None)
+        edits = (*before.edits, edit)
+        new = {"id": secrets.token_urlsafe(9), "labels": labels, "values": {}, "facts": facts, "edits": edits}
+        return show_run(studio, tab, replace(before, **new, report=None), pane)
+
+    return studio.start_job(tab, "changing clusters", work).about()
+
+
+@router.get("/runs/{run}/described")
+async def described(run: str, tab: Tab, studio: Here) -> dict[str, Any]:
+    """For each cluster the columns that tell it apart most."""
+    found = tab.need_run(run)
+    clusters, _ = await studio.ask(tab, "describe", quick=True, columns=found.columns, labels=found.labels)
+    return {"clusters": clusters}

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evencut import bandwidth_sweep, diagnose
 from evencut.diagnosis import describe as describe_clusters
 
 from ...diagnosis.description import Description
+from ...diagnosis.html import fragment
 from ...io import cells
-from ..edits import edit_of, edited
-from ..refusals import Refused
-from ..sheets import Sheet, SheetColumn
-from .points import rows_without_gaps
+from ..methods import cure_of, edit_of, edited
+from ..options import RequestError
+from ..tables import Sheet, SheetColumn
+from .points import plain, rows_without_gaps
 
 _TOLD = 4
 _TYPICAL = 3
@@ -30,7 +32,7 @@ def edit(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> NDArray[
     labels = np.asarray(arguments["labels"])
     change = edit_of(arguments["edit"])
     if change.kind == "split" and (labels[complete] == change.label).sum() < 4:
-        raise Refused(f"cluster {change.label} has fewer than 4 points; it cannot be split.")
+        raise RequestError(f"cluster {change.label} has fewer than 4 points; it cannot be split.")
     found = labels.copy()
     found[complete] = edited(labels[complete].astype(np.int32), change, X)
     return found
@@ -71,3 +73,106 @@ def _column_of(column: SheetColumn, rows: NDArray[np.intp]) -> cells.Column:
         return cells.Column(column.name, values.astype(np.float64))
     words = {row: column.names[code] for row, code in enumerate(values.tolist()) if code >= 0}
     return cells.Column.of_words(column.name, words, np.full(len(rows), np.nan))
+
+
+_RANGE_SAMPLE = 2000
+_FEWEST_ROWS = 3
+_STEPS = 12
+_SWEPT = 800
+
+
+def diagnose_labels(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
+    """The verdict on a labelling: its report in plain types, as HTML, and the method that cures it."""
+    X, complete = rows_without_gaps(kept[arguments["table"]], arguments["columns"])
+    tell("looking at every border", None)
+    labels = np.asarray(arguments["labels"])[complete]
+    if len(np.unique(labels[labels >= 0])) < 2:
+        raise RequestError("there is one cluster only; a bias shows in borders between clusters: ask for 2 or more.")
+    report = diagnose(X, labels, scale=arguments["scale"])
+    cure = next((cure_of(cure.model) for cure in report.cures if cure.offered), None)
+    return {
+        "report": plain(report.to_dict()),
+        "headline": report.headline(),
+        "summary": report.summary(),
+        "profiles": _profiles(report),
+        "cure": None if cure is None else cure.model_dump(),
+        "html": fragment(report, description(kept[arguments["table"]], np.asarray(arguments["labels"]))),
+    }
+
+
+def _profiles(report: Any) -> list[Any]:
+    """Log densities across each border, outside first; None where a cluster has no border."""
+    found = []
+    for profile in report.pictures.profiles:
+        found.append(None if profile is None else [np.asarray(side, dtype=float).tolist() for side in profile])
+    return plain(found)
+
+
+def bandwidths(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> tuple[float, float]:
+    """The range of bandwidths of some columns, which must have enough rows without gaps."""
+    table = kept[arguments["table"]]
+    complete = np.ones(table.n_rows, dtype=bool)
+    for name in arguments["columns"]:
+        complete &= np.isfinite(table.column(name).values)
+    rows = np.flatnonzero(complete)
+    if len(rows) < _FEWEST_ROWS:
+        raise RequestError(f"only {len(rows)} rows have a value in every column chosen; choose others.")
+    # Of a large table some rows are put together, never all.
+    return _bandwidth_range(table.numbers(arguments["columns"], rows[_some(len(rows))]))
+
+
+def _bandwidth_range(X: NDArray[np.float64]) -> tuple[float, float]:
+    """The bandwidths worth trying: from half the distance to near neighbours to the diameter.
+
+    Examples
+    --------
+    >>> low, high = _bandwidth_range(np.arange(20.0)[:, None])
+    >>> low < 3 < high
+    True
+    """
+    from scipy.spatial import cKDTree
+
+    sample = X[_some(len(X))]
+    near = cKDTree(sample).query(sample, k=[min(6, len(sample))])[0][:, 0]
+    diameter = float(np.linalg.norm(sample.max(axis=0) - sample.min(axis=0))) or 1.0
+    low = 0.5 * float(np.median(near))
+    low = max(low, 1e-4 * diameter)
+    return low, max(diameter, 2 * low)
+
+
+def _some(n_rows: int) -> NDArray[np.intp] | slice:
+    """Rows that show the range of bandwidths."""
+    if n_rows <= _RANGE_SAMPLE:
+        return slice(None)
+    return np.random.default_rng(0).choice(n_rows, _RANGE_SAMPLE, replace=False)
+
+
+def sweep(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
+    """Clusterings with a fixed Gaussian kernel over a range of bandwidths, each diagnosed."""
+    X, _ = rows_without_gaps(kept[arguments["table"]], arguments["columns"])
+    low, high = _bandwidth_range(X)
+    sigmas = np.geomspace(low, high, _STEPS)
+    rows: list[Any] = []
+    how = {"criterion": arguments["criterion"], "random_state": arguments["seed"], "max_points": _SWEPT}
+    for number, sigma in enumerate(sigmas):
+        tell(f"bandwidth {sigma:.3g}, {number + 1} of {_STEPS}", number / _STEPS)
+        # One bandwidth at a time, so that the page can show how far it is; the draws are those of a single call.
+        found = bandwidth_sweep(X, arguments["n_clusters"], bandwidths=[sigma], **how)
+        rows.extend(found.rows)
+    whole = type(found)(rows, found.criterion, found.n_points, found.n_given)
+    return {
+        "answer": whole.answer(),
+        "n_points": whole.n_points,
+        "criterion": arguments["criterion"],
+        "n_clusters": arguments["n_clusters"],
+        "rows": [
+            {
+                "bandwidth": row.bandwidth,
+                "shares": (row.sizes / row.sizes.sum()).tolist(),
+                "stability": plain(row.stability),
+                "verdict": row.verdict,
+                "confidence": plain(row.confidence),
+            }
+            for row in rows
+        ],
+    }

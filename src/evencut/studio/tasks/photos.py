@@ -15,14 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..examples import load_photo
-from ..memory import memory_for_upload
-from ..options import Limits
-from ..pictures import as_rgb, read_photo, shown
-from ..prompts import Prompt, drawn_strokes, extend
-from ..refusals import Refused
-
-__all__ = ["cut", "example", "grabcut", "hover", "prepare", "read"]
+from ..methods import load_photo
+from ..options import Limits, RequestError
+from ..pool import memory_for_upload
+from ..projects import Project, unpack
+from ..prompts import Prompt, as_rgb, drawn_strokes, extend, read_photo, shown
 
 _CHAINS = 3
 _SMALL = 200
@@ -40,7 +37,7 @@ def example(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[
     try:
         return _photo(load_photo(arguments["name"]))
     except (ImportError, OSError) as error:
-        raise Refused(f"this photo comes with a library that is not here ({error}): evencut[vision].") from error
+        raise RequestError(f"this photo comes with a library that is not here ({error}): evencut[vision].") from error
 
 
 def _photo(pixels: NDArray[Any]) -> dict[str, Any]:
@@ -108,7 +105,7 @@ def hover(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> NDArray
     small = np.ascontiguousarray(image[::step, ::step])
     x, y = int(arguments["x"] // step), int(arguments["y"] // step)
     if not (0 <= x < small.shape[1] and 0 <= y < small.shape[0]):
-        raise Refused("this lies outside of the photo; point inside.")
+        raise RequestError("this lies outside of the photo; point inside.")
     return (np.asarray(segment(small, clicks=[(x, y, "object")]).labels) == 2).astype(np.uint8)
 
 
@@ -137,7 +134,9 @@ def grabcut(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[
     try:
         cv2 = import_module("cv2")
     except ImportError as error:
-        raise Refused("OpenCV is not installed: pip install opencv-python-headless, to compare with it.") from error
+        raise RequestError(
+            "OpenCV is not installed: pip install opencv-python-headless, to compare with it."
+        ) from error
     image = as_rgb(kept[arguments["photo"]])[..., ::-1].copy()
     prompts = [Prompt(**prompt) for prompt in arguments["prompts"]]
     start = time.perf_counter()
@@ -155,6 +154,13 @@ def grabcut(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[
     try:
         cv2.grabCut(image, marks, None, np.zeros((1, 65)), np.zeros((1, 65)), 5, cv2.GC_INIT_WITH_MASK)
     except cv2.error as error:
-        raise Refused(f"grabCut cannot answer this ({str(error)[:120]}).") from error
+        raise RequestError(f"grabCut cannot answer this ({str(error)[:120]}).") from error
     object_ = (marks == cv2.GC_FGD) | (marks == cv2.GC_PR_FGD)
     return {"labels": (1 + object_).astype(np.uint8), "facts": {"seconds": time.perf_counter() - start, "energy": None}}
+
+
+def read_project(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> Project:
+    """The project in a file's bytes."""
+    tell("reading the project", None)
+    with memory_for_upload():
+        return unpack(arguments["data"], Limits(**arguments["limits"]))

@@ -20,8 +20,7 @@ from ..io.errors import TableTooLarge
 from ..io.limits import TableLimits
 from ..io.preparation import Frame
 from ..io.reading import read_frame
-from .options import Limits
-from .refusals import Refused, TooLarge
+from .options import Limits, RequestError, TooLarge
 
 #: How names of files end that can be opened.
 OPENED = (".csv", ".tsv", ".txt", ".data", ".dat", ".csv.gz", ".xlsx", ".parquet", ".pq", ".npy")
@@ -121,14 +120,14 @@ class Sheet:
         for column in self.columns:
             if column.name == name:
                 return column
-        raise Refused(f"there is no column {name[:80]!r} in these data.", 404)
+        raise RequestError(f"there is no column {name[:80]!r} in these data.", 404)
 
     def numbers(self, names: list[str], rows: NDArray[np.intp] | slice = _ALL_ROWS) -> NDArray[np.floating]:
         """The columns `names` side by side, of all rows or of some."""
         chosen = [self.column(name) for name in names]
         for column in chosen:
             if not column.is_number:
-                raise Refused(f"column {column.name!r} holds names, not numbers; it can colour points or be diagnosed.")
+                raise RequestError(f"column {column.name!r} holds names, not numbers; use it for colours or labels.")
         return np.column_stack([column.values[rows] for column in chosen])
 
 
@@ -143,24 +142,24 @@ def read_sheet(data: bytes, name: str, limits: Limits, reading: Reading | None =
     """
     called, suffix = PurePath(name).name[:80], PurePath(name).suffix.lower()
     if not data:
-        raise Refused(f"{called} is empty.")
+        raise RequestError(f"{called} is empty.")
     if suffix == ".gz" and io.kind_and_compression(called)[0] is None:
         called = f"{called.removesuffix('.gz')}.csv.gz"
     if io.kind_and_compression(called)[0] not in _KINDS:
         what = _OTHERS.get(suffix, "no table known here")
-        raise Refused(f"{called!r} is {what}; its name must end in {', '.join(OPENED)}.", 415)
+        raise RequestError(f"{called!r} is {what}; its name must end in {', '.join(OPENED)}.", 415)
     try:
         table = _read(data, called, limits, reading or Reading())
     except TableTooLarge as error:
         raise TooLarge(str(error)) from error
     except (io.TableError, ModuleNotFoundError) as error:
-        raise Refused(str(error)) from error
+        raise RequestError(str(error)) from error
     except MemoryError as error:
         raise TooLarge(f"{called} takes more memory than there is for it; use fewer rows or columns.") from error
     if table.n_rows < 3:
-        raise Refused(f"{called} has {table.n_rows} rows; give at least 3 points.")
+        raise RequestError(f"{called} has {table.n_rows} rows; give at least 3 points.")
     if not any(column.is_number for column in table.columns):
-        raise Refused(f"{called} has no column of numbers; at least one is needed.")
+        raise RequestError(f"{called} has no column of numbers; at least one is needed.")
     return table
 
 
@@ -209,7 +208,7 @@ def _usable(frame: Frame, limits: Limits) -> tuple[list[SheetColumn], list[tuple
     left_out = []
     for column in map(dated, frame.columns):
         if any(column.name == other.name for other in columns):
-            raise Refused(f"two columns are called {column.name[:80]!r}; give each a name of its own.")
+            raise RequestError(f"two columns are called {column.name[:80]!r}; give each a name of its own.")
         names = [name[: limits.text_bytes] for name in column.names]
         if why := _why_not(column):
             left_out.append((column.name, why))
@@ -222,7 +221,7 @@ def _usable(frame: Frame, limits: Limits) -> tuple[list[SheetColumn], list[tuple
             codes[np.isfinite(column.numbers)] = len(names) + places
             columns.append(SheetColumn(column.name, codes, [*names, *(f"{number:.15g}" for number in numbers)]))
     if not columns:
-        raise Refused("this table has no column of numbers or names that can be used.")
+        raise RequestError("this table has no column of numbers or names that can be used.")
     return columns, left_out
 
 
