@@ -176,7 +176,7 @@ async def _answer(send: Send, status: int, detail: str, page: bool = False) -> N
     body = _asking_page() if page else json.dumps({"detail": detail}).encode()
     kind = "text/html; charset=utf-8" if page else "application/json"
     fields = {"content-type": kind, "content-length": str(len(body))}
-    if status == 413:  # what is too much is not read
+    if status >= 400:  # what is refused is not read on, and keeps no connection
         fields["connection"] = "close"
     lines = [(name.encode(), value.encode()) for name, value in fields.items()]
     guarded = _with_headers(send)

@@ -110,7 +110,7 @@ def load_points(name: str) -> Sheet:
     X, y = made["X"], made["y"]
     names = ["x", "y"] if X.shape[1] == 2 else [f"pixel {i}" for i in range(X.shape[1])]
     columns = [SheetColumn(title, np.array(values, dtype=np.float64)) for title, values in zip(names, X.T)]
-    truth = SheetColumn("true", y.astype(np.int32), [str(label) for label in range(int(y.max()) + 1)])
+    truth = SheetColumn("true", y.astype(np.int32), [str(label) for label in range(int(y.max()) + 1)], "words")
     return Sheet([*columns, truth], {"kind": "example", "example": name, "name": f"{name}.csv"})
 
 
@@ -307,11 +307,7 @@ class Merge(StrictModel):
 
     def code(self) -> list[str]:
         """Lines that do it to `labels`."""
-        return [
-            f"labels[np.isin(labels, {self.labels})] = {self.labels[0]}",
-            "kept = np.unique(labels[labels >= 0])",
-            "labels = np.where(labels < 0, -1, np.searchsorted(kept, labels))",
-        ]
+        return [f"labels[np.isin(labels, {self.labels})] = {self.labels[0]}"]
 
 
 class Split(StrictModel):
@@ -347,13 +343,12 @@ def edited(labels: NDArray[np.int32], edit: Edit, X: NDArray[np.floating]) -> ND
     Examples
     --------
     >>> edited(np.array([0, 1, 2, -1], dtype=np.int32), Merge(labels=[0, 1]), np.zeros((4, 1))).tolist()
-    [0, 0, 1, -1]
+    [0, 0, 2, -1]
     """
     labels = labels.copy()
     if isinstance(edit, Merge):
         labels[np.isin(labels, edit.labels)] = edit.labels[0]
-        kept = np.unique(labels[labels >= 0])
-        return np.where(labels < 0, -1, np.searchsorted(kept, labels)).astype(np.int32)
+        return labels
     from evencut import EvenCut
 
     part = labels == edit.label

@@ -78,6 +78,10 @@ class Options:
         Processes that do the work.
     allow_remote : bool
         Whether machines other than this one may connect.
+    autosave : Path, optional
+        A folder where what tabs hold is kept, to be restored by the next studio; nowhere by default.
+    variable : (str, str), optional
+        The name of the variable that the first file was written from, and the library that its value belongs to.
     limits : Limits
 
     Examples
@@ -92,6 +96,8 @@ class Options:
     files: tuple[Path, ...] = ()
     workers: int = 3
     allow_remote: bool = False
+    autosave: Path | None = None
+    variable: tuple[str, str] | None = None
     limits: Limits = field(default_factory=Limits)
 
     @property

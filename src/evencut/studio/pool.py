@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
-import os
 import re
 import signal
 import sys
@@ -21,76 +20,65 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from .options import RequestError, TooLarge
 
-#: The code with which a process ends that took too much.
-TOOK_TOO_MUCH = 77
-_MOST = 1 << 30
-_LOOK_S = 0.02
-
 
 @contextmanager
-def memory_for_upload(most: int = _MOST) -> Iterator[None]:
-    """End the process where more is taken inside."""
-    limit = _resident() + most
-    done = threading.Event()
+def memory_for_upload(most: int = 1 << 30) -> Iterator[None]:
+    """Let the system refuse more memory than so much on top of what the process has.
 
-    def look() -> None:
-        while not done.wait(_LOOK_S):
-            if _resident() > limit:
-                os._exit(TOOK_TOO_MUCH)
+    Counted is what may be written to: libraries reserve gigabytes of addresses that they never touch.
+    """
+    if sys.platform == "win32":
+        with _job_of_windows(most):
+            yield
+        return
+    import resource
 
-    threading.Thread(target=look, daemon=True).start()
+    status = Path("/proc/self/status")
+    lines = status.read_text(encoding="ascii").splitlines() if status.exists() else []
+    has = next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmData")), None)
+    if has is None:  # ru_maxrss is in bytes on macOS
+        has = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    highest = before[1] if before[1] != resource.RLIM_INFINITY else has + most
+    resource.setrlimit(resource.RLIMIT_DATA, (min(has + most, highest), before[1]))
     try:
         yield
     finally:
-        done.set()
+        resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
-def _resident() -> int:
-    """Bytes of memory that this process holds."""
-    if sys.platform == "win32":
-        return _resident_on_windows()
-    statm = Path("/proc/self/statm")
-    if statm.exists():
-        return int(statm.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # the most so far; bytes on macOS
-
-
-def _resident_on_windows() -> int:
-    """Bytes that this process has committed, as Windows counts them."""
+@contextmanager
+def _job_of_windows(most: int) -> Iterator[None]:
+    """The same on Windows, by a job object that the process stays in."""
     import ctypes
-    from ctypes import wintypes
 
-    class _Counters(ctypes.Structure):
-        _fields_ = [
-            ("cb", wintypes.DWORD),
-            ("PageFaultCount", wintypes.DWORD),
-            *(
-                (name, ctypes.c_size_t)
-                for name in (
-                    "PeakWorkingSetSize",
-                    "WorkingSetSize",
-                    "QuotaPeakPagedPoolUsage",
-                    "QuotaPagedPoolUsage",
-                    "QuotaPeakNonPagedPoolUsage",
-                    "QuotaNonPagedPoolUsage",
-                    "PagefileUsage",
-                    "PeakPagefileUsage",
-                )
-            ),
-        ]
+    windows: Any = ctypes.windll  # type: ignore[attr-defined]
+    kernel = windows.kernel32
+    for name in ("CreateJobObjectW", "GetCurrentProcess"):
+        getattr(kernel, name).restype = ctypes.c_void_p
+    process = ctypes.c_void_p(kernel.GetCurrentProcess())
+    usage = (ctypes.c_size_t * 11)()  # PROCESS_MEMORY_COUNTERS: the ninth size is what is committed
+    windows.psapi.GetProcessMemoryInfo(process, ctypes.byref(usage), ctypes.sizeof(usage))
+    job = ctypes.c_void_p(kernel.CreateJobObjectW(None, None))
+    kernel.AssignProcessToJobObject(job, process)
 
-    counters = _Counters()
-    counters.cb = ctypes.sizeof(counters)
-    windows = ctypes.windll  # type: ignore[attr-defined]
-    handle = windows.kernel32.GetCurrentProcess()
-    windows.psapi.GetProcessMemoryInfo(handle, ctypes.byref(counters), counters.cb)
-    return int(counters.PagefileUsage)
+    def limit(flags: int, n_bytes: int) -> None:
+        # JOBOBJECT_EXTENDED_LIMIT_INFORMATION of 144 bytes: flags at 16, memory of a process at 112.
+        told = (ctypes.c_char * 144)()
+        ctypes.c_uint32.from_buffer(told, 16).value = flags
+        ctypes.c_size_t.from_buffer(told, 112).value = n_bytes
+        kernel.SetInformationJobObject(job, 9, ctypes.byref(told), 144)
+
+    limit(0x100, usage[8] + most)
+    try:
+        yield
+    finally:
+        limit(0, 0)
 
 
 Tell = Callable[[str, float | None], None]
@@ -188,7 +176,7 @@ class _Worker:
     def __init__(self, context: Any):
         self.pipe, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(target=work, args=(theirs,), daemon=True)
-        self.process.start()
+        _start_without_main(self.process)
         theirs.close()
         self.kept: OrderedDict[str, None] = OrderedDict()
 
@@ -309,7 +297,7 @@ class WorkerPool:
             await self._replace(worker)
             if kind == "died":
                 break
-        if kind == "died" and worker.process.exitcode == TOOK_TOO_MUCH:
+        if kind == "died" and task.startswith("read_") and worker.process.exitcode == -signal.SIGABRT:
             raise TooLarge("reading this takes more than 1 GB of memory; use fewer rows or columns.")
         if kind in ("died", "was dead"):
             raise WorkerDied(
@@ -400,6 +388,20 @@ class WorkerPool:
             async with self._changed:
                 self._closed = True
                 self._changed.notify_all()
+
+
+_starting = threading.Lock()
+
+
+def _start_without_main(process: BaseProcess) -> None:
+    """Start a process that does not import the user's script: without a guard it would open a studio of its own."""
+    with _starting:
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            process.start()
+        finally:
+            sys.modules["__main__"] = main
 
 
 def _context() -> Any:

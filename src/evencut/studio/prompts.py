@@ -36,7 +36,7 @@ class Prompt(StrictModel):
     kind: Literal["box", "click", "stroke"]
     points: Annotated[list[tuple[Coordinate, Coordinate]], Field(min_length=1, max_length=5000)]
     label: Annotated[int, Field(ge=1, le=9)] = _OBJECT
-    radius: Annotated[float, Field(ge=1, le=60)] = _RADIUS
+    radius: Annotated[float, Field(ge=1, le=1000)] = _RADIUS
     object: Annotated[int, Field(ge=1, le=99)] = 1
 
     @property
@@ -146,14 +146,19 @@ _FORMATS = ("PNG", "JPEG", "WEBP", "TIFF")
 _LARGE = 1_500_000
 
 
-def read_photo(data: bytes, limits: Limits) -> NDArray[Any]:
-    """The pixels of a PNG, JPEG, WebP or TIFF file, turned upright; its size is checked before it is decoded."""
+def read_photo(data: bytes, limits: Limits, page: int = 0) -> tuple[NDArray[Any], int]:
+    """The pixels of a page of a PNG, JPEG, WebP or TIFF file, turned upright, and how many pages there are.
+
+    Its size is checked before it is decoded.
+    """
     from PIL import Image, ImageOps, UnidentifiedImageError
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(io.BytesIO(data), formats=_FORMATS) as file:
+                n_pages = min(getattr(file, "n_frames", 1), 1000) if file.format == "TIFF" else 1
+                file.seek(min(page, n_pages - 1))
                 width, height = file.size
                 if width * height > limits.pixels:
                     raise TooLarge(
@@ -174,7 +179,7 @@ def read_photo(data: bytes, limits: Limits) -> NDArray[Any]:
         raise RequestError(f"this photo is damaged ({' '.join(str(error).split())[:120]}).") from error
     if pixels.ndim not in (2, 3) or pixels.dtype.kind not in "uif":
         raise RequestError("this photo has no pixels that can be shown.")
-    return pixels
+    return pixels, n_pages
 
 
 def _called(data: bytes) -> str:
@@ -199,9 +204,12 @@ def as_rgb(pixels: NDArray[Any]) -> NDArray[np.uint8]:
     channels = pixels if pixels.ndim == 3 else np.repeat(pixels[..., None], 3, axis=2)
     if channels.dtype == np.uint8:
         return np.ascontiguousarray(channels)
-    # A code of 16 bits is as bright as it says: the same grey is the same in every photo.
+    # A code of 16 bits is as bright as it says, unless a camera of fewer bits has left the picture all but black.
     top = float(np.iinfo(channels.dtype).max) if channels.dtype.kind in "ui" else max(float(channels.max()), 1.0)
-    return (channels / top * 255 + 0.5).astype(np.uint8)
+    low, high = 0.0, top
+    if channels.size and float(channels.max()) < top / 8:
+        low, high = (float(edge) for edge in np.percentile(channels, (0.1, 99.9)))
+    return (np.clip((channels - low) / max(high - low, 1e-9), 0.0, 1.0) * 255 + 0.5).astype(np.uint8)
 
 
 def encode(pixels: NDArray[np.uint8], kind: str = "PNG") -> bytes:

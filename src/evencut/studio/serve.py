@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import inspect
 import socket
 import tempfile
 import threading
 import time
 import webbrowser
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -27,7 +29,9 @@ from evencut import __version__
 from .guard import Guard
 from .options import Options, RequestError
 from .routes import ROUTERS
+from .routes.exports import given_names
 from .routes.page import static_files
+from .sessions import Run, Session
 from .state import Studio
 
 _HEADERS_S = 10.0
@@ -47,18 +51,28 @@ def impatient_protocol() -> type[Any]:
     class _Impatient(H11Protocol):
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            silent[self] = asyncio.get_running_loop().call_later(_HEADERS_S, self._hang_up)
-            while len(silent) > _MOST_SILENT:
-                next(iter(silent))._hang_up()
+            self._wait_for_head()
 
         def handle_events(self) -> None:
             super().handle_events()
-            if self.cycle is not None:
+            if self.cycle is not None and not self.cycle.response_complete:
                 self._has_spoken()
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            if not self.transport.is_closing() and self.cycle is not None and self.cycle.response_complete:
+                self._wait_for_head()
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._has_spoken()
             super().connection_lost(exc)
+
+        def _wait_for_head(self) -> None:
+            """For a request to come, the first or the next; of many that wait the oldest give way."""
+            self._has_spoken()
+            silent[self] = asyncio.get_running_loop().call_later(_HEADERS_S, self._hang_up)
+            while len(silent) > _MOST_SILENT:
+                next(iter(silent))._hang_up()
 
         def _has_spoken(self) -> None:
             timer = silent.pop(self, None)
@@ -152,22 +166,20 @@ def show_in_browser(address: str, open_address: Callable[[str], object] = webbro
     """Open the page by a file that only this user can read: what a browser is started with, everyone can list."""
     with tempfile.NamedTemporaryFile("w", suffix=".html", prefix="evencut-", delete=False, encoding="utf-8") as file:
         file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(address)}">')
-    open_address(Path(file.name).as_uri())
+    left = Path(file.name)
+    atexit.register(left.unlink, missing_ok=True)  # Ctrl-C may come before it was read
+    open_address(left.as_uri())
     time.sleep(_READ_S)
-    Path(file.name).unlink(missing_ok=True)
-
-
-_START_S = 120.0
-_SIDES = {"left": "a", "right": "b"}
+    left.unlink(missing_ok=True)
 
 
 def open_studio(X: Any, *, open_browser: bool = True, port: int = 0) -> OpenStudio:
-    """Open the studio on a table, and read the labels made there.
+    """Open the studio on a table, and take home what is made there.
 
     Parameters
     ----------
     X : array-like, pandas.DataFrame, polars.DataFrame or pyarrow.Table of shape (n_samples, n_features)
-        The points; columns keep their names, and columns of words can colour the points.
+        The points; columns keep their names, and columns of words can colour the points or be clustered by.
     open_browser : bool
         Whether to open the page; its address is in `address`.
     port : int
@@ -176,7 +188,7 @@ def open_studio(X: Any, *, open_browser: bool = True, port: int = 0) -> OpenStud
     Returns
     -------
     OpenStudio
-        `labels()` returns the labels that the page shows.
+        `table()` returns X with the clusters that the page shows, `labels()` these alone, `model()` the estimator.
 
     Examples
     --------
@@ -185,7 +197,11 @@ def open_studio(X: Any, *, open_browser: bool = True, port: int = 0) -> OpenStud
     ...     studio.address.startswith("http://127.0.0.1:")
     True
     """
-    return OpenStudio(X, open_browser=open_browser, port=port)
+    frame = inspect.currentframe()
+    around = frame.f_back if frame is not None else None
+    known = {**around.f_globals, **around.f_locals} if around is not None else {}
+    name = next((name for name, value in known.items() if value is X and not name.startswith("_")), "X")
+    return OpenStudio(X, open_browser=open_browser, port=port, name=name)
 
 
 class OpenStudio:
@@ -197,9 +213,10 @@ class OpenStudio:
         Where the page is, with its token.
     """
 
-    def __init__(self, X: Any, *, open_browser: bool, port: int):
+    def __init__(self, X: Any, *, open_browser: bool, port: int, name: str = "X"):
         import uvicorn
 
+        self._X = X
         self._folder = tempfile.TemporaryDirectory(prefix="evencut-")
         try:
             file = _written(X, Path(self._folder.name))
@@ -207,7 +224,7 @@ class OpenStudio:
             self._folder.cleanup()
             raise
         opened = listening("127.0.0.1", port, exactly=port > 0)
-        options = Options(port=opened.getsockname()[1], files=(file,))
+        options = Options(port=opened.getsockname()[1], files=(file,), variable=(name, _holder(X)))
         self.address = options.address
         self._app = create_app(options)
         self._server = uvicorn.Server(server_config(self._app, options))
@@ -227,16 +244,26 @@ class OpenStudio:
 
     def __repr__(self) -> str:
         """What to do with it."""
-        return f"evencut studio at {self.address}; labels() gives what it shows, close() ends it"
+        return f"evencut studio at {self.address}; table() gives what it shows, close() ends it"
 
     def _wait(self, port: int) -> None:
-        end = time.monotonic() + _START_S
+        end = time.monotonic() + 120.0
         while time.monotonic() < end and self._thread.is_alive():
             with socket.socket() as line:
                 if self._server.started and line.connect_ex(("127.0.0.1", port)) == 0:
                     return
             time.sleep(0.05)
         raise RuntimeError(f"the studio did not start on port {port}; choose another with port=.")
+
+    def _shown(self, side: str) -> tuple[Session, Run]:
+        sides = {"left": "a", "right": "b"}
+        if side not in sides:
+            raise ValueError(f"side={side!r} is not known; it is 'right' or 'left'.")
+        for session in reversed(list(self._app.app.state.studio.sessions.all())):  # the tab that was used last
+            run = session.panes.get(sides[side])
+            if run in session.runs:
+                return session, session.runs[run]
+        raise RuntimeError(f"nothing is clustered on the {side} yet; open {self.address} and look.")
 
     def labels(self, side: str = "right") -> NDArray[np.int64]:
         """The labels that the page shows, one a row; -1 for noise and rows with gaps.
@@ -246,14 +273,48 @@ class OpenStudio:
         side : {"right", "left"}
             Which of the two clusterings.
         """
-        if side not in _SIDES:
-            raise ValueError(f"side={side!r} is not known; it is 'right' or 'left'.")
-        sessions = list(self._app.app.state.studio.sessions.all())
-        for session in reversed(sessions):  # the tab that was used last
-            run = session.panes.get(_SIDES[side])
-            if run in session.runs:
-                return session.runs[run].labels.astype(np.int64)
-        raise RuntimeError(f"nothing is clustered on the {side} yet; open {self.address} and look.")
+        return self._shown(side)[1].labels.astype(np.int64)
+
+    def table(self, side: str = "right") -> Any:
+        """X with its index and two columns more: `cluster`, and `cluster name`, the name given on the page.
+
+        Of the same kind as X; an array becomes a dict of columns. `side` is as for `labels`.
+        """
+        session, run = self._shown(side)
+        given = given_names(session.page, run)
+        labels = run.labels.astype(np.int64)
+        added: dict[str, Any] = {"cluster": labels, "cluster name": [given.get(label, "") for label in labels.tolist()]}
+        holder = _holder(self._X)
+        if holder == "pandas":
+            return self._X.assign(**added)
+        if holder == "polars":
+            import polars
+
+            return self._X.with_columns(polars.Series(name, values) for name, values in added.items())
+        if holder == "pyarrow":
+            import pyarrow
+
+            table = self._X
+            for name, values in added.items():
+                table = table.append_column(name, pyarrow.array(values))
+            return table
+        values = np.asarray(self._X)
+        return {**{f"column {i + 1}": column for i, column in enumerate(values.T)}, **added}
+
+    def model(self, side: str = "right") -> Any:
+        """The estimator of the clustering that the page shows, fitted here with the same choices."""
+        from .methods import Method, fit_labels
+        from .tasks.points import points_of
+
+        session, run = self._shown(side)
+        if run.method is None:
+            raise RuntimeError("these labels come from a column; there is no model of them.")
+        how = {"table": "X", "columns": run.columns, "missing": run.facts.get("missing", "drop")}
+        X, complete = points_of({"X": session.need_table()}, how)
+        held = np.full(len(complete), -1, dtype=np.int64)
+        for correction in run.corrections:
+            held[correction.rows] = correction.label
+        return fit_labels(Method(**run.method), X, held[complete] if run.corrections else None)[1]
 
     def close(self) -> None:
         """End the studio; its page stops to answer."""
@@ -262,14 +323,19 @@ class OpenStudio:
         self._folder.cleanup()
 
 
+def _holder(X: Any) -> str:
+    module = type(X).__module__.split(".")[0]
+    return module if module in ("pandas", "polars", "pyarrow") else "numpy"
+
+
 def _written(X: Any, folder: Path) -> Path:
     """The points in a file that the studio reads, in a folder that only this user can look into."""
-    module = type(X).__module__.split(".")[0]
-    if module in ("pandas", "polars", "pyarrow"):
+    holder = _holder(X)
+    if holder != "numpy":
         import pyarrow
         import pyarrow.parquet
 
-        table = X if module == "pyarrow" else X.to_arrow() if module == "polars" else _from_pandas(X)
+        table = X if holder == "pyarrow" else X.to_arrow() if holder == "polars" else _from_pandas(X)
         pyarrow.parquet.write_table(table, folder / "table.parquet")
         return folder / "table.parquet"
     values = np.asarray(X)
@@ -316,6 +382,9 @@ def create_app(options: Options | None = None) -> Any:
         for task in behind:
             task.cancel()
         await asyncio.gather(*behind, return_exceptions=True)
+        for session in app.state.studio.sessions.all():
+            with suppress(OSError):
+                await app.state.studio.autosave.save(session)
         await app.state.studio.pool.close()
 
     app = FastAPI(
@@ -337,9 +406,16 @@ def create_app(options: Options | None = None) -> Any:
 
 
 async def _tidy(studio: Studio) -> None:
-    """Forget unused sessions also when nobody asks."""
+    """Write what was changed, and forget unused sessions also when nobody asks."""
     while True:
         await asyncio.sleep(_SWEEP_S)
+        for session in studio.sessions.all():
+            start = time.monotonic()
+            if start >= session.save_at:
+                with suppress(OSError):  # a full disk costs the copy, not the work
+                    await studio.autosave.save(session)
+                # What takes long to write is written less often.
+                session.save_at = time.monotonic() + 20 * (time.monotonic() - start)
         studio.sessions.expire()
 
 

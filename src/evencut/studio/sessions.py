@@ -8,8 +8,9 @@ from __future__ import annotations
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -106,10 +107,51 @@ RowValues = Literal["degrees", "probability"]
 _AWAY_S, _GONE_S = 5.0, 60.0
 
 
-def sizes_of(labels: NDArray[np.integer]) -> dict[str, Any]:
-    """How many clusters labels have, how large these are, and how many rows are in none."""
+def sizes_of(labels: NDArray[np.integer], n_missing: int = 0) -> dict[str, Any]:
+    """How many clusters labels have, how large each number's is (0: none), and how many rows are in none."""
     sizes = np.bincount(labels[labels >= 0]).tolist() if (labels >= 0).any() else []
-    return {"n_clusters": len(sizes), "sizes": sizes, "n_noise": int((labels < 0).sum())}
+    n_noise = max(0, int((labels < 0).sum()) - n_missing)
+    return {"n_clusters": sum(size > 0 for size in sizes), "sizes": sizes, "n_noise": n_noise}
+
+
+def keep_numbers(
+    labels: NDArray[np.integer], before: Sequence[tuple[NDArray[np.integer], int]], fixed: Sequence[int] = ()
+) -> NDArray[np.int32]:
+    """The number that each of the clusters 0, 1, ... goes by: that of the cluster before with which it shares most.
+
+    Parameters
+    ----------
+    labels : ndarray
+        Clusters from 0, and -1.
+    before : sequence of (ndarray, int)
+        Labellings that are shown, and how much each counts.
+    fixed : sequence of int
+        Numbers that the first clusters have in any case.
+
+    Examples
+    --------
+    >>> keep_numbers(np.array([0, 0, 1, 1, 2]), [(np.array([4, 4, 2, 2, 2]), 1)]).tolist()
+    [4, 2, 0]
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    n_clusters = max(int(labels.max(initial=-1)) + 1, len(fixed))
+    most = max([int(other.max(initial=-1)) + 1 for other, _ in before], default=0)
+    shared = np.zeros((n_clusters, most))
+    for other, weight in before:
+        both = (labels >= 0) & (other >= 0)
+        pairs = labels[both].astype(np.int64) * most + other[both]
+        shared += weight * np.bincount(pairs, minlength=n_clusters * most).reshape(n_clusters, most)
+    free = [number for number in range(most) if number not in fixed]
+    numbers = np.full(n_clusters, -1, dtype=np.int32)
+    numbers[: len(fixed)] = fixed
+    rows, columns = linear_sum_assignment(-shared[len(fixed) :][:, free])
+    for row, column in zip(rows + len(fixed), columns):
+        if shared[row, free[column]] > 0:
+            numbers[row] = free[column]
+    used = {*numbers.tolist(), *np.flatnonzero(shared.sum(axis=0)).tolist()}
+    new = (number for number in count() if number not in used)
+    return np.array([number if number >= 0 else next(new) for number in numbers.tolist()], dtype=np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +183,9 @@ class Run:
     values : dict
         A number a row, for colours.
     facts : dict
+        `numbers` are those that the fit's clusters 0, 1, ... go by; `missing` is what was done with gaps.
     corrections : tuple of Correction
-        What the user held while it was made.
+        What was held while it was made, by the clusters of the fit.
     report : dict or None
         Its diagnosis, once asked for.
     edits : tuple of Edit
@@ -174,7 +217,7 @@ class Run:
             "columns": self.columns,
             "facts": self.facts,
             "values": sorted(self.values),
-            "n_held": int(sum(len(correction.rows) for correction in self.corrections)),
+            "n_held": self.facts.get("n_held", 0),
             "edits": [edit.kind for edit in self.edits],
             "judged": self.report is not None,
         }
@@ -189,23 +232,29 @@ class Session:
     table: Sheet | None = None
     table_key: str = ""
     columns: list[str] = field(default_factory=list)
+    missing: str = "drop"
     bandwidths: tuple[float, float] | None = None
     runs: OrderedDict[str, Run] = field(default_factory=OrderedDict)
     panes: dict[str, str] = field(default_factory=dict)
     corrections: list[Correction] = field(default_factory=list)
     sweep: dict[str, Any] | None = None
     photo: Photo | None = None
-    grabcut: bytes | None = None
+    album: dict[str, Photo] = field(default_factory=dict)
+    saved: int = -1
     job: Job | None = None
     page: dict[str, Any] = field(default_factory=dict)
     history: History = field(default_factory=History)
     left: float | None = None
+    changes: int = 0
+    save_at: float = 0.0
 
     @property
     def n_bytes(self) -> int:
         """Memory it takes, with all that undo can bring back."""
         moments = [self._now("", {}), *self.history.moments]
         held = {id(part): part for moment in moments for part in moment.holds() if part is not None}
+        for photo in self.album.values():
+            held |= {id(part): part for part in (photo, *photo.steps)}
         return sum(part.n_bytes for part in held.values())
 
     def _now(self, what: str, page: dict[str, Any]) -> Moment:
@@ -214,6 +263,7 @@ class Session:
             "table": self.table,
             "table_key": self.table_key,
             "columns": list(self.columns),
+            "missing": self.missing,
             "bandwidths": self.bandwidths,
             "runs": dict(self.runs),
             "panes": dict(self.panes),
@@ -227,12 +277,17 @@ class Session:
 
     def photos(self) -> dict[str, Photo]:
         """The photos that can be shown again, by key, in the order in which they were opened."""
-        known = [*(moment.state["photo"] for moment in self.history.moments), self.photo]
-        return {photo.key: photo for photo in known if photo is not None}
+        return dict(self.album)
+
+    def show_photo(self, photo: Photo) -> None:
+        """Make a photo the one on the screen; it stays in the album."""
+        self.photo = photo
+        self.album.setdefault(photo.key, photo)
 
     def record(self, what: str, page: dict[str, Any]) -> None:
         """Keep how everything stands now, after an action."""
         self.page = page
+        self.changes += 1
         self.history.add(self._now(what, page))
 
     def go(self, position: int) -> None:
@@ -288,6 +343,12 @@ class Session:
             held[correction.rows] = correction.label
         return held
 
+    def numbered(self, labels: NDArray[np.int32], pane: str, fixed: Sequence[int] = ()) -> NDArray[np.int32]:
+        """The numbers of new clusters for a side: those of the clusters it shows, and of the other side, live on."""
+        shown = {side: self.runs[run].labels for side, run in self.panes.items() if run in self.runs}
+        before = [(other, 2 if side == pane else 1) for side, other in shown.items() if len(other) == len(labels)]
+        return keep_numbers(labels, before, fixed)
+
     def add_run(self, run: Run, most: int) -> None:
         """Keep a labelling, forgetting the oldest that no pane shows."""
         self.runs[run.id] = run
@@ -300,7 +361,7 @@ class Session:
     def set_table(self, table: Sheet, key: str) -> None:
         """New data: all that belonged to the old go."""
         self.table, self.table_key = table, key
-        self.columns, self.bandwidths, self.sweep = [], None, None
+        self.columns, self.missing, self.bandwidths, self.sweep = [], "drop", None, None
         self.runs.clear()
         self.panes.clear()
         self.corrections.clear()
@@ -315,6 +376,9 @@ class SessionStore:
 
     def __len__(self) -> int:
         return len(self._sessions)
+
+    def __contains__(self, session: object) -> bool:
+        return session in self._sessions
 
     def all(self) -> Iterable[Session]:
         """The sessions, the one used last at the end."""

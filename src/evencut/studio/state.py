@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import socket
+import time
+import zipfile
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping
 from contextlib import asynccontextmanager, suppress
+from copy import copy
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
@@ -16,6 +24,7 @@ from starlette.requests import ClientDisconnect
 from .methods import StrictModel
 from .options import Options, RequestError, TooLarge
 from .pool import WorkerPool
+from .projects import pack
 from .sessions import Session, SessionStore
 
 Progress = Callable[[str, float | None], None]
@@ -106,6 +115,79 @@ class GivenFile(StrictModel):
     index: Annotated[int, Field(ge=0, le=1000)]
 
 
+class Autosave:
+    """Projects of the tabs, written while they are worked on, in a folder that only this user can read.
+
+    Parameters
+    ----------
+    folder : Path or None
+        Nothing is written without one.
+    port : int
+        Each studio has a folder below it, named by its port: one that nobody listens at is a studio that has ended.
+    """
+
+    def __init__(self, folder: Path | None, port: int):
+        self._root = folder
+        self._port = port
+
+    def _path(self, session: str) -> Path:
+        assert self._root is not None
+        return self._root / str(self._port) / f"{session}.evencut"
+
+    async def save(self, session: Session) -> None:
+        """Write what a tab holds, where it holds work that was not written yet."""
+        has_work = session.table is not None or session.album
+        if self._root is None or not has_work or session.changes in (0, session.saved):
+            return
+        now = copy(session)  # the tab goes on while this is written
+        now.runs, now.panes, now.album = OrderedDict(session.runs), dict(session.panes), dict(session.album)
+        now.corrections = list(session.corrections)
+        session.saved = session.changes
+        await asyncio.to_thread(self._write, self._path(session.id), now)
+
+    @staticmethod
+    def _write(path: Path, session: Session) -> None:
+        for folder in (path.parent.parent, path.parent):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        partial = path.with_suffix(".part")
+        with suppress(FileNotFoundError):
+            partial.unlink()
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(pack(session))
+        partial.replace(path)
+
+    def recoverable(self, sessions: Container[str]) -> list[dict[str, Any]]:
+        """What ended studios and closed tabs have left, the newest first; what is older than a month is deleted."""
+        if self._root is None or not self._root.exists():
+            return []
+        found: list[dict[str, Any]] = []
+        for path in self._root.glob("*/*.evencut"):
+            port = int(path.parent.name) if path.parent.name.isdecimal() else 0
+            saved = path.stat().st_mtime
+            if time.time() - saved > 30 * 86400:
+                path.unlink(missing_ok=True)
+            elif path.stem not in sessions if port == self._port else not _listens(port):
+                with suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
+                    name = archive.comment.decode(errors="replace")
+                    found.append({"id": f"{port}/{path.stem}", "name": name, "saved": saved})
+        return sorted(found, key=lambda one: one["saved"], reverse=True)[:10]
+
+    def path_of(self, recoverable: str) -> Path:
+        """The file of something that can be restored."""
+        if self._root is None or not re.fullmatch(r"\d{1,5}/[\w-]{1,40}", recoverable):
+            raise RequestError("there is nothing of that name to restore.", 404)
+        path = self._root / f"{recoverable}.evencut"
+        if not path.is_file():
+            raise RequestError("there is nothing of that name to restore.", 404)
+        return path
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as line:
+        line.settimeout(0.2)
+        return line.connect_ex(("127.0.0.1", port)) == 0
+
+
 class Studio:
     """A running studio."""
 
@@ -113,6 +195,7 @@ class Studio:
         self.options = options
         self.limits = options.limits
         self.sessions = SessionStore(options.limits)
+        self.autosave = Autosave(options.autosave, options.port)
         self.pool = WorkerPool(options.workers)
         self._uploads = asyncio.Semaphore(options.limits.uploads)
         self._background: dict[str, asyncio.Task[None]] = {}
@@ -123,7 +206,7 @@ class Studio:
 
     async def ask(self, tab: Session, task: str, progress: Any = None, quick: bool = False, **arguments: Any) -> Any:
         """The result of a task on the table of a tab, and the warnings it gave."""
-        told = {"table": tab.table_key, **arguments}
+        told = {"table": tab.table_key, "missing": tab.missing, **arguments}
         return await self.pool.run(task, told, {tab.table_key: tab.need_table()}, progress, quick)
 
     def start_job(self, session: Session, name: str, body: Callable[..., Awaitable[dict[str, Any]]]) -> Job:

@@ -74,10 +74,8 @@ def _file(name: str, request: Request) -> Response:
 
 @router.get("/api/about")
 async def about(studio: Here) -> dict[str, Any]:
-    """Version, limits, examples, files given on the command line, and what the installed libraries allow."""
+    """Version, limits, examples, files given on the command line, what can be restored, what the libraries allow."""
     has_photos = all(find_spec(name) is not None for name in ("PIL", "skimage"))
-    # Loaded in a thread when first asked for; the page is served meanwhile.
-    kernels = await asyncio.to_thread(known_kernels)
     return {
         "version": __version__,
         "points": [
@@ -88,16 +86,17 @@ async def about(studio: Here) -> dict[str, Any]:
         "files": [path.name for path in studio.options.files],
         "can": {
             "photos": has_photos,
-            "grabcut": find_spec("cv2") is not None,
             "umap": find_spec("umap") is not None,
         },
-        "kernels": [
-            {
-                "name": name,
-                "title": kernel.title or name,
-                "parameters": [asdict(setting) for setting in kernel.settings],
-            }
-            for name, kernel in kernels.items()
-        ],
+        "recoverable": await asyncio.to_thread(studio.autosave.recoverable, studio.sessions),
         "limits": studio.plain_limits(),
     }
+
+
+@router.get("/api/kernels")
+async def kernels() -> list[dict[str, Any]]:
+    """The kernels with their parameters; they bring scikit-learn, for which the page need not wait."""
+    return [
+        {"name": name, "title": kernel.title or name, "parameters": [asdict(setting) for setting in kernel.settings]}
+        for name, kernel in (await asyncio.to_thread(known_kernels)).items()
+    ]

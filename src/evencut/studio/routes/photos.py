@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import zlib
 from pathlib import PurePath
 from typing import Annotated, Any
 
@@ -13,13 +12,14 @@ from pydantic import Field
 
 from ..methods import PHOTOS, StrictModel
 from ..options import RequestError
-from ..prompts import Photo, Prompt, Step, unpacked
+from ..prompts import Photo, Prompt, Step
 from ..sessions import Session
 from ..state import ExampleName, FileName, GivenFile, Here, Studio, Tab
 from .points import array_reply
 
 router = APIRouter(prefix="/api/sessions/{session}/photo")
 
+Page = Annotated[int, Query(ge=0, lt=1000)]
 Every = Annotated[int, Query(ge=1, le=100)]
 
 
@@ -37,23 +37,26 @@ class _Place(StrictModel):
 
 
 @router.post("/upload", status_code=201)
-async def upload(name: FileName, request: Request, tab: Tab, studio: Here) -> dict[str, Any]:
-    """A photo from a file's bytes in the body."""
+async def upload(name: FileName, request: Request, tab: Tab, studio: Here, page: Page = 0) -> dict[str, Any]:
+    """A photo from a file's bytes in the body, or one page of it."""
     async with studio.upload(request) as data:
-        return await _take(studio, tab, bytes(data), name)
+        return await _take(studio, tab, bytes(data), name, page)
 
 
 @router.post("/given", status_code=201)
-async def given(body: GivenFile, tab: Tab, studio: Here) -> dict[str, Any]:
-    """A photo of the command line, by its number."""
+async def given(body: GivenFile, tab: Tab, studio: Here, page: Page = 0) -> dict[str, Any]:
+    """A photo of the command line, by its number, or one page of it."""
     data, name = await studio.read_given(body.index, studio.limits.photo_bytes)
-    return await _take(studio, tab, data, name)
+    return await _take(studio, tab, data, name, page)
 
 
-async def _take(studio: Studio, tab: Session, data: bytes, name: str) -> dict[str, Any]:
-    found, _ = await studio.pool.run("read_photo", {"data": data, "limits": studio.plain_limits()})
+async def _take(studio: Studio, tab: Session, data: bytes, name: str, page: int) -> dict[str, Any]:
+    arguments = {"data": data, "limits": studio.plain_limits(), "page": page}
+    found, _ = await studio.pool.run("read_photo", arguments)
     short = PurePath(name).name[:100] or "photo"
-    return await _place(studio, tab, found, short, {"kind": "file", "name": short})
+    called = f"{short}, page {page + 1}" if page else short
+    source = {"kind": "file", "name": short, "page": page}
+    return {**await _place(studio, tab, found, called, source), "n_pages": found["n_pages"]}
 
 
 @router.post("/example", status_code=201)
@@ -71,7 +74,7 @@ async def _place(
     await tab.stop_job()
     photo = Photo(secrets.token_urlsafe(9), name, source, found["pixels"], found["shown"], found["media_type"])
     studio.sessions.check_room(tab, photo.n_bytes)
-    tab.photo = photo
+    tab.show_photo(photo)
     studio.start_background(photo.key, "prepare_photo", {"photo": photo.key}, _kept(photo))
     return photo.about()
 
@@ -135,7 +138,7 @@ async def turn_to(body: _Key, tab: Tab) -> dict[str, Any]:
     if found is None:
         raise RequestError("this photo is no longer kept; open it again.", 404)
     await tab.stop_job()
-    tab.photo = found
+    tab.show_photo(found)
     return found.about()
 
 
@@ -179,31 +182,3 @@ async def hover(body: _Place, tab: Tab, studio: Here) -> Response:
     )
     height, width = found.shape
     return array_reply(found.ravel(), {"width": width, "height": height})
-
-
-@router.post("/grabcut", status_code=202)
-async def grabcut(tab: Tab, studio: Here) -> dict[str, Any]:
-    """Begin to answer the same gestures with OpenCV's grabCut."""
-    photo = tab.need_photo()
-    if not photo.steps:
-        raise RequestError("draw a box or click first; grabCut is then given the same.")
-    last = photo.steps[-1].prompt.object
-    arguments = {"photo": photo.key, "prompts": [given.model_dump() for given in photo.prompts(last)]}
-
-    async def work(progress: Any) -> dict[str, Any]:
-        found, _ = await studio.pool.run("grabcut", arguments, {photo.key: photo.pixels}, progress)
-        ours, theirs = photo.labels_of(last) == 2, found["labels"] == 2
-        union = (ours | theirs).sum()
-        packed = zlib.compress(found["labels"].tobytes(), 1)
-        tab.grabcut = packed
-        return {"facts": found["facts"], "overlap": float((ours & theirs).sum() / union) if union else 1.0}
-
-    return studio.start_job(tab, "grabCut", work).about()
-
-
-@router.get("/grabcut")
-async def grabcut_labels(tab: Tab, every: Every = 1) -> Response:
-    """Labels of the last comparison."""
-    if tab.grabcut is None:
-        raise RequestError("nothing was compared yet.", 404)
-    return array_reply(unpacked(tab.grabcut, tab.need_photo().pixels.shape[:2])[::every, ::every])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -19,22 +20,18 @@ from ..methods import POINTS, Method, StrictModel
 from ..options import RequestError
 from ..sessions import Correction, Session
 from ..state import ExampleName, FileName, GivenFile, Here, Studio, Tab
-from ..tables import Sheet
+from ..tables import Sheet, SheetColumn
 
 router = APIRouter(prefix="/api/sessions/{session}")
 
 _MOST_CELLS = 40
 _PREVIEWED = 6
 _MOST_NAMES = 1000
-_MOST_DEFAULT_COLUMNS = 200
-_NOT_FEATURES = {
-    *("label", "labels", "cluster", "clusters", "class", "target", "true", "truth", "y_true", "category", "group"),
-    *("id", "index", "row", "unnamed: 0"),
-}
 
 
 class _Columns(StrictModel):
     columns: Annotated[list[Annotated[str, Field(max_length=200)]], Field(min_length=1, max_length=1000)]
+    missing: Literal["drop", "mean", "neighbors"] = "drop"
 
 
 async def _reading(
@@ -64,11 +61,9 @@ def describe(tab: Session) -> dict[str, Any]:
         "name": table.source["name"],
         "source": {"kind": table.source["kind"], "example": table.source.get("example")},
         "n_rows": table.n_rows,
-        "columns": [
-            {"name": c.name, "number": c.is_number, "missing": c.missing, "n_names": len(c.names or ())}
-            for c in table.columns
-        ],
+        "columns": [_about(c, *c.role(c.name in table.row_numbers)) for c in table.columns],
         "chosen": tab.columns,
+        "missing": tab.missing,
         "bandwidths": tab.bandwidths,
         "reading": {name: table.source.get(name) for name in ("header", "delimiter", "decimal", "written")},
         "left_out": table.left_out[:_MOST_CELLS],
@@ -77,14 +72,21 @@ def describe(tab: Session) -> dict[str, Any]:
     }
 
 
+def _about(column: SheetColumn, role: str, why: str) -> dict[str, Any]:
+    usable = not column.refused
+    return {
+        "name": column.name, "number": column.is_number, "usable": usable, "missing": column.missing,
+        "n_names": len(column.names or ()), "role": role, "why": why,
+    }  # fmt: skip
+
+
 @router.post("/points/upload", status_code=201)
 async def upload(name: FileName, request: Request, tab: Tab, studio: Here, reading: Read) -> dict[str, Any]:
     """Points from a file's bytes in the body."""
     async with studio.upload(request) as data:
-        arguments = {"data": bytes(data), "name": name, "limits": studio.plain_limits(), "reading": reading}
+        original = bytes(data)
         data.clear()
-        table, warnings = await studio.pool.run("read_table", arguments, quick=True)
-        return await take_table(studio, tab, table, warnings)
+        return await _read(studio, tab, original, name, reading)
 
 
 @router.post("/points/example", status_code=201)
@@ -100,33 +102,49 @@ async def example(body: ExampleName, tab: Tab, studio: Here) -> dict[str, Any]:
 async def given(body: GivenFile, tab: Tab, studio: Here, reading: Read) -> dict[str, Any]:
     """A file of the command line, by its number: no path is ever taken from the page."""
     data, name = await studio.read_given(body.index, studio.limits.table_bytes)
+    return await _read(studio, tab, data, name, reading, studio.options.variable if body.index == 0 else None)
+
+
+async def _read(
+    studio: Studio,
+    tab: Session,
+    data: bytes,
+    name: str,
+    reading: dict[str, Any],
+    variable: tuple[str, str] | None = None,
+) -> dict[str, Any]:
     arguments = {"data": data, "name": name, "limits": studio.plain_limits(), "reading": reading}
     table, warnings = await studio.pool.run("read_table", arguments, quick=True)
-    return await take_table(studio, tab, table, warnings)
+    source = table.source
+    if variable is not None:
+        source = {"kind": "variable", "name": variable[0], "holder": variable[1]}
+    return await take_table(studio, tab, replace(table, original=data, source=source), warnings)
 
 
 async def take_table(studio: Studio, tab: Session, table: Sheet, warnings: list[str]) -> dict[str, Any]:
-    """Put a table in place of what the session had."""
-    await tab.stop_job()
-    studio.sessions.check_room(tab, table.n_bytes)
-    tab.set_table(table, secrets.token_urlsafe(9))
+    """Put a table in place of what the session had, once it is seen that its columns can be clustered by."""
     columns, told = _default_columns(table)
-    await choose_columns(studio, tab, columns)
+    key = secrets.token_urlsafe(9)
+    arguments = {"table": key, "columns": columns}
+    bandwidths, _ = await studio.pool.run("bandwidths", arguments, {key: table}, quick=True)
+    studio.sessions.check_room(tab, table.n_bytes)
+    await tab.stop_job()
+    tab.set_table(table, key)
+    tab.columns, tab.bandwidths = columns, bandwidths
     return {**describe(tab), "warnings": [*warnings, *table.notices, *told]}
 
 
 def _default_columns(table: Sheet) -> tuple[list[str], list[str]]:
-    """Columns of numbers that are neither labels nor row numbers, and what to tell of those with gaps or left out.
+    """The columns of numbers that are features, and what to tell of those with gaps or left out.
 
     Columns with gaps are taken as long as half of the rows stay complete, those with the fewest first.
     """
+    roles = {column.name: column.role(column.name in table.row_numbers) for column in table.columns}
     numbers = [column for column in table.columns if column.is_number]
-    named = [c for c in numbers if c.name.lower() not in _NOT_FEATURES and c.name not in table.row_numbers] or numbers[
-        :1
-    ]
+    named = [column for column in numbers if roles[column.name][0] == "number"] or numbers[:1] or table.columns[:1]
     complete, taken = np.ones(table.n_rows, dtype=bool), set[str]()
     for column in sorted(named, key=lambda one: one.missing):
-        both = complete & np.isfinite(column.values)
+        both = complete & (np.isfinite(column.values) if column.is_number else column.values >= 0)
         if 2 * both.sum() >= table.n_rows or not taken:
             complete = both
             taken.add(column.name)
@@ -140,13 +158,13 @@ def _default_columns(table: Sheet) -> tuple[list[str], list[str]]:
         f"column {name!r} has no name and is taken for row numbers: it is not clustered by, until it is chosen"
         for name in table.row_numbers
     ]
-    return [column.name for column in named if column.name in taken][:_MOST_DEFAULT_COLUMNS], told
+    return [column.name for column in named if column.name in taken], told
 
 
-async def choose_columns(studio: Studio, tab: Session, columns: list[str]) -> None:
+async def choose_columns(studio: Studio, tab: Session, columns: list[str], missing: str = "drop") -> None:
     """Cluster by these columns from now on."""
-    tab.bandwidths, _ = await studio.ask(tab, "bandwidths", quick=True, columns=columns)
-    tab.columns = columns
+    tab.bandwidths, _ = await studio.ask(tab, "bandwidths", quick=True, columns=columns, missing=missing)
+    tab.columns, tab.missing = columns, missing
 
 
 @router.put("/points/columns")
@@ -154,7 +172,7 @@ async def choose(body: _Columns, tab: Tab, studio: Here) -> dict[str, Any]:
     """The columns to cluster by."""
     if len(set(body.columns)) < len(body.columns):
         raise RequestError("a column is named twice; name each once.")
-    await choose_columns(studio, tab, body.columns)
+    await choose_columns(studio, tab, body.columns, body.missing)
     return describe(tab)
 
 
@@ -222,18 +240,21 @@ async def correct(
         rows = np.unique(np.frombuffer(bytes(data), "<u4"))
     if rows[-1] >= table.n_rows:
         raise RequestError(f"the selection names row {rows[-1]}, but there are {table.n_rows}.")
+    present = np.flatnonzero(shown.facts["sizes"]).tolist()
+    if label != "one" and label not in present:
+        raise RequestError(f"there is no cluster {label} to hold rows in; there are {present[:20]}.", 404)
     studio.sessions.check_room(tab, rows.nbytes)
-    chosen = _free_label(tab, shown.labels[rows], shown.facts["n_clusters"]) if label == "one" else label
+    chosen = _free_label(tab, shown.labels[rows], present) if label == "one" else label
     tab.corrections.append(Correction(chosen, rows))
     return {"label": chosen, "corrections": tab.held()}
 
 
-def _free_label(tab: Session, labels: NDArray[np.int32], n_clusters: int) -> int:
+def _free_label(tab: Session, labels: NDArray[np.int32], present: list[int]) -> int:
     """The cluster that most of the rows are in, unless other rows are held there and another cluster is free."""
     known = labels[labels >= 0]
     most = int(np.bincount(known).argmax()) if len(known) else 0
     taken = {correction.label for correction in tab.corrections}
-    free = [label for label in range(n_clusters) if label not in taken]
+    free = [label for label in present if label not in taken]
     return free[0] if most in taken and free else most
 
 

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from ..methods import Edit, Merge, Method, Split, StrictModel
 from ..options import RequestError
-from ..sessions import RowValues, Run, Session, sizes_of
+from ..sessions import Correction, RowValues, Run, Session, sizes_of
 from ..state import Here, Studio, Tab
 from .points import array_reply
 
@@ -30,6 +30,7 @@ class _Fit(StrictModel):
     pane: Pane = "a"
     method: Method
     hold: bool = False
+    around: Annotated[str, Field(max_length=40)] | None = None
 
 
 class _Column(StrictModel):
@@ -45,23 +46,33 @@ class _Sweep(StrictModel):
 
 @router.post("/runs", status_code=202)
 async def fit(body: _Fit, tab: Tab, studio: Here) -> dict[str, Any]:
-    """Begin to cluster; the job's end names the run."""
+    """Begin to cluster; the job's end names the run. Corrections change the clustering `around` in places only."""
     table, columns, key = tab.need_table(), list(tab.columns), tab.table_key
     holds = body.hold and body.method.tool in ("evencut", "kernel")
     held = tab.hold() if holds else None
-    corrections = tuple(tab.corrections) if holds else ()
-    method = body.method.model_dump()
-    arguments = {"table": key, "columns": columns, "method": method, "held": held}
+    before = tab.need_run(body.around).labels if body.around and holds else None
+    n_held = sum(len(correction.rows) for correction in tab.corrections) if holds else 0
+    method, missing = body.method.model_dump(), tab.missing
+    arguments = {"table": key, "columns": columns, "missing": missing, "method": method, "held": held, "before": before}
 
     async def work(progress: Any) -> dict[str, Any]:
         found, warnings = await studio.pool.run("fit", arguments, {key: table}, progress)
-        facts = {**found["facts"], "warnings": warnings[:10]}
+        numbers = tab.numbered(found["labels"], body.pane, found["fixed"])
+        labels = np.append(numbers, -1)[found["labels"]].astype(np.int32)
+        facts = found["facts"] | sizes_of(labels, found["facts"]["n_missing"])
+        facts |= {"warnings": warnings[:10], "numbers": numbers.tolist(), "n_held": n_held, "missing": missing}
+        facts["islands"] = [[int(numbers[label]), n] for label, n in facts["islands"]]
+        codes = np.empty(0) if found["held"] is None else found["held"]
+        corrections = tuple(
+            Correction(int(code), np.flatnonzero(codes == code).astype(np.uint32))
+            for code in np.unique(codes[codes >= 0])
+        )
         run = Run(
             secrets.token_urlsafe(9),
             "fit",
             method,
             columns,
-            found["labels"],
+            labels,
             found["values"],
             facts,
             corrections,
@@ -89,9 +100,14 @@ async def from_column(body: _Column, tab: Tab, studio: Here) -> dict[str, Any]:
         names = [f"{value:g}" for value in found[shift:]]
     if len(names) > 2000:
         raise RequestError(f"column {body.name!r} has {len(names)} different values; labels have at most 2000.")
+    numbers = tab.numbered(labels, body.pane)
+    called = [""] * (int(numbers.max(initial=-1)) + 1)
+    for number, name in zip(numbers.tolist(), names):
+        called[number] = name[:60]
+    labels = np.append(numbers, -1)[labels].astype(np.int32)
     facts = {
         "column": body.name,
-        "names": [name[:60] for name in names[:100]],
+        "names": called,
         **sizes_of(labels),
         "n_missing": 0,
         "n_fitted": 0,
@@ -162,16 +178,15 @@ async def diagnosis(run: str, tab: Tab) -> dict[str, Any]:
 
 async def diagnosis_of(studio: Studio, tab: Session, run: Run, progress: Any = None) -> dict[str, Any]:
     """The report on a run, made once."""
-    if run.report is None or "html" not in run.report:
-        run.report, _ = await studio.ask(
-            tab, "diagnose", progress, columns=run.columns, labels=run.labels, scale=_scale_of(run)
-        )
+    if run.report is None:
+        run.report, _ = await studio.ask(tab, "diagnose", progress, **diagnosis_arguments(run))
     return run.report
 
 
-def _scale_of(run: Run) -> str | None:
-    """The scale that the clustering was found on: its borders are judged on the same."""
-    return (run.method or {}).get("scale", "auto")
+def diagnosis_arguments(run: Run) -> dict[str, Any]:
+    """What the diagnosis of a clustering takes: its borders are judged on the scale that it was found on."""
+    scale = (run.method or {}).get("scale", "auto")
+    return {"columns": run.columns, "missing": run.facts.get("missing", "drop"), "labels": run.labels, "scale": scale}
 
 
 def _for_page(report: dict[str, Any]) -> dict[str, Any]:
@@ -180,14 +195,14 @@ def _for_page(report: dict[str, Any]) -> dict[str, Any]:
     order = sorted(range(len(inner["clusters"])), key=lambda k: inner["clusters"][k]["verdict"] == "ok")[:_MOST_ROWS]
     inner["clusters"] = [inner["clusters"][k] for k in order]
     profiles = [report["profiles"][k] for k in order]
-    return {**{key: value for key, value in report.items() if key != "html"}, "report": inner, "profiles": profiles}
+    return {**report, "report": inner, "profiles": profiles}
 
 
 @router.post("/sweep", status_code=202)
 async def sweep(body: _Sweep, tab: Tab, studio: Here) -> dict[str, Any]:
     """Begin to try a range of bandwidths."""
     table, key = tab.need_table(), tab.table_key
-    arguments = {"table": key, "columns": list(tab.columns), **body.model_dump()}
+    arguments = {"table": key, "columns": list(tab.columns), "missing": tab.missing, **body.model_dump()}
 
     async def work(progress: Any) -> dict[str, Any]:
         tab.sweep, _ = await studio.pool.run("sweep", arguments, {key: table}, progress)
@@ -218,15 +233,16 @@ async def split(run: str, body: _Chosen, tab: Tab, studio: Here) -> dict[str, An
 
 
 def _begin(studio: Studio, tab: Any, before: Run, pane: Pane, edit: Edit) -> dict[str, Any]:
-    if max(edit.touched()) >= before.facts["n_clusters"]:
-        raise RequestError(f"there is no cluster {max(edit.touched())}; there are {before.facts['n_clusters']}.", 404)
+    present = [label for label, size in enumerate(before.facts["sizes"]) if size]
+    if strange := [label for label in edit.touched() if label not in present]:
+        raise RequestError(f"there is no cluster {strange[0]}; there are {len(present)}.", 404)
 
     async def work(progress: Any) -> dict[str, Any]:
         told = edit.model_dump()
-        labels, _ = await studio.ask(tab, "edit", progress, columns=before.columns, labels=before.labels, edit=told)
-        facts = before.facts | sizes_of(labels) | {"n_noise": before.facts["n_noise"]}
-        facts |= {"energy": None, "confidence": None, "warnings": []}
-        facts.pop("names", None)
+        how = {"columns": before.columns, "missing": before.facts.get("missing", "drop"), "edit": told}
+        labels, _ = await studio.ask(tab, "edit", progress, labels=before.labels, **how)
+        facts = before.facts | sizes_of(labels, before.facts["n_missing"])
+        facts |= {"energy": None, "confidence": None, "warnings": [], "islands": []}
         edits = (*before.edits, edit)
         new = {"id": secrets.token_urlsafe(9), "labels": labels, "values": {}, "facts": facts, "edits": edits}
         return show_run(studio, tab, replace(before, **new, report=None), pane)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import secrets
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
@@ -16,8 +17,8 @@ from ..methods import StrictModel
 from ..options import RequestError
 from ..projects import Project, pack
 from ..sessions import Session
-from ..state import FileName, Here, Tab
-from .points import choose_columns, describe
+from ..state import FileName, GivenFile, Here, Studio, Tab
+from .points import describe
 from .runs import Pane
 
 router = APIRouter(prefix="/api/sessions")
@@ -64,6 +65,7 @@ async def state(tab: Tab) -> dict[str, Any]:
 async def remember(page: dict[str, Any], tab: Tab) -> None:
     """Keep what the page wants to find again after a reload."""
     check_page(page)
+    tab.changes += page != tab.page
     tab.page = page
 
 
@@ -97,6 +99,10 @@ async def stop(job: str, tab: Tab) -> None:
 class _Done(StrictModel):
     what: Annotated[str, Field(max_length=120)]
     page: dict[str, Any]
+
+
+class _Recoverable(StrictModel):
+    id: Annotated[str, Field(max_length=60)]
 
 
 class _Position(StrictModel):
@@ -145,20 +151,54 @@ async def project(tab: Tab) -> Response:
 async def open_project(name: FileName, request: Request, tab: Tab, studio: Here) -> dict[str, Any]:
     """Everything from a project file, in place of what the tab had; undo brings that back."""
     async with studio.upload(request) as data:
-        arguments = {"data": bytes(data), "limits": studio.plain_limits()}
+        given = bytes(data)
         data.clear()
-        found, _ = await studio.pool.run("read_project", arguments)
+        return await _open(studio, tab, given, name)
+
+
+@router.post("/{session}/project/given", status_code=201)
+async def open_given(body: GivenFile, tab: Tab, studio: Here) -> dict[str, Any]:
+    """A project of the command line, by its number."""
+    return await _open(studio, tab, *await studio.read_given(body.index, studio.limits.table_bytes))
+
+
+@router.post("/{session}/recover", status_code=201)
+async def recover(body: _Recoverable, tab: Tab, studio: Here) -> dict[str, Any]:
+    """Everything that an ended studio or a closed tab has left."""
+    path = studio.autosave.path_of(body.id)
+    state = await _open(studio, tab, await asyncio.to_thread(path.read_bytes), path.name)
+    await studio.autosave.save(tab)
+    path.unlink(missing_ok=True)
+    return state
+
+
+@router.delete("/{session}/recover", status_code=204)
+async def discard(tab: Tab, studio: Here) -> None:
+    """Delete all that could be restored."""
+    for left in studio.autosave.recoverable(studio.sessions):
+        studio.autosave.path_of(left["id"]).unlink(missing_ok=True)
+
+
+async def _open(studio: Studio, tab: Session, data: bytes, name: str) -> dict[str, Any]:
+    """Put a project in place of what a tab has, once all of it is seen to be good."""
+    found, _ = await studio.pool.run("read_project", {"data": data, "limits": studio.plain_limits()})
     assert isinstance(found, Project)
-    if found.table is None and found.photo is None:
+    if found.table is None and not found.album:
         raise RequestError(f"{name[:80]} is an empty project.")
-    await tab.stop_job()
-    parts = [found.table, found.photo, *found.runs.values(), *(found.photo.steps if found.photo else ())]
-    studio.sessions.check_room(tab, sum(part.n_bytes for part in parts if part is not None))
+    key, bandwidths = secrets.token_urlsafe(9), None
     if found.table is not None:
-        tab.set_table(found.table, secrets.token_urlsafe(9))
-        await choose_columns(studio, tab, found.columns)
+        arguments = {"table": key, "columns": found.columns, "missing": found.missing}
+        bandwidths, _ = await studio.pool.run("bandwidths", arguments, {key: found.table}, quick=True)
+        found = replace(found, table=replace(found.table, original=found.original))
+    parts = [found.table, *found.runs.values(), *found.album, *(step for photo in found.album for step in photo.steps)]
+    studio.sessions.check_room(tab, sum(part.n_bytes for part in parts if part is not None))
+    await tab.stop_job()
+    if found.table is not None:
+        tab.set_table(found.table, key)
+        tab.columns, tab.missing, tab.bandwidths = found.columns, found.missing, bandwidths
     tab.runs, tab.panes, tab.corrections = found.runs, found.panes, found.corrections
-    tab.photo, tab.page = found.photo, found.page
+    tab.album, tab.photo, tab.page = {photo.key: photo for photo in found.album}, found.photo, found.page
+    tab.changes += 1
     return state_of(tab)
 
 

@@ -32,5 +32,4 @@ TASKS: dict[str, Task] = {
     "cut": photos.cut,
     "prepare_photo": photos.prepare,
     "hover": photos.hover,
-    "grabcut": photos.grabcut,
 }

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 import zlib
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from ..methods import load_photo
 from ..options import Limits, RequestError
 from ..pool import memory_for_upload
 from ..projects import Project, unpack
-from ..prompts import Prompt, as_rgb, drawn_strokes, extend, read_photo, shown
+from ..prompts import Prompt, as_rgb, extend, read_photo, shown
 
 _CHAINS = 3
 _SMALL = 200
@@ -29,7 +28,8 @@ def read(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str
     """A photo from the bytes of a file, with a copy for the page."""
     tell("reading the photo", None)
     with memory_for_upload():
-        return _photo(read_photo(arguments["data"], Limits(**arguments["limits"])))
+        pixels, n_pages = read_photo(arguments["data"], Limits(**arguments["limits"]), arguments["page"])
+        return _photo(pixels) | {"n_pages": n_pages}
 
 
 def example(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
@@ -127,36 +127,6 @@ def _chain(kept: dict[str, Any], key: str, image: NDArray[Any], prompts: list[Pr
     for old in list(chains)[:-_CHAINS]:
         del chains[old]
     return chain[len(prompts) - 1][1]
-
-
-def grabcut(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
-    """OpenCV's grabCut from the same gestures, for comparison."""
-    try:
-        cv2 = import_module("cv2")
-    except ImportError as error:
-        raise RequestError(
-            "OpenCV is not installed: pip install opencv-python-headless, to compare with it."
-        ) from error
-    image = as_rgb(kept[arguments["photo"]])[..., ::-1].copy()
-    prompts = [Prompt(**prompt) for prompt in arguments["prompts"]]
-    start = time.perf_counter()
-    tell("grabCut", None)
-    marks = np.full(image.shape[:2], cv2.GC_PR_FGD, np.uint8)
-    if prompts[0].kind == "box":
-        x0, y0, x1, y1 = prompts[0].box
-        inside = np.zeros(marks.shape, bool)
-        inside[max(y0, 0) : y1, max(x0, 0) : x1] = True
-        marks[~inside] = cv2.GC_BGD
-    else:
-        marks[0], marks[-1], marks[:, 0], marks[:, -1] = (cv2.GC_BGD,) * 4
-    strokes = drawn_strokes(prompts, marks.shape)
-    marks[strokes == 1], marks[strokes == 2] = cv2.GC_BGD, cv2.GC_FGD
-    try:
-        cv2.grabCut(image, marks, None, np.zeros((1, 65)), np.zeros((1, 65)), 5, cv2.GC_INIT_WITH_MASK)
-    except cv2.error as error:
-        raise RequestError(f"grabCut cannot answer this ({str(error)[:120]}).") from error
-    object_ = (marks == cv2.GC_FGD) | (marks == cv2.GC_PR_FGD)
-    return {"labels": (1 + object_).astype(np.uint8), "facts": {"seconds": time.perf_counter() - start, "energy": None}}
 
 
 def read_project(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> Project:

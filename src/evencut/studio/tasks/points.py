@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from evencut.affinity import feature_scale, scott_bandwidth, silverman_bandwidth
 
+from ...io.preparation import Frame, prepare
 from ..methods import Method, estimator, fit_labels, load_points, scaled
 from ..options import Limits, RequestError
 from ..pool import memory_for_upload
-from ..sessions import sizes_of
 from ..tables import Reading, Sheet, read_sheet
 
 _REFERENCE = 20_000
@@ -35,8 +35,19 @@ def example(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> Sheet
     return load_points(arguments["name"])
 
 
-def rows_without_gaps(table: Sheet, columns: list[str]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The numbers of the complete rows, and which rows these are."""
+def points_of(kept: dict[str, Any], arguments: dict[str, Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The points that columns of a table make, and which rows these are: gaps are left out or filled as was chosen.
+
+    Words and dates become numbers as `evencut.io.read_table` makes them.
+    """
+    table: Sheet = kept[arguments["table"]]
+    columns, missing = arguments["columns"], arguments.get("missing", "drop")
+    if missing != "drop" or any(table.column(name).holds != "numbers" for name in columns):
+        frame = Frame(table.source["name"], [table.column(name).as_read() for name in columns])
+        points = prepare(frame, missing)
+        there = np.zeros(table.n_rows, dtype=bool)
+        there[points.rows] = True
+        return points.values, there
     X = table.numbers(columns)
     complete = np.ones(len(X), dtype=bool)
     for column in X.T:
@@ -53,7 +64,7 @@ def plane(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[st
     """
     table: Sheet = kept[arguments["table"]]
     if isinstance(arguments["axes"], str) and arguments["axes"] in EMBEDDINGS:
-        X, complete = rows_without_gaps(table, arguments["columns"])
+        X, complete = points_of(kept, arguments)
         title, most, embed = EMBEDDINGS[arguments["axes"]]
         if len(X) > most:
             raise RequestError(f"{title} is for at most {most} rows; these are {len(X)}. Take principal components.")
@@ -62,7 +73,7 @@ def plane(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[st
         flat[complete] = embed(_scaled(X))
         names = [f"{title} 1", f"{title} 2"]
     elif arguments["axes"] == "pca":
-        X, complete = rows_without_gaps(table, arguments["columns"])
+        X, complete = points_of(kept, arguments)
         tell("principal components", None)
         n_axes = arguments["n_axes"]
         flat = np.full((table.n_rows, n_axes), np.nan)
@@ -135,7 +146,7 @@ def density(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> NDArr
     from sklearn.neighbors import NearestNeighbors
 
     table: Sheet = kept[arguments["table"]]
-    X, complete = rows_without_gaps(table, arguments["columns"])
+    X, complete = points_of(kept, arguments)
     tell("densities", None)
     n_neighbors = min(10, len(X) - 1)
     if X.shape[1] <= 12:
@@ -155,46 +166,83 @@ def fit(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str,
     """Cluster the complete rows: labels (-1 for the others and for noise), and what the fit tells about itself."""
     table: Sheet = kept[arguments["table"]]
     method = Method(**arguments["method"])
-    X, complete = rows_without_gaps(table, arguments["columns"])
-    held = arguments["held"]
-    if held is not None:
-        _check_held(held, method.n_clusters)
-        held = held[complete]
+    X, complete = points_of(kept, arguments)
+    codes, fixed = _held_codes(X, complete, arguments, method.n_clusters)
     start = time.perf_counter()
     tell("clustering", 0.0)
-    labels, model = fit_labels(method, X, held)
+    labels, model = fit_labels(method, X, codes)
     seconds = time.perf_counter() - start
     found = np.full(table.n_rows, -1, dtype=np.int32)
     found[complete] = labels
     sampled = method.is_sampled(len(X))
     return {
         "labels": found,
+        "held": None if codes is None else _of_all_rows(codes, complete),
+        "fixed": fixed.tolist(),
         "values": {} if sampled else _values(model, complete),
         "facts": {
             "seconds": seconds,
             "energy": plain(getattr(model, "energy_", None)),
-            **sizes_of(labels),
             "n_missing": int((~complete).sum()),
             "n_fitted": len(model.labels_) if sampled else len(X),
             "bandwidth": _bandwidth_used(method, X),
             "confidence": plain(getattr(getattr(model, "selection_", None), "confidence", None)),
             "selection": _selection(getattr(model, "selection_", None)),
-            "true_agreement": _true_agreement(table, found),
+            "true_agreement": _true_agreement(table, found, complete),
+            "islands": split_islands(X, labels),
         },
     }
 
 
 def agreement(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> float | None:
     """How far labels agree with the truth of an example; None where it is not known."""
-    return _true_agreement(kept[arguments["table"]], arguments["labels"])
+    return _true_agreement(kept[arguments["table"]], arguments["labels"], slice(None))
 
 
-def _true_agreement(table: Sheet, labels: NDArray[np.int32]) -> float | None:
-    """The adjusted Rand index."""
+def _true_agreement(table: Sheet, labels: NDArray[np.int32], rows: NDArray[np.bool_] | slice) -> float | None:
+    """The adjusted Rand index over some rows."""
     from sklearn.metrics import adjusted_rand_score
 
     truth = next((c for c in table.columns if c.name == "true" and c.names is not None), None)
-    return None if truth is None else float(adjusted_rand_score(truth.values, labels))
+    return None if truth is None else float(adjusted_rand_score(truth.values[rows], labels[rows]))
+
+
+def _of_all_rows(codes: NDArray[np.int64], complete: NDArray[np.bool_]) -> NDArray[np.int64]:
+    held = np.full(len(complete), -1, dtype=np.int64)
+    held[complete] = codes
+    return held
+
+
+def split_islands(X: NDArray[Any], labels: NDArray[np.integer]) -> list[list[int]]:
+    """Clusters that hold several islands: pieces of a tenth of it and more with no neighbours in common.
+
+    Each as its label and its number of islands; on a sample where there are many rows.
+
+    Examples
+    --------
+    >>> X = np.vstack([np.random.default_rng(0).normal(size=(50, 2)) + 30 * place for place in range(3)])
+    >>> split_islands(X, np.repeat([0, 0, 1], 50))
+    [[0, 2]]
+    """
+    from scipy.sparse import csgraph
+    from sklearn.neighbors import kneighbors_graph
+
+    rows = (
+        np.arange(len(X)) if len(X) <= 5000 else np.sort(np.random.default_rng(0).choice(len(X), 5000, replace=False))
+    )
+    rows = rows[labels[rows] >= 0]
+    if len(rows) < 20:
+        return []
+    spread = _scaled(X[rows])
+    graph = kneighbors_graph(spread, min(10, len(rows) - 1))
+    _, island = csgraph.connected_components(graph, directed=False)
+    found = []
+    for label in np.unique(labels[rows]).tolist():
+        sizes = np.bincount(island[labels[rows] == label])
+        n_islands = int((sizes >= max(10, 0.1 * sizes.sum())).sum())
+        if n_islands > 1:
+            found.append([label, n_islands])
+    return found
 
 
 def _values(model: Any, complete: NDArray[np.bool_]) -> dict[str, NDArray[np.float32]]:
@@ -209,13 +257,45 @@ def _values(model: Any, complete: NDArray[np.bool_]) -> dict[str, NDArray[np.flo
     return found
 
 
-def _check_held(held: NDArray[np.int64], n_clusters: int | str) -> None:
-    """Raise unless a fit with so many clusters can keep these labels."""
-    if n_clusters != "auto" and held.max() >= int(n_clusters):
+def _held_codes(
+    X: NDArray[Any], complete: NDArray[np.bool_], arguments: dict[str, Any], n_clusters: int | str
+) -> tuple[NDArray[np.int64] | None, NDArray[np.int64]]:
+    """Partial labels from 0 for a fit (-1: none), and the numbers of the clusters that they stand for.
+
+    With a clustering of before, some rows deep inside each of its clusters are held as well, so that a correction
+    moves what it speaks of and not the clusters themselves.
+    """
+    held, before = arguments["held"], arguments["before"]
+    if held is None:
+        return None, np.empty(0, dtype=np.int64)
+    held = held[complete]
+    if before is not None:
+        for rows in _inner_rows(X, before[complete], held):
+            held[rows] = before[complete][rows]
+    fixed = np.unique(held[held >= 0])
+    if n_clusters != "auto" and len(fixed) > int(n_clusters):
         raise RequestError(
-            f"a correction speaks of cluster {held.max()}, but {n_clusters} clusters (0 to {int(n_clusters) - 1}) are "
-            "asked for; raise the number of clusters."
+            f"the corrections speak of {len(fixed)} clusters, but {n_clusters} are asked for; raise the number."
         )
+    return np.where(held >= 0, np.searchsorted(fixed, held), -1), fixed
+
+
+def _inner_rows(X: NDArray[Any], labels: NDArray[np.integer], held: NDArray[np.int64]) -> list[NDArray[np.intp]]:
+    """Of each cluster up to 30 rows whose neighbours are all in it and not corrected, evenly chosen."""
+    from sklearn.neighbors import NearestNeighbors
+
+    sample = np.flatnonzero((labels >= 0) & (held < 0))
+    if len(sample) > 10_000:
+        sample = np.sort(np.random.default_rng(0).choice(sample, 10_000, replace=False))
+    spread = X / feature_scale(X, "auto")
+    near = NearestNeighbors(n_neighbors=min(8, len(X))).fit(spread).kneighbors(spread[sample])[1]
+    inner = ((labels[near] == labels[sample, None]) & (held[near] < 0)).mean(axis=1)
+    found = []
+    for label in np.unique(labels[sample]):
+        rows, depth = sample[labels[sample] == label], inner[labels[sample] == label]
+        deepest = rows[depth == depth.max()]
+        found.append(deepest[np.unique(np.linspace(0, len(deepest) - 1, 30).astype(int))])
+    return found
 
 
 def _bandwidth_used(method: Method, X: NDArray[np.float64]) -> float | None:
@@ -271,9 +351,9 @@ NOBODY = -1
 
 def _kept_sample(kept: dict[str, Any], arguments: dict[str, Any]) -> tuple[NDArray[Any], NDArray[np.int16]]:
     """The sample's points, and for each row of the table the sample's point nearest to it."""
-    key = (arguments["table"], tuple(arguments["columns"]))
+    key = (arguments["table"], tuple(arguments["columns"]), arguments.get("missing"))
     if kept.get("sample", (None,))[0] != key:
-        X, complete = rows_without_gaps(kept[arguments["table"]], arguments["columns"])
+        X, complete = points_of(kept, arguments)
         rng = np.random.default_rng(0)
         chosen = np.arange(len(X)) if len(X) <= _ALL else np.sort(rng.choice(len(X), _SAMPLE, replace=False))
         nearest = np.full(len(complete), NOBODY, dtype=np.int16)
@@ -313,7 +393,7 @@ def preview(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> NDArr
 
 def neighbors(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> list[int]:
     """The rows nearest to one row, nearest first; none where it has gaps."""
-    X, complete = rows_without_gaps(kept[arguments["table"]], arguments["columns"])
+    X, complete = points_of(kept, arguments)
     if not complete[arguments["row"]]:
         return []
     rows = np.flatnonzero(complete)

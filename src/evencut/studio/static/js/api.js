@@ -89,6 +89,11 @@ export class Api {
     return { values: new Type(await response.arrayBuffer()), about: header ? JSON.parse(header) : {} };
   }
 
+  /** The kernels with their parameters, which are the same for all sessions. */
+  async kernels() {
+    return (await ask("/api/kernels")).json();
+  }
+
   /** Said while the page goes away; a page that is loaded again takes it back by its next question. */
   leave() {
     fetch(this.url("/leave"), { method: "POST", keepalive: true, headers: authorization() }).catch(() => {});
@@ -96,6 +101,13 @@ export class Api {
 
   async blob(path) {
     return (await ask(this.url(path))).blob();
+  }
+
+  /** A file, under the name that the studio gives it. */
+  async file(path) {
+    const response = await ask(this.url(path));
+    const name = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "")?.[1] ?? path.split("/").at(-1);
+    return [await response.blob(), name];
   }
 
   /** Send a file, telling the share that has left. */

@@ -30,6 +30,7 @@ async function png(pane) {
   pen.font = "12px system-ui, sans-serif";
   let x = 12;
   pane.run.facts.sizes.slice(0, 12).forEach((size, label) => {
+    if (!size) return;
     const text = `${pane.nameOf(label)}: ${count(size)}`;
     pen.fillStyle = pane.colourOf(label);
     pen.beginPath();
@@ -78,7 +79,7 @@ export async function exportDialog(api, pane) {
   const run = pane.run.id;
   const fetched = (file) => async () => {
     try {
-      save(await api.blob(`/runs/${run}/${file}`), file);
+      save(...(await api.file(`/runs/${run}/${file}`)));
     } catch (error) {
       notice(error.message, "error");
     }
@@ -86,9 +87,9 @@ export async function exportDialog(api, pane) {
   const button = (text, name, onclick) => h("button", { "data-export": name, onclick }, text);
   const recipes = h("div", {}, h("p", { class: "hint" }, "writing the code …"));
   const files = [
-    button("Labels, CSV", "csv", fetched("labels.csv")),
-    button("Labels, Parquet", "parquet", fetched("labels.parquet")),
-    button("Rows with labels and names, CSV", "rows", fetched("rows.csv")),
+    button("Your table with the clusters", "rows", fetched("rows")),
+    button("Clusters alone, CSV", "csv", fetched("labels.csv")),
+    button("Clusters alone, Parquet", "parquet", fetched("labels.parquet")),
     button("Picture, PNG", "png", async () => save(await png(pane), "clusters.png")),
     button("Picture, SVG", "svg", () => save(svg(pane), "clusters.svg", "image/svg+xml")),
     button("Report, HTML", "html", fetched("report.html")),

@@ -2,11 +2,11 @@
 
 import { codeBlock, dialog, h, notice, replace, save } from "./ui.js";
 
-export async function photoExportDialog(api, photo) {
+export async function photoExportDialog(api, photo, n_photos) {
   if (!photo?.n_steps) return notice("nothing is cut out yet; draw a box or click on the object", "error");
   const fetched = (file) => async () => {
     try {
-      save(await api.blob(`/photo/${file}`), file);
+      save(...(await api.file(file)));
     } catch (error) {
       notice(error.message, "error");
     }
@@ -17,11 +17,12 @@ export async function photoExportDialog(api, photo) {
     h(
       "div",
       { class: "button-row" },
-      h("button", { "data-export": "mask", onclick: fetched("mask.png") }, "Mask, PNG"),
-      h("button", { "data-export": "cutout", onclick: fetched("cutout.png") }, "Cut-out with alpha, PNG"),
-      h("button", { "data-export": "map", onclick: fetched("map.png") }, "All objects in colours, PNG"),
-      h("button", { "data-export": "zip", onclick: fetched("objects.zip") }, "Mask and cut-out of each, ZIP"),
-      h("button", { "data-export": "coco", onclick: fetched("coco.json") }, "COCO with run lengths, JSON"),
+      h("button", { "data-export": "mask", onclick: fetched("/photo/mask.png") }, "Mask, PNG"),
+      h("button", { "data-export": "cutout", onclick: fetched("/photo/cutout.png") }, "Cut-out with alpha, PNG"),
+      h("button", { "data-export": "map", onclick: fetched("/photo/map.png") }, "All objects in colours, PNG"),
+      h("button", { "data-export": "zip", onclick: fetched("/photo/objects.zip") }, "Mask and cut-out of each, ZIP"),
+      h("button", { "data-export": "coco", onclick: fetched("/photo/coco.json") }, "COCO with run lengths, JSON"),
+      n_photos > 1 ? h("button", { "data-export": "photos", onclick: fetched("/photos.zip") }, "All photos: masks, cut-outs and COCO, ZIP") : null,
     ),
     recipes,
   );

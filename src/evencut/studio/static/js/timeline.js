@@ -21,6 +21,7 @@ export class Timeline {
   remember(what = null) {
     if (this.applying) return;
     clearTimeout(this.timer);
+    this.unsaved ||= Boolean(what);
     if (what) this.#send(async (page) => this.show(await this.api.post("/history", { what, page })));
     else this.timer = setTimeout(() => this.flush(), WAIT_MS);
   }
@@ -81,6 +82,7 @@ export class Timeline {
       await this.apply(state);
     } finally {
       this.applying = false;
+      this.unsaved = false;
     }
   }
 

@@ -82,11 +82,15 @@ export function save(content, name, type) {
 /** A number as people write it: few digits, no noise. */
 export function short(value, digits = 3) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
-  if (Number.isInteger(value) && Math.abs(value) < 1e6) return String(value);
+  if (Number.isInteger(value) && Math.abs(value) < 1e4) return String(value);
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(digits - 1).replace("e+", "e");
+  if (size >= 1e12 || (size !== 0 && size < 1e-4)) return value.toExponential(digits - 1).replace("e+", "e");
+  if (size >= 1e4) return count(Math.round(value));
   return String(Number(value.toPrecision(digits)));
 }
+
+/** A share or an index with two digits, without the sign of a zero. */
+export const twoDigits = (value) => value.toFixed(2).replace(/^-(0\.00)$/, "$1");
 
 export const count = (n) => n.toLocaleString("en-GB");
 export const many = (n, what) => `${count(n)} ${what}${n === 1 ? "" : "s"}`;
