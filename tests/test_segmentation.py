@@ -8,7 +8,7 @@ from scipy.ndimage import gaussian_filter
 
 from evencut.criteria import CRITERIA, Criterion, RatioProblem
 from evencut.kernels import KNN, Gaussian
-from evencut.segmentation import CellKNN, SampledKNN, Segmentation, partition, segment
+from evencut.segmentation import CellKNN, Segmentation, partition, segment
 from evencut.segmentation.bilateral import bilateral_gaussian
 from evencut.segmentation.boundary import boundary_weights
 from evencut.segmentation.cells import median_cells
@@ -17,6 +17,7 @@ from evencut.segmentation.constraints import check_box
 from evencut.segmentation.corrections import evidence_of
 from evencut.segmentation.grid import boundary_energy
 from evencut.segmentation.levels import KnownLevels
+from reproduction.sampled_knn import SampledKNN
 
 RATIO_CRITERIA = sorted(CRITERIA)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..affinity.notices import warn_user
+from .._runtime import warn_user
 from .grid import Labels, Shape, Steps
 from .images import halve
 

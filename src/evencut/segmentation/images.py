@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..affinity.notices import warn_user
+from .._runtime import warn_user
 from .grid import Shape, Steps
 
 #: Quantiles of a volume's values that become 0 and 1: scanners leave a few voxels far from all others.

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..affinity import kneighbors
 from ..criteria import normalized_cut
+from ..neighbors import kneighbors
 from ..solvers import solve
 from .clock import Clock
 from .engine import Engine

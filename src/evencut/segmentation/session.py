@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..affinity.notices import warn_user
+from .._runtime import warn_user
 from .clicks import Click, check_clicks
 from .clock import Clock
 from .corrections import correct, evidence_of
