@@ -175,7 +175,7 @@ def test_ones_own_file_begins_with_auto_beside_kmeans(opened, studio, tmp_path):
     page.wait_for_selector("[data-pane=a] h3 >> text=k-means")
     idle(page)
     assert page.locator("[data-pane=b] h3").inner_text() == "evencut"
-    assert "k auto" in page.locator("[data-pane=b] .pane-title").inner_text()
+    assert "k = 4, found" in page.locator("[data-pane=b] .pane-title").inner_text()
     assert sizes(page, "b") == [150] * 4
     assert "k = 4" in page.locator("[data-pane=a] .pane-title").inner_text()
 

@@ -136,7 +136,9 @@ class Autosave:
 
     async def save(self, session: Session) -> None:
         """Write what a tab holds, where it holds work that was not written yet."""
-        has_work = session.table is not None or session.album
+        sources = [part.source for part in (session.table, *session.album.values()) if part is not None]
+        # What comes with the studio is kept once something was done with it.
+        has_work = any(source["kind"] != "example" for source in sources) or session.history.position > 1
         if self._root is None or not has_work or session.changes in (0, session.saved):
             return
         now = copy(session)  # the tab goes on while this is written

@@ -36,6 +36,7 @@ export class ClusterTable {
   /** Write what sets each cluster apart into the table as it stands: a name may just be written there. */
   #tell(told) {
     this.told = told;
+    this.most = Math.max(...Object.values(told).flatMap(({ effects }) => effects.map(({ effect }) => Math.abs(effect))), 1);
     for (const chart of this.element.querySelectorAll("[data-profile]")) replace(chart, this.#profile(told[chart.dataset.profile]));
     if (isPlain()) return;
     for (const written of this.element.querySelectorAll("[data-name]")) {
@@ -99,7 +100,7 @@ export class ClusterTable {
     if (!told?.effects.length) return h("p", { class: "hint" }, "like the rest in all columns");
     return told.effects.map(({ text, effect }) => {
       const bar = h("i", { class: effect < 0 ? "less" : "more" });
-      bar.style.width = `${Math.min(50, 16 * Math.abs(effect))}%`;
+      bar.style.width = `${(50 * Math.abs(effect)) / this.most}%`;
       return h("div", { class: "profile", title: text }, h("span", {}, text), h("div", { class: "profile-track" }, bar));
     });
   }

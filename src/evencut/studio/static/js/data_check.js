@@ -93,7 +93,7 @@ export class DataCheck {
 
   #preview(points) {
     const names = points.columns.slice(0, 40).map(({ name }) => name);
-    const write = (value) => (typeof value === "number" ? short(value, 6) : (value ?? "–"));
+    const write = (value) => (typeof value === "number" && !Number.isInteger(value) ? short(value, 6) : String(value ?? "–"));
     return h(
       "div",
       { class: "table-scroll", tabindex: "0", role: "region", "aria-label": "First rows" },

@@ -147,6 +147,7 @@ export class Pane {
   /** Colours by a number or a category (`names`) a row, or by cluster where it is null. */
   setValues(values, name, names = null) {
     this.values = values && { values, name, names };
+    this.element.classList.toggle("coloured", Boolean(values));
     this.#paint();
   }
 

@@ -38,7 +38,7 @@ export class SelectionView {
       const { columns, rows: cells } = await this.points.api.get(`/points/rows?${shown.map((row) => `at=${row}`).join("&")}`);
       const histograms = await this.#histograms();
       if (this.mask !== mask) return;
-      const write = (value) => (typeof value === "number" ? short(value, 5) : (value ?? "–"));
+      const write = (value) => (typeof value === "number" && !Number.isInteger(value) ? short(value, 5) : String(value ?? "–"));
       replace(
         this.element,
         search,
