@@ -76,17 +76,15 @@ export class Api {
   }
 
   /** A typed array, with what the server says about it. */
-  async array(path, Type) {
-    const response = await ask(this.url(path));
+  async array(path, Type, options) {
+    const response = await ask(this.url(path), options);
     const header = response.headers.get("x-evencut");
     return { values: new Type(await response.arrayBuffer()), about: header ? JSON.parse(header) : {} };
   }
 
   /** A typed array in answer to a question. */
-  async askArray(path, body, Type) {
-    const response = await ask(this.url(path), { method: "POST", ...jsonBody(body) });
-    const header = response.headers.get("x-evencut");
-    return { values: new Type(await response.arrayBuffer()), about: header ? JSON.parse(header) : {} };
+  askArray(path, body, Type) {
+    return this.array(path, Type, { method: "POST", ...jsonBody(body) });
   }
 
   /** The kernels with their parameters, which are the same for all sessions. */

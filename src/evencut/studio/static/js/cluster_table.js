@@ -2,7 +2,7 @@
 
 import { isPlain } from "./groups.js";
 import { SIDES } from "./diagnosis.js";
-import { count, h, notice, percent, replace } from "./ui.js";
+import { attempt, count, h, percent, replace } from "./ui.js";
 
 export class ClusterTable {
   constructor(points) {
@@ -25,12 +25,10 @@ export class ClusterTable {
     this.run = pane.run.id;
     this.told = {};
     this.#draw();
-    try {
+    await attempt(async () => {
       const told = (await this.points.api.get(`/runs/${pane.run.id}/described`)).clusters;
       if (this.run === pane.run.id) this.#tell(told);
-    } catch (error) {
-      notice(error.message, "error");
-    }
+    });
   }
 
   /** Write what sets each cluster apart into the table as it stands: a name may just be written there. */
@@ -141,13 +139,11 @@ export class ClusterTable {
 
   async #edit(how) {
     const { points, key } = this;
-    try {
+    await attempt(async () => {
       const labels = [...this.chosen];
       const { run } = await points.work.run(how === "merge" ? "Merging" : "Splitting", () => points.api.post(`/runs/${this.pane.run.id}/${how}`, { pane: key, labels }));
       this.chosen.clear();
       await points.showEdited(key, run, how === "merge" ? `merge ${labels.length} clusters` : "split a cluster");
-    } catch (error) {
-      if (error.status !== "cancelled") notice(error.message, "error");
-    }
+    });
   }
 }

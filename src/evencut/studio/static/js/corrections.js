@@ -1,6 +1,6 @@
 // Corrections by hand: points inside a lasso are held in a cluster, and the fit runs again around them.
 
-import { h, many, notice, replace } from "./ui.js";
+import { attempt, h, many, notice, replace } from "./ui.js";
 
 export class Corrections {
   constructor(points) {
@@ -84,24 +84,20 @@ export class Corrections {
     if (!["evencut", "kernel"].includes(run.method.tool)) return notice(`${panes[active].title.textContent} takes no corrections; choose evencut or a kernel`, "error");
     const rows = [];
     for (let i = 0; i < this.mask.length; i++) if (this.mask[i]) rows.push(i);
-    try {
+    await attempt(async () => {
       const answer = await api.bytes(`/selection?run=${run.id}&label=${label}`, Uint32Array.from(rows));
       this.list = answer.corrections;
       this.#drop();
       this.points.around = run.id; // the clusters stay what they are around what is corrected
       await this.points.run(active, `hold ${rows.length} points`);
-    } catch (error) {
-      notice(error.message, "error");
-    }
+    });
   }
 
   async release(last) {
-    try {
+    await attempt(async () => {
       this.list = (await this.points.api.delete(`/selection?last=${last}`)).corrections;
       this.#show(0);
       await this.points.run(this.points.active, "take corrections back");
-    } catch (error) {
-      notice(error.message, "error");
-    }
+    });
   }
 }

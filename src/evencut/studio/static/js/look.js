@@ -1,7 +1,7 @@
 // How the plots look: tool, colour, axes, shading, one plot or two or one swiped over the other, sides folded away.
 
 import { isPlain } from "./groups.js";
-import { h, keepFocus, notice, replace, segmented, select } from "./ui.js";
+import { attempt, h, keepFocus, notice, replace, segmented, select } from "./ui.js";
 
 const DENSE_ROWS = 200000;
 
@@ -164,12 +164,10 @@ export class Look {
     this.colour = colour;
     this.values = null;
     this.showColours();
-    try {
+    await attempt(async () => {
       await Promise.all(["a", "b"].map((key) => this.colourPane(key)));
       this.points.remember("change the colours");
-    } catch (error) {
-      notice(error.message, "error");
-    }
+    });
   }
 
   async colourPane(key) {

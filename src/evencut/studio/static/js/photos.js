@@ -3,7 +3,7 @@
 import { photoExportDialog } from "./photo_exports.js";
 import { ObjectList } from "./photo_objects.js";
 import { PhotoStage } from "./photo_stage.js";
-import { field, h, many, notice, percent, replace, segmented, select, short } from "./ui.js";
+import { attempt, field, h, many, notice, percent, replace, segmented, select, short } from "./ui.js";
 
 const ACCEPT = "image/png,image/jpeg,image/webp,image/tiff,.tif,.tiff";
 
@@ -226,12 +226,10 @@ export class Photos {
 
   /** Something about the objects was changed on the server. */
   async change(what, ask) {
-    try {
+    await attempt(async () => {
       await this.#show(await ask());
       this.remember(what);
-    } catch (error) {
-      notice(error.message, "error");
-    }
+    });
   }
 
   async restart() {

@@ -20,7 +20,7 @@ import { selectionView } from "./report.js";
 import { SelectionView } from "./selection_view.js";
 import { Sweep } from "./sweep.js";
 import { Tip } from "./tip.js";
-import { count, h, later, notice, replace, segmented } from "./ui.js";
+import { attempt, count, h, later, notice, replace, segmented } from "./ui.js";
 import { View } from "./view.js";
 
 const LIVE_ROWS = 20000; // up to here every choice clusters at once
@@ -333,16 +333,14 @@ export class Points {
   /** Put a clustering of before on the active side. */
   async showKept(run) {
     const key = this.active;
-    try {
+    await attempt(async () => {
       await this.api.put("/panes", { pane: key, run: run.id });
       this.columns[key] = run.kind === "column" ? run.facts.column : null;
       if (run.method) this.methods[key] = run.method;
       await this.#show(key, run);
       this.showMethod();
       this.remember(`show a clustering of before on the ${SIDES[key]}`);
-    } catch (error) {
-      notice(error.message, "error");
-    }
+    });
   }
 
   /** A clustering that was changed by hand takes its place; names go where most points of their clusters are. */
@@ -405,14 +403,12 @@ export class Points {
     const method = this.methods[key];
     const n_clusters = method.n_clusters === "auto" ? Math.max(2, this.panes[key].run?.facts.n_clusters ?? 2) : method.n_clusters;
     this.dock.show("bandwidth");
-    try {
+    await attempt(async () => {
       const body = { n_clusters: Math.min(50, Math.max(2, n_clusters)), criterion: method.criterion, seed: method.seed };
       const { sweep } = await this.work.run("Sweep", () => this.api.post("/sweep", body));
       this.sweep.setResult(sweep);
       this.remember("sweep all bandwidths");
-    } catch (error) {
-      if (error.status !== "cancelled") notice(error.message, "error");
-    }
+    });
   }
 
   // ---- view ----
@@ -429,14 +425,12 @@ export class Points {
 
   /** Select a point with those nearest to it. */
   async pick(row) {
-    try {
+    await attempt(async () => {
       const { neighbors } = await this.api.get(`/points/rows/${row}/neighbors`);
       const mask = new Uint8Array(this.rows);
       for (const one of [row, ...neighbors]) mask[one] = 1;
       this.select(mask, 1 + neighbors.length);
-    } catch (error) {
-      notice(error.message, "error");
-    }
+    });
   }
 
   repaint() {

@@ -1,6 +1,6 @@
 // A project: all of this tab in one file, saved and opened again.
 
-import { $, h, notice, save } from "./ui.js";
+import { $, attempt, h, notice, save } from "./ui.js";
 
 export class Projects {
   constructor(studio) {
@@ -17,14 +17,12 @@ export class Projects {
 
   async save() {
     const { api, timeline, points, photos } = this.studio;
-    try {
+    await attempt(async () => {
       await timeline.flush();
       const name = (points.points?.name ?? photos.photo?.name ?? "project").replace(/\.\w+$/, "");
       save(await api.blob("/project.evencut"), `${name}.evencut`);
       timeline.unsaved = false;
-    } catch (error) {
-      notice(error.message, "error");
-    }
+    });
   }
 
   open(file) {

@@ -41,6 +41,15 @@ export function notice(text, kind = "info") {
   return box;
 }
 
+/** Do it, and say what went wrong where something did; what the user has stopped is no mistake. */
+export async function attempt(act) {
+  try {
+    return await act();
+  } catch (error) {
+    if (error.status !== "cancelled") notice(error.message, "error");
+  }
+}
+
 /** A dialog with a title; returns the element so that it can be filled later. */
 export function dialog(title, ...content) {
   const box = h("dialog", { class: "dialog", "aria-label": title });
@@ -57,6 +66,17 @@ export function dialog(title, ...content) {
 export function codeBlock(text, label) {
   const copy = h("button", { class: "small", onclick: () => copyText(text, label) }, "Copy");
   return h("div", { class: "code" }, copy, h("pre", { tabindex: "0", "aria-label": label }, h("code", {}, text)));
+}
+
+/** The code and the command of a result, once they are written. */
+export function recipeView(asked, hint, file) {
+  const box = h("div", {}, h("p", { class: "hint" }, "writing the code …"));
+  attempt(async () => {
+    const { python, command, why_no_command } = await asked;
+    const code = h("button", { class: "small", "data-export": "python", onclick: () => save(python, file, "text/x-python") }, `Save as ${file}`);
+    replace(box, h("h3", {}, "Python"), h("p", { class: "hint" }, hint), codeBlock(python, "Python code"), code, h("h3", {}, "Command line"), command ? codeBlock(command, "command line") : h("p", { class: "hint" }, `No command: ${why_no_command}`));
+  });
+  return box;
 }
 
 export async function copyText(text, label = "text") {
