@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from pages import Page, idle, until
 from PIL import Image
+from sklearn.metrics import adjusted_rand_score
 from test_studio_api import labels_of, run_code, run_command
 from test_studio_truth import PLACES, blobs, open_file, saved
 from test_studio_yours import png
@@ -80,6 +81,30 @@ def test_columns_are_found_taken_and_left_on_the_page(opened, studio, tmp_path):
     page.select_option("[data-control=missing]", "mean")
     until(page, "!document.querySelector('[data-pane=b] .plain-only').textContent.includes('gaps')")
     assert "gaps left out" not in page.locator("[data-pane=b] .facts").inner_text()
+
+
+def test_counts_of_cells_are_normalised_where_the_user_says_so(tab, tmp_path):
+    rng = np.random.default_rng(0)
+    means = rng.gamma(0.5, 2, size=(3, 80))
+    for kind in range(3):
+        means[kind, 10 * kind : 10 * kind + 10] += 8
+    kind = np.arange(240) % 3
+    counts = rng.poisson(means[kind] * rng.gamma(2, 0.5, size=(240, 1)))
+    lines = ["cell," + ",".join(f"gene{i}" for i in range(80))]
+    lines += [f"c{i}," + ",".join(map(str, row)) for i, row in enumerate(counts)]
+    data = "\n".join(lines).encode()
+    (tmp_path / "cells.csv").write_bytes(data)
+    loaded = tab.upload("/points/upload", data, "cells.csv").json()
+    assert any("log-normalise" in warning for warning in loaded["warnings"])
+    assert len(loaded["chosen"]) == 80
+    assert tab.put("/points/columns", {"columns": loaded["chosen"], "counts": True}).json()["counts"]
+    run = tab.fit("b", n_clusters="auto")
+    labels = labels_of(tab, run)
+    assert adjusted_rand_score(kind, labels) > 0.95
+    recipe = tab.get(f"/runs/{run['id']}/recipe").json()
+    assert np.array_equal(run_code(recipe["python"], tmp_path), labels)
+    assert "counts" in recipe["why_no_command"]
+    assert tab.get("/points/column", params={"name": "gene79"}).status_code == 200  # any gene can be a colour
 
 
 def test_separate_islands_of_one_colour_are_told(tab):

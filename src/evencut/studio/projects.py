@@ -53,6 +53,7 @@ class _Facts(StrictModel):
     numbers: list[Annotated[int, Field(ge=0, le=_MAX_LABEL)]] = Field(default=[])
     n_held: int = 0
     missing: Missing = "drop"
+    counts: bool = False
     islands: list[tuple[int, int]] = Field(default=[])
     seconds: Number = 0.0
     energy: Number | None = None
@@ -126,6 +127,7 @@ class _Points(StrictModel):
     row_numbers: list[Short]
     chosen: Annotated[list[Short], Field(min_length=1)]
     missing: Missing = "drop"
+    counts: bool = False
     runs: list[_Run]
     panes: dict[Literal["a", "b"], Short]
     held: list[Annotated[int, Field(ge=0, le=2000)]]
@@ -183,13 +185,12 @@ class Project:
     """What a project file holds, ready to be put in place of a session's."""
 
     table: Sheet | None
-    columns: list[str]
+    how: dict[str, Any]
     runs: OrderedDict[str, Run]
     panes: dict[str, str]
     corrections: list[Correction]
     album: list[Photo]
     photo: Photo | None
-    missing: str
     page: dict[str, Any]
     original: bytes = b""
 
@@ -239,6 +240,7 @@ def _pack_points(archive: zipfile.ZipFile, session: Session, table: Sheet) -> _P
         row_numbers=table.row_numbers,
         chosen=session.columns,
         missing=session.missing,  # type: ignore[arg-type]
+        counts=session.counts,
         runs=[_pack_run(archive, f"runs/{i}", run) for i, run in enumerate(session.runs.values())],
         panes={pane: run for pane, run in session.panes.items() if pane in ("a", "b")},  # type: ignore[misc]
         held=[correction.label for correction in session.corrections],
@@ -315,10 +317,10 @@ def _unpack(archive: zipfile.ZipFile, limits: Limits) -> Project:
     heads += [("photo", manifest.photo)] if manifest.photo is not None else []
     album = [_photo(archive, folder, head, limits) for folder, head in heads]
     shown = 0 if manifest.shown is None or manifest.shown >= len(album) else manifest.shown
-    chosen, missing = (points.chosen, points.missing) if points else ([], "drop")
+    how = {"columns": points.chosen, "missing": points.missing, "counts": points.counts} if points else {}
     page = manifest.page.model_dump()
     photo, original = album[shown] if album else None, table.original if table else b""
-    return Project(table, chosen, runs, panes, corrections, album, photo, missing, page, original)
+    return Project(table, how, runs, panes, corrections, album, photo, page, original)
 
 
 def _get(archive: zipfile.ZipFile, name: str, kinds: str, n_rows: int | None = None) -> NDArray[Any]:

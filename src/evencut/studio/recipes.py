@@ -27,6 +27,11 @@ def points_code(table: Sheet, run: Run) -> str:
         body += ["complete = np.zeros(table.n_rows, dtype=bool)", "complete[table.rows] = True  # the others have gaps"]
     elif has_gaps:
         body += ["complete = np.isfinite(X).all(axis=1)  # rows with gaps are labelled -1", "X = X[complete]"]
+    if run.facts.get("counts"):
+        body += [
+            "totals = X.sum(axis=1, keepdims=True)  # counts are log-normalised",
+            "X = np.log1p(X / np.where(totals > 0, totals, 1) * np.median(totals))",
+        ]
     if run.method is None:
         body += [f"# The labels are those of the column {run.facts.get('column')!r}; nothing was clustered."]
         head = [f'"""Made by evencut studio {__version__}."""', "", "import numpy as np", _reader(table, encoded)]
@@ -182,6 +187,8 @@ def points_command(table: Sheet, run: Run) -> tuple[str, str]:
     method = Method(**run.method)
     if method.tool not in ("evencut", "kernel"):
         return "", f"the command clusters with evencut only, not with {method.tool}; use the Python code."
+    if run.facts.get("counts"):
+        return "", "the command does not log-normalise counts; use the Python code."
     if table.source["kind"] == "variable":
         return "", "the points are in a variable and not in a file; use the Python code."
     numbers = run.facts.get("numbers") or []

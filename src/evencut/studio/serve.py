@@ -309,8 +309,7 @@ class OpenStudio:
         session, run = self._shown(side)
         if run.method is None:
             raise RuntimeError("these labels come from a column; there is no model of them.")
-        how = {"table": "X", "columns": run.columns, "missing": run.facts.get("missing", "drop")}
-        X, complete = points_of({"X": session.need_table()}, how)
+        X, complete = points_of({"X": session.need_table()}, {"table": "X", **run.how()})
         held = np.full(len(complete), -1, dtype=np.int64)
         for correction in run.corrections:
             held[correction.rows] = correction.label

@@ -183,7 +183,7 @@ class Run:
     values : dict
         A number a row, for colours.
     facts : dict
-        `numbers` are those that the fit's clusters 0, 1, ... go by; `missing` is what was done with gaps.
+        `numbers` are those that the fit's clusters 0, 1, ... go by; `missing` and `counts` are how rows became points.
     corrections : tuple of Correction
         What was held while it was made, by the clusters of the fit.
     report : dict or None
@@ -202,6 +202,11 @@ class Run:
     corrections: tuple[Correction, ...] = ()
     report: dict[str, Any] | None = None
     edits: tuple[Edit, ...] = ()
+
+    def how(self) -> dict[str, Any]:
+        """How rows became points, as `Session.how`."""
+        facts = self.facts
+        return {"columns": self.columns, "missing": facts.get("missing", "drop"), "counts": facts.get("counts", False)}
 
     @property
     def n_bytes(self) -> int:
@@ -233,6 +238,7 @@ class Session:
     table_key: str = ""
     columns: list[str] = field(default_factory=list)
     missing: str = "drop"
+    counts: bool = False
     bandwidths: tuple[float, float] | None = None
     runs: OrderedDict[str, Run] = field(default_factory=OrderedDict)
     panes: dict[str, str] = field(default_factory=dict)
@@ -264,6 +270,7 @@ class Session:
             "table_key": self.table_key,
             "columns": list(self.columns),
             "missing": self.missing,
+            "counts": self.counts,
             "bandwidths": self.bandwidths,
             "runs": dict(self.runs),
             "panes": dict(self.panes),
@@ -305,6 +312,10 @@ class Session:
         if self.photo is not None:
             self.photo.steps, self.photo.names = steps, dict(names)
         self.page = moment.page
+
+    def how(self) -> dict[str, Any]:
+        """How rows become points: by which columns, what is done with gaps, and whether they are counts."""
+        return {"columns": list(self.columns), "missing": self.missing, "counts": self.counts}
 
     def held(self) -> list[dict[str, int]]:
         """The corrections, for the page."""
@@ -361,7 +372,7 @@ class Session:
     def set_table(self, table: Sheet, key: str) -> None:
         """New data: all that belonged to the old go."""
         self.table, self.table_key = table, key
-        self.columns, self.missing, self.bandwidths, self.sweep = [], "drop", None, None
+        self.columns, self.missing, self.counts, self.bandwidths, self.sweep = [], "drop", False, None, None
         self.runs.clear()
         self.panes.clear()
         self.corrections.clear()

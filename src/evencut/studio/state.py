@@ -208,7 +208,7 @@ class Studio:
 
     async def ask(self, tab: Session, task: str, progress: Any = None, quick: bool = False, **arguments: Any) -> Any:
         """The result of a task on the table of a tab, and the warnings it gave."""
-        told = {"table": tab.table_key, "missing": tab.missing, **arguments}
+        told = {"table": tab.table_key, **tab.how(), **arguments}
         return await self.pool.run(task, told, {tab.table_key: tab.need_table()}, progress, quick)
 
     def start_job(self, session: Session, name: str, body: Callable[..., Awaitable[dict[str, Any]]]) -> Job:

@@ -32,6 +32,7 @@ _MOST_NAMES = 1000
 class _Columns(StrictModel):
     columns: Annotated[list[Annotated[str, Field(max_length=200)]], Field(min_length=1, max_length=1000)]
     missing: Literal["drop", "mean", "neighbors"] = "drop"
+    counts: bool = False
 
 
 async def _reading(
@@ -64,6 +65,7 @@ def describe(tab: Session) -> dict[str, Any]:
         "columns": [_about(c, *c.role(c.name in table.row_numbers)) for c in table.columns],
         "chosen": tab.columns,
         "missing": tab.missing,
+        "counts": tab.counts,
         "bandwidths": tab.bandwidths,
         "reading": {name: table.source.get(name) for name in ("header", "delimiter", "decimal", "written")},
         "left_out": table.left_out[:_MOST_CELLS],
@@ -158,13 +160,15 @@ def _default_columns(table: Sheet) -> tuple[list[str], list[str]]:
         f"column {name!r} has no name and is taken for row numbers: it is not clustered by, until it is chosen"
         for name in table.row_numbers
     ]
-    return [column.name for column in named if column.name in taken], told
+    chosen = [column for column in named if column.name in taken]
+    if len(chosen) >= 50 and all(_are_counts(column.values) for column in chosen):
+        told.append("these may be counts, of genes in cells, say: Data can log-normalise them before they are grouped")
+    return [column.name for column in chosen], told
 
 
-async def choose_columns(studio: Studio, tab: Session, columns: list[str], missing: str = "drop") -> None:
-    """Cluster by these columns from now on."""
-    tab.bandwidths, _ = await studio.ask(tab, "bandwidths", quick=True, columns=columns, missing=missing)
-    tab.columns, tab.missing = columns, missing
+def _are_counts(values: NDArray[Any]) -> bool:
+    known = values[np.isfinite(values)]
+    return bool((known >= 0).all() and (known == np.round(known)).all())
 
 
 @router.put("/points/columns")
@@ -172,7 +176,8 @@ async def choose(body: _Columns, tab: Tab, studio: Here) -> dict[str, Any]:
     """The columns to cluster by."""
     if len(set(body.columns)) < len(body.columns):
         raise RequestError("a column is named twice; name each once.")
-    await choose_columns(studio, tab, body.columns, body.missing)
+    tab.bandwidths, _ = await studio.ask(tab, "bandwidths", quick=True, **body.model_dump())
+    tab.columns, tab.missing, tab.counts = body.columns, body.missing, body.counts
     return describe(tab)
 
 
@@ -188,7 +193,7 @@ async def plane(
     """Where the points lie: two columns, two or three leading components of those chosen, or an embedding of them."""
     axes: Any = embedding if x is None or y is None else [x, y]
     quick = axes not in ("tsne", "umap")
-    found, _ = await studio.ask(tab, "plane", None, quick, axes=axes, columns=tab.columns, n_axes=n_axes)
+    found, _ = await studio.ask(tab, "plane", None, quick, axes=axes, n_axes=n_axes)
     places = found.pop("places")
     return array_reply(places, found)
 
@@ -221,7 +226,7 @@ async def row(row: int, tab: Tab) -> dict[str, Any]:
 @router.get("/points/density")
 async def density(tab: Tab, studio: Here) -> Response:
     """Log density of the points, for colours."""
-    return array_reply((await studio.ask(tab, "density", quick=True, columns=tab.columns))[0])
+    return array_reply((await studio.ask(tab, "density", quick=True))[0])
 
 
 @router.post("/selection")
@@ -278,7 +283,7 @@ class _Preview(StrictModel):
 @router.get("/points/sample")
 async def sample(tab: Tab, studio: Here) -> Response:
     """For each row the point of the sample that it follows in a preview, -1 for none."""
-    found, _ = await studio.ask(tab, "sample", quick=True, columns=list(tab.columns))
+    found, _ = await studio.ask(tab, "sample", quick=True)
     return array_reply(found)
 
 
@@ -286,7 +291,7 @@ async def sample(tab: Tab, studio: Here) -> Response:
 async def preview(body: _Preview, tab: Tab, studio: Here) -> Response:
     """Labels of the sample by a method; nothing of it is kept."""
     method = body.method.model_dump()
-    found, _ = await studio.ask(tab, "preview", quick=True, columns=list(tab.columns), method=method)
+    found, _ = await studio.ask(tab, "preview", quick=True, method=method)
     return array_reply(found)
 
 
@@ -296,7 +301,7 @@ async def neighbors(row: int, tab: Tab, studio: Here) -> dict[str, Any]:
     table = tab.need_table()
     if not 0 <= row < table.n_rows:
         raise RequestError(f"there is no row {row}; rows are 0 to {table.n_rows - 1}.", 404)
-    found, _ = await studio.ask(tab, "neighbors", quick=True, columns=list(tab.columns), row=row)
+    found, _ = await studio.ask(tab, "neighbors", quick=True, row=row)
     return {"row": row, "neighbors": found}
 
 

@@ -47,20 +47,21 @@ class _Sweep(StrictModel):
 @router.post("/runs", status_code=202)
 async def fit(body: _Fit, tab: Tab, studio: Here) -> dict[str, Any]:
     """Begin to cluster; the job's end names the run. Corrections change the clustering `around` in places only."""
-    table, columns, key = tab.need_table(), list(tab.columns), tab.table_key
+    table, how, key = tab.need_table(), tab.how(), tab.table_key
     holds = body.hold and body.method.tool in ("evencut", "kernel")
     held = tab.hold() if holds else None
     before = tab.need_run(body.around).labels if body.around and holds else None
     n_held = sum(len(correction.rows) for correction in tab.corrections) if holds else 0
-    method, missing = body.method.model_dump(), tab.missing
-    arguments = {"table": key, "columns": columns, "missing": missing, "method": method, "held": held, "before": before}
+    method = body.method.model_dump()
+    arguments = {"table": key, **how, "method": method, "held": held, "before": before}
 
     async def work(progress: Any) -> dict[str, Any]:
         found, warnings = await studio.pool.run("fit", arguments, {key: table}, progress)
         numbers = tab.numbered(found["labels"], body.pane, found["fixed"])
         labels = np.append(numbers, -1)[found["labels"]].astype(np.int32)
         facts = found["facts"] | sizes_of(labels, found["facts"]["n_missing"])
-        facts |= {"warnings": warnings[:10], "numbers": numbers.tolist(), "n_held": n_held, "missing": missing}
+        facts |= {"warnings": warnings[:10], "numbers": numbers.tolist(), "n_held": n_held}
+        facts |= {"missing": how["missing"], "counts": how["counts"]}
         facts["islands"] = [[int(numbers[label]), n] for label, n in facts["islands"]]
         codes = np.empty(0) if found["held"] is None else found["held"]
         corrections = tuple(
@@ -71,7 +72,7 @@ async def fit(body: _Fit, tab: Tab, studio: Here) -> dict[str, Any]:
             secrets.token_urlsafe(9),
             "fit",
             method,
-            columns,
+            how["columns"],
             labels,
             found["values"],
             facts,
@@ -186,7 +187,7 @@ async def diagnosis_of(studio: Studio, tab: Session, run: Run, progress: Any = N
 def diagnosis_arguments(run: Run) -> dict[str, Any]:
     """What the diagnosis of a clustering takes: its borders are judged on the scale that it was found on."""
     scale = (run.method or {}).get("scale", "auto")
-    return {"columns": run.columns, "missing": run.facts.get("missing", "drop"), "labels": run.labels, "scale": scale}
+    return {**run.how(), "labels": run.labels, "scale": scale}
 
 
 def _for_page(report: dict[str, Any]) -> dict[str, Any]:
@@ -202,7 +203,7 @@ def _for_page(report: dict[str, Any]) -> dict[str, Any]:
 async def sweep(body: _Sweep, tab: Tab, studio: Here) -> dict[str, Any]:
     """Begin to try a range of bandwidths."""
     table, key = tab.need_table(), tab.table_key
-    arguments = {"table": key, "columns": list(tab.columns), "missing": tab.missing, **body.model_dump()}
+    arguments = {"table": key, **tab.how(), **body.model_dump()}
 
     async def work(progress: Any) -> dict[str, Any]:
         tab.sweep, _ = await studio.pool.run("sweep", arguments, {key: table}, progress)
@@ -239,8 +240,7 @@ def _begin(studio: Studio, tab: Any, before: Run, pane: Pane, edit: Edit) -> dic
 
     async def work(progress: Any) -> dict[str, Any]:
         told = edit.model_dump()
-        how = {"columns": before.columns, "missing": before.facts.get("missing", "drop"), "edit": told}
-        labels, _ = await studio.ask(tab, "edit", progress, labels=before.labels, **how)
+        labels, _ = await studio.ask(tab, "edit", progress, labels=before.labels, edit=told, **before.how())
         facts = before.facts | sizes_of(labels, before.facts["n_missing"])
         facts |= {"energy": None, "confidence": None, "warnings": [], "islands": []}
         edits = (*before.edits, edit)

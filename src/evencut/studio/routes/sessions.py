@@ -187,7 +187,7 @@ async def _open(studio: Studio, tab: Session, data: bytes, name: str) -> dict[st
         raise RequestError(f"{name[:80]} is an empty project.")
     key, bandwidths = secrets.token_urlsafe(9), None
     if found.table is not None:
-        arguments = {"table": key, "columns": found.columns, "missing": found.missing}
+        arguments = {"table": key, **found.how}
         bandwidths, _ = await studio.pool.run("bandwidths", arguments, {key: found.table}, quick=True)
         found = replace(found, table=replace(found.table, original=found.original))
     parts = [found.table, *found.runs.values(), *found.album, *(step for photo in found.album for step in photo.steps)]
@@ -195,7 +195,9 @@ async def _open(studio: Studio, tab: Session, data: bytes, name: str) -> dict[st
     await tab.stop_job()
     if found.table is not None:
         tab.set_table(found.table, key)
-        tab.columns, tab.missing, tab.bandwidths = found.columns, found.missing, bandwidths
+        tab.bandwidths = bandwidths
+        for part, value in found.how.items():
+            setattr(tab, part, value)
     tab.runs, tab.panes, tab.corrections = found.runs, found.panes, found.corrections
     tab.album, tab.photo, tab.page = {photo.key: photo for photo in found.album}, found.photo, found.page
     tab.changes += 1

@@ -115,7 +115,7 @@ def bandwidths(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> tu
         if column.refused:
             raise RequestError(f"column {column.name!r} cannot be clustered by: {column.refused}.")
     mixed = any(table.column(name).holds != "numbers" for name in arguments["columns"])
-    if mixed or arguments.get("missing", "drop") != "drop":
+    if mixed or arguments.get("counts") or arguments.get("missing", "drop") != "drop":
         X, complete = points_of(kept, arguments)
         if len(X) < _FEWEST_ROWS:
             raise RequestError(f"only {len(X)} rows have a value in every column chosen; choose others.")

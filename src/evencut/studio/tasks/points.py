@@ -39,9 +39,18 @@ def example(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> Sheet
 def points_of(kept: dict[str, Any], arguments: dict[str, Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """The points that columns of a table make, and which rows these are: gaps are left out or filled as was chosen.
 
-    Words and dates become numbers as `evencut.io.read_table` makes them.
+    Words and dates become numbers as `evencut.io.read_table` makes them; counts are log-normalised.
     """
-    table: Sheet = kept[arguments["table"]]
+    X, complete = _numbers_of(kept[arguments["table"]], arguments)
+    if not arguments.get("counts"):
+        return X, complete
+    if X.min(initial=0.0) < 0:
+        raise RequestError(f"counts are 0 and more, and these columns hold {X.min():.3g}; do not log-normalise them.")
+    totals = X.sum(axis=1, keepdims=True)
+    return np.log1p(X / np.where(totals > 0, totals, 1) * np.median(totals)), complete
+
+
+def _numbers_of(table: Sheet, arguments: dict[str, Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     columns, missing = arguments["columns"], arguments.get("missing", "drop")
     if missing != "drop" or any(table.column(name).holds != "numbers" for name in columns):
         frame = Frame(table.source["name"], [table.column(name).as_read() for name in columns])
@@ -352,7 +361,7 @@ NOBODY = -1
 
 def _kept_sample(kept: dict[str, Any], arguments: dict[str, Any]) -> tuple[NDArray[Any], NDArray[np.int16]]:
     """The sample's points, and for each row of the table the sample's point nearest to it."""
-    key = (arguments["table"], tuple(arguments["columns"]), arguments.get("missing"))
+    key = (arguments["table"], tuple(arguments["columns"]), arguments.get("missing"), arguments.get("counts"))
     if kept.get("sample", (None,))[0] != key:
         X, complete = points_of(kept, arguments)
         rng = np.random.default_rng(0)

@@ -61,7 +61,8 @@ export class DataCheck {
     };
     const word = h("input", { type: "text", placeholder: "Find a column", "aria-label": "Find a column", "data-control": "find-column", value: this.word ?? "", oninput: () => this.#filter((this.word = word.value)) });
     const gaps = select(GAPS, points.missing, (missing) => this.points.chooseColumns(points.chosen, missing), { "data-control": "missing" });
-    return h("div", { class: "button-row" }, word, h("button", { class: "small", "data-action": "all-columns", onclick: tick(true) }, "All"), h("button", { class: "small", "data-action": "no-columns", onclick: tick(false) }, "None"), h("label", { class: "inline" }, "Rows with gaps", gaps));
+    const counts = h("input", { type: "checkbox", checked: points.counts, "data-control": "counts", onchange: () => this.points.chooseColumns(points.chosen, points.missing, counts.checked) });
+    return h("div", { class: "button-row" }, word, h("button", { class: "small", "data-action": "all-columns", onclick: tick(true) }, "All"), h("button", { class: "small", "data-action": "no-columns", onclick: tick(false) }, "None"), h("label", { class: "inline" }, "Rows with gaps", gaps), h("label", { class: "check" }, counts, "These are counts: log-normalise"));
   }
 
   #filter(word) {
@@ -87,7 +88,7 @@ export class DataCheck {
   #choose(points) {
     const wanted = new Set([...this.element.querySelectorAll("[data-column]:checked")].map((box) => box.dataset.column));
     const names = points.columns.map(({ name }) => name).filter((name) => wanted.has(name));
-    if (names.length) return this.points.chooseColumns(names, points.missing);
+    if (names.length) return this.points.chooseColumns(names);
     notice("tick the columns to group by: at least one is needed");
   }
 

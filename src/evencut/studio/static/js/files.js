@@ -5,6 +5,8 @@ import { $, h, notice } from "./ui.js";
 const PHOTO = /\.(png|jpe?g|webp|tiff?|gif|bmp|hei[cf]|avif)$/i;
 const PROJECT = /\.evencut$/i;
 
+export const isPhoto = (name) => PHOTO.test(name);
+
 async function take(studio, files) {
   const project = files.find((file) => PROJECT.test(file.name));
   if (project) return studio.projects.open(project);

@@ -33,9 +33,9 @@ export class Groups {
     this.more.textContent = plain ? "More: methods, two sides, diagnosis" : "Less: the groups alone";
     if (plain) points.active = "b";
     points.look.setLayout(plain ? "one" : "two");
+    for (const pane of Object.values(points.panes)) pane.showTitle();
     if (!points.points) return;
     points.look.showColours();
-    for (const pane of Object.values(points.panes)) if (pane.run) pane.showTitle();
     if (!plain && !points.panes.a.run && points.panes.b.run) points.run("a", null);
     points.dock.show(plain && points.panes.b.run ? "clusters" : null);
   }

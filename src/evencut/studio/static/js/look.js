@@ -139,7 +139,7 @@ export class Look {
       this.points.place().then(() => this.points.remember("change the axes")).catch((error) => notice(error.message, "error"));
     };
     const flat = !Array.isArray(this.axes);
-    const special = [["pca", "All columns, flat"], ["space", "All columns, in space"]];
+    const special = [["pca", "Overview"], ["space", "Overview in space"]];
     if (points.chosen.length > 2) special.push(["tsne", "t-SNE"], ...(this.points.about.can.umap ? [["umap", "UMAP"]] : []));
     const other = (x) => (numbers.find(([name]) => name !== x) ?? numbers[0])[0];
     const first = select([...special, ...numbers], flat ? this.axes : this.axes[0], (x) => change(special.some(([name]) => name === x) ? x : [x, flat ? other(x) : this.axes[1]]), { "aria-label": "Horizontal axis", title: "Horizontal axis", "data-control": "x" });

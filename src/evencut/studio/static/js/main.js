@@ -2,7 +2,7 @@
 
 import { about as askAbout, Work } from "./api.js";
 import { setKernels } from "./controls.js";
-import { listenForFiles, openGiven, offerFiles } from "./files.js";
+import { isPhoto, listenForFiles, openGiven, offerFiles } from "./files.js";
 import { Palette } from "./palette.js";
 import { Photos } from "./photos.js";
 import { Points } from "./points.js";
@@ -201,7 +201,7 @@ async function start() {
   setTheme(firstTheme());
   const [about, { api, state }] = await Promise.all([askAbout(), openSession()]);
   const studio = new Studio(about, api, state);
-  if (about.files.length > 1) offerFiles(studio);
+  if (about.files.length > 1 && !about.files.every(isPhoto)) offerFiles(studio);
   if (about.recoverable.length && !state.points && !state.photo) studio.projects.offer(about.recoverable);
   // The page is there; what it needs of the libraries comes behind it, and is named meanwhile.
   studio.show("points");

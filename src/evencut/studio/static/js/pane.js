@@ -83,8 +83,9 @@ export class Pane {
   }
 
   showTitle() {
-    const { kind, facts, method } = this.run;
     const plain = isPlain();
+    if (!this.run) return (this.title.textContent = plain ? "Your groups" : this.name);
+    const { kind, facts, method } = this.run;
     this.title.textContent = kind === "column" ? `Column “${facts.column}”` : plain ? "Your groups" : methodTitle(method);
     this.detail.textContent = kind === "column" ? "labels from the file" : plain ? many(facts.n_clusters, "group") : methodDetail(method, facts);
   }
@@ -137,7 +138,7 @@ export class Pane {
     this.previewed = null;
     this.palette = [];
     this.plot.setMarks([]);
-    this.title.textContent = this.name;
+    this.showTitle();
     replace(this.sizes);
     this.facts.textContent = "";
     this.detail.textContent = "";

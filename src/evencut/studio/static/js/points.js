@@ -183,9 +183,9 @@ export class Points {
     this.view.reset();
   }
 
-  async chooseColumns(columns, missing) {
+  async chooseColumns(columns, missing = this.points.missing, counts = this.points.counts) {
     try {
-      this.setPoints(await this.api.put("/points/columns", { columns, missing }));
+      this.setPoints(await this.api.put("/points/columns", { columns, missing, counts }));
       const { axes } = this.look;
       if (Array.isArray(axes) ? !axes.every((name) => columns.includes(name)) : axes === "pca") this.look.axes = this.look.defaultAxes();
       this.look.showAxes();
