@@ -95,6 +95,7 @@ export class ClusterTable {
 
   /** Bars to the right for more than the rest has, to the left for less. */
   #profile(told) {
+    if (this.pane.run.facts.n_clusters < 2) return h("p", { class: "hint" }, "all rows are in one group; ask for more, or check the columns");
     if (!told?.effects.length) return h("p", { class: "hint" }, "like the rest in all columns");
     return told.effects.map(({ text, effect }) => {
       const bar = h("i", { class: effect < 0 ? "less" : "more" });

@@ -8,7 +8,7 @@ import { Corrections } from "./corrections.js";
 import { DataCard } from "./data_card.js";
 import { DataCheck } from "./data_check.js";
 import { Diagnosis, SIDES } from "./diagnosis.js";
-import { Dock, emptyView } from "./dock.js";
+import { Dock } from "./dock.js";
 import { exportDialog } from "./exports.js";
 import { KeptRuns } from "./kept_runs.js";
 import { Groups, isPlain } from "./groups.js";
@@ -76,7 +76,7 @@ export class Points {
   #build() {
     this.which = segmented("Which clustering the choices are for", [["a", "Left"], ["b", "Right"]], this.active, (key) => this.setActive(key));
     this.go = h("button", { class: "primary wide", "data-action": "cluster", onclick: () => this.run(this.active) }, "Cluster");
-    this.candidates = emptyView("");
+    this.candidates = h("div", { class: "dock-view" });
     this.dock = new Dock(
       [
         ["data", "Data", this.check.element, () => this.check.show()],
@@ -190,7 +190,7 @@ export class Points {
       if (Array.isArray(axes) ? !axes.every((name) => columns.includes(name)) : axes === "pca") this.look.axes = this.look.defaultAxes();
       this.look.showAxes();
       await this.place();
-      if (this.#isLive()) await Promise.all(["a", "b"].map((key) => this.run(key, null)));
+      if (this.#isLive()) await Promise.all((isPlain() ? ["b"] : ["a", "b"]).map((key) => this.run(key, null)));
       this.remember(`cluster by ${columns.length} columns`);
     } catch (error) {
       notice(error.message, "error");
