@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import inspect
 import socket
 import tempfile
 import threading
@@ -171,37 +170,6 @@ def show_in_browser(address: str, open_address: Callable[[str], object] = webbro
     open_address(left.as_uri())
     time.sleep(_READ_S)
     left.unlink(missing_ok=True)
-
-
-def open_studio(X: Any, *, open_browser: bool = True, port: int = 0) -> OpenStudio:
-    """Open the studio on a table, and take home what is made there.
-
-    Parameters
-    ----------
-    X : array-like, pandas.DataFrame, polars.DataFrame or pyarrow.Table of shape (n_samples, n_features)
-        The points; columns keep their names, and columns of words can colour the points or be clustered by.
-    open_browser : bool
-        Whether to open the page; its address is in `address`.
-    port : int
-        Port to listen on; 0 chooses a free one.
-
-    Returns
-    -------
-    OpenStudio
-        `table()` returns X with the clusters that the page shows, `labels()` these alone, `model()` the estimator.
-
-    Examples
-    --------
-    >>> import numpy as np, evencut
-    >>> with evencut.open_studio(np.random.default_rng(0).normal(size=(50, 2)), open_browser=False) as studio:
-    ...     studio.address.startswith("http://127.0.0.1:")
-    True
-    """
-    frame = inspect.currentframe()
-    around = frame.f_back if frame is not None else None
-    known = {**around.f_globals, **around.f_locals} if around is not None else {}
-    name = next((name for name, value in known.items() if value is X and not name.startswith("_")), "X")
-    return OpenStudio(X, open_browser=open_browser, port=port, name=name)
 
 
 class OpenStudio:

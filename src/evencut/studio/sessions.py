@@ -282,10 +282,6 @@ class Session:
         }
         return Moment(what, state, page)
 
-    def photos(self) -> dict[str, Photo]:
-        """The photos that can be shown again, by key, in the order in which they were opened."""
-        return dict(self.album)
-
     def show_photo(self, photo: Photo) -> None:
         """Make a photo the one on the screen; it stays in the album."""
         self.photo = photo

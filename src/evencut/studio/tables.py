@@ -344,6 +344,7 @@ def rows_with_labels(sheet: Sheet, labels: NDArray[np.integer], names: dict[int,
 
     Examples
     --------
+    >>> from dataclasses import replace
     >>> data = b'id;day\\n007;"2024-01-01"\\n2;\\n3;x'
     >>> sheet = read_sheet(data, "a.csv", Limits())
     >>> rows_with_labels(replace(sheet, original=data), np.array([1, 0, 1]), {1: "north"})[0].decode().split()

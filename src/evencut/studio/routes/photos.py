@@ -134,7 +134,7 @@ async def prompt(body: Prompt, tab: Tab, studio: Here) -> dict[str, Any]:
 @router.put("/current")
 async def turn_to(body: _Key, tab: Tab) -> dict[str, Any]:
     """Show a photo that was open before, with all that was drawn on it."""
-    found = tab.photos().get(body.key)
+    found = tab.album.get(body.key)
     if found is None:
         raise RequestError("this photo is no longer kept; open it again.", 404)
     await tab.stop_job()

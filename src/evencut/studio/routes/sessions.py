@@ -42,7 +42,7 @@ def state_of(tab: Session) -> dict[str, Any]:
         "corrections": tab.held(),
         "sweep": tab.sweep,
         "photo": None if tab.photo is None else tab.photo.about(),
-        "album": [{"key": key, "name": one.name} for key, one in tab.photos().items() if one.source["kind"] == "file"],
+        "album": [{"key": key, "name": one.name} for key, one in tab.album.items() if one.source["kind"] == "file"],
         "job": None if tab.job is None else tab.job.about(),
         "page": tab.page,
         "history": tab.history.about(),
