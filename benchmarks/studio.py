@@ -32,6 +32,7 @@ FLAGS = (
 MILLION = 1_000_000
 PAN_S = 4.0
 CLICKS = 20
+MORE = "localStorage['evencut-more'] = 'yes'"  # two sides and all methods
 
 # Pans a plot by pointer events, one a frame, and counts the frames that were painted.
 PAN = """async (seconds) => {
@@ -87,7 +88,7 @@ class Server:
 
     def __init__(self, folder: Path, python: str = sys.executable):
         start = time.perf_counter()
-        command = [python, "-m", "evencut", "studio", "--no-browser"]
+        command = [python, "-m", "evencut", "studio", "--no-browser", "--no-autosave"]
         self.process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None
         found = next((match for line in self.process.stderr if (match := re.search(r"http://\S+", line))), None)
@@ -197,6 +198,7 @@ def measure_live(folder: Path) -> str:
         with sync_playwright() as driver:
             browser = driver.chromium.launch(executable_path=chromium(), args=list(FLAGS))
             page = browser.new_page(viewport={"width": 1280, "height": 800})
+            page.add_init_script(MORE)
             page.set_default_timeout(300_000)
             page.goto(server.address)
             page.wait_for_selector("html[data-ready=yes]")
@@ -224,6 +226,7 @@ def measure(folder: Path) -> dict:
             browser = driver.chromium.launch(executable_path=chromium(), args=list(FLAGS))
             result["browser"] = f"Chromium {browser.version}"
             page = browser.new_page(viewport={"width": 1440, "height": 900})
+            page.add_init_script(MORE)
             page.set_default_timeout(180_000)
             page.on("response", weigh)
             result["first"] = first_look(page, server.address)

@@ -90,7 +90,7 @@ def running(command, folder):
     """Start a studio by a command; it is ended afterwards, whatever happens."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "tmp").mkdir(exist_ok=True)
-    env = {**os.environ, "TMPDIR": str(folder / "tmp")}
+    env = {**os.environ, "TMPDIR": str(folder / "tmp"), "XDG_DATA_HOME": str(folder / "data")}
     source = str(Path(__file__).parents[2] / "src")
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [source, env.get("PYTHONPATH")]))
     process = subprocess.Popen(command, cwd=folder, env=env, stderr=subprocess.PIPE, text=True)

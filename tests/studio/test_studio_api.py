@@ -79,7 +79,7 @@ def test_points_travel_as_numbers_between_minus_one_and_one(tab):
 
 @pytest.mark.parametrize("name", ["moons", "stragglers", "rings", "blobs", "digits"])
 def test_examples_are_what_their_code_makes(tab, name):
-    from evencut.studio.examples import POINTS, load_points
+    from evencut.studio.methods import POINTS, load_points
 
     found = {}
     exec("\n".join(POINTS[name].code), found)
@@ -264,10 +264,13 @@ def test_corrections_say_where_they_cannot_be(tab):
     far = np.array([600], "<u4").tobytes()
     assert tab.client.post(path, params={"run": run["id"]}, content=far).status_code == 400
     rows = np.arange(10, dtype="<u4").tobytes()
-    assert tab.client.post(path, params={"run": run["id"], "label": 7}, content=rows).status_code == 200
-    event = tab.job("/runs", {"method": PLAIN, "hold": True})
+    assert tab.client.post(path, params={"run": run["id"], "label": 7}, content=rows).status_code == 404
+    for label in (0, 1):
+        held = np.array([label], "<u4").tobytes()
+        assert tab.client.post(path, params={"run": run["id"], "label": label}, content=held).status_code == 200
+    event = tab.job("/runs", {"method": {**PLAIN, "n_clusters": 1}, "hold": True})
     assert event["kind"] == "failed"
-    assert "cluster" in event["detail"] or "fit(X, y)" in event["detail"]
+    assert "speak of 2 clusters, but 1" in event["detail"]
 
 
 def test_labels_and_reports_are_exported(tab):
@@ -489,7 +492,8 @@ def test_columns_after_one_that_is_left_out_are_the_same_for_the_command(tab, tm
     data = csv_of({"day": days, "width 1": width, "noise": rng.normal(size=60)})
     (tmp_path / "p.csv").write_bytes(data)
     loaded = tab.upload("/points/upload", data, "p.csv").json()
-    assert [name for name, _ in loaded["left_out"]] == ["day"]
+    assert [column["role"] for column in loaded["columns"]] == ["date", "number", "number"]
+    assert loaded["chosen"] == ["width 1", "noise"]
     assert tab.put("/points/columns", {"columns": ["width 1"]}).status_code == 200
     run = tab.fit(tool="kernel", kernel="knn", n_clusters=2)
     recipe = tab.get(f"/runs/{run['id']}/recipe").json()
@@ -527,11 +531,11 @@ def test_columns_that_cannot_be_used_are_named(tab):
     pyarrow.parquet.write_table(pyarrow.table(columns), file)
     found = tab.upload("/points/upload", file.getvalue(), "p.parquet").json()
     assert {name: why.split()[0] for name, why in found["left_out"]} == {
-        "day": "holds",
         "list": "holds",
         "nothing": "is",
     }
-    assert [column["name"] for column in found["columns"]] == ["x", "yes"]
+    assert [column["name"] for column in found["columns"]] == ["x", "day", "yes"]
+    assert found["chosen"] == ["x", "yes"]
 
 
 @pytest.mark.parametrize(

@@ -312,7 +312,7 @@ def test_every_control_has_a_name_and_the_keyboard_reaches_it(opened, studio):
     assert not unnamed
     reached = set()
     page.locator("body").click(position={"x": 2, "y": 2})
-    for _ in range(60):
+    for _ in range(90):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.dataset.control || document.activeElement.className"))
     assert {"kernel", "n_clusters", "criterion", "colour", "plot-over"} <= reached

@@ -17,11 +17,10 @@ from conftest import command, running
 from evencut import EvenCut, KernelClustering, KernelKMeans, NormalizedCut
 from evencut.cli import main
 from evencut.kernels import KNN, Gaussian
-from evencut.studio.cures import cure_of
 from evencut.studio.guard import Guard
-from evencut.studio.options import Limits, Options
+from evencut.studio.methods import cure_of
+from evencut.studio.options import Limits, Options, RequestError
 from evencut.studio.pool import WorkerPool
-from evencut.studio.refusals import Refused
 from evencut.studio.sessions import SessionStore
 
 
@@ -155,7 +154,7 @@ def test_sessions_expire_and_take_their_data_along():
     store = SessionStore(Limits(session_s=0.0))
     session = store.create()
     time.sleep(0.01)
-    with pytest.raises(Refused) as gone:
+    with pytest.raises(RequestError) as gone:
         store.get(session.id)
     assert gone.value.status == 404
     assert len(store) == 0

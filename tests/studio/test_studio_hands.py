@@ -1,4 +1,4 @@
-"""Hands and eyes: forms that keep the focus, keys for everything, phones, pasting, the tour, landmarks."""
+"""Hands and eyes: forms that keep the focus, keys for everything, phones, pasting, landmarks."""
 
 import numpy as np
 from pages import Page, idle, sizes, until
@@ -86,19 +86,6 @@ def test_rows_of_a_spreadsheet_are_pasted(opened, studio):
     page.wait_for_selector("[data-pane=b] .size")
     idle(page)
     assert sizes(page, "b") == [30, 30]
-
-
-def test_the_tour_has_five_steps(opened, studio):
-    page = opened.open(studio.address)
-    page.click("#project summary")
-    page.click("#tour")
-    for step in range(1, 6):
-        assert f"{step} of 5" in page.locator(".tour").inner_text()
-        box = page.locator(".tour").bounding_box()
-        assert box["x"] >= 0
-        assert box["y"] + box["height"] <= page.viewport_size["height"] + 1
-        page.click("[data-action=tour-next]")
-    assert page.locator(".tour").count() == 0
 
 
 def test_a_tap_shows_a_row_and_swiping_scrolls(browser, studio):

@@ -185,7 +185,7 @@ HOSTILE = {
     "an unknown part": (project_with(lambda content: content.update(shell="rm")), 400),
     "a column too many": (project_with(lambda content: content["points"]["chosen"].append("z")), 400),
     "codes without names": (project_with(lambda content: content["points"]["columns"][2].update(names=["a"])), 400),
-    "a later version": (project_with(lambda content: content.update(version=2)), 400),
+    "a later version": (project_with(lambda content: content.update(version=3)), 400),
 }
 
 

@@ -175,7 +175,7 @@ def test_ones_own_file_begins_with_auto_beside_kmeans(opened, studio, tmp_path):
     page.wait_for_selector("[data-pane=a] h3 >> text=k-means")
     idle(page)
     assert page.locator("[data-pane=b] h3").inner_text() == "evencut"
-    assert "k auto" in page.locator("[data-pane=b] .pane-title").inner_text()
+    assert "k = 4, found" in page.locator("[data-pane=b] .pane-title").inner_text()
     assert sizes(page, "b") == [150] * 4
     assert "k = 4" in page.locator("[data-pane=a] .pane-title").inner_text()
 
@@ -250,10 +250,12 @@ def test_names_outlive_merging_splitting_and_undo(opened, studio):
     page.wait_for_selector(".data-name >> text=digits")
     idle(page)
     page.get_by_role("button", name="Clusters", exact=True).last.click()
-    for label, name in ((4, "north"), (7, "south")):
+    page.wait_for_selector(".cluster-table [data-name]")
+    labels = page.locator(".cluster-table [data-name]").evaluate_all("all => all.map((one) => one.dataset.name)")
+    for label, name in ((labels[4], "north"), (labels[7], "south")):
         page.locator(f".cluster-table [data-name='{label}']").fill(name)
         page.locator(f".cluster-table [data-name='{label}']").press("Enter")
-    for name in ("0", "1"):
+    for name in labels[:2]:
         page.get_by_label(f"Choose cluster {name}", exact=True).check()
     page.click("[data-action=merge]")
     page.wait_for_selector("#undo[title*='merge 2 clusters']")
@@ -307,7 +309,7 @@ def test_rows_are_searched_listed_and_exported(opened, studio, tmp_path):
     X, _ = make_clumped_moons(600, clump=0.5, random_state=0)
     expected = int((X[:, 0] > 1.5).sum())
     page.wait_for_selector(f".selection-bar >> text={expected} points")
-    page.wait_for_selector(".histograms canvas")
+    page.wait_for_selector(".selected tbody tr")
     assert page.locator(".selected tbody tr").count() == min(60, expected)
     page.click("[data-pane=b] [data-action=export]")
     with page.expect_download() as download:

@@ -337,7 +337,9 @@ def _shares(values: Floats) -> Floats:
 def _shown(value: float, unit: str | None) -> str:
     if unit == "days" and np.isfinite(value):
         return str(np.datetime64(0, "D") + np.timedelta64(round(value), "D"))
-    return f"{value:.4g}"
+    # As people write numbers: no exponents for incomes, no sign of a zero.
+    text = f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
+    return text.removeprefix("-") if text.strip("-0.") == "" else text
 
 
 def _listed(places: tuple[int, ...]) -> str:

@@ -207,13 +207,15 @@ def _bounded(file: Any, plain: list[str], limits: TableLimits) -> Any:
 
 
 def _is_plain(kind: Any) -> bool:
-    return is_numeric(kind) or _is_text(kind) or require_pyarrow().types.is_dictionary(kind)
+    types = require_pyarrow().types
+    is_date = types.is_date(kind) or types.is_timestamp(kind)
+    return is_numeric(kind) or _is_text(kind) or types.is_dictionary(kind) or is_date
 
 
 def _refusal(kind: Any) -> str:
     types = require_pyarrow().types
     if types.is_temporal(kind):
-        return "holds dates or times; make numbers of them, such as days since the first"
+        return "holds times without a date; make numbers of them, such as seconds"
     return "is empty" if types.is_null(kind) else f"holds {kind}, neither numbers nor names"
 
 

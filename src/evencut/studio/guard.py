@@ -23,7 +23,7 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-#: Sent with every answer: nothing is loaded from elsewhere, no script or style stands in the page itself.
+#: StrictModel with every answer: nothing is loaded from elsewhere, no script or style stands in the page itself.
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
@@ -122,7 +122,7 @@ class Guard:
             if message["type"] == "http.request":
                 seen += len(message.get("body", b""))
                 if seen > largest:
-                    from .refusals import TooLarge
+                    from .options import TooLarge
 
                     raise TooLarge(self._too_large(scope["path"]))
             return message
@@ -176,7 +176,7 @@ async def _answer(send: Send, status: int, detail: str, page: bool = False) -> N
     body = _asking_page() if page else json.dumps({"detail": detail}).encode()
     kind = "text/html; charset=utf-8" if page else "application/json"
     fields = {"content-type": kind, "content-length": str(len(body))}
-    if status == 413:  # what is too much is not read
+    if status >= 400:  # what is refused is not read on, and keeps no connection
         fields["connection"] = "close"
     lines = [(name.encode(), value.encode()) for name, value in fields.items()]
     guarded = _with_headers(send)

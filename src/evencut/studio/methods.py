@@ -1,23 +1,146 @@
-"""What a user can choose for a clustering, checked, and the estimator it stands for.
+"""What a user can choose for a clustering, checked, and the estimator it stands for; edits of clusters; the examples.
 
-The same choices become code and a command line in `recipes`; a test runs those and compares the labels.
-"""
+The same choices become code and a command line in `recipes`; a test runs those and compares the labels."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from .refusals import Refused
-from .sent import Sent
+from .options import RequestError
+from .tables import Sheet, SheetColumn
 
 if TYPE_CHECKING:
     from evencut.kernels import Kernel
 
-__all__ = ["Method", "estimator", "fit_labels", "known_kernels", "scaled"]
+
+class StrictModel(BaseModel):
+    """The fields of a request."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True)
+class PointsExample:
+    """Points with their true labels.
+
+    Attributes
+    ----------
+    title, story : str
+        What it is, and what it shows.
+    code : tuple of str
+        Lines that make `X` and `y`.
+    n_clusters : int
+    """
+
+    title: str
+    story: str
+    code: tuple[str, ...]
+    n_clusters: int
+
+
+@dataclass(frozen=True)
+class PhotoExample:
+    """A photo that some installed library carries, with the code that loads it as `image`."""
+
+    title: str
+    code: tuple[str, ...]
+
+
+#: The embedded sets of points, by name; the first is shown first.
+POINTS: dict[str, PointsExample] = {
+    "moons": PointsExample(
+        "Moons with a clump",
+        "Two moons, one with a dense clump: kernel k-means isolates the clump at every bandwidth.",
+        (
+            "from evencut.datasets import make_clumped_moons",
+            "X, y = make_clumped_moons(600, clump=0.5, random_state=0)",
+        ),
+        2,
+    ),
+    "stragglers": PointsExample(
+        "Stragglers",
+        "Two half circles, one with a thin tail: normalised cut with one bandwidth cuts off a piece of the tail.",
+        ("from evencut.datasets import make_sparse_subset", "X, y = make_sparse_subset(600, random_state=0)"),
+        2,
+    ),
+    "rings": PointsExample(
+        "Rings",
+        "Two rings, the outer one with a clump: no straight border separates them.",
+        ("from evencut.datasets import make_rings", "X, y = make_rings(600, clump=0.4, random_state=0)"),
+        2,
+    ),
+    "blobs": PointsExample(
+        "Unequal blobs",
+        "600, 200 and 40 points of different spread: methods that like equal sizes cut the largest.",
+        (
+            "from sklearn.datasets import make_blobs",
+            "X, y = make_blobs([600, 200, 40], centers=[[0, 0], [5, 1.5], [1, 5]], cluster_std=[1.2, 0.5, 0.25], "
+            "random_state=0)[:2]",
+        ),
+        3,
+    ),
+    "digits": PointsExample(
+        "Handwritten digits",
+        "1797 pictures of 8 by 8 pixels: 64 columns, shown by their principal components.",
+        (
+            "from sklearn.datasets import load_digits",
+            "digits = load_digits()",
+            "X, y = digits.data, digits.target",
+        ),
+        10,
+    ),
+}
+
+
+def load_points(name: str) -> Sheet:
+    """The table of an example.
+
+    Examples
+    --------
+    >>> table = load_points("moons")
+    >>> table.n_rows, [column.name for column in table.columns]
+    (600, ['x', 'y', 'true'])
+    """
+    made = _run(POINTS[name].code)
+    X, y = made["X"], made["y"]
+    names = ["x", "y"] if X.shape[1] == 2 else [f"pixel {i}" for i in range(X.shape[1])]
+    columns = [SheetColumn(title, np.array(values, dtype=np.float64)) for title, values in zip(names, X.T)]
+    truth = SheetColumn("true", y.astype(np.int32), [str(label) for label in range(int(y.max()) + 1)], "words")
+    return Sheet([*columns, truth], {"kind": "example", "example": name, "name": f"{name}.csv"})
+
+
+def load_photo(name: str) -> NDArray[np.uint8]:
+    """The pixels of an example."""
+    return _run(PHOTOS[name].code)["image"]
+
+
+def _run(code: tuple[str, ...]) -> dict[str, Any]:
+    """What lines of this module define."""
+    made: dict[str, Any] = {}
+    exec("\n".join(code), made)
+    return made
+
+
+def _from_skimage(title: str, name: str) -> PhotoExample:
+    return PhotoExample(title, ("from skimage import data", f"image = data.{name}()"))
+
+
+#: The embedded photos, by name; all lie in the files of installed libraries.
+PHOTOS: dict[str, PhotoExample] = {
+    "flower": PhotoExample(
+        "Flower", ("from sklearn.datasets import load_sample_image", 'image = load_sample_image("flower.jpg")')
+    ),
+    "coffee": _from_skimage("Coffee", "coffee"),
+    "cat": _from_skimage("Cat", "chelsea"),
+    "astronaut": _from_skimage("Astronaut", "astronaut"),
+    "rocket": _from_skimage("Rocket", "rocket"),
+}
+
 
 Name = Annotated[str, Field(max_length=1000)]
 
@@ -30,7 +153,7 @@ def known_kernels() -> dict[str, type[Kernel]]:
     return {name: kernel for name, kernel in KERNELS.items() if not kernel.is_pairwise}
 
 
-class Method(Sent):
+class Method(StrictModel):
     """One way to cluster.
 
     Examples
@@ -108,7 +231,7 @@ def scaled(method: Method, X: NDArray[Any]) -> NDArray[Any]:
 
 def _number(method: Method) -> int:
     if method.n_clusters == "auto":
-        raise Refused(f"{method.tool} cannot find the number of clusters; give it, or choose evencut.")
+        raise RequestError(f"{method.tool} cannot find the number of clusters; give it, or choose evencut.")
     return int(method.n_clusters)
 
 
@@ -133,3 +256,102 @@ def fit_labels(method: Method, X: NDArray[np.float64], held: NDArray[np.int64] |
         model.fit(scaled(method, X), held)
         labels = np.array(model.labels_)
     return labels, model
+
+
+def cure_of(model: Any) -> Method | None:
+    """The method that an estimator stands for; None for one that the page cannot show.
+
+    Examples
+    --------
+    >>> from evencut import KernelClustering
+    >>> cure = cure_of(KernelClustering(2, kernel="knn", equalize="exact", random_state=0))
+    >>> cure.tool, cure.kernel, cure.equalize, cure.n_clusters
+    ('kernel', 'knn', 'exact', 2)
+    """
+    from evencut.estimators import EvenCut, KernelClustering
+    from evencut.estimators.inputs import kernel_from
+    from evencut.kernels import KERNELS
+
+    if not isinstance(model, EvenCut | KernelClustering):
+        return None
+    choices: dict[str, Any] = {
+        "n_clusters": model.n_clusters,
+        "scale": model.scale,
+        "seed": model.random_state if isinstance(model.random_state, int) else 0,
+    }
+    if model.metric != "euclidean":
+        return None
+    if isinstance(model, KernelClustering):
+        kernel = kernel_from(model.kernel or "shared_neighbors")
+        names = {kind: name for name, kind in KERNELS.items()}
+        chosen = {setting.name: getattr(kernel, setting.name) for setting in kernel.settings}
+        usual = type(kernel)()
+        parameters = {name: value for name, value in chosen.items() if value != getattr(usual, name)}
+        choices |= {"tool": "kernel", "kernel": names.get(type(kernel), ""), "parameters": parameters}
+        choices |= {"criterion": model.criterion, "equalize": model.equalize}
+    try:
+        return Method(**choices)
+    except ValidationError:
+        return None
+
+
+class Merge(StrictModel):
+    """Several clusters become one."""
+
+    kind: Literal["merge"] = "merge"
+    labels: list[int]
+
+    def touched(self) -> list[int]:
+        """The clusters it speaks of."""
+        return self.labels
+
+    def code(self) -> list[str]:
+        """Lines that do it to `labels`."""
+        return [f"labels[np.isin(labels, {self.labels})] = {self.labels[0]}"]
+
+
+class Split(StrictModel):
+    """One cluster becomes two, by evencut on its points alone."""
+
+    kind: Literal["split"] = "split"
+    label: int
+
+    def touched(self) -> list[int]:
+        """The clusters it speaks of."""
+        return [self.label]
+
+    def code(self) -> list[str]:
+        """Lines that do it to `labels` of the points `X`."""
+        return [
+            f"part = labels == {self.label}",
+            "second = EvenCut(2, random_state=0).fit_predict(X[part]) == 1",
+            f"labels[part] = np.where(second, labels.max() + 1, {self.label})",
+        ]
+
+
+Edit = Merge | Split
+
+
+def edit_of(saved: dict) -> Edit:
+    """An edit from its plain form."""
+    return Merge(**saved) if saved.get("kind") == "merge" else Split(**saved)
+
+
+def edited(labels: NDArray[np.int32], edit: Edit, X: NDArray[np.floating]) -> NDArray[np.int32]:
+    """The labels after an edit; the steps are those of its code.
+
+    Examples
+    --------
+    >>> edited(np.array([0, 1, 2, -1], dtype=np.int32), Merge(labels=[0, 1]), np.zeros((4, 1))).tolist()
+    [0, 0, 2, -1]
+    """
+    labels = labels.copy()
+    if isinstance(edit, Merge):
+        labels[np.isin(labels, edit.labels)] = edit.labels[0]
+        return labels
+    from evencut import EvenCut
+
+    part = labels == edit.label
+    second = EvenCut(2, random_state=0).fit_predict(X[part]) == 1
+    labels[part] = np.where(second, labels.max() + 1, edit.label)
+    return labels

@@ -1,7 +1,6 @@
-"""How a studio is set up: where it listens, what it may read, and how much anyone may ask of it.
+"""How a studio is set up: where it listens, what it may read, how much anyone may ask of it, and how it refuses.
 
-Everything a request is checked against stands here, so that a test can make any limit small.
-"""
+Everything a request is checked against stands here, so that a test can make any limit small."""
 
 from __future__ import annotations
 
@@ -79,6 +78,10 @@ class Options:
         Processes that do the work.
     allow_remote : bool
         Whether machines other than this one may connect.
+    autosave : Path, optional
+        A folder where what tabs hold is kept, to be restored by the next studio; nowhere by default.
+    variable : (str, str), optional
+        The name of the variable that the first file was written from, and the library that its value belongs to.
     limits : Limits
 
     Examples
@@ -93,6 +96,8 @@ class Options:
     files: tuple[Path, ...] = ()
     workers: int = 3
     allow_remote: bool = False
+    autosave: Path | None = None
+    variable: tuple[str, str] | None = None
     limits: Limits = field(default_factory=Limits)
 
     @property
@@ -100,3 +105,30 @@ class Options:
         """The address to open, with the token."""
         name = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host
         return f"http://{f'[{name}]' if ':' in name else name}:{self.port}/?token={self.token}"
+
+
+class RequestError(Exception):
+    """Something the user sent cannot be taken; shown on the page as it is.
+
+    Examples
+    --------
+    >>> RequestError("the file is empty.").status
+    400
+    """
+
+    status = 400
+
+    def __init__(self, message: str, status: int | None = None):
+        super().__init__(message)
+        self.message = message
+        if status is not None:
+            self.status = status
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.message, self.status)
+
+
+class TooLarge(RequestError):
+    """It may be good, but there is too much of it."""
+
+    status = 413

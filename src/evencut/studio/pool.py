@@ -9,17 +9,153 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import re
+import signal
 import sys
 import threading
+import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from .memory import TOOK_TOO_MUCH
-from .refusals import Refused, TooLarge
-from .worker import work
+from .options import RequestError, TooLarge
+
+
+@contextmanager
+def memory_for_upload(most: int = 1 << 30) -> Iterator[None]:
+    """Let the system refuse more memory than so much on top of what the process has.
+
+    Counted is what may be written to: libraries reserve gigabytes of addresses that they never touch.
+    """
+    if sys.platform == "win32":
+        with _job_of_windows(most):
+            yield
+        return
+    import resource
+
+    status = Path("/proc/self/status")
+    lines = status.read_text(encoding="ascii").splitlines() if status.exists() else []
+    has = next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmData")), None)
+    if has is None:  # ru_maxrss is in bytes on macOS
+        has = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    highest = before[1] if before[1] != resource.RLIM_INFINITY else has + most
+    resource.setrlimit(resource.RLIMIT_DATA, (min(has + most, highest), before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+@contextmanager
+def _job_of_windows(most: int) -> Iterator[None]:
+    """The same on Windows, by a job object that the process stays in."""
+    import ctypes
+
+    windows: Any = ctypes.windll  # type: ignore[attr-defined]
+    kernel = windows.kernel32
+    for name in ("CreateJobObjectW", "GetCurrentProcess"):
+        getattr(kernel, name).restype = ctypes.c_void_p
+    process = ctypes.c_void_p(kernel.GetCurrentProcess())
+    usage = (ctypes.c_size_t * 11)()  # PROCESS_MEMORY_COUNTERS: the ninth size is what is committed
+    windows.psapi.GetProcessMemoryInfo(process, ctypes.byref(usage), ctypes.sizeof(usage))
+    job = ctypes.c_void_p(kernel.CreateJobObjectW(None, None))
+    kernel.AssignProcessToJobObject(job, process)
+
+    def limit(flags: int, n_bytes: int) -> None:
+        # JOBOBJECT_EXTENDED_LIMIT_INFORMATION of 144 bytes: flags at 16, memory of a process at 112.
+        told = (ctypes.c_char * 144)()
+        ctypes.c_uint32.from_buffer(told, 16).value = flags
+        ctypes.c_size_t.from_buffer(told, 112).value = n_bytes
+        kernel.SetInformationJobObject(job, 9, ctypes.byref(told), 144)
+
+    limit(0x100, usage[8] + most)
+    try:
+        yield
+    finally:
+        limit(0, 0)
+
+
+Tell = Callable[[str, float | None], None]
+
+_STEP = re.compile(r"(\d+)/(\d+) (.+?) \(")
+
+
+class _StepReader:
+    """Stands for stderr during a task: the steps that fits tell with `verbose=1` become progress."""
+
+    def __init__(self, tell: Tell, real: Any):
+        self._tell = tell
+        self._real = real
+
+    def write(self, text: str) -> int:
+        found = _STEP.search(text)
+        if found:
+            number, total, name = found.groups()
+            self._tell(name, (int(number) - 1) / int(total))
+        elif text.strip() and not text.strip().startswith("["):
+            self._real.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing is kept back."""
+
+    def isatty(self) -> bool:
+        """Lines, not a moving bar."""
+        return False
+
+
+def work(pipe: Connection) -> None:
+    """Serve tasks until the other end of the pipe is closed."""
+    # Ctrl-C is the server's business: it closes the pipe.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    from threadpoolctl import threadpool_limits
+
+    from .tasks import TASKS
+
+    # Fits of a page are many and small; threads of linear algebra would only wait for each other.
+    threadpool_limits(1)
+    kept: dict[str, Any] = {}
+    pipe.send(("ready", None))
+    while True:
+        try:
+            kind, *message = pipe.recv()
+        except (EOFError, OSError):
+            return
+        if kind == "keep":
+            kept[message[0]] = message[1]
+        elif kind == "drop":
+            kept.pop(message[0], None)
+        else:
+            task, arguments = message
+            pipe.send(("begun", None))
+            pipe.send(_answer(TASKS[task], kept, arguments, lambda *step: pipe.send(("progress", step))))
+
+
+def _answer(task: Callable[..., Any], kept: dict[str, Any], arguments: dict[str, Any], tell: Tell) -> tuple:
+    """The answer to send: done, or failed with what the user should know."""
+    real, sys.stderr = sys.stderr, _StepReader(tell, sys.stderr)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            result = task(kept, arguments, tell)
+        return "done", (result, list(dict.fromkeys(str(warning.message) for warning in caught)))
+    except RequestError as refused:
+        return "failed", refused
+    except MemoryError:
+        return "failed", TooLarge("this takes more memory than there is for it; take fewer rows, or a kernel like knn.")
+    except (ValueError, TypeError) as error:
+        return "failed", RequestError(" ".join(str(error).split()))
+    except Exception as error:
+        return "failed", RequestError(f"this is a bug in evencut: {type(error).__name__}: {error}", 500)
+    finally:
+        sys.stderr = real
+
 
 Progress = Callable[[str, float | None], None]
 
@@ -28,7 +164,7 @@ _TRIES = 3
 _PAUSE_S = 2.5
 
 
-class WorkerDied(Refused):
+class WorkerDied(RequestError):
     """The process of a task ended before its answer."""
 
     status = 500
@@ -40,7 +176,7 @@ class _Worker:
     def __init__(self, context: Any):
         self.pipe, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(target=work, args=(theirs,), daemon=True)
-        self.process.start()
+        _start_without_main(self.process)
         theirs.close()
         self.kept: OrderedDict[str, None] = OrderedDict()
 
@@ -161,7 +297,7 @@ class WorkerPool:
             await self._replace(worker)
             if kind == "died":
                 break
-        if kind == "died" and worker.process.exitcode == TOOK_TOO_MUCH:
+        if kind == "died" and task.startswith("read_") and worker.process.exitcode == -signal.SIGABRT:
             raise TooLarge("reading this takes more than 1 GB of memory; use fewer rows or columns.")
         if kind in ("died", "was dead"):
             raise WorkerDied(
@@ -197,7 +333,7 @@ class WorkerPool:
             except (EOFError, OSError) as error:  # nothing could be sent to it
                 result = ("was dead", error)
             except Exception as error:  # an argument that cannot be sent; the process itself is well
-                result = ("failed", Refused(f"this is a bug in evencut: {error}", 500))
+                result = ("failed", RequestError(f"this is a bug in evencut: {error}", 500))
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(settle, result)
 
@@ -212,7 +348,7 @@ class WorkerPool:
         async with self._changed:
             await self._changed.wait_for(lambda: bool(self._idle) or self._closed)
             if self._closed:
-                raise Refused("the studio's processes have ended; start it again.", 503)
+                raise RequestError("the studio's processes have ended; start it again.", 503)
             # A process that holds what is needed, of several the one used last: what it made of it is there, too.
             # Otherwise the one that was used longest ago.
             held = [len(keep.keys() & idle.kept.keys()) for idle in self._idle]
@@ -252,6 +388,20 @@ class WorkerPool:
             async with self._changed:
                 self._closed = True
                 self._changed.notify_all()
+
+
+_starting = threading.Lock()
+
+
+def _start_without_main(process: BaseProcess) -> None:
+    """Start a process that does not import the user's script: without a guard it would open a studio of its own."""
+    with _starting:
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            process.start()
+        finally:
+            sys.modules["__main__"] = main
 
 
 def _context() -> Any:

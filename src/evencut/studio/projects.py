@@ -1,13 +1,14 @@
 """A project file: all of a tab in one archive, written by the page and read back with every size and word checked.
 
-A zip of `project.json` and arrays as NPY: the table, the clusterings with their labels, corrections and reports, the
-photo with its gestures, and what the page showed. Nothing in it is ever run.
+A zip of `project.json` and arrays as NPY: the table and its file, the clusterings with their labels, corrections and
+reports, the photos with their gestures, and what the page showed. Nothing in it is ever run.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import math
 import secrets
 import zipfile
 import zlib
@@ -17,29 +18,26 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from .edits import Merge, Split
-from .examples import PHOTOS, POINTS
-from .methods import Method
-from .options import Limits
-from .photo_state import Photo, Step
-from .pictures import as_rgb, shown
-from .prompts import Prompt
-from .refusals import Refused, TooLarge
-from .sent import Sent
+from .methods import PHOTOS, POINTS, Merge, Method, Split, StrictModel
+from .options import Limits, RequestError, TooLarge
+from .prompts import Photo, Prompt, Step, as_rgb, shown
 from .sessions import Correction, RowValues, Run, Session, sizes_of
-from .sheets import Sheet, SheetColumn
+from .tables import Sheet, SheetColumn
 
 _MANIFEST_BYTES = 16 << 20
 _ENTRIES = 20_000
 _BROKEN = "this is not a project that can be opened"
+_MAX_LABEL = 10_000
+Missing = Literal["drop", "mean", "neighbors"]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Short = Annotated[str, Field(max_length=200)]
 
 
-class _Source(Sent):
-    kind: Literal["csv", "parquet", "npy", "example"]
+class _Source(StrictModel):
+    kind: Literal["csv", "parquet", "npy", "example", "variable"]
+    holder: Literal["pandas", "polars", "pyarrow", "numpy"] | None = None
     name: Short
     example: Short | None = None
     delimiter: Annotated[str, Field(max_length=1)] | None = None
@@ -49,9 +47,14 @@ class _Source(Sent):
     written: Literal["utf-16", "latin-1", "gzip", "excel", "blanks"] | None = None
 
 
-class _Facts(Sent):
+class _Facts(StrictModel):
     column: Short | None = None
     names: list[Short] | None = None
+    numbers: list[Annotated[int, Field(ge=0, le=_MAX_LABEL)]] = Field(default=[])
+    n_held: int = 0
+    missing: Missing = "drop"
+    counts: bool = False
+    islands: list[tuple[int, int]] = Field(default=[])
     seconds: Number = 0.0
     energy: Number | None = None
     bandwidth: Number | None = None
@@ -63,7 +66,43 @@ class _Facts(Sent):
     warnings: list[str] = Field(default=[])
 
 
-class _Run(Sent):
+class _ClusterReport(BaseModel):
+    label: str | int
+    size: int
+    verdict: Short
+    confidence: Number
+    density: Number
+    neighbor: Any
+    border_density: Number | None
+    conductance: Number | None
+
+
+class _Verdicts(BaseModel, extra="allow"):
+    verdict: Short
+    confidence: Number
+    biased: bool
+    advice: str
+    code: str | None
+    clusters: list[_ClusterReport]
+
+
+class _Report(StrictModel):
+    """A diagnosis as `tasks.clusters.diagnose_labels` gives it."""
+
+    report: _Verdicts
+    headline: str
+    summary: list[str]
+    profiles: list[list[list[Number | None]] | None]
+    cure: Method | None
+
+    @model_validator(mode="after")
+    def _one_profile_each(self) -> _Report:
+        if len(self.profiles) != len(self.report.clusters):
+            raise ValueError("a report has more or fewer borders than clusters")
+        return self
+
+
+class _Run(StrictModel):
     id: Short
     kind: Literal["fit", "column"]
     method: Method | None
@@ -71,39 +110,74 @@ class _Run(Sent):
     facts: _Facts
     values: list[RowValues]
     held: list[Annotated[int, Field(ge=0, le=2000)]]
-    report: dict[str, Any] | None
+    report: _Report | None
     edits: list[Merge | Split]
 
 
-class _ColumnHead(Sent):
+class _ColumnHead(StrictModel):
     name: Short
     names: list[str] | None
+    holds: Literal["numbers", "words", "dates"] = "numbers"
+    refused: Short = ""
 
 
-class _Points(Sent):
+class _Points(StrictModel):
     source: _Source
     columns: Annotated[list[_ColumnHead], Field(min_length=1)]
     row_numbers: list[Short]
     chosen: Annotated[list[Short], Field(min_length=1)]
+    missing: Missing = "drop"
+    counts: bool = False
     runs: list[_Run]
     panes: dict[Literal["a", "b"], Short]
     held: list[Annotated[int, Field(ge=0, le=2000)]]
 
 
-class _PhotoHead(Sent):
+class _StepFacts(StrictModel):
+    seconds: Number = 0.0
+    energy: Number | None = None
+    rounds: int = 0
+    converged: bool = True
+    shares: dict[str, Number] = Field(default={})
+    warnings: list[str] = Field(default=[])
+
+
+class _PhotoHead(StrictModel):
     name: Short
     kind: Literal["file", "example"]
     example: Short | None
     prompts: list[Prompt]
-    facts: list[dict[str, Any]]
+    facts: list[_StepFacts]
     names: dict[int, Annotated[str, Field(max_length=60)]]
+    page: Annotated[int, Field(ge=0, lt=1000)] = 0
+    file: Short | None = None
 
 
-class _Manifest(Sent):
-    version: Literal[1]
+class _PointsPage(BaseModel, extra="allow"):
+    methods: dict[Literal["a", "b"], Method] = Field(default={})
+    columns: dict[Literal["a", "b"], Short | None] = Field(default={})
+    active: Literal["a", "b"] = "a"
+    names: dict[Short, dict[Annotated[str, Field(pattern=r"^\d{1,5}$")], Short]] = Field(default={})
+    look: dict[str, Any] = Field(default={})
+    dock: Short | None = None
+
+
+class _Page(BaseModel, extra="allow"):
+    """What the page showed, as far as it must be right for the page to show it again."""
+
+    half: Literal["points", "photos"] = "points"
+    points: _PointsPage = Field(default=_PointsPage())
+
+
+class _Manifest(StrictModel):
+    """Version 1 had one photo."""
+
+    version: Literal[1, 2]
     points: _Points | None
-    photo: _PhotoHead | None
-    page: dict[str, Any]
+    photo: _PhotoHead | None = None
+    photos: Annotated[list[_PhotoHead], Field(max_length=500)] = Field(default=[])
+    shown: Annotated[int, Field(ge=0)] | None = None
+    page: _Page
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,12 +185,14 @@ class Project:
     """What a project file holds, ready to be put in place of a session's."""
 
     table: Sheet | None
-    columns: list[str]
+    how: dict[str, Any]
     runs: OrderedDict[str, Run]
     panes: dict[str, str]
     corrections: list[Correction]
+    album: list[Photo]
     photo: Photo | None
     page: dict[str, Any]
+    original: bytes = b""
 
 
 def pack(session: Session) -> bytes:
@@ -124,10 +200,22 @@ def pack(session: Session) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         points = None if session.table is None else _pack_points(archive, session, session.table)
-        photo = None if session.photo is None else _pack_photo(archive, session.photo)
-        manifest = _Manifest(version=1, points=points, photo=photo, page=session.page)
+        album = list(session.album.values())
+        photos = [_pack_photo(archive, f"photos/{i}", photo) for i, photo in enumerate(album)]
+        shown = album.index(session.photo) if session.photo in album else None
+        manifest = _Manifest(version=2, points=points, photos=photos, shown=shown, page=_page_of(session.page))
         archive.writestr("project.json", manifest.model_dump_json())
+        name = session.table.source["name"] if session.table else album[0].name if album else "project"
+        archive.comment = name.encode()[:200]
     return file.getvalue()
+
+
+def _page_of(page: dict[str, Any]) -> _Page:
+    """What a page showed; nothing where a script has sent what is none."""
+    try:
+        return _Page(**page)
+    except ValidationError:
+        return _Page()
 
 
 def _put(archive: zipfile.ZipFile, name: str, values: NDArray[Any]) -> None:
@@ -139,14 +227,20 @@ def _put(archive: zipfile.ZipFile, name: str, values: NDArray[Any]) -> None:
 def _pack_points(archive: zipfile.ZipFile, session: Session, table: Sheet) -> _Points:
     for i, column in enumerate(table.columns):
         _put(archive, f"table/{i}.npy", column.values)
+    archive.writestr("table/original", table.original)
     for i, correction in enumerate(session.corrections):
         _put(archive, f"held/{i}.npy", correction.rows)
     known = {name: value for name, value in table.source.items() if name in _Source.model_fields}
     return _Points(
         source=_Source(**known),
-        columns=[_ColumnHead(name=column.name, names=column.names) for column in table.columns],
+        columns=[
+            _ColumnHead.model_validate({"name": c.name, "names": c.names, "holds": c.holds, "refused": c.refused})
+            for c in table.columns
+        ],
         row_numbers=table.row_numbers,
         chosen=session.columns,
+        missing=session.missing,  # type: ignore[arg-type]
+        counts=session.counts,
         runs=[_pack_run(archive, f"runs/{i}", run) for i, run in enumerate(session.runs.values())],
         panes={pane: run for pane, run in session.panes.items() if pane in ("a", "b")},  # type: ignore[misc]
         held=[correction.label for correction in session.corrections],
@@ -160,7 +254,6 @@ def _pack_run(archive: zipfile.ZipFile, folder: str, run: Run) -> _Run:
     for i, correction in enumerate(run.corrections):
         _put(archive, f"{folder}/held/{i}.npy", correction.rows)
     facts = {name: value for name, value in run.facts.items() if name in _Facts.model_fields}
-    report = None if run.report is None else {key: part for key, part in run.report.items() if key != "html"}
     return _Run(
         id=run.id,
         kind=run.kind,  # type: ignore[arg-type]
@@ -169,22 +262,24 @@ def _pack_run(archive: zipfile.ZipFile, folder: str, run: Run) -> _Run:
         facts=_Facts(**facts),
         values=list(run.values),  # type: ignore[arg-type]
         held=[correction.label for correction in run.corrections],
-        report=report,
+        report=None if run.report is None else _Report(**run.report),
         edits=list(run.edits),
     )
 
 
-def _pack_photo(archive: zipfile.ZipFile, photo: Photo) -> _PhotoHead:
-    _put(archive, "photo/pixels.npy", photo.pixels)
+def _pack_photo(archive: zipfile.ZipFile, folder: str, photo: Photo) -> _PhotoHead:
+    _put(archive, f"{folder}/pixels.npy", photo.pixels)
     for i, step in enumerate(photo.steps):
-        archive.writestr(f"photo/steps/{i}", step.packed)
+        archive.writestr(f"{folder}/steps/{i}", step.packed)
     return _PhotoHead(
         name=photo.name,
         kind=photo.source["kind"],
         example=photo.source.get("example"),
         prompts=photo.prompts(),
-        facts=[step.facts for step in photo.steps],
+        facts=[_StepFacts(**step.facts) for step in photo.steps],
         names=photo.names,
+        page=photo.source.get("page", 0),
+        file=photo.source.get("name"),
     )
 
 
@@ -197,16 +292,18 @@ def unpack(data: bytes, limits: Limits) -> Project:
                 raise TooLarge(f"this project unpacks to more than the {limits.session_bytes / 1e6:.4g} MB of a tab.")
             return _unpack(archive, limits)
     except (zipfile.BadZipFile, KeyError, EOFError, zlib.error, NotImplementedError, RuntimeError) as error:
-        raise Refused(f"{_BROKEN}: it is damaged, or no project of the studio ({type(error).__name__}).") from error
+        raise RequestError(
+            f"{_BROKEN}: it is damaged, or no project of the studio ({type(error).__name__})."
+        ) from error
     except (ValidationError, ValueError, UnicodeDecodeError, RecursionError) as error:
-        raise Refused(f"{_BROKEN}: {' '.join(str(error).split())[:160]}.") from error
+        raise RequestError(f"{_BROKEN}: {' '.join(str(error).split())[:160]}.") from error
 
 
 def _unpack(archive: zipfile.ZipFile, limits: Limits) -> Project:
     if archive.getinfo("project.json").file_size > _MANIFEST_BYTES:
         raise TooLarge(f"{_BROKEN}: its list of contents is too long.")
     manifest = _Manifest(**json.loads(archive.read("project.json")))
-    points, photo = manifest.points, manifest.photo
+    points = manifest.points
     table = None if points is None else _table(archive, points, limits)
     runs: OrderedDict[str, Run] = OrderedDict()
     corrections: list[Correction] = []
@@ -216,13 +313,26 @@ def _unpack(archive: zipfile.ZipFile, limits: Limits) -> Project:
             runs[saved.id] = _run(archive, f"runs/{place}", saved, table)
         corrections = _corrections(archive, "held", points.held, table.n_rows)
     panes = {} if points is None else {str(pane): run for pane, run in points.panes.items() if run in runs}
-    kept = None if photo is None else _photo(archive, photo, limits)
-    return Project(table, points.chosen if points else [], runs, panes, corrections, kept, manifest.page)
+    heads = [(f"photos/{i}", head) for i, head in enumerate(manifest.photos)]
+    heads += [("photo", manifest.photo)] if manifest.photo is not None else []
+    album = [_photo(archive, folder, head, limits) for folder, head in heads]
+    shown = 0 if manifest.shown is None or manifest.shown >= len(album) else manifest.shown
+    how = {"columns": points.chosen, "missing": points.missing, "counts": points.counts} if points else {}
+    page = manifest.page.model_dump()
+    photo, original = album[shown] if album else None, table.original if table else b""
+    return Project(table, how, runs, panes, corrections, album, photo, page, original)
 
 
 def _get(archive: zipfile.ZipFile, name: str, kinds: str, n_rows: int | None = None) -> NDArray[Any]:
     """An array of numbers; its header is read first, and an array of another kind or length is refused."""
-    values: NDArray[Any] = np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
+    data = io.BytesIO(archive.read(name))
+    version = np.lib.format.read_magic(data)
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read_header(data)
+    if dtype.hasobject or math.prod(shape) * dtype.itemsize != len(data.getbuffer()) - data.tell():
+        raise ValueError(f"{name} does not hold the {shape} values of {dtype} that it speaks of")
+    data.seek(0)
+    values: NDArray[Any] = np.load(data, allow_pickle=False)
     if values.dtype.kind not in kinds or (n_rows is not None and values.shape != (n_rows,)):
         raise ValueError(f"{name} has {values.shape} values of {values.dtype}")
     return values
@@ -236,29 +346,34 @@ def _table(archive: zipfile.ZipFile, points: _Points, limits: Limits) -> Sheet:
     n_rows = None
     for i, head in enumerate(points.columns):
         values = _get(archive, f"table/{i}.npy", "f" if head.names is None else "i", n_rows)
+        if values.ndim != 1 or not len(values):
+            raise ValueError(f"column {head.name!r} has {values.shape} values")
         n_rows = len(values)
-        if head.names is not None and values.max(initial=-1) >= len(head.names):
+        if head.names is not None and not (-1 <= values.min() and values.max() < len(head.names)):
             raise ValueError(f"column {head.name!r} has codes without names")
+        holds = "words" if head.names is not None else "numbers" if head.holds == "words" else head.holds
         names = None if head.names is None else [name[: limits.text_bytes] for name in head.names]
-        columns.append(SheetColumn(head.name, values, names))
+        columns.append(SheetColumn(head.name, values, names, holds, head.refused))
     source = {key: value for key, value in points.source.model_dump().items() if value is not None}
     if source["kind"] == "example" and source.get("example") not in POINTS:
         raise ValueError("it speaks of an example that is not known")
-    return Sheet(columns, source, [], points.row_numbers)
+    original = archive.read("table/original") if "table/original" in archive.namelist() else b""
+    return Sheet(columns, source, [], points.row_numbers, original=original)
 
 
 def _run(archive: zipfile.ZipFile, folder: str, saved: _Run, table: Sheet) -> Run:
-    labels = _get(archive, f"{folder}/labels.npy", "i", table.n_rows).astype(np.int32)
-    facts = {**saved.facts.model_dump(), **sizes_of(labels)}
-    facts["n_noise"] = max(0, facts["n_noise"] - saved.facts.n_missing)
+    labels = _get(archive, f"{folder}/labels.npy", "i", table.n_rows)
+    if labels.min() < -1 or labels.max() > _MAX_LABEL:
+        raise ValueError(f"labels go from {labels.min()} to {labels.max()}; they may go from -1 to {_MAX_LABEL}")
+    labels = labels.astype(np.int32)
+    facts = {**saved.facts.model_dump(), **sizes_of(labels, saved.facts.n_missing)}
     if saved.facts.names is None:
         del facts["names"]
     values: dict[str, Any] = {name: _get(archive, f"{folder}/{name}.npy", "f", table.n_rows) for name in saved.values}
     held = tuple(_corrections(archive, f"{folder}/held", saved.held, table.n_rows))
     method = None if saved.method is None else saved.method.model_dump()
-    return Run(
-        saved.id, saved.kind, method, saved.columns, labels, values, facts, held, saved.report, tuple(saved.edits)
-    )
+    report = None if saved.report is None else saved.report.model_dump()
+    return Run(saved.id, saved.kind, method, saved.columns, labels, values, facts, held, report, tuple(saved.edits))
 
 
 def _corrections(archive: zipfile.ZipFile, folder: str, labels: list[int], n_rows: int) -> list[Correction]:
@@ -271,19 +386,21 @@ def _corrections(archive: zipfile.ZipFile, folder: str, labels: list[int], n_row
     return found
 
 
-def _photo(archive: zipfile.ZipFile, head: _PhotoHead, limits: Limits) -> Photo:
-    pixels = _get(archive, "photo/pixels.npy", "uf")
+def _photo(archive: zipfile.ZipFile, folder: str, head: _PhotoHead, limits: Limits) -> Photo:
+    pixels = _get(archive, f"{folder}/pixels.npy", "uf")
     if pixels.ndim not in (2, 3) or pixels.shape[0] * pixels.shape[1] > limits.pixels:
         raise ValueError(f"the photo has shape {pixels.shape}")
     if head.kind == "example" and head.example not in PHOTOS:
         raise ValueError("it speaks of a photo that is not known")
-    source = {"kind": head.kind, **({"example": head.example} if head.example else {"name": head.name})}
+    source = {"kind": head.kind, "name": head.file or head.name, "page": head.page}
+    if head.example:
+        source = {"kind": head.kind, "example": head.example}
     n_pixels = pixels.shape[0] * pixels.shape[1]
     steps = []
     for i, (prompt, facts) in enumerate(zip(head.prompts, head.facts, strict=True)):
-        packed = archive.read(f"photo/steps/{i}")
+        packed = archive.read(f"{folder}/steps/{i}")
         if len(zlib.decompressobj().decompress(packed, n_pixels + 1)) != n_pixels:
             raise ValueError("a mask does not fit the photo")
-        steps.append(Step(prompt, packed, facts))
+        steps.append(Step(prompt, packed, facts.model_dump()))
     data, media_type = shown(as_rgb(pixels))
     return Photo(secrets.token_urlsafe(9), head.name, source, pixels, data, media_type, tuple(steps), dict(head.names))

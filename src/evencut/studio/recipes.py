@@ -8,12 +8,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from .examples import PHOTOS, POINTS
-from .methods import Method
-from .photo_state import Photo
-from .prompts import code_lines
+from .methods import PHOTOS, POINTS, Method
+from .prompts import Photo, code_lines
 from .sessions import Correction, Run
-from .sheets import Sheet
+from .tables import Sheet
 
 _SHOWN_ROWS = 12
 
@@ -22,19 +20,32 @@ def points_code(table: Sheet, run: Run) -> str:
     """A Python file that makes the labels of a run and writes them to labels.csv."""
     from evencut import __version__
 
+    encoded = _is_encoded(table, run)
     has_gaps = bool(run.facts.get("n_missing"))
-    body = [*_reading(table, run.columns), ""]
-    if has_gaps:
+    body = [*_reading(table, run), ""]
+    if has_gaps and encoded:
+        body += ["complete = np.zeros(table.n_rows, dtype=bool)", "complete[table.rows] = True  # the others have gaps"]
+    elif has_gaps:
         body += ["complete = np.isfinite(X).all(axis=1)  # rows with gaps are labelled -1", "X = X[complete]"]
+    if run.facts.get("counts"):
+        body += [
+            "totals = X.sum(axis=1, keepdims=True)  # counts are log-normalised",
+            "X = np.log1p(X / np.where(totals > 0, totals, 1) * np.median(totals))",
+        ]
     if run.method is None:
         body += [f"# The labels are those of the column {run.facts.get('column')!r}; nothing was clustered."]
-        head = [f'"""Made by evencut studio {__version__}."""', "", "import numpy as np", _reader(table)]
+        head = [f'"""Made by evencut studio {__version__}."""', "", "import numpy as np", _reader(table, encoded)]
         return "\n".join([*head, "", *body, ""])
     method = Method(**run.method)
     imports, call = _estimator_code(method)
     body += _held_lines(run.corrections, table.n_rows, has_gaps)
     held = bool(run.corrections)
     body += [f"model = {call}", *_fitting_lines(method, len(run.labels) - run.facts["n_missing"], held)]
+    numbers = run.facts.get("numbers") or []
+    if numbers != list(range(len(numbers))):
+        body += [
+            f"labels = np.array([{', '.join(map(str, numbers))}, -1])[labels]  # the numbers of the clusters before"
+        ]
     for edit in run.edits:
         body += edit.code()
     if any(edit.kind == "split" for edit in run.edits) and "from evencut import EvenCut" not in imports:
@@ -42,33 +53,72 @@ def points_code(table: Sheet, run: Run) -> str:
     if has_gaps:
         body += ["found = np.full(len(complete), -1)", "found[complete] = labels", "labels = found"]
     body += ['np.savetxt("labels.csv", labels, fmt="%d", header="label", comments="")']
-    imports.append(_reader(table))
+    imports += [line for line in (_reader(table, encoded),) if line]
     head = [f'"""Made by evencut studio {__version__}: makes the same labels again."""', "", "import numpy as np"]
     return "\n".join([*head, *sorted(imports, key=lambda line: line.split()[1]), "", *body, ""])
 
 
-def _reader(table: Sheet) -> str:
+def _is_encoded(table: Sheet, run: Run) -> bool:
+    """Whether words, dates or filled gaps were made numbers, which `read_table` does."""
+    known = {column.name: column.holds for column in table.columns}
+    return run.facts.get("missing", "drop") != "drop" or any(known.get(name) != "numbers" for name in run.columns)
+
+
+def _reader(table: Sheet, encoded: bool) -> str:
     """The import that reading the points needs."""
     if table.source["kind"] == "example":
         return POINTS[table.source["example"]].code[0]
-    return f"from evencut.io import {'Source, ' if table.source.get('written') == 'latin-1' else ''}read_columns"
+    if table.source["kind"] == "variable" and not encoded:
+        return ""
+    reader = "read_table" if encoded else "read_columns"
+    return f"from evencut.io import {'Source, ' if table.source.get('written') == 'latin-1' else ''}{reader}"
 
 
-def _reading(table: Sheet, columns: list[str]) -> list[str]:
+def _reading(table: Sheet, run: Run) -> list[str]:
     source = table.source
     if source["kind"] == "example":
         return list(POINTS[source["example"]].code[1:])
-    told = [repr(source["name"]), f"columns={columns!r}", "guess=True"]
+    if source["kind"] == "variable":
+        return _from_variable(table, run)
+    told = [repr(source["name"]), f"columns={run.columns!r}", "guess=True"]
     if source.get("written") == "latin-1":
         told[0] = f'Source({told[0]}, encoding="latin-1")'
     if source["kind"] == "csv":
         told.append(f"header={source['header']}")
     if source.get("delimiter") and source.get("written") not in ("blanks", "excel"):
         told += [f"separator={source['delimiter']!r}", f"decimal={source['decimal']!r}"]
+    if _is_encoded(table, run):
+        told.append(f"missing={run.facts.get('missing', 'drop')!r}")
+        return [f"table = read_table({', '.join(told)})", "X = table.values"]
     return [
         f"columns = read_columns({', '.join(told)})",
         "X = np.column_stack([column.numbers for column in columns])",
     ]
+
+
+def _from_variable(table: Sheet, run: Run) -> list[str]:
+    """The points out of the user's own variable."""
+    name, holder, columns = table.source["name"], table.source["holder"], run.columns
+    places = [[column.name for column in table.columns].index(column) for column in columns]
+    if _is_encoded(table, run):
+        write = {"pandas": f"{name}.to_parquet(file)", "polars": f"{name}.write_parquet(file)"}
+        write |= {"pyarrow": f"pyarrow.parquet.write_table({name}, file)", "numpy": f"np.save(file, {name})"}
+        file = "points.npy" if holder == "numpy" else "points.parquet"
+        told = f"columns={[str(place + 1) for place in places]!r}, guess=True, missing={run.facts['missing']!r}"
+        return [
+            *(["import pyarrow.parquet"] if holder == "pyarrow" else []),
+            f"file = {file!r}",
+            write[holder],
+            f"table = read_table(file, {told})",
+            "X = table.values",
+        ]
+    takes = {
+        "pandas": f"{name}[{columns!r}].to_numpy(dtype=float, na_value=np.nan)",
+        "polars": f"{name}.select({columns!r}).cast(float).to_numpy()",
+        "pyarrow": f"np.column_stack([{name}[column].to_numpy() for column in {columns!r}]).astype(float)",
+        "numpy": f"np.asarray({name}, dtype=float)[:, {places!r}]",
+    }
+    return [f"# {name} is your own variable.", f"X = {takes[holder]}"]
 
 
 def _estimator_code(method: Method) -> tuple[list[str], str]:
@@ -137,6 +187,16 @@ def points_command(table: Sheet, run: Run) -> tuple[str, str]:
     method = Method(**run.method)
     if method.tool not in ("evencut", "kernel"):
         return "", f"the command clusters with evencut only, not with {method.tool}; use the Python code."
+    if run.facts.get("counts"):
+        return "", "the command does not log-normalise counts; use the Python code."
+    if table.source["kind"] == "variable":
+        return "", "the points are in a variable and not in a file; use the Python code."
+    numbers = run.facts.get("numbers") or []
+    if numbers != list(range(len(numbers))):
+        return (
+            "",
+            "the clusters keep numbers of before, which the command does not know; use the Python code.",
+        )
     if run.edits:
         return "", "the command merges and splits no clusters; use the Python code."
     if run.corrections:
@@ -145,8 +205,8 @@ def points_command(table: Sheet, run: Run) -> tuple[str, str]:
         return "", "a dense kernel was fitted on a sample of the points; use the Python code."
     lines, name = _file_lines(table)
     words = ["evencut", "cluster", name, "-k", str(method.n_clusters)]
-    if run.facts["n_missing"]:
-        words += ["--missing", "drop"]
+    if run.facts["n_missing"] or run.facts.get("missing", "drop") != "drop":
+        words += ["--missing", run.facts.get("missing", "drop")]
     words += ["--columns", ",".join(_as_options(table, run.columns))]
     if table.source.get("written") == "latin-1":
         words += ["--encoding", "latin-1"]
@@ -197,7 +257,15 @@ def photo_code(photo: Photo) -> str:
     else:
         used.insert(-1, "read_image")
         reading = [f"image = read_image({source['name']!r})"]
-    if any("np." in line for line in lines):
+        if source.get("page"):
+            used.remove("read_image")
+            imports.append("import numpy as np")
+            reading = [
+                f"stack = Image.open({source['name']!r})",
+                f"stack.seek({source['page']})",
+                "image = np.array(stack)",
+            ]
+    if any("np." in line for line in lines) and "import numpy as np" not in imports:
         imports.append("import numpy as np")
     head = [f'"""Made by evencut studio {__version__}: makes the same mask again."""', "", *imports]
     head += [f"from evencut.segmentation import {', '.join(used)}", "from PIL import Image", ""]
@@ -231,6 +299,8 @@ def photo_command(photo: Photo) -> tuple[str, str]:
     source, prompts = photo.source, photo.prompts()
     if source["kind"] == "example":
         return "", "the photo comes with a library and is not a file; use the Python code."
+    if source.get("page"):
+        return "", "the command takes the first page of a stack; use the Python code."
     if len(photo.objects()) > 1:
         return "", "the command cuts out one object; use the Python code."
     words = ["evencut", "segment", _as_argument(source["name"])]

@@ -8,20 +8,98 @@ from __future__ import annotations
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from itertools import count
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .edits import Edit
-from .history import History, Moment
-from .jobs import Job
-from .options import Limits
-from .photo_state import Photo
-from .refusals import Refused, TooLarge
-from .sheets import Sheet
+from .methods import Edit
+from .options import Limits, RequestError, TooLarge
+from .prompts import Photo
+from .tables import Sheet
+
+if TYPE_CHECKING:
+    from .state import Job
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """How everything stood after an action.
+
+    Attributes
+    ----------
+    what : str
+        The action, in the user's words.
+    state : dict
+        What the session held.
+    page : dict
+        What the page showed.
+    """
+
+    what: str
+    state: dict[str, Any]
+    page: dict[str, Any]
+
+    def holds(self) -> Iterable[Any]:
+        """Everything in it that takes memory."""
+        yield self.state["table"]
+        yield self.state["photo"]
+        yield from self.state["steps"]
+        yield from self.state["runs"].values()
+        yield from self.state["corrections"]
+
+
+@dataclass(eq=False)
+class History:
+    """The moments of a tab, of which one is now.
+
+    Examples
+    --------
+    >>> history = History()
+    >>> for what in ("open", "cluster"):
+    ...     history.add(Moment(what, {}, {}))
+    >>> history.about()
+    {'position': 1, 'n_moments': 2, 'undo': 'cluster', 'redo': None}
+    >>> history.go(0).what, history.about()["redo"]
+    ('open', 'cluster')
+    """
+
+    moments: list[Moment] = field(default_factory=list)
+    position: int = -1
+
+    def add(self, moment: Moment) -> None:
+        """A new moment follows the one that is now; what was undone is forgotten."""
+        del self.moments[self.position + 1 :]
+        self.moments.append(moment)
+        del self.moments[:-200]
+        self.position = len(self.moments) - 1
+
+    def forget_oldest(self) -> bool:
+        """Make room; False where only the present is left."""
+        if self.position <= 0:
+            return False
+        del self.moments[0]
+        self.position -= 1
+        return True
+
+    def go(self, position: int) -> Moment:
+        """Make another moment the present one."""
+        self.position = min(max(position, 0), len(self.moments) - 1)
+        return self.moments[self.position]
+
+    def about(self) -> dict[str, Any]:
+        """For the page: where it stands, and what undo and redo would do."""
+        later = self.moments[self.position + 1 : self.position + 2]
+        return {
+            "position": self.position,
+            "n_moments": len(self.moments),
+            "undo": self.moments[self.position].what if self.position > 0 else None,
+            "redo": later[0].what if later else None,
+        }
+
 
 # What a fit can say of every row, beside its cluster.
 RowValues = Literal["degrees", "probability"]
@@ -29,10 +107,51 @@ RowValues = Literal["degrees", "probability"]
 _AWAY_S, _GONE_S = 5.0, 60.0
 
 
-def sizes_of(labels: NDArray[np.integer]) -> dict[str, Any]:
-    """How many clusters labels have, how large these are, and how many rows are in none."""
+def sizes_of(labels: NDArray[np.integer], n_missing: int = 0) -> dict[str, Any]:
+    """How many clusters labels have, how large each number's is (0: none), and how many rows are in none."""
     sizes = np.bincount(labels[labels >= 0]).tolist() if (labels >= 0).any() else []
-    return {"n_clusters": len(sizes), "sizes": sizes, "n_noise": int((labels < 0).sum())}
+    n_noise = max(0, int((labels < 0).sum()) - n_missing)
+    return {"n_clusters": sum(size > 0 for size in sizes), "sizes": sizes, "n_noise": n_noise}
+
+
+def keep_numbers(
+    labels: NDArray[np.integer], before: Sequence[tuple[NDArray[np.integer], int]], fixed: Sequence[int] = ()
+) -> NDArray[np.int32]:
+    """The number that each of the clusters 0, 1, ... goes by: that of the cluster before with which it shares most.
+
+    Parameters
+    ----------
+    labels : ndarray
+        Clusters from 0, and -1.
+    before : sequence of (ndarray, int)
+        Labellings that are shown, and how much each counts.
+    fixed : sequence of int
+        Numbers that the first clusters have in any case.
+
+    Examples
+    --------
+    >>> keep_numbers(np.array([0, 0, 1, 1, 2]), [(np.array([4, 4, 2, 2, 2]), 1)]).tolist()
+    [4, 2, 0]
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    n_clusters = max(int(labels.max(initial=-1)) + 1, len(fixed))
+    most = max([int(other.max(initial=-1)) + 1 for other, _ in before], default=0)
+    shared = np.zeros((n_clusters, most))
+    for other, weight in before:
+        both = (labels >= 0) & (other >= 0)
+        pairs = labels[both].astype(np.int64) * most + other[both]
+        shared += weight * np.bincount(pairs, minlength=n_clusters * most).reshape(n_clusters, most)
+    free = [number for number in range(most) if number not in fixed]
+    numbers = np.full(n_clusters, -1, dtype=np.int32)
+    numbers[: len(fixed)] = fixed
+    rows, columns = linear_sum_assignment(-shared[len(fixed) :][:, free])
+    for row, column in zip(rows + len(fixed), columns):
+        if shared[row, free[column]] > 0:
+            numbers[row] = free[column]
+    used = {*numbers.tolist(), *np.flatnonzero(shared.sum(axis=0)).tolist()}
+    new = (number for number in count() if number not in used)
+    return np.array([number if number >= 0 else next(new) for number in numbers.tolist()], dtype=np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +183,9 @@ class Run:
     values : dict
         A number a row, for colours.
     facts : dict
+        `numbers` are those that the fit's clusters 0, 1, ... go by; `missing` and `counts` are how rows became points.
     corrections : tuple of Correction
-        What the user held while it was made.
+        What was held while it was made, by the clusters of the fit.
     report : dict or None
         Its diagnosis, once asked for.
     edits : tuple of Edit
@@ -83,6 +203,11 @@ class Run:
     report: dict[str, Any] | None = None
     edits: tuple[Edit, ...] = ()
 
+    def how(self) -> dict[str, Any]:
+        """How rows became points, as `Session.how`."""
+        facts = self.facts
+        return {"columns": self.columns, "missing": facts.get("missing", "drop"), "counts": facts.get("counts", False)}
+
     @property
     def n_bytes(self) -> int:
         """Memory it takes."""
@@ -97,7 +222,7 @@ class Run:
             "columns": self.columns,
             "facts": self.facts,
             "values": sorted(self.values),
-            "n_held": int(sum(len(correction.rows) for correction in self.corrections)),
+            "n_held": self.facts.get("n_held", 0),
             "edits": [edit.kind for edit in self.edits],
             "judged": self.report is not None,
         }
@@ -112,23 +237,30 @@ class Session:
     table: Sheet | None = None
     table_key: str = ""
     columns: list[str] = field(default_factory=list)
+    missing: str = "drop"
+    counts: bool = False
     bandwidths: tuple[float, float] | None = None
     runs: OrderedDict[str, Run] = field(default_factory=OrderedDict)
     panes: dict[str, str] = field(default_factory=dict)
     corrections: list[Correction] = field(default_factory=list)
     sweep: dict[str, Any] | None = None
     photo: Photo | None = None
-    grabcut: bytes | None = None
+    album: dict[str, Photo] = field(default_factory=dict)
+    saved: int = -1
     job: Job | None = None
     page: dict[str, Any] = field(default_factory=dict)
     history: History = field(default_factory=History)
     left: float | None = None
+    changes: int = 0
+    save_at: float = 0.0
 
     @property
     def n_bytes(self) -> int:
         """Memory it takes, with all that undo can bring back."""
         moments = [self._now("", {}), *self.history.moments]
         held = {id(part): part for moment in moments for part in moment.holds() if part is not None}
+        for photo in self.album.values():
+            held |= {id(part): part for part in (photo, *photo.steps)}
         return sum(part.n_bytes for part in held.values())
 
     def _now(self, what: str, page: dict[str, Any]) -> Moment:
@@ -137,6 +269,8 @@ class Session:
             "table": self.table,
             "table_key": self.table_key,
             "columns": list(self.columns),
+            "missing": self.missing,
+            "counts": self.counts,
             "bandwidths": self.bandwidths,
             "runs": dict(self.runs),
             "panes": dict(self.panes),
@@ -148,20 +282,21 @@ class Session:
         }
         return Moment(what, state, page)
 
-    def photos(self) -> dict[str, Photo]:
-        """The photos that can be shown again, by key, in the order in which they were opened."""
-        known = [*(moment.state["photo"] for moment in self.history.moments), self.photo]
-        return {photo.key: photo for photo in known if photo is not None}
+    def show_photo(self, photo: Photo) -> None:
+        """Make a photo the one on the screen; it stays in the album."""
+        self.photo = photo
+        self.album.setdefault(photo.key, photo)
 
     def record(self, what: str, page: dict[str, Any]) -> None:
         """Keep how everything stands now, after an action."""
         self.page = page
+        self.changes += 1
         self.history.add(self._now(what, page))
 
     def go(self, position: int) -> None:
         """Bring back a moment: undo or redo."""
         if not self.history.moments:
-            raise Refused("nothing was done yet that could be undone.", 409)
+            raise RequestError("nothing was done yet that could be undone.", 409)
         moment = self.history.go(position)
         state = dict(moment.state)
         steps, names = state.pop("steps"), state.pop("names")
@@ -173,6 +308,10 @@ class Session:
         if self.photo is not None:
             self.photo.steps, self.photo.names = steps, dict(names)
         self.page = moment.page
+
+    def how(self) -> dict[str, Any]:
+        """How rows become points: by which columns, what is done with gaps, and whether they are counts."""
+        return {"columns": list(self.columns), "missing": self.missing, "counts": self.counts}
 
     def held(self) -> list[dict[str, int]]:
         """The corrections, for the page."""
@@ -187,19 +326,19 @@ class Session:
     def need_table(self) -> Sheet:
         """The table, or a refusal."""
         if self.table is None:
-            raise Refused("there are no points yet; load an example or drop a file.", 409)
+            raise RequestError("there are no points yet; load an example or drop a file.", 409)
         return self.table
 
     def need_photo(self) -> Photo:
         """The photo, or a refusal."""
         if self.photo is None:
-            raise Refused("there is no photo yet; load an example or drop one.", 409)
+            raise RequestError("there is no photo yet; load an example or drop one.", 409)
         return self.photo
 
     def need_run(self, run: str) -> Run:
         """A labelling by its id."""
         if run not in self.runs:
-            raise Refused("this clustering is no longer kept; run it again.", 404)
+            raise RequestError("this clustering is no longer kept; run it again.", 404)
         return self.runs[run]
 
     def hold(self) -> NDArray[np.int64] | None:
@@ -210,6 +349,12 @@ class Session:
         for correction in self.corrections:
             held[correction.rows] = correction.label
         return held
+
+    def numbered(self, labels: NDArray[np.int32], pane: str, fixed: Sequence[int] = ()) -> NDArray[np.int32]:
+        """The numbers of new clusters for a side: those of the clusters it shows, and of the other side, live on."""
+        shown = {side: self.runs[run].labels for side, run in self.panes.items() if run in self.runs}
+        before = [(other, 2 if side == pane else 1) for side, other in shown.items() if len(other) == len(labels)]
+        return keep_numbers(labels, before, fixed)
 
     def add_run(self, run: Run, most: int) -> None:
         """Keep a labelling, forgetting the oldest that no pane shows."""
@@ -223,7 +368,7 @@ class Session:
     def set_table(self, table: Sheet, key: str) -> None:
         """New data: all that belonged to the old go."""
         self.table, self.table_key = table, key
-        self.columns, self.bandwidths, self.sweep = [], None, None
+        self.columns, self.missing, self.counts, self.bandwidths, self.sweep = [], "drop", False, None, None
         self.runs.clear()
         self.panes.clear()
         self.corrections.clear()
@@ -239,6 +384,9 @@ class SessionStore:
     def __len__(self) -> int:
         return len(self._sessions)
 
+    def __contains__(self, session: object) -> bool:
+        return session in self._sessions
+
     def all(self) -> Iterable[Session]:
         """The sessions, the one used last at the end."""
         return tuple(self._sessions.values())
@@ -250,7 +398,7 @@ class SessionStore:
             left = next((s for s in self._sessions.values() if s.left is not None), None)
             empty = left or next((s for s in self._sessions.values() if s.table is None and s.photo is None), None)
             if empty is None:
-                raise Refused(f"{len(self._sessions)} tabs are open, as many as the studio keeps; close some.", 429)
+                raise RequestError(f"{len(self._sessions)} tabs are open, the most that are kept; close some.", 429)
             self.remove(empty.id)
         session = Session(secrets.token_urlsafe(12), time.monotonic())
         self._sessions[session.id] = session
@@ -261,7 +409,7 @@ class SessionStore:
         self.expire()
         found = self._sessions.get(session)
         if found is None:
-            raise Refused("this session is no longer kept; reload the page to begin a new one.", 404)
+            raise RequestError("this session is no longer kept; reload the page to begin a new one.", 404)
         found.seen, found.left = time.monotonic(), None
         self._sessions.move_to_end(session)
         return found
@@ -299,4 +447,4 @@ class SessionStore:
             if left is not None:
                 self.remove(left.id)
                 continue
-            raise Refused(f"all tabs together keep {self._limits.total_bytes / 1e6:.4g} MB, the most; close some.", 503)
+            raise RequestError(f"all tabs keep {self._limits.total_bytes / 1e6:.4g} MB, the most; close some.", 503)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import zlib
 from pathlib import PurePath
 from typing import Annotated, Any
 
@@ -11,58 +10,60 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic import Field
 
-from ..examples import PHOTOS
-from ..photo_state import Photo, Step, unpacked
-from ..prompts import Prompt
-from ..refusals import Refused
-from ..sent import Sent
+from ..methods import PHOTOS, StrictModel
+from ..options import RequestError
+from ..prompts import Photo, Prompt, Step
 from ..sessions import Session
 from ..state import ExampleName, FileName, GivenFile, Here, Studio, Tab
 from .points import array_reply
 
 router = APIRouter(prefix="/api/sessions/{session}/photo")
 
+Page = Annotated[int, Query(ge=0, lt=1000)]
 Every = Annotated[int, Query(ge=1, le=100)]
 
 
-class _Name(Sent):
+class _Name(StrictModel):
     name: Annotated[str, Field(min_length=1, max_length=60)]
 
 
-class _Key(Sent):
+class _Key(StrictModel):
     key: Annotated[str, Field(max_length=40)]
 
 
-class _Place(Sent):
+class _Place(StrictModel):
     x: Annotated[float, Field(ge=0, le=100_000)]
     y: Annotated[float, Field(ge=0, le=100_000)]
 
 
 @router.post("/upload", status_code=201)
-async def upload(name: FileName, request: Request, tab: Tab, studio: Here) -> dict[str, Any]:
-    """A photo from a file's bytes in the body."""
+async def upload(name: FileName, request: Request, tab: Tab, studio: Here, page: Page = 0) -> dict[str, Any]:
+    """A photo from a file's bytes in the body, or one page of it."""
     async with studio.upload(request) as data:
-        return await _take(studio, tab, bytes(data), name)
+        return await _take(studio, tab, bytes(data), name, page)
 
 
 @router.post("/given", status_code=201)
-async def given(body: GivenFile, tab: Tab, studio: Here) -> dict[str, Any]:
-    """A photo of the command line, by its number."""
+async def given(body: GivenFile, tab: Tab, studio: Here, page: Page = 0) -> dict[str, Any]:
+    """A photo of the command line, by its number, or one page of it."""
     data, name = await studio.read_given(body.index, studio.limits.photo_bytes)
-    return await _take(studio, tab, data, name)
+    return await _take(studio, tab, data, name, page)
 
 
-async def _take(studio: Studio, tab: Session, data: bytes, name: str) -> dict[str, Any]:
-    found, _ = await studio.pool.run("read_photo", {"data": data, "limits": studio.plain_limits()})
+async def _take(studio: Studio, tab: Session, data: bytes, name: str, page: int) -> dict[str, Any]:
+    arguments = {"data": data, "limits": studio.plain_limits(), "page": page}
+    found, _ = await studio.pool.run("read_photo", arguments)
     short = PurePath(name).name[:100] or "photo"
-    return await _place(studio, tab, found, short, {"kind": "file", "name": short})
+    called = f"{short}, page {page + 1}" if page else short
+    source = {"kind": "file", "name": short, "page": page}
+    return {**await _place(studio, tab, found, called, source), "n_pages": found["n_pages"]}
 
 
 @router.post("/example", status_code=201)
 async def example(body: ExampleName, tab: Tab, studio: Here) -> dict[str, Any]:
     """An embedded photo."""
     if body.name not in PHOTOS:
-        raise Refused(f"there is no photo of that name; there are {', '.join(PHOTOS)}.", 404)
+        raise RequestError(f"there is no photo of that name; there are {', '.join(PHOTOS)}.", 404)
     found, _ = await studio.pool.run("photo_example", {"name": body.name})
     return await _place(studio, tab, found, PHOTOS[body.name].title, {"kind": "example", "example": body.name})
 
@@ -73,8 +74,8 @@ async def _place(
     await tab.stop_job()
     photo = Photo(secrets.token_urlsafe(9), name, source, found["pixels"], found["shown"], found["media_type"])
     studio.sessions.check_room(tab, photo.n_bytes)
-    tab.photo = photo
-    studio.begin_behind(photo.key, "prepare_photo", {"photo": photo.key}, _kept(photo))
+    tab.show_photo(photo)
+    studio.start_background(photo.key, "prepare_photo", {"photo": photo.key}, _kept(photo))
     return photo.about()
 
 
@@ -107,7 +108,7 @@ async def prompt(body: Prompt, tab: Tab, studio: Here) -> dict[str, Any]:
     """Begin to answer one more gesture on an object; a box in place of the object's first one keeps the clicks."""
     photo = tab.need_photo()
     if len(photo.steps) >= studio.limits.steps:
-        raise Refused(f"{len(photo.steps)} gestures are the most for one photo; export it and start over.")
+        raise RequestError(f"{len(photo.steps)} gestures are the most for one photo; export it and start over.")
     before = photo.prompts(body.object)
     moved = body.kind == "box" and bool(before)
     prompts = [body, *(one for one in before if one.kind != "box")] if moved else [*before, body]
@@ -115,7 +116,7 @@ async def prompt(body: Prompt, tab: Tab, studio: Here) -> dict[str, Any]:
 
     async def work(progress: Any) -> dict[str, Any]:
         if body.kind == "click" and not before:
-            await studio.wait_behind(photo.key)
+            await studio.wait_background(photo.key)
         found, warnings = await studio.pool.run("cut", arguments, _kept(photo), progress)
         packed = found["packed"]
         studio.sessions.check_room(tab, len(packed))
@@ -133,11 +134,11 @@ async def prompt(body: Prompt, tab: Tab, studio: Here) -> dict[str, Any]:
 @router.put("/current")
 async def turn_to(body: _Key, tab: Tab) -> dict[str, Any]:
     """Show a photo that was open before, with all that was drawn on it."""
-    found = tab.photos().get(body.key)
+    found = tab.album.get(body.key)
     if found is None:
-        raise Refused("this photo is no longer kept; open it again.", 404)
+        raise RequestError("this photo is no longer kept; open it again.", 404)
     await tab.stop_job()
-    tab.photo = found
+    tab.show_photo(found)
     return found.about()
 
 
@@ -169,7 +170,7 @@ async def clear(tab: Tab) -> dict[str, Any]:
 
 def _check_object(photo: Photo, number: int) -> None:
     if number not in photo.objects():
-        raise Refused(f"there is no object {number}; there are {photo.objects()}.", 404)
+        raise RequestError(f"there is no object {number}; there are {photo.objects()}.", 404)
 
 
 @router.post("/hover")
@@ -181,31 +182,3 @@ async def hover(body: _Place, tab: Tab, studio: Here) -> Response:
     )
     height, width = found.shape
     return array_reply(found.ravel(), {"width": width, "height": height})
-
-
-@router.post("/grabcut", status_code=202)
-async def grabcut(tab: Tab, studio: Here) -> dict[str, Any]:
-    """Begin to answer the same gestures with OpenCV's grabCut."""
-    photo = tab.need_photo()
-    if not photo.steps:
-        raise Refused("draw a box or click first; grabCut is then given the same.")
-    last = photo.steps[-1].prompt.object
-    arguments = {"photo": photo.key, "prompts": [given.model_dump() for given in photo.prompts(last)]}
-
-    async def work(progress: Any) -> dict[str, Any]:
-        found, _ = await studio.pool.run("grabcut", arguments, {photo.key: photo.pixels}, progress)
-        ours, theirs = photo.labels_of(last) == 2, found["labels"] == 2
-        union = (ours | theirs).sum()
-        packed = zlib.compress(found["labels"].tobytes(), 1)
-        tab.grabcut = packed
-        return {"facts": found["facts"], "overlap": float((ours & theirs).sum() / union) if union else 1.0}
-
-    return studio.start_job(tab, "grabCut", work).about()
-
-
-@router.get("/grabcut")
-async def grabcut_labels(tab: Tab, every: Every = 1) -> Response:
-    """Labels of the last comparison."""
-    if tab.grabcut is None:
-        raise Refused("nothing was compared yet.", 404)
-    return array_reply(unpacked(tab.grabcut, tab.need_photo().pixels.shape[:2])[::every, ::every])

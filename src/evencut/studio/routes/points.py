@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -15,27 +16,23 @@ from fastapi.responses import Response
 from numpy.typing import NDArray
 from pydantic import Field
 
-from ..examples import POINTS
-from ..refusals import Refused
-from ..sent import Sent
+from ..methods import POINTS, Method, StrictModel
+from ..options import RequestError
 from ..sessions import Correction, Session
-from ..sheets import Sheet
 from ..state import ExampleName, FileName, GivenFile, Here, Studio, Tab
+from ..tables import Sheet, SheetColumn
 
 router = APIRouter(prefix="/api/sessions/{session}")
 
 _MOST_CELLS = 40
 _PREVIEWED = 6
 _MOST_NAMES = 1000
-_MOST_DEFAULT_COLUMNS = 200
-_NOT_FEATURES = {
-    *("label", "labels", "cluster", "clusters", "class", "target", "true", "truth", "y_true", "category", "group"),
-    *("id", "index", "row", "unnamed: 0"),
-}
 
 
-class _Columns(Sent):
+class _Columns(StrictModel):
     columns: Annotated[list[Annotated[str, Field(max_length=200)]], Field(min_length=1, max_length=1000)]
+    missing: Literal["drop", "mean", "neighbors"] = "drop"
+    counts: bool = False
 
 
 async def _reading(
@@ -65,11 +62,10 @@ def describe(tab: Session) -> dict[str, Any]:
         "name": table.source["name"],
         "source": {"kind": table.source["kind"], "example": table.source.get("example")},
         "n_rows": table.n_rows,
-        "columns": [
-            {"name": c.name, "number": c.is_number, "missing": c.missing, "n_names": len(c.names or ())}
-            for c in table.columns
-        ],
+        "columns": [_about(c, *c.role(c.name in table.row_numbers)) for c in table.columns],
         "chosen": tab.columns,
+        "missing": tab.missing,
+        "counts": tab.counts,
         "bandwidths": tab.bandwidths,
         "reading": {name: table.source.get(name) for name in ("header", "delimiter", "decimal", "written")},
         "left_out": table.left_out[:_MOST_CELLS],
@@ -78,21 +74,28 @@ def describe(tab: Session) -> dict[str, Any]:
     }
 
 
+def _about(column: SheetColumn, role: str, why: str) -> dict[str, Any]:
+    usable = not column.refused
+    return {
+        "name": column.name, "number": column.is_number, "usable": usable, "missing": column.missing,
+        "n_names": len(column.names or ()), "role": role, "why": why,
+    }  # fmt: skip
+
+
 @router.post("/points/upload", status_code=201)
 async def upload(name: FileName, request: Request, tab: Tab, studio: Here, reading: Read) -> dict[str, Any]:
     """Points from a file's bytes in the body."""
     async with studio.upload(request) as data:
-        arguments = {"data": bytes(data), "name": name, "limits": studio.plain_limits(), "reading": reading}
+        original = bytes(data)
         data.clear()
-        table, warnings = await studio.pool.run("read_table", arguments, quick=True)
-        return await take_table(studio, tab, table, warnings)
+        return await _read(studio, tab, original, name, reading)
 
 
 @router.post("/points/example", status_code=201)
 async def example(body: ExampleName, tab: Tab, studio: Here) -> dict[str, Any]:
     """An embedded set of points."""
     if body.name not in POINTS:
-        raise Refused(f"there is no example of that name; there are {', '.join(POINTS)}.", 404)
+        raise RequestError(f"there is no example of that name; there are {', '.join(POINTS)}.", 404)
     table, warnings = await studio.pool.run("example", {"name": body.name}, quick=True)
     return await take_table(studio, tab, table, warnings)
 
@@ -101,33 +104,49 @@ async def example(body: ExampleName, tab: Tab, studio: Here) -> dict[str, Any]:
 async def given(body: GivenFile, tab: Tab, studio: Here, reading: Read) -> dict[str, Any]:
     """A file of the command line, by its number: no path is ever taken from the page."""
     data, name = await studio.read_given(body.index, studio.limits.table_bytes)
+    return await _read(studio, tab, data, name, reading, studio.options.variable if body.index == 0 else None)
+
+
+async def _read(
+    studio: Studio,
+    tab: Session,
+    data: bytes,
+    name: str,
+    reading: dict[str, Any],
+    variable: tuple[str, str] | None = None,
+) -> dict[str, Any]:
     arguments = {"data": data, "name": name, "limits": studio.plain_limits(), "reading": reading}
     table, warnings = await studio.pool.run("read_table", arguments, quick=True)
-    return await take_table(studio, tab, table, warnings)
+    source = table.source
+    if variable is not None:
+        source = {"kind": "variable", "name": variable[0], "holder": variable[1]}
+    return await take_table(studio, tab, replace(table, original=data, source=source), warnings)
 
 
 async def take_table(studio: Studio, tab: Session, table: Sheet, warnings: list[str]) -> dict[str, Any]:
-    """Put a table in place of what the session had."""
-    await tab.stop_job()
-    studio.sessions.check_room(tab, table.n_bytes)
-    tab.set_table(table, secrets.token_urlsafe(9))
+    """Put a table in place of what the session had, once it is seen that its columns can be clustered by."""
     columns, told = _default_columns(table)
-    await choose_columns(studio, tab, columns)
+    key = secrets.token_urlsafe(9)
+    arguments = {"table": key, "columns": columns}
+    bandwidths, _ = await studio.pool.run("bandwidths", arguments, {key: table}, quick=True)
+    studio.sessions.check_room(tab, table.n_bytes)
+    await tab.stop_job()
+    tab.set_table(table, key)
+    tab.columns, tab.bandwidths = columns, bandwidths
     return {**describe(tab), "warnings": [*warnings, *table.notices, *told]}
 
 
 def _default_columns(table: Sheet) -> tuple[list[str], list[str]]:
-    """Columns of numbers that are neither labels nor row numbers, and what to tell of those with gaps or left out.
+    """The columns of numbers that are features, and what to tell of those with gaps or left out.
 
     Columns with gaps are taken as long as half of the rows stay complete, those with the fewest first.
     """
+    roles = {column.name: column.role(column.name in table.row_numbers) for column in table.columns}
     numbers = [column for column in table.columns if column.is_number]
-    named = [c for c in numbers if c.name.lower() not in _NOT_FEATURES and c.name not in table.row_numbers] or numbers[
-        :1
-    ]
+    named = [column for column in numbers if roles[column.name][0] == "number"] or numbers[:1] or table.columns[:1]
     complete, taken = np.ones(table.n_rows, dtype=bool), set[str]()
     for column in sorted(named, key=lambda one: one.missing):
-        both = complete & np.isfinite(column.values)
+        both = complete & (np.isfinite(column.values) if column.is_number else column.values >= 0)
         if 2 * both.sum() >= table.n_rows or not taken:
             complete = both
             taken.add(column.name)
@@ -141,21 +160,24 @@ def _default_columns(table: Sheet) -> tuple[list[str], list[str]]:
         f"column {name!r} has no name and is taken for row numbers: it is not clustered by, until it is chosen"
         for name in table.row_numbers
     ]
-    return [column.name for column in named if column.name in taken][:_MOST_DEFAULT_COLUMNS], told
+    chosen = [column for column in named if column.name in taken]
+    if len(chosen) >= 50 and all(_are_counts(column.values) for column in chosen):
+        told.append("these may be counts, of genes in cells, say: Data can log-normalise them before they are grouped")
+    return [column.name for column in chosen], told
 
 
-async def choose_columns(studio: Studio, tab: Session, columns: list[str]) -> None:
-    """Cluster by these columns from now on."""
-    tab.bandwidths, _ = await studio.ask(tab, "bandwidths", quick=True, columns=columns)
-    tab.columns = columns
+def _are_counts(values: NDArray[Any]) -> bool:
+    known = values[np.isfinite(values)]
+    return bool((known >= 0).all() and (known == np.round(known)).all())
 
 
 @router.put("/points/columns")
 async def choose(body: _Columns, tab: Tab, studio: Here) -> dict[str, Any]:
     """The columns to cluster by."""
     if len(set(body.columns)) < len(body.columns):
-        raise Refused("a column is named twice; name each once.")
-    await choose_columns(studio, tab, body.columns)
+        raise RequestError("a column is named twice; name each once.")
+    tab.bandwidths, _ = await studio.ask(tab, "bandwidths", quick=True, **body.model_dump())
+    tab.columns, tab.missing, tab.counts = body.columns, body.missing, body.counts
     return describe(tab)
 
 
@@ -171,7 +193,7 @@ async def plane(
     """Where the points lie: two columns, two or three leading components of those chosen, or an embedding of them."""
     axes: Any = embedding if x is None or y is None else [x, y]
     quick = axes not in ("tsne", "umap")
-    found, _ = await studio.ask(tab, "plane", None, quick, axes=axes, columns=tab.columns, n_axes=n_axes)
+    found, _ = await studio.ask(tab, "plane", None, quick, axes=axes, n_axes=n_axes)
     places = found.pop("places")
     return array_reply(places, found)
 
@@ -197,14 +219,14 @@ async def row(row: int, tab: Tab) -> dict[str, Any]:
     """The values of one row."""
     table = tab.need_table()
     if not 0 <= row < table.n_rows:
-        raise Refused(f"there is no row {row}; rows are 0 to {table.n_rows - 1}.", 404)
+        raise RequestError(f"there is no row {row}; rows are 0 to {table.n_rows - 1}.", 404)
     return {"row": row, "cells": [[c.name, c.cell(row)] for c in table.columns[:_MOST_CELLS]]}
 
 
 @router.get("/points/density")
 async def density(tab: Tab, studio: Here) -> Response:
     """Log density of the points, for colours."""
-    return array_reply((await studio.ask(tab, "density", quick=True, columns=tab.columns))[0])
+    return array_reply((await studio.ask(tab, "density", quick=True))[0])
 
 
 @router.post("/selection")
@@ -219,22 +241,25 @@ async def correct(
     table, shown = tab.need_table(), tab.need_run(run)
     async with studio.upload(request) as data:
         if not data or len(data) % 4:
-            raise Refused("the selection is empty or cut off; lasso some points first.")
+            raise RequestError("the selection is empty or cut off; lasso some points first.")
         rows = np.unique(np.frombuffer(bytes(data), "<u4"))
     if rows[-1] >= table.n_rows:
-        raise Refused(f"the selection names row {rows[-1]}, but there are {table.n_rows}.")
+        raise RequestError(f"the selection names row {rows[-1]}, but there are {table.n_rows}.")
+    present = np.flatnonzero(shown.facts["sizes"]).tolist()
+    if label != "one" and label not in present:
+        raise RequestError(f"there is no cluster {label} to hold rows in; there are {present[:20]}.", 404)
     studio.sessions.check_room(tab, rows.nbytes)
-    chosen = _free_label(tab, shown.labels[rows], shown.facts["n_clusters"]) if label == "one" else label
+    chosen = _free_label(tab, shown.labels[rows], present) if label == "one" else label
     tab.corrections.append(Correction(chosen, rows))
     return {"label": chosen, "corrections": tab.held()}
 
 
-def _free_label(tab: Session, labels: NDArray[np.int32], n_clusters: int) -> int:
+def _free_label(tab: Session, labels: NDArray[np.int32], present: list[int]) -> int:
     """The cluster that most of the rows are in, unless other rows are held there and another cluster is free."""
     known = labels[labels >= 0]
     most = int(np.bincount(known).argmax()) if len(known) else 0
     taken = {correction.label for correction in tab.corrections}
-    free = [label for label in range(n_clusters) if label not in taken]
+    free = [label for label in present if label not in taken]
     return free[0] if most in taken and free else most
 
 
@@ -246,3 +271,45 @@ async def release(tab: Tab, last: Annotated[bool, Query()] = False) -> dict[str,
     elif not last:
         tab.corrections.clear()
     return {"corrections": tab.held()}
+
+
+_MOST_ROWS = 200
+
+
+class _Preview(StrictModel):
+    method: Method
+
+
+@router.get("/points/sample")
+async def sample(tab: Tab, studio: Here) -> Response:
+    """For each row the point of the sample that it follows in a preview, -1 for none."""
+    found, _ = await studio.ask(tab, "sample", quick=True)
+    return array_reply(found)
+
+
+@router.post("/preview")
+async def preview(body: _Preview, tab: Tab, studio: Here) -> Response:
+    """Labels of the sample by a method; nothing of it is kept."""
+    method = body.method.model_dump()
+    found, _ = await studio.ask(tab, "preview", quick=True, method=method)
+    return array_reply(found)
+
+
+@router.get("/points/rows/{row}/neighbors")
+async def neighbors(row: int, tab: Tab, studio: Here) -> dict[str, Any]:
+    """The rows nearest to one."""
+    table = tab.need_table()
+    if not 0 <= row < table.n_rows:
+        raise RequestError(f"there is no row {row}; rows are 0 to {table.n_rows - 1}.", 404)
+    found, _ = await studio.ask(tab, "neighbors", quick=True, row=row)
+    return {"row": row, "neighbors": found}
+
+
+@router.get("/points/rows")
+async def rows(tab: Tab, at: Annotated[list[int], Query(max_length=_MOST_ROWS)]) -> dict[str, Any]:
+    """The values of some rows, for a table of them."""
+    table = tab.need_table()
+    if any(not 0 <= row < table.n_rows for row in at):
+        raise RequestError(f"rows are 0 to {table.n_rows - 1}.", 404)
+    shown = table.columns[:40]
+    return {"columns": [c.name for c in shown], "rows": [[row, *(c.cell(row) for c in shown)] for row in at]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -11,14 +12,11 @@ from fastapi.responses import Response
 from numpy.typing import NDArray
 from pydantic import Field
 
-from ..methods import Method
-from ..refusals import Refused
-from ..sent import Sent
-from ..sessions import RowValues, Run, Session, sizes_of
+from ..methods import Edit, Merge, Method, Split, StrictModel
+from ..options import RequestError
+from ..sessions import Correction, RowValues, Run, Session, sizes_of
 from ..state import Here, Studio, Tab
 from .points import array_reply
-
-__all__ = ["Pane", "diagnosis_of", "router", "show_run"]
 
 router = APIRouter(prefix="/api/sessions/{session}")
 
@@ -26,20 +24,21 @@ _MOST_ROWS = 200
 Pane = Literal["a", "b"]
 
 
-class _Fit(Sent):
+class _Fit(StrictModel):
     """Cluster the chosen columns by a method, for one of the two panes."""
 
     pane: Pane = "a"
     method: Method
     hold: bool = False
+    around: Annotated[str, Field(max_length=40)] | None = None
 
 
-class _Column(Sent):
+class _Column(StrictModel):
     pane: Pane = "a"
     name: Annotated[str, Field(max_length=200)]
 
 
-class _Sweep(Sent):
+class _Sweep(StrictModel):
     n_clusters: Annotated[int, Field(ge=2, le=50)] = 2
     criterion: Literal["normalized_cut", "average_association", "average_cut"] = "average_association"
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
@@ -47,23 +46,34 @@ class _Sweep(Sent):
 
 @router.post("/runs", status_code=202)
 async def fit(body: _Fit, tab: Tab, studio: Here) -> dict[str, Any]:
-    """Begin to cluster; the job's end names the run."""
-    table, columns, key = tab.need_table(), list(tab.columns), tab.table_key
+    """Begin to cluster; the job's end names the run. Corrections change the clustering `around` in places only."""
+    table, how, key = tab.need_table(), tab.how(), tab.table_key
     holds = body.hold and body.method.tool in ("evencut", "kernel")
     held = tab.hold() if holds else None
-    corrections = tuple(tab.corrections) if holds else ()
+    before = tab.need_run(body.around).labels if body.around and holds else None
+    n_held = sum(len(correction.rows) for correction in tab.corrections) if holds else 0
     method = body.method.model_dump()
-    arguments = {"table": key, "columns": columns, "method": method, "held": held}
+    arguments = {"table": key, **how, "method": method, "held": held, "before": before}
 
     async def work(progress: Any) -> dict[str, Any]:
         found, warnings = await studio.pool.run("fit", arguments, {key: table}, progress)
-        facts = {**found["facts"], "warnings": warnings[:10]}
+        numbers = tab.numbered(found["labels"], body.pane, found["fixed"])
+        labels = np.append(numbers, -1)[found["labels"]].astype(np.int32)
+        facts = found["facts"] | sizes_of(labels, found["facts"]["n_missing"])
+        facts |= {"warnings": warnings[:10], "numbers": numbers.tolist(), "n_held": n_held}
+        facts |= {"missing": how["missing"], "counts": how["counts"]}
+        facts["islands"] = [[int(numbers[label]), n] for label, n in facts["islands"]]
+        codes = np.empty(0) if found["held"] is None else found["held"]
+        corrections = tuple(
+            Correction(int(code), np.flatnonzero(codes == code).astype(np.uint32))
+            for code in np.unique(codes[codes >= 0])
+        )
         run = Run(
             secrets.token_urlsafe(9),
             "fit",
             method,
-            columns,
-            found["labels"],
+            how["columns"],
+            labels,
             found["values"],
             facts,
             corrections,
@@ -84,16 +94,21 @@ async def from_column(body: _Column, tab: Tab, studio: Here) -> dict[str, Any]:
         known = np.isfinite(column.values)
         values = np.where(known, column.values, -1)
         if (values != np.round(values)).any() or np.abs(values).max() > 1e9:
-            raise Refused(f"column {body.name!r} does not hold labels: some values are not whole numbers.")
+            raise RequestError(f"column {body.name!r} does not hold labels: some values are not whole numbers.")
         found, codes = np.unique(values, return_inverse=True)
         shift = int((found < 0).sum())
         labels = (codes - shift).clip(-1).astype(np.int32)
         names = [f"{value:g}" for value in found[shift:]]
     if len(names) > 2000:
-        raise Refused(f"column {body.name!r} has {len(names)} different values; labels have at most 2000.")
+        raise RequestError(f"column {body.name!r} has {len(names)} different values; labels have at most 2000.")
+    numbers = tab.numbered(labels, body.pane)
+    called = [""] * (int(numbers.max(initial=-1)) + 1)
+    for number, name in zip(numbers.tolist(), names):
+        called[number] = name[:60]
+    labels = np.append(numbers, -1)[labels].astype(np.int32)
     facts = {
         "column": body.name,
-        "names": [name[:60] for name in names[:100]],
+        "names": called,
         **sizes_of(labels),
         "n_missing": 0,
         "n_fitted": 0,
@@ -137,7 +152,7 @@ async def values(run: str, name: RowValues, tab: Tab) -> Response:
     """A number a row: degrees or probabilities."""
     found = tab.need_run(run).values
     if name not in found:
-        raise Refused(f"this clustering has no {name}.", 404)
+        raise RequestError(f"this clustering has no {name}.", 404)
     return array_reply(found[name])
 
 
@@ -158,22 +173,21 @@ async def diagnosis(run: str, tab: Tab) -> dict[str, Any]:
     """The report on a clustering that was judged before."""
     report = tab.need_run(run).report
     if report is None:
-        raise Refused("this clustering was not diagnosed yet.", 404)
+        raise RequestError("this clustering was not diagnosed yet.", 404)
     return _for_page(report)
 
 
 async def diagnosis_of(studio: Studio, tab: Session, run: Run, progress: Any = None) -> dict[str, Any]:
     """The report on a run, made once."""
-    if run.report is None or "html" not in run.report:
-        run.report, _ = await studio.ask(
-            tab, "diagnose", progress, columns=run.columns, labels=run.labels, scale=_scale_of(run)
-        )
+    if run.report is None:
+        run.report, _ = await studio.ask(tab, "diagnose", progress, **diagnosis_arguments(run))
     return run.report
 
 
-def _scale_of(run: Run) -> str | None:
-    """The scale that the clustering was found on: its borders are judged on the same."""
-    return (run.method or {}).get("scale", "auto")
+def diagnosis_arguments(run: Run) -> dict[str, Any]:
+    """What the diagnosis of a clustering takes: its borders are judged on the scale that it was found on."""
+    scale = (run.method or {}).get("scale", "auto")
+    return {**run.how(), "labels": run.labels, "scale": scale}
 
 
 def _for_page(report: dict[str, Any]) -> dict[str, Any]:
@@ -182,17 +196,63 @@ def _for_page(report: dict[str, Any]) -> dict[str, Any]:
     order = sorted(range(len(inner["clusters"])), key=lambda k: inner["clusters"][k]["verdict"] == "ok")[:_MOST_ROWS]
     inner["clusters"] = [inner["clusters"][k] for k in order]
     profiles = [report["profiles"][k] for k in order]
-    return {**{key: value for key, value in report.items() if key != "html"}, "report": inner, "profiles": profiles}
+    return {**report, "report": inner, "profiles": profiles}
 
 
 @router.post("/sweep", status_code=202)
 async def sweep(body: _Sweep, tab: Tab, studio: Here) -> dict[str, Any]:
     """Begin to try a range of bandwidths."""
     table, key = tab.need_table(), tab.table_key
-    arguments = {"table": key, "columns": list(tab.columns), **body.model_dump()}
+    arguments = {"table": key, **tab.how(), **body.model_dump()}
 
     async def work(progress: Any) -> dict[str, Any]:
         tab.sweep, _ = await studio.pool.run("sweep", arguments, {key: table}, progress)
         return {"sweep": tab.sweep}
 
     return studio.start_job(tab, "bandwidth sweep", work).about()
+
+
+class _Chosen(StrictModel):
+    pane: Pane
+    labels: Annotated[list[Annotated[int, Field(ge=0, le=2000)]], Field(min_length=1, max_length=2000)]
+
+
+@router.post("/runs/{run}/merge", status_code=202)
+async def merge(run: str, body: _Chosen, tab: Tab, studio: Here) -> dict[str, Any]:
+    """Begin to make one cluster of several."""
+    if len(set(body.labels)) < 2:
+        raise RequestError("one cluster cannot be merged; choose two or more.")
+    return _begin(studio, tab, tab.need_run(run), body.pane, Merge(labels=sorted(set(body.labels))))
+
+
+@router.post("/runs/{run}/split", status_code=202)
+async def split(run: str, body: _Chosen, tab: Tab, studio: Here) -> dict[str, Any]:
+    """Begin to make two clusters of one."""
+    if len(body.labels) != 1:
+        raise RequestError(f"{len(body.labels)} clusters cannot be split at once; choose one.")
+    return _begin(studio, tab, tab.need_run(run), body.pane, Split(label=body.labels[0]))
+
+
+def _begin(studio: Studio, tab: Any, before: Run, pane: Pane, edit: Edit) -> dict[str, Any]:
+    present = [label for label, size in enumerate(before.facts["sizes"]) if size]
+    if strange := [label for label in edit.touched() if label not in present]:
+        raise RequestError(f"there is no cluster {strange[0]}; there are {len(present)}.", 404)
+
+    async def work(progress: Any) -> dict[str, Any]:
+        told = edit.model_dump()
+        labels, _ = await studio.ask(tab, "edit", progress, labels=before.labels, edit=told, **before.how())
+        facts = before.facts | sizes_of(labels, before.facts["n_missing"])
+        facts |= {"energy": None, "confidence": None, "warnings": [], "islands": []}
+        edits = (*before.edits, edit)
+        new = {"id": secrets.token_urlsafe(9), "labels": labels, "values": {}, "facts": facts, "edits": edits}
+        return show_run(studio, tab, replace(before, **new, report=None), pane)
+
+    return studio.start_job(tab, "changing clusters", work).about()
+
+
+@router.get("/runs/{run}/described")
+async def described(run: str, tab: Tab, studio: Here) -> dict[str, Any]:
+    """For each cluster the columns that tell it apart most."""
+    found = tab.need_run(run)
+    clusters, _ = await studio.ask(tab, "describe", quick=True, columns=found.columns, labels=found.labels)
+    return {"clusters": clusters}

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import clusters, photos, points, previews, projects, reports
-
-__all__ = ["TASKS"]
+from . import clusters, photos, points
 
 Task = Callable[[dict[str, Any], dict[str, Any], Callable[[str, float | None], None]], Any]
 
@@ -21,18 +19,17 @@ TASKS: dict[str, Task] = {
     "fit": points.fit,
     "edit": clusters.edit,
     "describe": clusters.describe,
-    "sample": previews.sample,
-    "preview": previews.preview,
-    "neighbors": previews.neighbors,
-    "read_project": projects.read,
+    "sample": points.sample,
+    "preview": points.preview,
+    "neighbors": points.neighbors,
+    "read_project": photos.read_project,
     "agreement": points.agreement,
-    "bandwidths": reports.bandwidths,
-    "diagnose": reports.diagnose_labels,
-    "sweep": reports.sweep,
+    "bandwidths": clusters.bandwidths,
+    "diagnose": clusters.diagnose_labels,
+    "sweep": clusters.sweep,
     "read_photo": photos.read,
     "photo_example": photos.example,
     "cut": photos.cut,
     "prepare_photo": photos.prepare,
     "hover": photos.hover,
-    "grabcut": photos.grabcut,
 }

@@ -9,20 +9,16 @@ from __future__ import annotations
 import time
 import zlib
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..examples import load_photo
-from ..memory import memory_for_upload
-from ..options import Limits
-from ..pictures import as_rgb, read_photo, shown
-from ..prompts import Prompt, drawn_strokes, extend
-from ..refusals import Refused
-
-__all__ = ["cut", "example", "grabcut", "hover", "prepare", "read"]
+from ..methods import load_photo
+from ..options import Limits, RequestError
+from ..pool import memory_for_upload
+from ..projects import Project, unpack
+from ..prompts import Prompt, as_rgb, extend, read_photo, shown
 
 _CHAINS = 3
 _SMALL = 200
@@ -32,7 +28,8 @@ def read(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str
     """A photo from the bytes of a file, with a copy for the page."""
     tell("reading the photo", None)
     with memory_for_upload():
-        return _photo(read_photo(arguments["data"], Limits(**arguments["limits"])))
+        pixels, n_pages = read_photo(arguments["data"], Limits(**arguments["limits"]), arguments["page"])
+        return _photo(pixels) | {"n_pages": n_pages}
 
 
 def example(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
@@ -40,7 +37,7 @@ def example(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[
     try:
         return _photo(load_photo(arguments["name"]))
     except (ImportError, OSError) as error:
-        raise Refused(f"this photo comes with a library that is not here ({error}): evencut[vision].") from error
+        raise RequestError(f"this photo comes with a library that is not here ({error}): evencut[vision].") from error
 
 
 def _photo(pixels: NDArray[Any]) -> dict[str, Any]:
@@ -108,7 +105,7 @@ def hover(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> NDArray
     small = np.ascontiguousarray(image[::step, ::step])
     x, y = int(arguments["x"] // step), int(arguments["y"] // step)
     if not (0 <= x < small.shape[1] and 0 <= y < small.shape[0]):
-        raise Refused("this lies outside of the photo; point inside.")
+        raise RequestError("this lies outside of the photo; point inside.")
     return (np.asarray(segment(small, clicks=[(x, y, "object")]).labels) == 2).astype(np.uint8)
 
 
@@ -132,29 +129,8 @@ def _chain(kept: dict[str, Any], key: str, image: NDArray[Any], prompts: list[Pr
     return chain[len(prompts) - 1][1]
 
 
-def grabcut(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
-    """OpenCV's grabCut from the same gestures, for comparison."""
-    try:
-        cv2 = import_module("cv2")
-    except ImportError as error:
-        raise Refused("OpenCV is not installed: pip install opencv-python-headless, to compare with it.") from error
-    image = as_rgb(kept[arguments["photo"]])[..., ::-1].copy()
-    prompts = [Prompt(**prompt) for prompt in arguments["prompts"]]
-    start = time.perf_counter()
-    tell("grabCut", None)
-    marks = np.full(image.shape[:2], cv2.GC_PR_FGD, np.uint8)
-    if prompts[0].kind == "box":
-        x0, y0, x1, y1 = prompts[0].box
-        inside = np.zeros(marks.shape, bool)
-        inside[max(y0, 0) : y1, max(x0, 0) : x1] = True
-        marks[~inside] = cv2.GC_BGD
-    else:
-        marks[0], marks[-1], marks[:, 0], marks[:, -1] = (cv2.GC_BGD,) * 4
-    strokes = drawn_strokes(prompts, marks.shape)
-    marks[strokes == 1], marks[strokes == 2] = cv2.GC_BGD, cv2.GC_FGD
-    try:
-        cv2.grabCut(image, marks, None, np.zeros((1, 65)), np.zeros((1, 65)), 5, cv2.GC_INIT_WITH_MASK)
-    except cv2.error as error:
-        raise Refused(f"grabCut cannot answer this ({str(error)[:120]}).") from error
-    object_ = (marks == cv2.GC_FGD) | (marks == cv2.GC_PR_FGD)
-    return {"labels": (1 + object_).astype(np.uint8), "facts": {"seconds": time.perf_counter() - start, "energy": None}}
+def read_project(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> Project:
+    """The project in a file's bytes."""
+    tell("reading the project", None)
+    with memory_for_upload():
+        return unpack(arguments["data"], Limits(**arguments["limits"]))

@@ -76,17 +76,20 @@ export class Api {
   }
 
   /** A typed array, with what the server says about it. */
-  async array(path, Type) {
-    const response = await ask(this.url(path));
+  async array(path, Type, options) {
+    const response = await ask(this.url(path), options);
     const header = response.headers.get("x-evencut");
     return { values: new Type(await response.arrayBuffer()), about: header ? JSON.parse(header) : {} };
   }
 
   /** A typed array in answer to a question. */
-  async askArray(path, body, Type) {
-    const response = await ask(this.url(path), { method: "POST", ...jsonBody(body) });
-    const header = response.headers.get("x-evencut");
-    return { values: new Type(await response.arrayBuffer()), about: header ? JSON.parse(header) : {} };
+  askArray(path, body, Type) {
+    return this.array(path, Type, { method: "POST", ...jsonBody(body) });
+  }
+
+  /** The kernels with their parameters, which are the same for all sessions. */
+  async kernels() {
+    return (await ask("/api/kernels")).json();
   }
 
   /** Said while the page goes away; a page that is loaded again takes it back by its next question. */
@@ -96,6 +99,13 @@ export class Api {
 
   async blob(path) {
     return (await ask(this.url(path))).blob();
+  }
+
+  /** A file, under the name that the studio gives it. */
+  async file(path) {
+    const response = await ask(this.url(path));
+    const name = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "")?.[1] ?? path.split("/").at(-1);
+    return [await response.blob(), name];
   }
 
   /** Send a file, telling the share that has left. */

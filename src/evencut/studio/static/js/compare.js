@@ -1,6 +1,6 @@
 // Two clusterings against each other: which points differ, and how the clusters of one lie in those of the other.
 
-import { confusion, differences, pairs } from "./match.js";
+import { confusion, differences } from "./match.js";
 import { count, h, percent, replace } from "./ui.js";
 
 const MOST = 30;
@@ -35,27 +35,27 @@ export class Compare {
   #table(a, b) {
     const table = confusion(a.labels, b.labels);
     if (table.rows > MOST || table.columns > MOST) return h("p", { class: "hint" }, `The table is for at most ${MOST} clusters a side.`);
-    const partner = pairs(table);
     const name = (pane, label) => {
       const swatch = h("i", { class: "swatch" });
       swatch.style.background = pane.colourOf(label);
       return [swatch, pane.nameOf(label)];
     };
     const most = table.counts.reduce((x, y) => Math.max(x, y), 1);
-    const rows = Array.from({ length: table.rows }, (_, i) =>
+    const used = (pane) => [...pane.run.facts.sizes.keys()].filter((label) => pane.run.facts.sizes[label]);
+    const rows = used(a).map((i) =>
       h(
         "tr",
         {},
         h("th", { scope: "row" }, name(a, i)),
-        Array.from({ length: table.columns }, (_, j) => {
+        used(b).map((j) => {
           const n = table.counts[i * table.columns + j];
-          const cell = h("td", { class: partner[j] === i ? "matched" : null }, h("button", { class: "plain", disabled: !n, title: "Select these points", onclick: () => this.#pick(i, j) }, n ? count(n) : "·"));
+          const cell = h("td", { class: j === i ? "matched" : null }, h("button", { class: "plain", disabled: !n, title: "Select these points", onclick: () => this.#pick(i, j) }, n ? count(n) : "·"));
           cell.style.setProperty("--share", String(n / most));
           return cell;
         }),
       ),
     );
-    const heads = Array.from({ length: table.columns }, (_, j) => h("th", { scope: "col" }, name(b, j)));
+    const heads = used(b).map((j) => h("th", { scope: "col" }, name(b, j)));
     return h(
       "div",
       { class: "table-scroll", tabindex: "0", role: "region", "aria-label": "Points in each pair of clusters" },

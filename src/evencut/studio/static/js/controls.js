@@ -16,7 +16,7 @@ let kernels = [];
 export function setKernels(described) {
   kernels = described;
 }
-const kernelOf = (method) => kernels.find((kernel) => kernel.name === method.kernel);
+const kernelOf = (method) => kernels.find((kernel) => kernel.name === method.kernel) ?? { title: "", parameters: [] };
 const RULES = { scott: "Scott's rule", silverman: "Silverman's rule", median: "Median distance" };
 const CRITERIA = [
   ["normalized_cut", "Normalised cut"],
@@ -69,7 +69,7 @@ export function methodTitle(method) {
 
 /** What tells it apart from others of the same name. */
 export function methodDetail(method, facts) {
-  const k = method.n_clusters === "auto" ? "k auto" : `k = ${method.n_clusters}`;
+  const k = method.n_clusters === "auto" ? (facts ? `k = ${facts.n_clusters}, found` : "k is found") : `k = ${method.n_clusters}`;
   if (method.tool === "hdbscan") return `at least ${method.min_cluster_size} points a cluster`;
   if (method.tool !== "kernel") return k;
   const parts = [k, kernelOf(method).title.split(",")[0].toLowerCase()];
@@ -92,8 +92,10 @@ export class MethodForm {
     this.element = h("div", { class: "form" });
   }
 
-  show(method, columns, column) {
+  /** `found`: the number of clusters that the clustering shown has. */
+  show(method, columns, column, found) {
     this.method = method;
+    this.found = found;
     const set = (part) => this.change({ ...this.method, ...part });
     const presets = h("div", { class: "presets", role: "group", "aria-label": "Ready-made methods" });
     const chosen = column ? null : presetOf(method);
@@ -106,14 +108,8 @@ export class MethodForm {
     const parts = [presets];
     if (columns.length) {
       const options = [["", "– cluster with the method above –"], ...columns.map((name) => [name, name])];
-      parts.push(
-        field(
-          "Labels of a column",
-          "Shows labels that another tool made, so that they can be diagnosed.",
-          "column",
-          select(options, column ?? "", (name) => (name ? this.change(null, name) : this.change(this.method)), { "data-control": "column" }),
-        ),
-      );
+      const box = select(options, column ?? "", (name) => (name ? this.change(null, name) : this.change(this.method)), { "data-control": "column" });
+      parts.push(field("Labels of a column", "Shows labels that another tool made, so that they can be diagnosed.", "column", box));
     }
     if (!column) parts.push(...this.#fields(method, set));
     keepFocus(this.element, () => replace(this.element, parts));
@@ -121,50 +117,20 @@ export class MethodForm {
 
   #fields(method, set) {
     const own = method.tool === "kernel";
-    const ours = own || method.tool === "evencut";
     const found = [];
-    if (method.tool !== "hdbscan") found.push(this.#number(method, set, ours));
+    const choice = (name, hint, topic, options, key) => field(name, hint, topic, select(options, method[key] ?? "", (value) => set({ [key]: value || null }), { "data-control": key }));
+    if (method.tool !== "hdbscan") found.push(this.#number(method, set, own || method.tool === "evencut"));
     if (own) {
-      found.push(
-        field(
-          "Kernel",
-          "How alike two points are; kernels that adapt to density do not isolate dense clumps.",
-          "kernel",
-          select(
-            kernels.map(({ name, title }) => [name, title]),
-            method.kernel,
-            (kernel) => set({ kernel, parameters: {} }),
-            { "data-control": "kernel" },
-          ),
-        ),
-      );
+      const box = select(kernels.map(({ name, title }) => [name, title]), method.kernel, (kernel) => set({ kernel, parameters: {} }), { "data-control": "kernel" });
+      found.push(field("Kernel", "How alike two points are; kernels that adapt to density do not isolate dense clumps.", "kernel", box));
+      found.push(...kernelOf(method).parameters.map((parameter) => this.#parameter(parameter, method, set)));
     }
-    if (own) found.push(...kernelOf(method).parameters.map((parameter) => this.#parameter(parameter, method, set)));
     if (method.tool === "hdbscan") found.push(this.#smallest(method, set));
     if (own) {
-      found.push(
-        field(
-          "Criterion",
-          "What is minimised: normalised cut, average cut, or kernel k-means.",
-          "criterion",
-          select(CRITERIA, method.criterion, (criterion) => set({ criterion }), { "data-control": "criterion" }),
-        ),
-        field(
-          "Equalise the density",
-          "By weights, or by scaling the affinities to equal degrees.",
-          "equalise",
-          select(EQUALISE, method.equalize ?? "", (value) => set({ equalize: value || null }), { "data-control": "equalize" }),
-        ),
-      );
+      found.push(choice("Criterion", "What is minimised: normalised cut, average cut, or kernel k-means.", "criterion", CRITERIA, "criterion"));
+      found.push(choice("Equalise the density", "By weights, or by scaling the affinities to equal degrees.", "equalise", EQUALISE, "equalize"));
     }
-    found.push(
-      field(
-        "Scale the columns",
-        "Divides columns of different units by their standard deviations.",
-        "scale",
-        select(SCALES, method.scale ?? "", (value) => set({ scale: value || null }), { "data-control": "scale" }),
-      ),
-    );
+    found.push(choice("Scale the columns", "Divides columns of different units by their standard deviations.", "scale", SCALES, "scale"));
     if (method.tool !== "hdbscan") {
       const seed = h("input", { type: "number", min: "0", max: "4294967295", step: "1", value: String(method.seed), "data-control": "seed" });
       seed.addEventListener("change", () => set({ seed: Math.max(0, Math.floor(Number(seed.value) || 0)) }));
@@ -175,7 +141,7 @@ export class MethodForm {
 
   #number(method, set, canFind) {
     const auto = method.n_clusters === "auto";
-    const last = auto ? 2 : method.n_clusters;
+    const last = auto ? (this.found ?? 2) : method.n_clusters;
     const number = h("input", { type: "number", min: "1", max: "2000", step: "1", value: String(last), disabled: auto, "data-control": "n_clusters" });
     number.addEventListener("change", () => set({ n_clusters: Math.min(2000, Math.max(1, Math.round(Number(number.value) || 2))) }));
     const how = segmented(

@@ -1,6 +1,6 @@
 // Corrections by hand: points inside a lasso are held in a cluster, and the fit runs again around them.
 
-import { h, many, notice, replace } from "./ui.js";
+import { attempt, h, many, notice, replace } from "./ui.js";
 
 export class Corrections {
   constructor(points) {
@@ -41,7 +41,7 @@ export class Corrections {
     this.bar.hidden = !found;
     if (found) {
       const sizes = pane?.run?.facts.sizes ?? [];
-      const buttons = sizes.slice(0, 12).map((_, label) => {
+      const buttons = [...sizes.keys()].filter((label) => sizes[label]).slice(0, 12).map((label) => {
         const button = h("button", { class: "small", "data-hold": String(label), onclick: () => this.hold(label) }, h("i", { class: "swatch" }), `cluster ${pane.nameOf(label)}`);
         button.querySelector("i").style.background = pane.colourOf(label);
         return button;
@@ -57,7 +57,7 @@ export class Corrections {
     }
     if (this.list.length) {
       const lines = this.list.slice(-6).map(({ label, n_rows }) => {
-        const line = h("li", {}, h("i", { class: "swatch" }), `${many(n_rows, "point")} held in cluster ${label}`);
+        const line = h("li", {}, h("i", { class: "swatch" }), `${many(n_rows, "point")} held in cluster ${pane?.run ? pane.nameOf(label) : label}`);
         line.querySelector("i").style.background = pane?.colourOf(label) ?? "";
         return line;
       });
@@ -81,27 +81,23 @@ export class Corrections {
     const { api, active, panes } = this.points;
     const run = panes[active].run;
     if (!run || run.kind !== "fit") return notice("corrections need a clustering made here on the active side, not a column", "error");
-    // "Cluster 1" is the one where its number stands: that point is held with the others, or the names could change places.
-    const anchor = label === "one" ? null : panes[active].anchorOf(label);
+    if (!["evencut", "kernel"].includes(run.method.tool)) return notice(`${panes[active].title.textContent} takes no corrections; choose evencut or a kernel`, "error");
     const rows = [];
-    for (let i = 0; i < this.mask.length; i++) if (this.mask[i] || i === anchor) rows.push(i);
-    try {
+    for (let i = 0; i < this.mask.length; i++) if (this.mask[i]) rows.push(i);
+    await attempt(async () => {
       const answer = await api.bytes(`/selection?run=${run.id}&label=${label}`, Uint32Array.from(rows));
       this.list = answer.corrections;
       this.#drop();
+      this.points.around = run.id; // the clusters stay what they are around what is corrected
       await this.points.run(active, `hold ${rows.length} points`);
-    } catch (error) {
-      notice(error.message, "error");
-    }
+    });
   }
 
   async release(last) {
-    try {
+    await attempt(async () => {
       this.list = (await this.points.api.delete(`/selection?last=${last}`)).corrections;
       this.#show(0);
       await this.points.run(this.points.active, "take corrections back");
-    } catch (error) {
-      notice(error.message, "error");
-    }
+    });
   }
 }

@@ -34,9 +34,8 @@ export class DataCard {
     this.size.textContent = `${count(points.n_rows)} rows, ${points.columns.length} columns`;
     this.examples.value = points.source.example ?? "";
     this.story.textContent = this.points.about.points.find((example) => example.name === points.source.example)?.story ?? "";
-    const numbers = points.columns.filter((column) => column.number);
     this.columns.hidden = false;
-    this.columns.textContent = `By ${points.chosen.length} of ${numbers.length} columns: check`;
+    this.columns.textContent = `Uses ${points.chosen.length} of ${points.columns.length} columns: check`;
   }
 
   async example(name, settings = null) {
@@ -48,7 +47,6 @@ export class DataCard {
     if (!reading) this.points.check.forget();
     this.again = (said) => this.given(index, said);
     await this.#load(() => this.points.api.post(`/points/given?${new URLSearchParams(reading ?? {})}`, { index }));
-    this.points.dock.show("data");
   }
 
   /** Open a file; `reading` is what the user says about its header and its marks. */
@@ -66,7 +64,6 @@ export class DataCard {
     this.file.value = "";
     if (this.points.points?.key === before) return;
     this.again = (said) => this.upload(file, said);
-    this.points.dock.show("data");
   }
 
   /** Ask for points after those asked for before, so that the studio holds what was asked for last; only that is shown. */

@@ -1,10 +1,11 @@
 // What was read from a file, as it was understood: every guess is a switch, and nothing is left out without a word.
 
-import { h, keepFocus, many, replace, select, short } from "./ui.js";
+import { h, keepFocus, many, notice, replace, select, short } from "./ui.js";
 
 const YES = [["", "found out"], ["true", "yes"], ["false", "no"]];
 const MARKS = [["", "found out"], [",", "comma"], [";", "semicolon"], ["\t", "tab"], ["|", "bar"]];
 const POINTS = [["", "found out"], [".", "point"], [",", "comma"]];
+const GAPS = [["drop", "are left out"], ["mean", "are filled with means"], ["neighbors", "are filled from similar rows"]];
 const WRITTEN = { "utf-16": "UTF-16", "latin-1": "Latin-1", gzip: "packed with gzip", excel: "the first sheet of an Excel workbook", blanks: "parted by blanks" };
 
 export class DataCheck {
@@ -24,7 +25,7 @@ export class DataCheck {
   show() {
     const { points } = this.points;
     if (!points) return;
-    keepFocus(this.element, () => replace(this.element, this.#switches(points), this.#columns(points), this.#preview(points)));
+    keepFocus(this.element, () => replace(this.element, this.#switches(points), h("div", {}, this.#choices(points), this.#columns(points)), this.#preview(points)));
   }
 
   #switches(points) {
@@ -51,31 +52,49 @@ export class DataCheck {
     this.again.read(this.said);
   }
 
+  /** Search among the columns, take all that are shown or none, and what becomes of gaps. */
+  #choices(points) {
+    const shown = () => [...this.element.querySelectorAll("[data-column]")].filter((box) => !box.closest("tr").hidden && !box.disabled);
+    const tick = (on) => () => {
+      for (const box of shown()) box.checked = on;
+      this.#choose(points);
+    };
+    const word = h("input", { type: "text", placeholder: "Find a column", "aria-label": "Find a column", "data-control": "find-column", value: this.word ?? "", oninput: () => this.#filter((this.word = word.value)) });
+    const gaps = select(GAPS, points.missing, (missing) => this.points.chooseColumns(points.chosen, missing), { "data-control": "missing" });
+    const counts = h("input", { type: "checkbox", checked: points.counts, "data-control": "counts", onchange: () => this.points.chooseColumns(points.chosen, points.missing, counts.checked) });
+    return h("div", { class: "button-row" }, word, h("button", { class: "small", "data-action": "all-columns", onclick: tick(true) }, "All"), h("button", { class: "small", "data-action": "no-columns", onclick: tick(false) }, "None"), h("label", { class: "inline" }, "Rows with gaps", gaps), h("label", { class: "check" }, counts, "These are counts: log-normalise"));
+  }
+
+  #filter(word) {
+    const wanted = word.trim().toLowerCase();
+    for (const box of this.element.querySelectorAll("[data-column]")) box.closest("tr").hidden = !box.dataset.column.toLowerCase().includes(wanted);
+  }
+
   #columns(points) {
     const chosen = new Set(points.chosen);
     const row = (column) => {
-      const box = h("input", { type: "checkbox", checked: chosen.has(column.name), disabled: !column.number, "data-column": column.name, "aria-label": `Cluster by ${column.name}`, onchange: () => this.#choose(points) });
-      const kind = column.number ? "numbers" : many(column.n_names, "name");
-      const why = points.row_numbers.includes(column.name) ? "row numbers" : !column.number ? "colours points, can be diagnosed" : chosen.has(column.name) ? "" : "left out";
-      return h("tr", {}, h("td", {}, box), h("th", { scope: "row" }, column.name), h("td", {}, kind), h("td", {}, column.missing ? many(column.missing, "gap") : ""), h("td", {}, why));
+      const hidden = Boolean(this.word) && !column.name.toLowerCase().includes(this.word.trim().toLowerCase());
+      const box = h("input", { type: "checkbox", checked: chosen.has(column.name), disabled: !column.usable, "data-column": column.name, "aria-label": `Group by ${column.name}`, onchange: () => this.#choose(points) });
+      return h("tr", { hidden }, h("td", {}, box), h("th", { scope: "row" }, column.name), h("td", { "data-role": column.name }, column.role), h("td", {}, column.missing ? many(column.missing, "gap") : ""), h("td", {}, column.why || (chosen.has(column.name) ? "" : "left out")));
     };
     const gone = points.left_out.map(([name, why]) => h("tr", { class: "gone" }, h("td", {}), h("th", { scope: "row" }, name), h("td", { colspan: "3" }, `not read: ${why}`)));
     return h(
       "div",
       { class: "table-scroll", tabindex: "0", role: "region", "aria-label": "Columns" },
-      h("table", { class: "column-table" }, h("thead", {}, h("tr", {}, ["by", "column", "holds", "gaps", ""].map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, points.columns.slice(0, 200).map(row), gone)),
+      h("table", { class: "column-table" }, h("thead", {}, h("tr", {}, ["by", "column", "is a", "gaps", "why"].map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, points.columns.map(row), gone)),
     );
   }
 
   #choose(points) {
     const wanted = new Set([...this.element.querySelectorAll("[data-column]:checked")].map((box) => box.dataset.column));
-    if (wanted.size) this.points.chooseColumns(points.columns.map(({ name }) => name).filter((name) => wanted.has(name)));
-    else this.show();
+    const names = points.columns.map(({ name }) => name).filter((name) => wanted.has(name));
+    if (names.length) return this.points.chooseColumns(names);
+    notice("tick the columns to group by: at least one is needed");
   }
 
   #preview(points) {
     const names = points.columns.slice(0, 40).map(({ name }) => name);
-    const write = (value) => (typeof value === "number" ? short(value, 6) : (value ?? "–"));
+    const write = (value) => (typeof value === "number" && !Number.isInteger(value) ? short(value, 6) : String(value ?? "–"));
     return h(
       "div",
       { class: "table-scroll", tabindex: "0", role: "region", "aria-label": "First rows" },

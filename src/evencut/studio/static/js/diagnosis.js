@@ -1,7 +1,7 @@
 // The diagnosis of either side: asked for, shown in the drawer, marked when its clustering has gone, and its cure applied.
 
 import { reportView } from "./report.js";
-import { h, notice, replace } from "./ui.js";
+import { attempt, h, notice, replace } from "./ui.js";
 
 const HINT = "Press Diagnose on a clustering: verdict, evidence and cure appear here.";
 export const SIDES = { a: "left", b: "right" };
@@ -21,7 +21,7 @@ export class Diagnosis {
   async diagnose(key) {
     const pane = this.points.panes[key];
     if (!pane.run) return notice("cluster something first", "error");
-    try {
+    await attempt(async () => {
       const run = pane.run.id;
       await this.points.work.run("Diagnosis", () => this.points.api.post(`/runs/${run}/diagnosis`));
       if (pane.run.id !== run) return this.diagnose(key); // a newer clustering came in between
@@ -29,9 +29,7 @@ export class Diagnosis {
       await this.show(key);
       this.points.dock.show("diagnosis");
       this.points.remember(`diagnose the ${SIDES[key]}`);
-    } catch (error) {
-      if (error.status !== "cancelled") notice(error.message, "error");
-    }
+    });
   }
 
   async show(key) {

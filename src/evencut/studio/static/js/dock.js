@@ -30,9 +30,3 @@ export class Dock {
     }
   }
 }
-
-/** A view that is filled later. */
-export function emptyView(text) {
-  return h("div", { class: "dock-view" }, h("p", { class: "hint" }, text));
-}
-

@@ -2,7 +2,7 @@
 
 import { colourAt, groundColour, inkColour } from "./colours.js";
 import { methodDetail } from "./controls.js";
-import { codeBlock, count, dialog, h, notice, replace, save } from "./ui.js";
+import { attempt, count, dialog, h, notice, recipeView, save } from "./ui.js";
 
 const MOST_IN_SVG = 50000;
 
@@ -30,6 +30,7 @@ async function png(pane) {
   pen.font = "12px system-ui, sans-serif";
   let x = 12;
   pane.run.facts.sizes.slice(0, 12).forEach((size, label) => {
+    if (!size) return;
     const text = `${pane.nameOf(label)}: ${count(size)}`;
     pen.fillStyle = pane.colourOf(label);
     pen.beginPath();
@@ -76,37 +77,16 @@ function svg(pane) {
 export async function exportDialog(api, pane) {
   if (!pane.run) return notice("cluster something first", "error");
   const run = pane.run.id;
-  const fetched = (file) => async () => {
-    try {
-      save(await api.blob(`/runs/${run}/${file}`), file);
-    } catch (error) {
-      notice(error.message, "error");
-    }
-  };
+  const fetched = (file) => () => attempt(async () => save(...(await api.file(`/runs/${run}/${file}`))));
   const button = (text, name, onclick) => h("button", { "data-export": name, onclick }, text);
-  const recipes = h("div", {}, h("p", { class: "hint" }, "writing the code …"));
   const files = [
-    button("Labels, CSV", "csv", fetched("labels.csv")),
-    button("Labels, Parquet", "parquet", fetched("labels.parquet")),
-    button("Rows with labels and names, CSV", "rows", fetched("rows.csv")),
+    button("Your table with the clusters", "rows", fetched("rows")),
+    button("Clusters alone, CSV", "csv", fetched("labels.csv")),
+    button("Clusters alone, Parquet", "parquet", fetched("labels.parquet")),
     button("Picture, PNG", "png", async () => save(await png(pane), "clusters.png")),
     button("Picture, SVG", "svg", () => save(svg(pane), "clusters.svg", "image/svg+xml")),
     button("Report, HTML", "html", fetched("report.html")),
   ];
   if (pane.run.n_held) files.push(button("Corrections, CSV", "corrections", fetched("corrections.csv")));
-  dialog(`Export ${pane.title.textContent}`, h("div", { class: "button-row" }, files), recipes);
-  try {
-    const recipe = await api.get(`/runs/${run}/recipe`);
-    replace(
-      recipes,
-      h("h3", {}, "Python"),
-      h("p", { class: "hint" }, "Makes exactly these labels again."),
-      codeBlock(recipe.python, "Python code"),
-      h("button", { class: "small", "data-export": "python", onclick: () => save(recipe.python, "cluster.py", "text/x-python") }, "Save as cluster.py"),
-      h("h3", {}, "Command line"),
-      recipe.command ? codeBlock(recipe.command, "command line") : h("p", { class: "hint" }, `No command: ${recipe.why_no_command}`),
-    );
-  } catch (error) {
-    notice(error.message, "error");
-  }
+  dialog(`Export ${pane.title.textContent}`, h("div", { class: "button-row" }, files), recipeView(api.get(`/runs/${run}/recipe`), "Makes exactly these labels again.", "cluster.py"));
 }

@@ -5,6 +5,8 @@ import { $, h, notice } from "./ui.js";
 const PHOTO = /\.(png|jpe?g|webp|tiff?|gif|bmp|hei[cf]|avif)$/i;
 const PROJECT = /\.evencut$/i;
 
+export const isPhoto = (name) => PHOTO.test(name);
+
 async function take(studio, files) {
   const project = files.find((file) => PROJECT.test(file.name));
   if (project) return studio.projects.open(project);
@@ -19,9 +21,15 @@ async function take(studio, files) {
 }
 
 export async function openGiven(studio, index) {
-  const isPhoto = PHOTO.test(studio.about.files[index]);
-  studio.show(isPhoto ? "photos" : "points");
-  await (isPhoto ? studio.photos : studio.points.data).given(index);
+  const name = studio.about.files[index];
+  if (PROJECT.test(name)) return studio.projects.given(index);
+  if (PHOTO.test(name)) {
+    studio.show("photos");
+    const album = studio.about.files.flatMap((file, given) => (PHOTO.test(file) ? [{ given, name: file, key: null, page: 0 }] : []));
+    return studio.photos.openAlbum(album, album.findIndex(({ given }) => given === index));
+  }
+  studio.show("points");
+  await studio.points.data.given(index);
 }
 
 export function offerFiles(studio) {

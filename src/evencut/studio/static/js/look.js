@@ -1,6 +1,7 @@
 // How the plots look: tool, colour, axes, shading, one plot or two or one swiped over the other, sides folded away.
 
-import { h, keepFocus, notice, replace, segmented, select } from "./ui.js";
+import { isPlain } from "./groups.js";
+import { attempt, h, keepFocus, notice, replace, segmented, select } from "./ui.js";
 
 const DENSE_ROWS = 200000;
 
@@ -34,7 +35,7 @@ export class Look {
       this.tools,
       h("label", { class: "inline" }, h("span", { class: "word" }, "Colour"), this.colourBox),
       this.axesBox,
-      h("label", { class: "inline" }, h("span", { class: "word" }, "Draw"), this.shadingBox),
+      h("label", { class: "inline expert" }, h("span", { class: "word" }, "Draw"), this.shadingBox),
       h("button", { class: "small", onclick: () => points.view.reset() }, "Show all"),
       h("span", { class: "grow" }),
       this.layouts,
@@ -52,6 +53,12 @@ export class Look {
   settings() {
     const { axes, colour, layout, shading, lines, sides } = this;
     return { axes, colour, layout, shading, lines, sides };
+  }
+
+  /** Other data: their colours are their own. */
+  forgetColours() {
+    Object.assign(this, { colour: "cluster", values: null });
+    for (const pane of Object.values(this.points.panes)) pane.values = null;
   }
 
   /** Take settings over, without asking the server for anything. */
@@ -125,14 +132,14 @@ export class Look {
 
   showAxes() {
     const { points } = this.points;
-    const numbers = points.columns.filter((column) => column.number).map((column) => [column.name, column.name]).slice(0, 400);
+    const numbers = points.columns.filter((column) => column.number).map((column) => [column.name, column.name]);
     const change = (axes) => {
       this.axes = axes;
       this.showAxes();
       this.points.place().then(() => this.points.remember("change the axes")).catch((error) => notice(error.message, "error"));
     };
     const flat = !Array.isArray(this.axes);
-    const special = [["pca", "Principal components"], ["space", "Components in 3-D"]];
+    const special = [["pca", "Overview"], ["space", "Overview in space"]];
     if (points.chosen.length > 2) special.push(["tsne", "t-SNE"], ...(this.points.about.can.umap ? [["umap", "UMAP"]] : []));
     const other = (x) => (numbers.find(([name]) => name !== x) ?? numbers[0])[0];
     const first = select([...special, ...numbers], flat ? this.axes : this.axes[0], (x) => change(special.some(([name]) => name === x) ? x : [x, flat ? other(x) : this.axes[1]]), { "aria-label": "Horizontal axis", title: "Horizontal axis", "data-control": "x" });
@@ -144,10 +151,11 @@ export class Look {
   showColours() {
     const { points, panes } = this.points;
     const options = [["cluster", "Clusters"], ["density", "Density"]];
-    const runs = Object.values(panes).flatMap((pane) => pane.run?.values ?? []);
+    if (isPlain()) options.pop();
+    const runs = isPlain() ? [] : Object.values(panes).flatMap((pane) => pane.run?.values ?? []);
     if (runs.includes("degrees")) options.push(["degrees", "Degrees"]);
     if (runs.includes("probability")) options.push(["probability", "Probability"]);
-    for (const column of points.columns.slice(0, 100)) options.push([`column:${column.name}`, column.name]);
+    for (const column of points.columns) options.push([`column:${column.name}`, column.name]);
     const box = select(options, this.colour, (value) => this.setColour(value), { "aria-label": "Colour of the points", title: "Colour of the points", "data-control": "colour" });
     keepFocus(this.colourBox, () => replace(this.colourBox, box));
   }
@@ -156,27 +164,28 @@ export class Look {
     this.colour = colour;
     this.values = null;
     this.showColours();
-    try {
+    await attempt(async () => {
       await Promise.all(["a", "b"].map((key) => this.colourPane(key)));
       this.points.remember("change the colours");
-    } catch (error) {
-      notice(error.message, "error");
-    }
+    });
   }
 
   async colourPane(key) {
     const pane = this.points.panes[key];
     const { colour } = this;
-    const { api } = this.points;
+    const { api, points: data } = this.points;
+    const set = (...found) => colour === this.colour && data === this.points.points && pane.setValues(...found);
     if (colour === "cluster" || !pane.run) return pane.setValues(null);
     if (colour === "density" || colour.startsWith("column:")) {
       const name = colour.slice(7);
       const column = this.points.points.columns.find((known) => known.name === name);
       const path = colour === "density" ? "/points/density" : `/points/column?name=${encodeURIComponent(name)}`;
-      this.values ??= api.array(path, column && !column.number ? Int32Array : Float32Array);
-      return pane.setValues((await this.values).values, colour === "density" ? "log density" : name);
+      const isWords = column && !column.number;
+      this.values ??= Promise.all([api.array(path, isWords ? Int32Array : Float32Array), isWords ? api.get(`/points/names?name=${encodeURIComponent(name)}`) : {}]);
+      const [{ values }, { names = null }] = await this.values;
+      return set(values, colour === "density" ? "log density" : name, names);
     }
     if (!pane.run.values.includes(colour)) return pane.setValues(null);
-    pane.setValues((await api.array(`/runs/${pane.run.id}/values/${colour}`, Float32Array)).values, colour);
+    set((await api.array(`/runs/${pane.run.id}/values/${colour}`, Float32Array)).values, colour);
   }
 }

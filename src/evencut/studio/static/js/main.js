@@ -2,7 +2,7 @@
 
 import { about as askAbout, Work } from "./api.js";
 import { setKernels } from "./controls.js";
-import { listenForFiles, openGiven, offerFiles } from "./files.js";
+import { isPhoto, listenForFiles, openGiven, offerFiles } from "./files.js";
 import { Palette } from "./palette.js";
 import { Photos } from "./photos.js";
 import { Points } from "./points.js";
@@ -10,11 +10,9 @@ import { Projects } from "./projects.js";
 import { fromLink, openSession, toLink } from "./store.js";
 import { Timeline } from "./timeline.js";
 import { takeToken } from "./token.js";
-import { tour } from "./tour.js";
 import { $, copyText, notice, percent, replace } from "./ui.js";
 
 const THEME = "evencut-theme";
-const TOURED = "evencut-toured";
 
 function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
@@ -106,15 +104,21 @@ class Studio {
     }
     $("theme").addEventListener("click", () => this.toggleTheme());
     $("link").addEventListener("click", () => copyText(location.href, "Link"));
-    $("tour").addEventListener("click", tour);
     $("commands").addEventListener("click", () => this.palette.open());
     $("work-stop").addEventListener("click", () => this.work.stop().catch((error) => notice(error.message, "error")));
     this.palette = new Palette(() => this.#commands());
     document.addEventListener("keydown", (event) => this.#key(event));
     this.#closeMenu($("project"));
     addEventListener("pagehide", () => this.api.leave());
+    addEventListener("beforeunload", (event) => this.#holdsWork() && event.preventDefault());
     addEventListener("pageshow", (event) => event.persisted && this.api.get("").catch(() => location.reload()));
     listenForFiles(this);
+  }
+
+  /** Whether work on the user's own data was saved in no project yet. */
+  #holdsWork() {
+    const own = [this.points.points?.source.kind, this.photos.photo?.source.kind].some((kind) => kind && kind !== "example");
+    return own && this.timeline.unsaved;
   }
 
   /** A menu closes when something in it was chosen, by a press elsewhere, and by Escape. */
@@ -167,7 +171,6 @@ class Studio {
       ["Points", "", () => this.openHalf("points")],
       ["Photos", "", () => this.openHalf("photos")],
       ["Light or dark colours", "", () => this.toggleTheme()],
-      ["Tour", "", tour],
     ];
   }
 
@@ -197,15 +200,19 @@ async function start() {
   takeToken();
   setTheme(firstTheme());
   const [about, { api, state }] = await Promise.all([askAbout(), openSession()]);
-  setKernels(about.kernels);
   const studio = new Studio(about, api, state);
-  if (about.files.length > 1) offerFiles(studio);
-  await studio.begin();
+  if (about.files.length > 1 && !about.files.every(isPhoto)) offerFiles(studio);
+  if (about.recoverable.length && !state.points && !state.photo) studio.projects.offer(about.recoverable);
+  // The page is there; what it needs of the libraries comes behind it, and is named meanwhile.
+  studio.show("points");
+  showWork({ name: "Starting: scikit-learn, and the processes that work", step: "", share: null });
+  const kernels = api.kernels().then((found) => {
+    setKernels(found);
+    studio.points.showMethod();
+    for (const pane of Object.values(studio.points.panes)) if (pane.run) pane.showTitle();
+  });
+  await Promise.all([kernels, studio.begin()]).finally(() => studio.work.busy || showWork(null));
   document.documentElement.dataset.ready = "yes";
-  if (!localStorage.getItem(TOURED)) {
-    localStorage.setItem(TOURED, "yes");
-    $("tour").classList.add("primary-soft");
-  }
 }
 
 start().catch((error) => {

@@ -1,6 +1,5 @@
-// Two labellings of the same points beside each other: how many points they share, and which clusters belong together.
-
-const EXACT = 80;
+// Two labellings of the same points beside each other: how many points they share. The studio numbers clusters that belong
+// together alike; only what is previewed is matched here.
 
 export function highest(labels) {
   let most = -1;
@@ -17,62 +16,8 @@ export function confusion(first, second) {
   return { rows, columns, counts };
 }
 
-/** For each column the row that it belongs to, -1 for none, so that the pairs share the most points (Hungarian method). */
-export function pairs({ rows, columns, counts }) {
-  if (!rows || !columns) return new Int32Array(columns).fill(-1);
-  if (Math.max(rows, columns) > EXACT) return greedy(rows, columns, counts);
-  const n = Math.max(rows, columns);
-  const cost = (i, j) => (i < rows && j < columns ? -counts[i * columns + j] : 0);
-  const u = new Float64Array(n + 1);
-  const v = new Float64Array(n + 1);
-  const owner = new Int32Array(n + 1);
-  const way = new Int32Array(n + 1);
-  for (let i = 1; i <= n; i++) {
-    owner[0] = i;
-    let j0 = 0;
-    const least = new Float64Array(n + 1).fill(Infinity);
-    const used = new Uint8Array(n + 1);
-    do {
-      used[j0] = 1;
-      const i0 = owner[j0];
-      let delta = Infinity;
-      let j1 = 0;
-      for (let j = 1; j <= n; j++) {
-        if (used[j]) continue;
-        const now = cost(i0 - 1, j - 1) - u[i0] - v[j];
-        if (now < least[j]) {
-          least[j] = now;
-          way[j] = j0;
-        }
-        if (least[j] < delta) {
-          delta = least[j];
-          j1 = j;
-        }
-      }
-      for (let j = 0; j <= n; j++) {
-        if (used[j]) {
-          u[owner[j]] += delta;
-          v[j] -= delta;
-        } else least[j] -= delta;
-      }
-      j0 = j1;
-    } while (owner[j0] !== 0);
-    do {
-      const j1 = way[j0];
-      owner[j0] = owner[j1];
-      j0 = j1;
-    } while (j0);
-  }
-  const found = new Int32Array(columns).fill(-1);
-  for (let j = 1; j <= columns; j++) {
-    const i = owner[j] - 1;
-    if (i >= 0 && i < rows && counts[i * columns + j - 1] > 0) found[j - 1] = i;
-  }
-  return found;
-}
-
-/** The largest shares first, for very many clusters. */
-function greedy(rows, columns, counts) {
+/** For each column the row that it shares most points with, -1 for none; the largest shares first. */
+function pairs({ rows, columns, counts }) {
   const order = [];
   counts.forEach((n, at) => n && order.push([n, at]));
   order.sort((a, b) => b[0] - a[0]);
@@ -108,17 +53,8 @@ export function matchedPalette(reference, palette, labels) {
   return found;
 }
 
-/** A byte a point: 1 where the clusters of the two do not belong together. */
+/** A byte a point: 1 where the numbers of its clusters differ; what belongs together on both sides has one number. */
 export function differences(first, second) {
-  const partner = pairs(confusion(first, second));
-  const mask = new Uint8Array(first.length);
-  let found = 0;
-  for (let i = 0; i < first.length; i++) {
-    const same = second[i] < 0 ? first[i] < 0 : partner[second[i]] === first[i];
-    if (!same) {
-      mask[i] = 1;
-      found += 1;
-    }
-  }
-  return { mask, found };
+  const mask = Uint8Array.from(first, (label, i) => (label === second[i] ? 0 : 1));
+  return { mask, found: mask.reduce((a, b) => a + b, 0) };
 }

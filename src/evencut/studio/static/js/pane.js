@@ -2,9 +2,10 @@
 
 import { byCluster, byValue, clusterColour, packed, verdictColour, verdictTone } from "./colours.js";
 import { methodDetail, methodTitle } from "./controls.js";
+import { isPlain } from "./groups.js";
 import { highest, matchedPalette } from "./match.js";
 import { Plot } from "./plot.js";
-import { count, h, many, percent, replace, short } from "./ui.js";
+import { count, h, many, percent, replace, short, twoDigits } from "./ui.js";
 
 const MOST_MARKS = 40;
 
@@ -52,7 +53,7 @@ export class Pane {
         "header",
         {},
         h("div", { class: "pane-title" }, this.title, this.detail),
-        h("button", { class: "small primary-soft", "data-action": "diagnose", onclick: () => on.diagnose() }, "Diagnose"),
+        h("button", { class: "small primary-soft expert", "data-action": "diagnose", onclick: () => on.diagnose() }, "Diagnose"),
         h("button", { class: "small", "data-action": "export", onclick: () => on.exports() }, "Export"),
       ),
       h("div", { class: "plot-frame" }, this.plot.element, this.verdict),
@@ -66,20 +67,27 @@ export class Pane {
     if (this.labels) this.#paint();
   }
 
-  /** A run and its labels; colours follow the other side, so that clusters that belong together look alike. */
-  setRun(run, labels, other) {
+  /** A run and its labels: a number has one colour on both sides, and the studio gives numbers so that they live on. */
+  setRun(run, labels) {
     this.run = run;
     this.labels = labels;
     this.previewed = null;
     this.only = null;
     this.values = null;
-    this.palette = other?.labels?.length === labels.length ? matchedPalette(other.labels, other.palette, labels) : Int32Array.from({ length: highest(labels) }, (_, i) => i);
+    this.palette = Int32Array.from({ length: highest(labels) }, (_, i) => i);
     this.setReport(null);
-    this.title.textContent = run.kind === "column" ? `Column “${run.facts.column}”` : methodTitle(run.method);
-    this.detail.textContent = run.kind === "column" ? "labels from the file" : methodDetail(run.method, run.facts);
+    this.showTitle();
     this.#paint();
     this.#showSizes();
     this.#showFacts();
+  }
+
+  showTitle() {
+    const plain = isPlain();
+    if (!this.run) return (this.title.textContent = plain ? "Your groups" : this.name);
+    const { kind, facts, method } = this.run;
+    this.title.textContent = kind === "column" ? `Column “${facts.column}”` : plain ? "Your groups" : methodTitle(method);
+    this.detail.textContent = kind === "column" ? "labels from the file" : plain ? many(facts.n_clusters, "group") : methodDetail(method, facts);
   }
 
   colourOf(label) {
@@ -88,7 +96,7 @@ export class Pane {
 
   /** What a cluster is called: by the user, by the file, or by its number. */
   nameOf(label) {
-    return this.on.names(this.run)[label] ?? this.run.facts.names?.[label] ?? String(label);
+    return this.on.names(this.run)[label] || this.run.facts.names?.[label] || String(label);
   }
 
   /** Colours of the points by cluster. */
@@ -130,16 +138,17 @@ export class Pane {
     this.previewed = null;
     this.palette = [];
     this.plot.setMarks([]);
-    this.title.textContent = this.name;
+    this.showTitle();
     replace(this.sizes);
     this.facts.textContent = "";
     this.detail.textContent = "";
     this.setReport(null);
   }
 
-  /** Colours by a number a row, or by cluster where it is null. */
-  setValues(values, name) {
-    this.values = values && { values, name };
+  /** Colours by a number or a category (`names`) a row, or by cluster where it is null. */
+  setValues(values, name, names = null) {
+    this.values = values && { values, name, names };
+    this.element.classList.toggle("coloured", Boolean(values));
     this.#paint();
   }
 
@@ -163,6 +172,17 @@ export class Pane {
 
   #paint() {
     if (!this.xy) return;
+    if (this.values?.names) {
+      const { values, name, names } = this.values;
+      this.plot.setColours(byCluster(values, clusterColour));
+      this.plot.setMarks([]);
+      const used = new Set(values);
+      const chips = [...names.keys(), -1].filter((code) => used.has(code)).map((code) => h("span", { class: "category" }, h("i", { class: "swatch", "data-code": String(code) }), names[code] ?? "no value"));
+      replace(this.scale, h("span", {}, `${name}:`), chips.length > MOST_MARKS ? many(chips.length, "value") : chips);
+      for (const chip of this.scale.querySelectorAll("i")) chip.style.background = clusterColour(Number(chip.dataset.code));
+      this.scale.hidden = false;
+      return;
+    }
     if (this.values) {
       const { colours, low, high } = byValue(this.values.values, this.values.name === "probability" ? [0, 1] : null);
       this.plot.setColours(colours);
@@ -182,11 +202,6 @@ export class Pane {
     return found.length > MOST_MARKS ? [] : found;
   }
 
-  /** The row where the number of a cluster stands. */
-  anchorOf(label) {
-    return marksOf(this.labels, this.xy, String).find((mark) => mark.label === label)?.row ?? null;
-  }
-
   /** Bring one cluster out; the others fade. */
   bringOut(label) {
     this.only = this.only === label ? null : label;
@@ -201,7 +216,7 @@ export class Pane {
 
   #showChips(sizes, n_noise, colourOf, nameOf) {
     const total = sizes.reduce((a, b) => a + b, 0) + n_noise || 1;
-    const order = sizes.map((size, label) => [label, size]).sort((a, b) => b[1] - a[1]);
+    const order = sizes.map((size, label) => [label, size]).filter(([, size]) => size).sort((a, b) => b[1] - a[1]);
     const bars = order.map(([label, size]) => {
       const text = nameOf(label);
       const title = `Cluster ${text}: ${many(size, "point")}, ${percent(size / total)}. Click to bring it out.`;
@@ -214,7 +229,7 @@ export class Pane {
       bar.querySelector("i").style.background = colourOf(label);
       return bar;
     });
-    if (n_noise) bars.push(h("span", { class: "size-rest" }, `noise: ${count(n_noise)}`));
+    if (n_noise) bars.push(h("span", { class: "size-rest" }, `in none: ${count(n_noise)}`));
     replace(this.sizes, bars);
   }
 
@@ -224,12 +239,14 @@ export class Pane {
     if (facts.confidence !== null && facts.confidence !== undefined) parts.push(`confidence ${percent(facts.confidence)}`);
     if (facts.energy !== null) parts.push(`energy ${short(facts.energy, 5)}`);
     if (this.run.kind === "fit") parts.push(`${short(facts.seconds, 2)} s`);
-    if (facts.true_agreement !== null && facts.true_agreement !== undefined) parts.push(`agreement with the truth ${facts.true_agreement.toFixed(2)}`);
-    if (this.agreement !== null) parts.push(`with the other side ${this.agreement.toFixed(2)}`);
+    if (facts.true_agreement !== null && facts.true_agreement !== undefined) parts.push(`agreement with the truth ${twoDigits(facts.true_agreement)}`);
+    if (this.agreement !== null) parts.push(`with the other side ${twoDigits(this.agreement)}`);
     if (facts.n_fitted && facts.n_fitted < this.labels.length - facts.n_missing) parts.push(`fitted on a sample of ${count(facts.n_fitted)}, the rest follow`);
     if (facts.n_missing) parts.push(`${many(facts.n_missing, "row")} with gaps left out`);
     if (this.run.n_held) parts.push(`${many(this.run.n_held, "point")} held by hand`);
-    this.facts.textContent = parts.join(" · ");
-    this.facts.title = "Agreement is the adjusted Rand index: 1 is the same, 0 is chance.";
+    const islands = (facts.islands ?? []).map(([label, n]) => h("strong", { class: "islands" }, `${this.nameOf(label)} holds ${n} separate islands: ask for more clusters. `));
+    const gaps = facts.n_missing ? `${many(facts.n_missing, "row")} with gaps left out` : "";
+    replace(this.facts, islands, h("span", { class: "expert" }, parts.join(" · ")), h("span", { class: "plain-only" }, gaps));
+    this.facts.title = "Agreement is the adjusted Rand index over the rows in clusters of both: 1 is the same, 0 is chance.";
   }
 }

@@ -103,7 +103,7 @@ function drawn(stage, drag, event) {
 function stroke(stage, drag) {
   const label = drag.right || stage.tool === "erase" ? 1 : stage.on.label();
   const step = Math.max(1, Math.ceil(drag.points.length / 1500));
-  return { kind: "stroke", points: drag.points.filter((_, i) => i % step === 0), label, radius: stage.brush };
+  return { kind: "stroke", points: drag.points.filter((_, i) => i % step === 0), label, radius: Math.max(1, Math.min(60, stage.brush / stage.scale)) };
 }
 
 function finish(stage, drag, event) {

@@ -21,7 +21,9 @@ export class PhotoStage {
     this.centre = null;
     this.canvas = h("canvas", { class: "photo-canvas", tabindex: "0", role: "img", "aria-label": "The photo. Drag a box around an object, or click on it; a right click takes away. By keys: arrows move a cross, Enter clicks there, X takes away, B begins and ends a box; plus and minus zoom, Shift and arrows move the view." });
     this.empty = h("p", { class: "photo-empty" }, "Choose an example or drop a photo.");
-    this.element = h("div", { class: "photo-stage" }, this.canvas, this.empty);
+    const zoom = (text, action, name, onclick) => h("button", { class: "small", "data-action": action, "aria-label": name, title: name, onclick: () => this.photo && onclick() }, text);
+    const buttons = [zoom("+", "zoom-in", "Zoom in", () => this.zoomAt(1.5, this.centre)), zoom("−", "zoom-out", "Zoom out", () => this.zoomAt(1 / 1.5, this.centre)), zoom("Whole", "zoom-fit", "Show the whole photo", () => this.#showAll())];
+    this.element = h("div", { class: "photo-stage" }, this.canvas, this.empty, h("div", { class: "zoom button-row tight" }, buttons));
     new ResizeObserver(() => this.request()).observe(this.element);
     listen(this);
   }
@@ -30,19 +32,22 @@ export class PhotoStage {
     this.bitmap = bitmap;
     this.photo = photo;
     this.labels = null;
-    this.other = null;
     this.overlay = null;
-    this.zoom = 1;
-    this.centre = [photo.width / 2, photo.height / 2];
     Object.assign(this, { cross: null, boxFrom: null, pending: null, hover: null });
     this.empty.hidden = true;
+    this.#showAll();
+  }
+
+  #showAll() {
+    this.zoom = 1;
+    this.centre = [this.photo.width / 2, this.photo.height / 2];
     this.#measure();
     this.request();
   }
 
   /** No photo. */
   clear() {
-    Object.assign(this, { bitmap: null, photo: null, labels: null, other: null, overlay: null, contour: null, prompts: [] });
+    Object.assign(this, { bitmap: null, photo: null, labels: null, overlay: null, contour: null, prompts: [] });
     this.canvas.width = 1;
     this.empty.hidden = false;
   }
@@ -60,13 +65,7 @@ export class PhotoStage {
     this.many = n_objects > 1;
     this.object = object;
     this.pending = null;
-    this.other = null;
     this.#compose();
-    this.request();
-  }
-
-  setOther(labels) {
-    this.other = this.#edges(labels);
     this.request();
   }
 
@@ -238,7 +237,6 @@ export class PhotoStage {
       line(this.contour, "#000000aa", 3.4);
       line(this.contour, "#ffe14d", 1.8);
     }
-    if (this.other) line(this.other, "#56e0ff", 1.6);
     // The mask and the cut-out are shown as they are; what was drawn belongs to the contour.
     if (this.shown === "contour" || !this.overlay) for (const prompt of this.prompts ?? []) this.#paintPrompt(pen, prompt, line);
     if (this.pending) this.#paintPrompt(pen, this.pending, line);

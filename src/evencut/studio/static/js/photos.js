@@ -3,7 +3,7 @@
 import { photoExportDialog } from "./photo_exports.js";
 import { ObjectList } from "./photo_objects.js";
 import { PhotoStage } from "./photo_stage.js";
-import { field, h, many, notice, percent, replace, segmented, select, short } from "./ui.js";
+import { attempt, field, h, many, notice, percent, replace, segmented, select, short } from "./ui.js";
 
 const ACCEPT = "image/png,image/jpeg,image/webp,image/tiff,.tif,.tiff";
 
@@ -18,7 +18,7 @@ export class Photos {
     this.stage = new PhotoStage({
       prompt: (prompt, adjusted) => this.prompt(prompt, adjusted),
       label: () => this.label,
-      labels: (step) => this.#labels("labels", step).catch(() => null),
+      labels: (step) => this.#labels(step).catch(() => null),
       hover: (place) => this.#hover(place),
       say: (text) => (this.spoken.textContent = text),
     });
@@ -41,12 +41,8 @@ export class Photos {
     this.shown = segmented("Show", [["contour", "Contour"], ["mask", "Mask"], ["cutout", "Cut-out"]], "contour", (how) => this.stage.setShown(how));
     this.facts = h("p", { class: "facts", role: "status" });
     this.spoken = h("p", { class: "visually-hidden", role: "status" });
-    this.compared = h("p", { class: "facts" });
     const label = h("label", { class: "button small", for: "photo-file", tabindex: "0" }, "Open photos");
     label.addEventListener("keydown", (event) => (event.key === "Enter" || event.key === " ") && this.file.click());
-    const compare = this.about.can.grabcut
-      ? h("button", { class: "small", "data-action": "grabcut", onclick: () => this.compare() }, "Compare with grabCut")
-      : h("p", { class: "hint" }, "Install opencv-python-headless to compare with OpenCV's grabCut.");
     const sidebar = h(
       "aside",
       { class: "sidebar", "aria-label": "Choices for photos" },
@@ -67,10 +63,10 @@ export class Photos {
         field("Tool", "Drag a box around an object, or click on it; a right click takes away.", "photo-tool", this.tool),
         field("Label", "What a click or stroke says: this is the object, or this is not.", "photo-label", this.mode, this.regions),
         h("label", { class: "check" }, this.severalBox, "Regions of the whole photo instead of objects"),
-        field("Brush", "Width of a stroke, in pixels of the photo.", "photo-brush", brush),
+        field("Brush", "Width of a stroke on the screen: zoom in to draw finely.", "photo-brush", brush),
         h("div", { class: "button-row" }, h("button", { class: "small", "data-action": "restart", onclick: () => this.restart() }, "Start over")),
       ),
-      h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", {}, "Result")), this.shown, this.facts, this.spoken, compare, this.compared, h("button", { class: "primary wide", "data-action": "photo-export", onclick: () => photoExportDialog(this.api, this.photo) }, "Export")),
+      h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", {}, "Result")), this.shown, this.facts, this.spoken, h("button", { class: "primary wide", "data-action": "photo-export", onclick: () => photoExportDialog(this.api, this.photo, this.album.length) }, "Export")),
     );
     this.#several(false);
     return h("div", { class: "half photos-half" }, sidebar, h("div", { class: "stage" }, this.stage.element));
@@ -94,15 +90,16 @@ export class Photos {
     await this.#load(() => this.api.post("/photo/example", { name }));
   }
 
-  async given(index) {
-    await this.#load(() => this.api.post("/photo/given", { index }));
-  }
-
   /** Open photos: the first is shown, next and previous turn to the others. */
   async open(files) {
-    this.album = files.map((file) => ({ file, name: file.name, key: null }));
+    await this.openAlbum(files.map((file) => ({ file, name: file.name, key: null, page: 0 })), 0);
     this.file.value = "";
-    await this.turnTo(0);
+  }
+
+  /** Photos that come from files of the page (`file`) or of the command line (`given`), and one to begin with. */
+  async openAlbum(album, place) {
+    this.album = album;
+    await this.turnTo(place);
   }
 
   /** Show a photo of the album: as it was left where it was open before. */
@@ -112,8 +109,12 @@ export class Photos {
     if (entry.key) return this.#load(() => this.api.put("/photo/current", { key: entry.key }));
     const show = (share) => this.work.show({ name: `Loading ${entry.name}`, step: "", share });
     await this.#load(async () => {
-      const photo = await this.api.upload("/photo/upload", entry.file, show);
+      const { page } = entry;
+      const photo = entry.file ? await this.api.upload("/photo/upload", entry.file, show, { page }) : await this.api.post(`/photo/given?page=${page}`, { index: entry.given });
       entry.key = photo.key;
+      // Further pages of a stack are photos of their own, turned to like the others.
+      const more = page ? [] : Array.from({ length: photo.n_pages - 1 }, (_, i) => ({ ...entry, key: null, page: i + 1, name: `${entry.name}, page ${i + 2}` }));
+      this.album.splice(this.album.indexOf(entry) + 1, 0, ...more);
       return photo;
     });
   }
@@ -149,7 +150,6 @@ export class Photos {
     if (this.photo?.key !== photo.key) {
       const blob = await this.api.blob("/photo/image");
       await this.stage.setPhoto(await createImageBitmap(blob), photo);
-      this.compared.textContent = "";
       this.objects.active = null;
     }
     this.severalBox.checked = photo.prompts.some((prompt) => prompt.label > 2);
@@ -161,7 +161,7 @@ export class Photos {
 
   /** After an undo or a reload: the photo that is there, or none; the studio knows the files that were opened. */
   async restore(photo, album) {
-    if (!this.album.length) this.album = album;
+    if (!this.album.some(({ key }) => key === photo?.key)) this.album = album;
     if (photo) return this.take(photo);
     if (!this.photo) return;
     this.photo = null;
@@ -176,15 +176,15 @@ export class Photos {
     this.size.textContent = `${photo.width} × ${photo.height} pixels`;
     this.examples.value = photo.source.example ?? "";
     this.objects.show(photo);
-    const labels = photo.n_steps ? await this.#labels("labels", this.stage.step) : null;
+    const labels = photo.n_steps ? await this.#labels(this.stage.step) : null;
     if (this.photo !== photo) return;
     this.stage.setLabels(labels, photo.prompts, photo.objects.length, this.objects.active);
     this.#showFacts(photo);
   }
 
-  /** Labels of one pixel in `step` each way: ours, or those of the comparison. */
-  async #labels(whose, step) {
-    return { values: (await this.api.array(`/photo/${whose}?every=${step}`, Uint8Array)).values, step };
+  /** Labels of one pixel in `step` each way. */
+  async #labels(step) {
+    return { values: (await this.api.array(`/photo/labels?every=${step}`, Uint8Array)).values, step };
   }
 
   #showFacts(photo) {
@@ -226,12 +226,10 @@ export class Photos {
 
   /** Something about the objects was changed on the server. */
   async change(what, ask) {
-    try {
+    await attempt(async () => {
       await this.#show(await ask());
       this.remember(what);
-    } catch (error) {
-      notice(error.message, "error");
-    }
+    });
   }
 
   async restart() {
@@ -244,16 +242,6 @@ export class Photos {
   async #hover([x, y]) {
     if (this.several || this.objects.active !== null || this.work.busy) return null;
     return this.api.askArray("/photo/hover", { x, y }, Uint8Array).catch(() => null);
-  }
-
-  async compare() {
-    try {
-      const { facts, overlap } = await this.work.run("grabCut", () => this.api.post("/photo/grabcut"));
-      this.stage.setOther(await this.#labels("grabcut", this.stage.step));
-      this.compared.textContent = `grabCut took ${short(facts.seconds, 2)} s; the two agree on ${percent(overlap)} of what either calls object. Its contour is the blue one.`;
-    } catch (error) {
-      if (error.status !== "cancelled") notice(error.message, "error");
-    }
   }
 
   repaint() {

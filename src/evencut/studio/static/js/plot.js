@@ -40,6 +40,7 @@ export class Plot {
     if (this.selected?.length !== xy.length / 2) this.selected = null;
     this.points = xy;
     this.frame = frame;
+    this.over.dataset.axes = frame.names.join(", ");
     this.colours = { index: new Int8Array(xy.length / 2).fill(-1), table: [packed(clusterColour(-1))] };
     this.marks = [];
     this.hardware ||= this.#paintWith((canvas) => openWebGL(canvas, xy.length / 2, () => this.#fallBack()));

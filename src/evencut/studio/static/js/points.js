@@ -8,9 +8,10 @@ import { Corrections } from "./corrections.js";
 import { DataCard } from "./data_card.js";
 import { DataCheck } from "./data_check.js";
 import { Diagnosis, SIDES } from "./diagnosis.js";
-import { Dock, emptyView } from "./dock.js";
+import { Dock } from "./dock.js";
 import { exportDialog } from "./exports.js";
 import { KeptRuns } from "./kept_runs.js";
+import { Groups, isPlain } from "./groups.js";
 import { Look } from "./look.js";
 import { confusion } from "./match.js";
 import { Pane } from "./pane.js";
@@ -19,10 +20,11 @@ import { selectionView } from "./report.js";
 import { SelectionView } from "./selection_view.js";
 import { Sweep } from "./sweep.js";
 import { Tip } from "./tip.js";
-import { count, h, later, notice, replace, segmented } from "./ui.js";
+import { attempt, count, h, later, notice, replace, segmented } from "./ui.js";
 import { View } from "./view.js";
 
-const LIVE_ROWS = 20000;
+const LIVE_ROWS = 20000; // up to here every choice clusters at once
+const GROUPED_ROWS = 250000; // and up to here a file that was opened is clustered by itself
 
 export class Points {
   constructor(context) {
@@ -50,6 +52,7 @@ export class Points {
     }
     this.data = new DataCard(this);
     this.check = new DataCheck(this, { can: () => Boolean(this.data.again), read: (said) => this.data.again(said) });
+    this.groups = new Groups(this);
     this.form = new MethodForm((method, column) => this.#changed(method, column));
     this.sweep = new Sweep({ drag: (sigma) => this.#drag(sigma), drop: () => this.#drop(), sweep: () => this.runSweep() });
     this.corrections = new Corrections(this);
@@ -63,7 +66,7 @@ export class Points {
     this.runLater = later(300, (key) => this.run(key));
     this.dropLater = later(450, () => this.#drop());
     this.element = this.#build();
-    this.look.setLayout("two");
+    this.groups.begin();
   }
 
   get rows() {
@@ -73,7 +76,7 @@ export class Points {
   #build() {
     this.which = segmented("Which clustering the choices are for", [["a", "Left"], ["b", "Right"]], this.active, (key) => this.setActive(key));
     this.go = h("button", { class: "primary wide", "data-action": "cluster", onclick: () => this.run(this.active) }, "Cluster");
-    this.candidates = emptyView("");
+    this.candidates = h("div", { class: "dock-view" });
     this.dock = new Dock(
       [
         ["data", "Data", this.check.element, () => this.check.show()],
@@ -92,7 +95,8 @@ export class Points {
       "aside",
       { class: "sidebar", "aria-label": "Choices" },
       this.data.element,
-      h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", {}, "Method"), this.which), this.form.element, this.go),
+      h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", {}, "Groups")), this.groups.element),
+      h("section", { class: "card expert" }, h("div", { class: "card-head" }, h("h2", {}, "Method"), this.which), this.form.element, this.go),
       this.corrections.element,
     );
     const stage = h(
@@ -127,15 +131,16 @@ export class Points {
     this.showMethod();
     await this.place();
     if (this.points !== points) return;
-    if (this.#isLive() || settings) {
+    if (this.rows <= GROUPED_ROWS || settings) {
       await this.work.during(async () => {
         // The number that is found on the right is asked for on the left, so that the two can be compared.
         await this.run("b", null);
         if (this.points !== points) return;
         if (!example && !settings && this.panes.b.run) this.methods.a.n_clusters = Math.max(2, this.panes.b.run.facts.n_clusters);
-        await this.run("a", null);
+        if (!isPlain()) await this.run("a", null);
       });
-    } else notice(`${count(this.rows)} points: choose methods, then press Cluster.`);
+      if (isPlain() && !example && this.points === points) this.dock.show("clusters");
+    } else notice(`${count(this.rows)} rows: press “Group my rows”.`);
     if (this.points !== points) return;
     this.remember(`open ${points.name}`);
     this.previews.prepare();
@@ -168,6 +173,8 @@ export class Points {
   }
 
   setPoints(points) {
+    this.look.values = null; // densities are those of the columns
+    if (this.points?.key !== points.key) this.look.forgetColours();
     this.points = points;
     this.previews.forget();
     this.data.show(points);
@@ -176,27 +183,30 @@ export class Points {
     this.view.reset();
   }
 
-  async chooseColumns(columns) {
+  async chooseColumns(columns, missing = this.points.missing, counts = this.points.counts) {
     try {
-      this.setPoints(await this.api.put("/points/columns", { columns }));
+      this.setPoints(await this.api.put("/points/columns", { columns, missing, counts }));
       const { axes } = this.look;
-      if (!Array.isArray(axes) || !axes.every((name) => columns.includes(name))) this.look.axes = this.look.defaultAxes();
+      if (Array.isArray(axes) ? !axes.every((name) => columns.includes(name)) : axes === "pca") this.look.axes = this.look.defaultAxes();
       this.look.showAxes();
       await this.place();
-      if (this.#isLive()) await Promise.all(["a", "b"].map((key) => this.run(key, null)));
+      if (this.#isLive()) await Promise.all((isPlain() ? ["b"] : ["a", "b"]).map((key) => this.run(key, null)));
       this.remember(`cluster by ${columns.length} columns`);
     } catch (error) {
       notice(error.message, "error");
       this.data.show(this.points);
+      this.check.show();
     }
   }
 
   /** Ask where the points lie along the axes chosen, and draw them there. */
   async place() {
     const { axes } = this.look;
+    const turn = (this.placed = (this.placed ?? 0) + 1);
     const space = axes === "space";
     const query = Array.isArray(axes) ? `?x=${encodeURIComponent(axes[0])}&y=${encodeURIComponent(axes[1])}` : space ? "?n_axes=3" : `?embedding=${axes}`;
     const { values, about } = await this.api.array(`/points/plane${query}`, Float32Array);
+    if (turn !== this.placed) return; // other axes were chosen since: their answer is on its way, or there
     this.xy = this.view.setSpace(space ? values : null) ?? values;
     if (space) this.view.extent = [1.2, 1.2];
     else this.view.setExtent(values);
@@ -212,6 +222,7 @@ export class Points {
     if (this.active === key) return;
     this.active = key;
     this.showMethod();
+    this.#showDock();
     this.corrections.refresh();
     this.remember();
   }
@@ -220,7 +231,8 @@ export class Points {
     for (const [key, pane] of Object.entries(this.panes)) pane.element.classList.toggle("active", key === this.active);
     this.which?.show(this.active);
     const labels = this.points?.columns.filter((column) => !column.number || column.missing === 0).map((column) => column.name) ?? [];
-    this.form.show(this.methods[this.active], labels.slice(0, 300), this.columns[this.active]);
+    this.groups.show(this.panes.b.run);
+    this.form.show(this.methods[this.active], labels, this.columns[this.active], this.panes[this.active].run?.facts.n_clusters);
     this.#showBandwidth();
   }
 
@@ -301,38 +313,46 @@ export class Points {
     const hold = this.corrections.count > 0 && ["evencut", "kernel"].includes(this.methods[key].tool);
     const result = column
       ? await this.api.post("/runs/column", { pane: key, name: column })
-      : await this.work.run("Clustering", () => this.api.post("/runs", { pane: key, method: this.methods[key], hold }));
+      : await this.work.run("Clustering", () => this.api.post("/runs", { pane: key, method: this.#asked(key), hold, around: this.around ?? null }));
+    this.around = null;
     if (this.dragged === key) return this.kept.add(result.run); // the user has gone on; a newer answer is on its way
     await this.#show(key, result.run);
     this.kept.add(result.run);
     for (const text of result.run.facts.warnings) notice(text);
   }
 
+  /** The method with a number where it cannot find one: the number found before, here or on the other side. */
+  #asked(key) {
+    const method = this.methods[key];
+    if (method.n_clusters !== "auto" || ["evencut", "kernel"].includes(method.tool)) return method;
+    const found = [this.panes[key], this.panes.b, this.panes.a].map((pane) => pane.run?.facts.n_clusters).find((n) => n > 1) ?? 2;
+    this.methods[key] = { ...method, n_clusters: found };
+    return this.methods[key];
+  }
+
   /** Put a clustering of before on the active side. */
   async showKept(run) {
     const key = this.active;
-    try {
+    await attempt(async () => {
       await this.api.put("/panes", { pane: key, run: run.id });
       this.columns[key] = run.kind === "column" ? run.facts.column : null;
       if (run.method) this.methods[key] = run.method;
       await this.#show(key, run);
       this.showMethod();
       this.remember(`show a clustering of before on the ${SIDES[key]}`);
-    } catch (error) {
-      notice(error.message, "error");
-    }
+    });
   }
 
   /** A clustering that was changed by hand takes its place; names go where most points of their clusters are. */
   async showEdited(key, run, what) {
     const pane = this.panes[key];
     const { labels } = pane;
-    const named = pane.run.facts.sizes.map((_, label) => pane.nameOf(label));
+    const named = pane.run.facts.sizes.map((size, label) => (size ? pane.nameOf(label) : null));
     await this.#put(key, run);
     const { columns, counts } = confusion(labels, pane.labels);
     const names = {};
     named.forEach((name, label) => {
-      if (name === String(label)) return;
+      if (name === null || name === String(label)) return;
       const shares = counts.subarray(label * columns, (label + 1) * columns);
       const to = shares.indexOf(Math.max(...shares));
       names[to] = (names[to] ? `${names[to]} + ${name}` : name).slice(0, 60);
@@ -354,7 +374,9 @@ export class Points {
     const pane = this.panes[key];
     if (pane.run?.id !== run.id || pane.previewed) {
       const { values } = await this.api.array(`/runs/${run.id}/labels`, Int32Array);
-      pane.setRun(run, values, key === "a" ? b : a);
+      // A number goes on where its cluster does, and its name with it.
+      if (pane.run && !this.names[run.id]) this.names = { ...this.names, [run.id]: { ...this.names[pane.run.id] } };
+      pane.setRun(run, values);
     }
     const alike = a.labels && b.labels && a.labels.length === b.labels.length ? agreement(a.labels, b.labels) : null;
     for (const one of [a, b]) one.setAgreement(alike);
@@ -381,14 +403,12 @@ export class Points {
     const method = this.methods[key];
     const n_clusters = method.n_clusters === "auto" ? Math.max(2, this.panes[key].run?.facts.n_clusters ?? 2) : method.n_clusters;
     this.dock.show("bandwidth");
-    try {
+    await attempt(async () => {
       const body = { n_clusters: Math.min(50, Math.max(2, n_clusters)), criterion: method.criterion, seed: method.seed };
       const { sweep } = await this.work.run("Sweep", () => this.api.post("/sweep", body));
       this.sweep.setResult(sweep);
       this.remember("sweep all bandwidths");
-    } catch (error) {
-      if (error.status !== "cancelled") notice(error.message, "error");
-    }
+    });
   }
 
   // ---- view ----
@@ -405,14 +425,12 @@ export class Points {
 
   /** Select a point with those nearest to it. */
   async pick(row) {
-    try {
+    await attempt(async () => {
       const { neighbors } = await this.api.get(`/points/rows/${row}/neighbors`);
       const mask = new Uint8Array(this.rows);
       for (const one of [row, ...neighbors]) mask[one] = 1;
       this.select(mask, 1 + neighbors.length);
-    } catch (error) {
-      notice(error.message, "error");
-    }
+    });
   }
 
   repaint() {

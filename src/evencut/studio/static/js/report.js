@@ -78,21 +78,12 @@ export function selectionView(run) {
   if (!run || run.kind !== "fit" || !run.facts.selection.length) {
     return h("p", { class: "hint" }, "The table of candidates appears where the kernel or the number of clusters is chosen automatically.");
   }
-  return h(
-    "div",
-    { class: "selection" },
-    ...run.facts.selection.map((table) =>
-      h(
-        "div",
-        { class: "table-scroll", tabindex: "0", role: "region", "aria-label": table.name },
-        h("h4", {}, table.name === "numbers" ? "Numbers of clusters compared, best first" : "Candidates compared, best first"),
-        h(
-          "table",
-          {},
-          h("thead", {}, h("tr", {}, table.columns.map((name) => h("th", { scope: "col" }, name.replaceAll("_", " "))))),
-          h("tbody", {}, table.rows.map((row) => h("tr", {}, row.map((cell) => h("td", {}, typeof cell === "number" ? short(cell, 4) : String(cell ?? "–")))))),
-        ),
-      ),
-    ),
-  );
+  const write = (cell) => (typeof cell === "number" ? short(cell, 4) : String(cell ?? "–"));
+  const table = ({ name, columns, rows }) => {
+    const title = name === "numbers" ? "Numbers of clusters compared, best first" : "Candidates compared, best first";
+    const head = h("thead", {}, h("tr", {}, columns.map((column) => h("th", { scope: "col" }, column.replaceAll("_", " ")))));
+    const body = h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", {}, write(cell))))));
+    return h("div", { class: "table-scroll", tabindex: "0", role: "region", "aria-label": name }, h("h4", {}, title), h("table", {}, head, body));
+  };
+  return h("div", { class: "selection" }, run.facts.selection.map(table));
 }

@@ -1,7 +1,7 @@
 // The selected points: their rows as a table, and how they lie in each column against all points.
 
 import { inkColour } from "./colours.js";
-import { count, h, notice, replace, save, short } from "./ui.js";
+import { attempt, count, h, notice, replace, save, short } from "./ui.js";
 
 const ROWS = 60;
 const COLUMNS = 12;
@@ -12,6 +12,7 @@ export class SelectionView {
     this.points = points;
     this.mask = null;
     this.found = 0;
+    this.ranges = {}; // by column: what was dragged in its histogram
     this.element = h("div", { class: "dock-view selected" });
     this.fill();
   }
@@ -30,15 +31,22 @@ export class SelectionView {
 
   async fill() {
     const search = this.#search();
-    if (!this.mask) return replace(this.element, search, h("p", { class: "hint" }, "Draw around points with the lasso, or search: their rows and their columns appear here."));
     const { mask } = this;
+    if (this.of !== this.points.points?.key) Object.assign(this, { ranges: {}, of: this.points.points?.key });
+    const hint = h("p", { class: "hint" }, "Draw around points with the lasso, search, or drag over a range of a column: rows appear here.");
+    if (!mask) replace(this.element, search, hint);
+    if (!mask && this.points.points) {
+      const histograms = await this.#histograms().catch(() => []);
+      if (!this.mask) replace(this.element, search, h("div", { class: "histograms" }, histograms), hint);
+    }
+    if (!mask) return;
     const rows = this.rows;
-    try {
+    await attempt(async () => {
       const shown = rows.slice(0, ROWS);
       const { columns, rows: cells } = await this.points.api.get(`/points/rows?${shown.map((row) => `at=${row}`).join("&")}`);
       const histograms = await this.#histograms();
       if (this.mask !== mask) return;
-      const write = (value) => (typeof value === "number" ? short(value, 5) : (value ?? "–"));
+      const write = (value) => (typeof value === "number" && !Number.isInteger(value) ? short(value, 5) : String(value ?? "–"));
       replace(
         this.element,
         search,
@@ -50,9 +58,7 @@ export class SelectionView {
           h("table", {}, h("thead", {}, h("tr", {}, ["row", ...columns].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, cells.map((row) => h("tr", {}, row.map((value) => h("td", {}, write(value))))))),
         ),
       );
-    } catch (error) {
-      notice(error.message, "error");
-    }
+    });
   }
 
   /** Rows by a condition on a column: a word it holds, or a number above or below. */
@@ -68,27 +74,33 @@ export class SelectionView {
     this.asked = [name, text];
     const { api, points } = this.points;
     const column = points.columns.find((known) => known.name === name);
-    try {
+    await attempt(async () => {
       const { values } = await api.array(`/points/column?name=${encodeURIComponent(name)}`, column.number ? Float32Array : Int32Array);
       const test = column.number ? numberTest(text) : await wordTest(api, name, text);
       const mask = Uint8Array.from(values, (value) => (test(value) ? 1 : 0));
       const found = mask.reduce((a, b) => a + b, 0);
       if (!found) notice(`no row has ${text} in ${name}`);
       this.points.select(found ? mask : null, found);
-    } catch (error) {
-      notice(error.message, "error");
-    }
+    });
   }
 
   async #histograms() {
     const { api, points } = this.points;
-    const names = points.chosen.slice(0, COLUMNS);
+    const names = points.chosen.filter((name) => points.columns.find((column) => column.name === name).number).slice(0, COLUMNS);
     return Promise.all(
       names.map(async (name) => {
         const { values } = await api.array(`/points/column?name=${encodeURIComponent(name)}`, Float32Array);
         return this.#histogram(name, values);
       }),
     );
+  }
+
+  #filter() {
+    const kept = Object.values(this.ranges);
+    const mask = new Uint8Array(this.points.rows);
+    for (let i = 0; i < mask.length; i++) mask[i] = kept.every(({ range, values }) => values[i] >= range[0] && values[i] <= range[1]) ? 1 : 0;
+    const found = kept.length ? mask.reduce((a, b) => a + b, 0) : 0;
+    this.points.select(found ? mask : null, found);
   }
 
   #histogram(name, values) {
@@ -104,9 +116,18 @@ export class SelectionView {
       if (!Number.isFinite(values[i])) continue;
       const bar = Math.min(BARS - 1, Math.floor(((values[i] - low) / (high - low || 1)) * BARS));
       all[bar] += 1;
-      if (this.mask[i]) some[bar] += 1;
+      if (this.mask?.[i]) some[bar] += 1;
     }
-    const canvas = h("canvas", { width: 144, height: 44, role: "img", "aria-label": `${name}: selected points against all` });
+    const canvas = h("canvas", { width: 144, height: 44, role: "img", title: "Drag to select the rows in a range", "aria-label": `${name}: selected points against all` });
+    // A drag selects a range; ranges in several columns are all asked for, and a click takes one back.
+    const at = (event) => low + ((high - low) * Math.max(0, Math.min(144, event.offsetX))) / 144;
+    canvas.addEventListener("pointerdown", (event) => (canvas.setPointerCapture(event.pointerId), (this.from = [at(event), event.offsetX])));
+    canvas.addEventListener("pointerup", (event) => {
+      const range = [this.from[0], at(event)].sort((a, b) => a - b);
+      if (Math.abs(event.offsetX - this.from[1]) < 3) delete this.ranges[name];
+      else this.ranges[name] = { range, values };
+      this.#filter();
+    });
     const pen = canvas.getContext("2d");
     for (const [bars, alpha] of [[all, 0.22], [some, 0.85]]) {
       const most = Math.max(...bars, 1);

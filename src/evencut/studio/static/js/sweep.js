@@ -42,7 +42,7 @@ export class Sweep {
 
   /** Where the slider stands; `usable` says whether the method shown has a bandwidth at all. */
   setSigma(sigma, usable, side) {
-    this.slider.disabled = !usable;
+    this.bar.hidden = !usable;
     this.note.textContent = usable
       ? `Drag: the ${side} clustering follows. Small bandwidths isolate dense clumps, large ones split like k-means.`
       : "Neither method has a bandwidth: kernels that adapt need none. Choose a Gaussian kernel to drag one.";

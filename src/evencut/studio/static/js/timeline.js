@@ -1,6 +1,6 @@
 // One line of moments for everything: what was done is told to the server, undo and redo bring moments back.
 
-import { $, notice } from "./ui.js";
+import { $, attempt, notice } from "./ui.js";
 
 const WAIT_MS = 250;
 
@@ -21,6 +21,7 @@ export class Timeline {
   remember(what = null) {
     if (this.applying) return;
     clearTimeout(this.timer);
+    this.unsaved ||= Boolean(what);
     if (what) this.#send(async (page) => this.show(await this.api.post("/history", { what, page })));
     else this.timer = setTimeout(() => this.flush(), WAIT_MS);
   }
@@ -64,13 +65,11 @@ export class Timeline {
   async #go(position) {
     if (position < 0 || position >= this.about.n_moments) return;
     const done = position < this.about.position ? `undone: ${this.about.undo}` : `again: ${this.about.redo}`;
-    try {
+    await attempt(async () => {
       const state = await this.api.put("/history", { position });
       await this.restore(state);
       notice(done);
-    } catch (error) {
-      notice(error.message, "error");
-    }
+    });
   }
 
   /** Show a state without taking that for something the user did. */
@@ -81,6 +80,7 @@ export class Timeline {
       await this.apply(state);
     } finally {
       this.applying = false;
+      this.unsaved = false;
     }
   }
 

@@ -24,7 +24,7 @@ export class Tip {
     this.row = row;
     const cells = await api.get(`/points/rows/${row}`).catch(() => null);
     if (!cells || this.row !== row) return;
-    const shown = cells.cells.slice(0, SHOWN).map(([name, value]) => h("tr", {}, h("th", {}, name), h("td", {}, typeof value === "number" ? short(value, 5) : (value ?? "–"))));
+    const shown = cells.cells.slice(0, SHOWN).map(([name, value]) => h("tr", {}, h("th", {}, name), h("td", {}, typeof value === "number" && !Number.isInteger(value) ? short(value, 5) : String(value ?? "–"))));
     replace(this.element, h("strong", {}, `row ${row}`), h("table", {}, labels, shown));
     const box = element.getBoundingClientRect();
     this.element.hidden = false;

@@ -41,6 +41,15 @@ export function notice(text, kind = "info") {
   return box;
 }
 
+/** Do it, and say what went wrong where something did; what the user has stopped is no mistake. */
+export async function attempt(act) {
+  try {
+    return await act();
+  } catch (error) {
+    if (error.status !== "cancelled") notice(error.message, "error");
+  }
+}
+
 /** A dialog with a title; returns the element so that it can be filled later. */
 export function dialog(title, ...content) {
   const box = h("dialog", { class: "dialog", "aria-label": title });
@@ -57,6 +66,17 @@ export function dialog(title, ...content) {
 export function codeBlock(text, label) {
   const copy = h("button", { class: "small", onclick: () => copyText(text, label) }, "Copy");
   return h("div", { class: "code" }, copy, h("pre", { tabindex: "0", "aria-label": label }, h("code", {}, text)));
+}
+
+/** The code and the command of a result, once they are written. */
+export function recipeView(asked, hint, file) {
+  const box = h("div", {}, h("p", { class: "hint" }, "writing the code …"));
+  attempt(async () => {
+    const { python, command, why_no_command } = await asked;
+    const code = h("button", { class: "small", "data-export": "python", onclick: () => save(python, file, "text/x-python") }, `Save as ${file}`);
+    replace(box, h("h3", {}, "Python"), h("p", { class: "hint" }, hint), codeBlock(python, "Python code"), code, h("h3", {}, "Command line"), command ? codeBlock(command, "command line") : h("p", { class: "hint" }, `No command: ${why_no_command}`));
+  });
+  return box;
 }
 
 export async function copyText(text, label = "text") {
@@ -82,11 +102,15 @@ export function save(content, name, type) {
 /** A number as people write it: few digits, no noise. */
 export function short(value, digits = 3) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
-  if (Number.isInteger(value) && Math.abs(value) < 1e6) return String(value);
+  if (Number.isInteger(value) && Math.abs(value) < 1e4) return String(value);
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(digits - 1).replace("e+", "e");
+  if (size >= 1e12 || (size !== 0 && size < 1e-4)) return value.toExponential(digits - 1).replace("e+", "e");
+  if (size >= 1e4) return count(Math.round(value));
   return String(Number(value.toPrecision(digits)));
 }
+
+/** A share or an index with two digits, without the sign of a zero. */
+export const twoDigits = (value) => value.toFixed(2).replace(/^-(0\.00)$/, "$1");
 
 export const count = (n) => n.toLocaleString("en-GB");
 export const many = (n, what) => `${count(n)} ${what}${n === 1 ? "" : "s"}`;
