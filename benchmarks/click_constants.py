@@ -18,11 +18,11 @@ from benchmarks.click_methods import Evencut
 from benchmarks.click_robot import simulate
 from benchmarks.photos import find_second_set, halves_of, read_any
 from evencut.paper.grabcut import error_rate, find_photos
-from evencut.segmentation import features, first_guess, geodesic
-from evencut.segmentation.clock import Clock
+from evencut.segmentation import distances, images
+from evencut.segmentation.engine import Clock
 from evencut.segmentation.images import as_image
-from evencut.segmentation.interactive import build_engine
 from evencut.segmentation.knowledge import gather
+from evencut.segmentation.segment import build_engine
 from evencut.segmentation.session import first_answer
 from evencut.segmentation.settings import Settings
 
@@ -83,10 +83,10 @@ CONSTANTS = [
     Constant("centrality", 0.0, BOXED),
     Constant("slack", 1.0, BOXED),
     Constant("rest", 0.0, CLICKED),
-    Constant("_NEAR", EVER, CLICKED, first_guess),
-    Constant("_ROUGH", EVER, CLICKED, geodesic),
-    Constant("_TEXTURE_WEIGHT", 0.0, ("clicks", "box"), features),
-    Constant("_UNSEEN", 0.0, ("clicks", "box"), features),
+    Constant("_NEAR", EVER, CLICKED, distances),
+    Constant("_ROUGH", EVER, CLICKED, distances),
+    Constant("_TEXTURE_WEIGHT", 0.0, ("clicks", "box"), images),
+    Constant("_UNSEEN", 0.0, ("clicks", "box"), images),
 ]
 
 

@@ -20,9 +20,9 @@ from scipy.ndimage import distance_transform_edt, gaussian_filter, gaussian_grad
 from benchmarks.photos import peak_memory
 from evencut.datasets import make_volume
 from evencut.segmentation import segment
-from evencut.segmentation.clicks import Click
-from evencut.segmentation.features import even_channels
-from evencut.segmentation.geodesic import geodesic_distance
+from evencut.segmentation.distances import geodesic_distance
+from evencut.segmentation.images import even_channels
+from evencut.segmentation.prompts import Click
 
 from .records import publish
 

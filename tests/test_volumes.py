@@ -10,8 +10,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from evencut.datasets import make_volume
 from evencut.segmentation import read_volume, segment, segment_many, write_labels
-from evencut.segmentation.barrier import barrier_distance
-from evencut.segmentation.geodesic import geodesic_distance
+from evencut.segmentation.distances import barrier_distance, geodesic_distance
 from evencut.segmentation.grid import directions, edge_measures, lengths, neighbor_pairs
 from evencut.segmentation.volumes import Volume
 
@@ -149,7 +148,7 @@ def test_a_large_volume_is_drawn_at_every_size(scan):
 
 
 def test_too_large_a_volume_says_that_it_is_cut_at_half_its_size(scan, monkeypatch):
-    monkeypatch.setattr("evencut.segmentation.sizes.MOST_DRAWN", 20_000)
+    monkeypatch.setattr("evencut.segmentation.grid.MOST_DRAWN", 20_000)
     with pytest.warns(UserWarning, match="20 x 48 x 44 voxels, more than 20000"):
         result = segment(scan.volume, clicks=[(*scan.click, "object")], spacing=SPACING, working_pixels=11_000)
     coarse = result.mask[:, ::2, ::2]

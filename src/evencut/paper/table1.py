@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from ..kernels import Gaussian
 from ..segmentation import SampledKNN, segment
-from ..segmentation.features import even_channels, lab_channels
 from ..segmentation.graph import PixelGraph
+from ..segmentation.images import even_channels, lab_channels
 from ..tensors import AnyFloats, Floats, Mask
 from .contact_sheet import save_sheet, save_strip
 from .frame import in_processes

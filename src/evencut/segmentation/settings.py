@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .boundary import REGULARIZERS
+from .cuts import REGULARIZERS
 
 #: The first guesses from a box, by name.
 STARTS = ("barrier", "box")

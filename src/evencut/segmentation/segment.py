@@ -1,28 +1,28 @@
-"""Cutting objects out of photos from a box, clicks, strokes or a first guess: the front door `segment`."""
+"""Objects cut out of photos and volumes from a box, clicks or strokes; several at once; whole photos in regions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..affinity import kneighbors
 from ..affinity.notices import warn_user
-from . import sizes
-from .cells import CellKNN
-from .clock import Clock
-from .engine import Engine
-from .features import Features, shrink_features
+from ..criteria import normalized_cut
+from ..solvers import solve
+from .affinity import CellKNN
+from .engine import Clock, Engine
 from .graph import SampledKNN
-from .grid import Shape, Slices
-from .images import as_image
+from .grid import MOST_DRAWN, Shape, Sizes, Slices
+from .images import Features, as_image, shrink_features
 from .knowledge import Knowledge, gather
 from .result import Segmentation
 from .session import State, first_answer
 from .settings import Settings
-from .sizes import Sizes
 
 
 def segment(
@@ -233,7 +233,7 @@ def shape_of(pixels: NDArray[np.float32]) -> Shape:
         raise ValueError("image has one pixel; there is nothing to divide.")
     if not Sizes((shape,), (), ()).is_drawn(0):
         warn_user(
-            f"the volume has {' x '.join(map(str, shape))} voxels, more than {sizes.MOST_DRAWN}: the contour is found "
+            f"the volume has {' x '.join(map(str, shape))} voxels, more than {MOST_DRAWN}: the contour is found "
             "at half its size or less, and enlarged; cut out the part that matters for a finer one."
         )
     return shape
@@ -242,3 +242,212 @@ def shape_of(pixels: NDArray[np.float32]) -> Shape:
 def _crop(channels: NDArray[np.float32], frame: Slices, shape: Shape) -> NDArray[np.float32]:
     # Features of a wrong shape stay as they are: the complaint comes where they are used.
     return channels[frame] if channels.shape[: len(shape)] == shape else channels
+
+
+_PROMPTS = ("box", "clicks", "scribbles", "mask")
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectMasks:
+    """Several objects of one image.
+
+    Parameters
+    ----------
+    labels : ndarray of int of shape (M, N), or (D, M, N)
+        0 background, else the number of the object, from 1 in the order of the prompts.
+    objects : tuple of Segmentation
+        The answer for each prompt alone; where two overlap, `labels` has decided.
+    """
+
+    labels: NDArray[np.int64]
+    objects: tuple[Segmentation, ...]
+
+    @property
+    def masks(self) -> list[NDArray[np.bool_]]:
+        """One mask an object; no pixel is in two."""
+        return [self.labels == number for number in range(1, len(self.objects) + 1)]
+
+
+def segment_many(
+    image: ArrayLike,
+    prompts: Sequence[Mapping[str, Any]],
+    *,
+    features: Features = "auto",
+    spacing: ArrayLike | None = None,
+    random_state: int | np.random.Generator | None = None,
+    **options: Any,
+) -> ObjectMasks:
+    """Cut several objects out of one image or volume; their masks do not overlap.
+
+    Each object is cut out as by :func:`segment`, the clicks on the other objects counting as background. A pixel that
+    two objects want goes to the one that holds it deeper inside.
+
+    Parameters
+    ----------
+    image : array of shape (M, N) or (M, N, C), or volume of shape (D, M, N) or (D, M, N, C)
+    prompts : list of dict
+        One an object, each with some of `box`, `clicks`, `scribbles` and `mask`, as in :func:`segment`.
+    features, spacing, random_state, **options
+        As in :func:`segment`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evencut.segmentation import segment_many
+    >>> rng = np.random.default_rng(0)
+    >>> image = np.clip(rng.normal(0.2, 0.03, size=(40, 60)), 0, 1)
+    >>> image[10:30, 10:25] += 0.6
+    >>> image[10:30, 35:50] += 0.4
+    >>> found = segment_many(image, [{"clicks": [(17, 20, "object")]}, {"box": (32, 6, 54, 34)}])
+    >>> [int(mask.sum()) for mask in found.masks]
+    [300, 300]
+    """
+    if not prompts:
+        raise ValueError("prompts are empty; give one dict an object, with box, clicks, scribbles or mask.")
+    settings = Settings(**options)
+    hint = next((prompt for prompt in prompts if prompt.get("box") is not None or prompt.get("clicks")), {})
+    n_axes = axes_of(image, spacing, hint.get("box"), hint.get("clicks"))
+    pixels, sides = as_image(image, n_axes), check_spacing(spacing, n_axes)
+    shape = shape_of(pixels)
+    clicks = [[click for click in prompt.get("clicks") or () if click[-1] == "object"] for prompt in prompts]
+    objects, claims = [], []
+    engines: dict[tuple[tuple[tuple[int, int], ...], bool], Engine] = {}
+    for number, prompt in enumerate(prompts):
+        strange = set(prompt) - set(_PROMPTS)
+        if strange:
+            raise ValueError(f"prompt {number} has {sorted(strange)[0]!r}; it may have {', '.join(_PROMPTS)}.")
+        others = [(*at, "background") for i, some in enumerate(clicks) if i != number for *at, _ in some]
+        hints = {**prompt, "clicks": [*(prompt.get("clicks") or ()), *others] or None}
+        if not any(prompt.get(key) is not None for key in _PROMPTS):
+            raise ValueError(f"prompt {number} is empty; give it a box, clicks, scribbles or a mask.")
+        knowledge = gather(shape, **hints, hard=settings.hard, spacing=sides)
+        clock, place = Clock(), tuple((part.start, part.stop) for part in knowledge.frame)
+        if (place, False) not in engines:
+            engines[place, False] = build_engine(pixels, features, knowledge, settings, random_state, clock)
+        has_clicks = bool(knowledge.clicks or knowledge.waiting)
+        if (place, has_clicks) not in engines:
+            engines[place, True] = engines[place, False].localized(clock)
+        engine = engines[place, has_clicks].varied(in_box=knowledge.around is not None)
+        result = first_answer(engine, knowledge, clock)
+        objects.append(result)
+        claims.append(_claim(result))
+    strength = np.stack(claims)
+    winner = strength.argmax(axis=0)
+    labels = np.where(strength.max(axis=0) > 0, winner + 1, 0)
+    return ObjectMasks(labels, tuple(objects))
+
+
+def _claim(result: Segmentation) -> NDArray[np.float32]:
+    """How much each pixel of the object is its own: the depth inside the mask, beyond doubt where it is known."""
+    from scipy.ndimage import distance_transform_edt
+
+    if result._state is None:
+        raise ValueError("a segmentation without a state makes no claim.")
+    knowledge = result._state.knowledge
+    depth = distance_transform_edt(np.pad(result.mask, 1), sampling=knowledge.levels.spacing)
+    claim = depth[(slice(1, -1),) * depth.ndim].astype(np.float32)
+    claim[knowledge.frame][knowledge.known == 1] = np.inf
+    return claim
+
+
+_SAMPLE = 2000
+_SAMPLE_NEIGHBORS = 20
+_VOTERS = 5
+
+
+def partition(
+    image: ArrayLike,
+    n_regions: int = 4,
+    *,
+    kernel: Any = "knn",
+    criterion: str = "normalized_cut",
+    equalize: str | None = None,
+    regularizer: str | None = "contrast",
+    smoothness: float | str = "auto",
+    features: Features = "lab",
+    max_iter: int = 15,
+    random_state: int | np.random.Generator | None = None,
+) -> Segmentation:
+    """Divide an image into regions of similar colours with short boundaries.
+
+    A random sample of the pixels is clustered by normalised cut from its spectral embedding, the other pixels follow
+    their nearest neighbours in the sample, and rounds of kernel cut with expansion moves improve the whole. The
+    clusters are of colours: a region may have several parts.
+
+    Parameters
+    ----------
+    image : array of shape (M, N) or (M, N, C)
+    n_regions : int, default=4
+    kernel, criterion, equalize, regularizer, smoothness, features, max_iter, random_state
+        As in :func:`evencut.segmentation.segment`.
+
+    Returns
+    -------
+    Segmentation
+        Its `labels` are 1 to `n_regions`, the largest region first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evencut.segmentation import partition
+    >>> rng = np.random.default_rng(0)
+    >>> image = np.repeat(np.array([0.1, 0.5, 0.9]), [8, 14, 18])[:, None] + rng.normal(0, 0.02, size=(40, 30))
+    >>> np.unique(partition(image, 3).labels, return_counts=True)[1]
+    array([540, 420, 240])
+    """
+    pixels = as_image(image)
+    _check_regions(n_regions, pixels.reshape(-1, pixels.shape[2]))
+    rng = np.random.default_rng(0 if random_state is None else random_state)
+    settings = Settings(
+        kernel=kernel,
+        criterion=criterion,
+        equalize=equalize,
+        regularizer=regularizer,
+        smoothness=smoothness,
+        max_iter=max_iter,
+    )
+    clock = Clock()
+    engine = Engine(pixels, features, n_regions, settings, rng, clock)
+    with clock("start"):
+        start = _start(engine.points, n_regions, rng).reshape(engine.channels.shape[:-1])
+    free = [np.full(level.shape[:-1], -1, dtype=np.int64) for level in engine.images]
+    answer = engine.solve(free, [start], clock)
+    order = np.argsort(-np.bincount(answer.labels.ravel(), minlength=n_regions), kind="stable")
+    place = np.empty(n_regions, dtype=np.int64)
+    place[order] = np.arange(n_regions)
+    return Segmentation(
+        codes=place[answer.labels],
+        energy=answer.rounds.step.energy,
+        trace=answer.rounds.trace,
+        n_iter=len(answer.rounds.trace) - 1,
+        converged=answer.rounds.converged,
+        smoothness=answer.smoothness,
+        timings=clock.seconds,
+        label_names=np.arange(1, n_regions + 1),
+    )
+
+
+def _check_regions(n_regions: int, colors: NDArray[np.float32]) -> None:
+    # Sorting the colours of a large photo takes seconds; a few of them nearly always suffice.
+    for some in (colors[:: max(1, len(colors) // 10_000)], colors):
+        n_colors = len(np.unique(some, axis=0))
+        if 2 <= n_regions <= n_colors:
+            return
+    raise ValueError(
+        f"n_regions={n_regions} must be at least 2 and at most {n_colors}, the number of different colours."
+    )
+
+
+def _start(points: NDArray[np.floating], n_regions: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Clusters of a sample, spread to all points by the vote of the nearest."""
+    from ..kernels import KNN
+
+    n_sample = min(_SAMPLE, len(points))
+    sample = np.sort(rng.choice(len(points), n_sample, replace=False))
+    some = np.asarray(points[sample], dtype=np.float64)
+    n_neighbors = min(_SAMPLE_NEIGHBORS, max(2, n_sample // n_regions))
+    problem = normalized_cut(KNN(n_neighbors=n_neighbors).affinity(some))
+    clusters = solve(problem, n_regions, random_state=rng).labels
+    _, nearest = kneighbors(some, min(_VOTERS, n_sample), at=np.asarray(points, dtype=np.float64))
+    votes = np.stack([(clusters[nearest] == k).sum(axis=1) for k in range(n_regions)], axis=1)
+    return votes.argmax(axis=1)
