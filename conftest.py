@@ -15,7 +15,17 @@ collect_ignore_glob = ["src/evencut/gpu/_*_triton.py"]
 # What is imported of compiled loops is not their source; their own test runs their examples.
 collect_ignore_glob += ["src/evencut/*/_*loops.py"]
 if not find_spec("torch"):
-    collect_ignore_glob += ["src/evencut/tensors.py", "src/evencut/gpu/*.py", "src/evencut/*/on_device.py"]
+    collect_ignore_glob += ["src/evencut/gpu/*.py"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out the examples of tensors where torch is not installed."""
+    if not find_spec("torch"):
+        items[:] = [item for item in items if not (isinstance(item, pytest.DoctestItem) and _needs_torch(item))]
+
+
+def _needs_torch(item: pytest.DoctestItem) -> bool:
+    return any("import torch" in example.source for example in item.dtest.examples)
 
 
 @pytest.hookimpl(wrapper=True)

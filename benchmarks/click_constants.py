@@ -17,7 +17,6 @@ import numpy as np
 from benchmarks.click_methods import Evencut
 from benchmarks.click_robot import simulate
 from benchmarks.photos import find_second_set, halves_of, read_any
-from evencut.paper.grabcut import error_rate, find_photos
 from evencut.segmentation import distances, images
 from evencut.segmentation.engine import Clock
 from evencut.segmentation.images import as_image
@@ -25,6 +24,7 @@ from evencut.segmentation.knowledge import gather
 from evencut.segmentation.segment import build_engine
 from evencut.segmentation.session import first_answer
 from evencut.segmentation.settings import Settings
+from reproduction.grabcut import error_rate, find_photos
 
 #: Clicks over which the IoU is averaged.
 CLICKS = 10

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.photos import peak_memory
-from evencut.paper.grabcut import read_photo
+from reproduction.grabcut import read_photo
 
 #: Photos are enlarged to so many pixels, then clicked on where the last answer is wrong.
 LARGE_PIXELS = 12_000_000
@@ -25,7 +25,7 @@ import sys, warnings
 from pathlib import Path
 from benchmarks.click_methods import Evencut
 from benchmarks.photos import worst_part
-from evencut.paper.grabcut import read_photo
+from reproduction.grabcut import read_photo
 import numpy as np
 warnings.simplefilter("ignore")
 photo = read_photo(Path(sys.argv[1]), sys.argv[2])

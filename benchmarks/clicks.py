@@ -36,8 +36,8 @@ from benchmarks.photos import (
     read_any,
     set_of,
 )
-from evencut.paper.grabcut import Photo, error_rate, read_photo
 from evencut.segmentation import segment
+from reproduction.grabcut import Photo, error_rate, read_photo
 
 from .records import HERE, publish
 
@@ -229,7 +229,7 @@ def draw_curves(names: list[str], curves: list[Curve], path: Path) -> None:
 
 def draw_masks(data: Path, names: list[str], curves: list[Curve], folder: Path) -> None:
     """Sheets of the ten hardest, ten middling and ten easiest photos with their last masks."""
-    from evencut.paper.contact_sheet import save_sheet, save_strip
+    from reproduction.contact_sheet import save_sheet, save_strip
 
     folder.mkdir(parents=True, exist_ok=True)
     strips = {}

@@ -62,7 +62,7 @@ METHODS = {
 
 def _evencut_search(method):
     def search(X):
-        from evencut.affinity import kneighbors
+        from evencut.neighbors import kneighbors
 
         return kneighbors(X, _N_NEIGHBORS, method=method)[1]
 
@@ -150,7 +150,7 @@ def main(task):
 
 
 def _measure_search(search, X):
-    from evencut.affinity import neighbor_recall
+    from evencut.neighbors import neighbor_recall
 
     search(X[:2000])
     cpu = time.process_time()

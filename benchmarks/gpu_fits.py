@@ -7,10 +7,11 @@ import torch
 from sklearn.metrics import adjusted_rand_score
 
 from evencut import KernelClustering
-from evencut.affinity import NeighborSearch, condense, distinct_points, feature_scale, prepare
 from evencut.criteria import pose
 from evencut.gpu.nearest import nearest_to_points
 from evencut.kernels import KNN, AdaptiveGaussian
+from evencut.neighbors import NeighborSearch
+from evencut.points import condense, distinct_points, feature_scale, prepare
 from evencut.solvers.block_spectrum import spectral_start
 from evencut.solvers.lloyd import lloyd_descent
 from evencut.solvers.sampling import sample_problem, spread_labels

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from evencut.paper.grabcut import Photo, tight_box
+from reproduction.grabcut import Photo, tight_box
 
 HEIGHT, WIDTH = 240, 320
 #: How many scenes of each kind.

@@ -38,7 +38,7 @@ def work() -> dict[str, Callable[[], Any]]:
     from sklearn.neighbors import kneighbors_graph
 
     from evencut import EvenCut, KernelClustering, LandmarkClustering
-    from evencut.affinity import NeighborSearch
+    from evencut.neighbors import NeighborSearch
     from evencut.segmentation import segment
 
     few, many, some = worms(1500, 8, 1), worms(1_000_000, 20, 0), worms(100_000, 20, 2)

@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
-from evencut.affinity.preparation import prepare
+from evencut.points import prepare
 from evencut.selection import (
     Neighborhoods,
     Partition,

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 from scipy.ndimage import distance_transform_edt, label
 
-from evencut.paper.grabcut import Photo, find_photos, read_photo
 from evencut.segmentation import read_image
+from reproduction.grabcut import Photo, find_photos, read_photo
 
 #: Photos to choose constants on and photos to judge them on: every other one, and the reverse.
 HALVES = {"even": slice(0, None, 2), "odd": slice(1, None, 2)}

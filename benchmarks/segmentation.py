@@ -34,7 +34,6 @@ from benchmarks.photos import (
     photo_parser,
     worst_part,
 )
-from evencut.paper.grabcut import error_rate, grown_box, opencv_mask, read_photo, tight_box
 from evencut.segmentation import segment
 from evencut.segmentation.engine import Clock
 from evencut.segmentation.images import as_image
@@ -42,6 +41,7 @@ from evencut.segmentation.knowledge import gather
 from evencut.segmentation.segment import build_engine
 from evencut.segmentation.session import first_answer
 from evencut.segmentation.settings import Settings
+from reproduction.grabcut import error_rate, grown_box, opencv_mask, read_photo, tight_box
 
 from .records import publish
 
@@ -127,7 +127,7 @@ def tune_boxes(data: Path, name: str) -> np.ndarray:
 SEGMENT_ALL = """
 import sys, warnings
 from pathlib import Path
-from evencut.paper.grabcut import read_photo
+from reproduction.grabcut import read_photo
 from evencut.segmentation import segment
 warnings.simplefilter("ignore")
 for name in sys.argv[2:]:

@@ -24,8 +24,8 @@ from evencut import (
     ProbabilisticKMeans,
     diagnose,
 )
-from evencut.affinity import METRICS
 from evencut.kernels import KERNELS
+from evencut.neighbors import METRICS
 
 __all__ = ["N_COMBINATIONS", "TABLES", "describe", "fit_number"]
 

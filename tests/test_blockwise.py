@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from evencut import KernelClustering
-from evencut.affinity import BlockwiseAffinity, degrees, equalizing_scale, fits_in_memory, free_memory, scale_affinity
+from evencut._runtime import fits_in_memory, free_memory
+from evencut.affinity import BlockwiseAffinity, degrees, equalizing_scale, scale_affinity
 from evencut.criteria import average_association, average_cut, normalized_cut
 from evencut.kernels import AdaptiveGaussian, Gaussian, LocalScaling
 
@@ -25,7 +26,7 @@ def both(kernel, dtype=np.float64, n_jobs=None):
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("evencut.affinity.blockwise._BLOCK_BYTES", 30_000)
+    monkeypatch.setattr("evencut.affinity.lazy._BLOCK_BYTES", 30_000)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)

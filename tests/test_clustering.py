@@ -298,7 +298,7 @@ def test_average_association_takes_negative_affinities():
 @pytest.mark.parametrize("kernel", ["knn", "shared_neighbors"])
 @pytest.mark.parametrize("equalize", [None, "exact"])
 def test_the_order_that_many_points_are_kept_in_does_not_show(monkeypatch, kernel, equalize):
-    monkeypatch.setattr("evencut.affinity.limits.MANY_POINTS", 1000)
+    monkeypatch.setattr("evencut._runtime.MANY_POINTS", 1000)
     X, y = make_clumped_moons(5000, clump=0.5, random_state=3)
     weight = np.random.default_rng(0).uniform(0.5, 2, 5000)
     weight[::7] = 0
@@ -317,7 +317,7 @@ def test_the_order_that_many_points_are_kept_in_does_not_show(monkeypatch, kerne
 
 
 def test_a_point_has_one_label_wherever_it_stands_among_many(monkeypatch, rng):
-    monkeypatch.setattr("evencut.affinity.limits.MANY_POINTS", 50)
+    monkeypatch.setattr("evencut._runtime.MANY_POINTS", 50)
     shuffled = rng.permutation(len(BLOBS))
     model = NormalizedCut(3, kernel="knn", random_state=0)
     assert adjusted_rand_score(model.fit_predict(BLOBS)[shuffled], model.fit_predict(BLOBS[shuffled])) == 1

@@ -4,15 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evencut.affinity import (
-    knn_density,
-    knn_radius,
-    parzen_density,
-    scott_bandwidth,
-    silverman_bandwidth,
-    squared_distances,
-    whiten,
-)
+from evencut.affinity import knn_density, knn_radius, parzen_density, scott_bandwidth, silverman_bandwidth, whiten
+from evencut.neighbors import squared_distances
 
 
 @pytest.mark.parametrize("bandwidth", ["scott", "silverman", "median", 0.3, [0.3]])

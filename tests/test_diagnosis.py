@@ -11,12 +11,13 @@ from sklearn.decomposition import PCA
 
 import evencut
 from evencut import KernelClustering, KernelKMeans, NormalizedCut, bandwidth_sweep, diagnose
-from evencut.affinity import equalize, kneighbors, parzen_density
+from evencut.affinity import equalize, parzen_density
 from evencut.criteria import energy
 from evencut.datasets import make_clumped_moons, make_rings
 from evencut.diagnosis import density_mapping
 from evencut.diagnosis.connectivity import joining_neighbors
 from evencut.kernels import KNN, Gaussian, LocalScaling
+from evencut.neighbors import kneighbors
 
 
 @pytest.fixture(scope="module")

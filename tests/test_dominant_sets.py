@@ -11,11 +11,11 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evencut import DominantSets, diagnose
-from evencut.affinity import squared_distances
 from evencut.datasets import make_clumped_moons
 from evencut.diagnosis import DensityBiasWarning
 from evencut.estimators import dominant_set, is_maximal_clique
 from evencut.kernels import KNN, Gaussian
+from evencut.neighbors import squared_distances
 
 DYNAMICS = ["infection", "replicator"]
 

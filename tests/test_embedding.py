@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from evencut.affinity import squared_distances
 from evencut.criteria import CRITERIA, average_association
 from evencut.kernels import KNN, Gaussian, Geodesic
+from evencut.neighbors import squared_distances
 from evencut.solvers import solve
 from evencut.solvers.spectral import leading_of_dense
 from evencut.theory import embedding, modified_distances

@@ -9,7 +9,8 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from evencut import EvenCut, KernelKMeans, LandmarkClustering, NormalizedCut
-from evencut.affinity import distinct_points, feature_scale, kneighbors
+from evencut.neighbors import kneighbors
+from evencut.points import distinct_points, feature_scale
 
 
 def blobs(rng, n_features=2, n_each=150):

@@ -8,11 +8,11 @@ import pytest
 from sklearn.base import clone
 
 from evencut import DominantSets, EvenCut, KernelClustering, KernelKMeans, LandmarkClustering
-from evencut.affinity import NeighborSearch
 from evencut.criteria import CRITERIA, normalized_cut
 from evencut.datasets import make_clumped_moons
 from evencut.diagnosis import DensityBiasWarning
 from evencut.kernels import KERNELS, Gaussian
+from evencut.neighbors import NeighborSearch
 
 
 def test_a_blockwise_kernel_can_be_diagnosed():

@@ -20,9 +20,9 @@ from evencut import (
     ProbabilisticKMeans,
     diagnose,
 )
-from evencut.affinity import NeighborSearch, coordinates, points_in, unit_rows
 from evencut.cli import main
 from evencut.kernels import KNN, AdaptiveGaussian, Gaussian, Geodesic, LocalScaling, Precomputed, SharedNeighbors
+from evencut.neighbors import NeighborSearch, coordinates, points_in, unit_rows
 
 
 @pytest.fixture

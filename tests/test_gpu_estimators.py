@@ -11,21 +11,15 @@ torch = pytest.importorskip("torch", reason="torch is not installed: make test-g
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from evencut import EvenCut, KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut, diagnose
-from evencut.affinity import (
-    equalizing_scale,
-    knn_density,
-    knn_radius,
-    limits,
-    parzen_density,
-    prepare,
-    squared_distances,
-)
+from evencut import EvenCut, KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut, _runtime, diagnose
+from evencut.affinity import equalizing_scale, knn_density, knn_radius, parzen_density
 from evencut.estimators import devices
 from evencut.estimators.portable import portable
 from evencut.gpu import arrays
 from evencut.gpu.sums import KernelSums
 from evencut.kernels import KNN, AdaptiveGaussian, Gaussian, Kernel, LocalScaling, SharedNeighbors, for_tensors
+from evencut.neighbors import squared_distances
+from evencut.points import prepare
 from evencut.tensors import count_copies
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -39,8 +33,8 @@ def many(monkeypatch):
     """Few points count as many, and tensors in the CPU's memory as tensors on a device; no interpreter."""
     monkeypatch.delenv("TRITON_INTERPRET", raising=False)
     monkeypatch.setattr(devices, "_MANY_PAIRS", 100)
-    monkeypatch.setattr(limits, "MANY_POINTS", 100)
-    monkeypatch.setattr(limits, "MOST_COMPARED", 300)
+    monkeypatch.setattr(_runtime, "MANY_POINTS", 100)
+    monkeypatch.setattr(_runtime, "MOST_COMPARED", 300)
     for module in ("tensors", "estimators.devices"):
         monkeypatch.setattr(f"evencut.{module}.runs_on_device", lambda X: True)
 

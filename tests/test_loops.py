@@ -56,7 +56,7 @@ def run_source(code, **variables):
 
 LISTS = (
     "import numpy as np\n"
-    "from evencut.affinity._nearest_loops import sort_pairs\n"
+    "from evencut.neighbors._nearest_loops import sort_pairs\n"
     "distances, indices = np.array([[2.0, 1.0, 1.0]]), np.array([[0, 2, 1]])\n"
     "sort_pairs(distances, indices)\n"
     "print(indices.tolist())\n"
@@ -77,7 +77,7 @@ def test_a_variable_lets_loops_run_as_python():
 
 def test_loops_leave_the_lock_to_other_threads():
     """While a thread is inside a loop this one goes on; with the lock held it could not before the loop has ended."""
-    from evencut.affinity._nearest_loops import keep_nearest
+    from evencut.neighbors._nearest_loops import keep_nearest
 
     scores, offsets, rows = np.random.default_rng(0).normal(size=(500, 20_000)), np.zeros(20_000), np.arange(500)
     best, indices = np.full((500, 10), np.inf), np.full((500, 10), -1, dtype=np.int64)
@@ -102,7 +102,7 @@ def test_loops_leave_the_lock_to_other_threads():
 @pytest.mark.skipif(not os.environ.get("EVENCUT_BOUNDS"), reason="make fuzz BOUNDS=1 checks every index")
 def test_an_index_outside_its_array_raises_where_bounds_are_checked():
     """In a loop, and in one that another calls without the lock: an error is neither lost nor printed aside."""
-    from evencut.affinity._nearest_loops import pair_distances
+    from evencut.neighbors._nearest_loops import pair_distances
     from evencut.segmentation._maxflow_loops import maximum_flow
 
     with pytest.raises(IndexError):

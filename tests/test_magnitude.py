@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evencut import EvenCut, KernelClustering, LandmarkClustering, diagnose
-from evencut.affinity import exact_scale
 from evencut.kernels import KNN, Gaussian, LocalScaling
+from evencut.neighbors import exact_scale
 
 
 @pytest.fixture

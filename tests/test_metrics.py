@@ -8,8 +8,9 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from sklearn.preprocessing import normalize
 
 from evencut import DominantSets, EvenCut, KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut, diagnose
-from evencut.affinity import check_distances, coordinates, points_in, prepare
 from evencut.kernels import KERNELS, AdaptiveGaussian, Gaussian, Geodesic
+from evencut.neighbors import check_distances, coordinates, points_in
+from evencut.points import prepare
 
 
 def directions(n_samples=240, n_features=20, n_clusters=3, seed=0, dtype=np.float64):

@@ -5,16 +5,10 @@ import pytest
 from scipy import sparse
 from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 
-from evencut.affinity import (
-    NeighborSearch,
-    kneighbors,
-    near_order,
-    neighbor_graph,
-    neighbor_recall,
-    neighbors,
-    points_in,
-)
-from evencut.affinity.cells import CellSearch
+from evencut.neighbors import NeighborSearch, kneighbors, neighbor_graph, neighbor_recall, points_in
+from evencut.neighbors import search as neighbor_search
+from evencut.neighbors.products import CellSearch
+from evencut.points.prepare import near_order
 
 
 def points(n_samples=700, n_features=3, seed=0, dtype=np.float64):
@@ -54,7 +48,7 @@ def test_new_points_are_searched_from_where_they_are():
 def test_blocks_of_queries_join(monkeypatch):
     X = points()
     whole = kneighbors(X, 5)
-    monkeypatch.setattr(neighbors, "_QUERIES_PER_BLOCK", 64)
+    monkeypatch.setattr(neighbor_search, "_QUERIES_PER_BLOCK", 64)
     assert np.array_equal(kneighbors(X, 5)[1], whole[1])
 
 
@@ -140,7 +134,7 @@ def test_near_cells_hold_the_share_of_neighbours_that_is_told(dtype):
 
 
 def test_many_points_are_searched_by_cells_where_few_suffice(monkeypatch):
-    monkeypatch.setattr(neighbors, "_MAX_PAIRS", 10**6)
+    monkeypatch.setattr(neighbor_search, "_MAX_PAIRS", 10**6)
     search = NeighborSearch(patches())
     search.query_self(10)
     assert isinstance(search._index, CellSearch)
@@ -151,8 +145,8 @@ def test_many_points_are_searched_by_cells_where_few_suffice(monkeypatch):
 
 
 def test_a_low_recall_is_told(monkeypatch):
-    monkeypatch.setattr(neighbors, "_MAX_PAIRS", 10**6)
-    monkeypatch.setattr(neighbors, "_MANY_POINTS", 1000)
+    monkeypatch.setattr(neighbor_search, "_MAX_PAIRS", 10**6)
+    monkeypatch.setattr(neighbor_search, "_MANY_POINTS", 1000)
     X = points(1500, 60)
     with pytest.warns(UserWarning, match=r"1500 points in 60 dimensions are approximate \(recall 0\.\d+ on a sample"):
         table = kneighbors(X, 10)[1]

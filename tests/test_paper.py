@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-import evencut.paper
-from evencut.cli import main
-from evencut.paper import FIGURES, Claim, DataMissing, Figure, Verdict, make
-from evencut.paper.dominant_sets import largest_clique
-from evencut.paper.frame import TEXTS, Both, Run, find_data
-from evencut.paper.index_page import page
-from evencut.paper.results import PARTS, claims_about, counts_of, items, pages_of, results_of
+import reproduction
+from reproduction import FIGURES, Claim, DataMissing, Figure, Verdict, make
+from reproduction.command import main
+from reproduction.dominant_sets import largest_clique
+from reproduction.frame import TEXTS, Both, Run, find_data
+from reproduction.index_page import page
+from reproduction.results import PARTS, claims_about, counts_of, items, pages_of, results_of
 
 NEEDS_DATA = {name for name, text in TEXTS.items() if text.get("data")}
 KEPT = Path(__file__).parents[1] / "docs" / "reproduced" / "results.json"
@@ -222,7 +222,7 @@ def test_the_pages_of_the_documentation_tell_every_claim_with_both_verdicts():
     assert r"| a \| b (eq. 9) | pass: 1 \* 2. | **fail**: x. *Because the moon is full.* |" in pages["bias"]
     assert r"| c | **fail**: d\_e. *Because it rains.* | – |" in pages["bias"]
     assert "```{image} fig1.png\n:alt: Figure 1: a title\n" in pages["bias"]
-    assert "`evencut reproduce fig1`, tested by `test_the_claims_hold[fig1]`" in pages["bias"]
+    assert "`python -m reproduction fig1`, tested by `test_the_claims_hold[fig1]`" in pages["bias"]
     body = pages["body"]
     assert "| claims of the paper, by its own steps | 1 | 1 | 0 |" in body
     assert "| findings of our own | 0 | 0 | 1 |" in body
@@ -277,15 +277,15 @@ def test_find_data_gives_the_path(tmp_path):
 
 
 def test_the_command_makes_one_figure(run, tmp_path):
-    done = run("reproduce", "degrees", "--out", "pictures")
+    done = run("degrees", "--out", "pictures")
     assert done.code == 0
     assert "pass" in done.out
     assert {path.name for path in (tmp_path / "pictures").iterdir()} == {"degrees.png", "degrees.svg", "degrees.json"}
 
 
 def test_the_command_makes_all_and_skips_what_lacks_data(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(evencut.paper, "FIGURES", ("degrees", "labelme"))
-    done = run("reproduce", "all")
+    monkeypatch.setattr(reproduction, "FIGURES", ("degrees", "labelme"))
+    done = run("all")
     assert done.code == 0
     assert "skipped labelme: needs labelme/features.npz" in done.err
     assert "4 claims of the paper, by its own steps: 4 pass, 0 fail, 0 not tested" in done.out
@@ -298,9 +298,9 @@ def test_the_command_makes_all_and_skips_what_lacks_data(run, tmp_path, monkeypa
 
 
 def test_figures_made_at_the_same_time_are_those_made_one_by_one(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(evencut.paper, "FIGURES", ("degrees", "weights"))
+    monkeypatch.setattr(reproduction, "FIGURES", ("degrees", "weights"))
     for jobs in ("1", "2"):
-        assert run("reproduce", "all", "--jobs", jobs, "--out", jobs).code == 0
+        assert run("all", "--jobs", jobs, "--out", jobs).code == 0
     for name in ("degrees.json", "weights.png"):
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
 
@@ -310,7 +310,7 @@ def test_a_figure_made_again_takes_its_place_in_the_results(run, tmp_path):
     folder.mkdir(parents=True)
     old = {"figures": [{"name": "fig1"}, {"name": "degrees", "claims": []}], "skipped": [["labelme", "needs data"]]}
     (folder / "results.json").write_text(json.dumps(old), encoding="utf-8")
-    assert run("reproduce", "degrees").code == 0
+    assert run("degrees").code == 0
     new = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     assert new["skipped"] == old["skipped"]
     assert new["figures"][0] == {"name": "fig1"}
@@ -320,15 +320,15 @@ def test_a_figure_made_again_takes_its_place_in_the_results(run, tmp_path):
 def test_a_claim_that_fails_fails_the_command(run, monkeypatch):
     empty = make("degrees", small=True)
     bad = figure_of(claim_of("a", False), name="degrees", picture=empty.picture)
-    monkeypatch.setattr(evencut.paper, "make", lambda *_, **__: bad)
-    assert run("reproduce", "degrees").code == 1
+    monkeypatch.setattr(reproduction, "make", lambda *_, **__: bad)
+    assert run("degrees").code == 1
 
 
 def test_a_failure_with_a_known_reason_is_printed_with_it(run, monkeypatch):
     empty = make("degrees", small=True)
     known = figure_of(claim_of("a", False, why="the moon is full"), name="degrees", picture=empty.picture)
-    monkeypatch.setattr(evencut.paper, "make", lambda *_, **__: known)
-    done = run("reproduce", "degrees")
+    monkeypatch.setattr(reproduction, "make", lambda *_, **__: known)
+    done = run("degrees")
     assert done.code == 0
     assert "fail" in done.out
     assert "because the moon is full" in done.out
@@ -344,7 +344,18 @@ def test_a_failure_with_a_known_reason_is_printed_with_it(run, monkeypatch):
     ],
 )
 def test_a_mistake_costs_one_line(run, arguments, said):
-    done = run("reproduce", *arguments)
+    done = run(*arguments)
     assert done.code == 2
     assert said in done.err
     assert len(done.err.strip().splitlines()) == 1
+
+
+def test_the_command_evencut_says_where_the_figures_are_made(capsys):
+    from evencut.cli import main
+
+    with pytest.raises(SystemExit) as left:
+        main(["reproduce", "fig1"])
+    assert left.value.code == 2
+    said = capsys.readouterr().err
+    assert "make paper" in said
+    assert len(said.strip().splitlines()) == 1

@@ -7,9 +7,9 @@ from pydoc import locate
 
 import pytest
 
-from evencut.paper import FIGURES
-from evencut.paper.equation_table import N_EQUATIONS, Checked, differ, equations, exceed
-from evencut.paper.results import items
+from reproduction import FIGURES
+from reproduction.equation_table import N_EQUATIONS, Checked, differ, equations, exceed
+from reproduction.results import items
 
 SOURCE = Path(__file__).parents[1] / "src"
 #: What a few equations are called in the paper's source, by their printed number.

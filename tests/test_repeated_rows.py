@@ -8,8 +8,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.repeated_rows import ALLOWED, CASES, OURS, PEERS, score
 from evencut import EvenCut, KernelClustering, LandmarkClustering, NormalizedCut
-from evencut.affinity import condense, distinct_points, prepare
 from evencut.kernels import KERNELS
+from evencut.points import condense, distinct_points, prepare
 
 
 @pytest.mark.parametrize("name", CASES)

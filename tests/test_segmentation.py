@@ -8,13 +8,14 @@ from scipy.ndimage import gaussian_filter
 
 from evencut.criteria import CRITERIA, Criterion, RatioProblem
 from evencut.kernels import KNN, Gaussian
-from evencut.segmentation import CellKNN, SampledKNN, Segmentation, partition, segment
+from evencut.segmentation import CellKNN, Segmentation, partition, segment
 from evencut.segmentation.affinity import bilateral_gaussian, median_cells
 from evencut.segmentation.cuts import boundary_weights
 from evencut.segmentation.grid import boundary_energy
 from evencut.segmentation.knowledge import KnownLevels
 from evencut.segmentation.prompts import Click, check_box
 from evencut.segmentation.session import evidence_of
+from reproduction.sampled_knn import SampledKNN
 
 RATIO_CRITERIA = sorted(CRITERIA)
 

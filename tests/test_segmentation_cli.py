@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from evencut.paper import table1
-from evencut.paper.grabcut import error_rate, find_photos, grown_box, read_photo, tight_box
 from evencut.segmentation import partition, segment
+from reproduction import table1
+from reproduction.grabcut import error_rate, find_photos, grown_box, read_photo, tight_box
 
 
 def pixels(path):

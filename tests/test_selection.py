@@ -7,12 +7,13 @@ from sklearn.datasets import load_iris, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
-import evencut.affinity.limits
+import evencut._runtime
 from evencut import EvenCut, KernelClustering, KernelKMeans
-from evencut.affinity import feature_scale, kneighbors
 from evencut.datasets import make_rings
 from evencut.estimators.leaks import mixing_rates
 from evencut.kernels import KNN, Gaussian, SharedNeighbors, shared_neighbor_affinity
+from evencut.neighbors import kneighbors
+from evencut.points import feature_scale
 from evencut.selection import (
     NumberCandidate,
     agree,
@@ -282,7 +283,7 @@ def test_parts_of_a_tree_hold_a_neighbourhood_as_long_as_there_are_such_parts(co
 
 
 def test_many_points_are_condensed_to_weighted_centres(monkeypatch):
-    monkeypatch.setattr(evencut.affinity.limits, "MOST_COMPARED", 400)
+    monkeypatch.setattr(evencut._runtime, "MOST_COMPARED", 400)
     X, y = make_moons(3000, noise=0.06, random_state=0)
     model = EvenCut(2, random_state=0).fit(X)
     assert model.affinity_.shape == (400, 400)
@@ -293,7 +294,7 @@ def test_many_points_are_condensed_to_weighted_centres(monkeypatch):
 
 
 def test_labels_do_not_depend_on_the_order_of_rows_or_on_threads(monkeypatch):
-    monkeypatch.setattr(evencut.affinity.limits, "MOST_COMPARED", 300)
+    monkeypatch.setattr(evencut._runtime, "MOST_COMPARED", 300)
     order = np.random.default_rng(3).permutation(len(MOONS))
     one = EvenCut(3, random_state=5, n_jobs=1).fit(MOONS)
     two = EvenCut(3, random_state=5, n_jobs=2).fit(MOONS[order])

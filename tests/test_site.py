@@ -28,7 +28,7 @@ PACKAGE = Path(evencut.__file__).parent
 # What a page shows beside its sidebar without scrolling.
 WIDEST_CODE = 92
 # Rooms that other rooms are built on, and users are not: nothing in them is public.
-INTERNAL = {"evencut.gpu", "evencut.interpreted", "evencut.on_demand", "evencut.tensors"}
+INTERNAL = {"evencut.gpu", "evencut._lazy", "evencut.tensors"}
 # One process builds the site for all its tests.
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("site")]
 

@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from evencut import EvenCut
-from evencut.affinity import GIVEN, ONE_DEVIATION, RANKS, coordinate_systems, prepare
+from evencut.points import GIVEN, ONE_DEVIATION, RANKS, coordinate_systems, prepare
 from evencut.selection import centres, find_neighborhoods
 from evencut.selection.centres import neighbor_log_density
 from evencut.selection.mixtures import KINDS, fit_mixture, n_parameters

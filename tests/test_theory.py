@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evencut import theory
-from evencut.affinity import knn_density, scott_bandwidth, squared_distances
+from evencut.affinity import knn_density, scott_bandwidth
 from evencut.criteria import average_association, energy
 from evencut.kernels import Gaussian
+from evencut.neighbors import squared_distances
 
 
 def points_of(histogram):

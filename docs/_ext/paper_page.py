@@ -1,4 +1,4 @@
-"""Writes the pages of the paper from the results of `evencut reproduce all`, kept in docs/reproduced.
+"""Writes the pages of the paper from the results of `python -m reproduction all`, kept in docs/reproduced.
 
     python docs/_ext/paper_page.py out/paper
 
@@ -17,6 +17,7 @@ from pathlib import Path
 #: Figures whose pictures show photos that are not the project's to give away.
 PHOTOS = {"grabcut"}
 KEPT = "reproduced"
+ROOT = Path(__file__).parents[2]
 WIDTH = 1300
 
 
@@ -28,7 +29,7 @@ def setup(app):
 
 def write_pages(app, config):
     """Write reproduced/body.md, which paper.md includes, and reproduced/PART.md."""
-    from evencut.paper.results import pages_of
+    from reproduction.results import pages_of
 
     folder = Path(app.srcdir) / KEPT
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
@@ -46,8 +47,8 @@ def make(folder):
     with tempfile.TemporaryDirectory() as scratch:
         style = Path(scratch) / "matplotlibrc"
         style.write_text("\n".join(f"{key}: {value}" for key, value in quoted.items()), encoding="utf-8")
-        command = [sys.executable, "-m", "evencut", "reproduce", "all", "--out", folder]
-        subprocess.run(command, env=os.environ | {"MATPLOTLIBRC": str(style)}, check=True)
+        command = [sys.executable, "-m", "reproduction", "all", "--out", folder]
+        subprocess.run(command, env=os.environ | {"MATPLOTLIBRC": str(style)}, cwd=ROOT, check=True)
 
 
 def keep(source, folder):

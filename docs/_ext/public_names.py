@@ -90,7 +90,7 @@ INTERNALS = (
     (
         "Search neighbours, build affinities",
         "What kernels are made of, for kernels of your own.",
-        (("evencut.affinity", None),),
+        (("evencut.neighbors", None), ("evencut.points", None), ("evencut.affinity", None)),
     ),
     (
         "Pose and solve a problem",
@@ -104,8 +104,8 @@ INTERNALS = (
     ),
     (
         "Run the programs",
-        "The command, the studio, the plugin for napari and the figures of the paper, for those who build on them.",
-        (("evencut.cli", None), ("evencut.studio", None), ("evencut.napari", None), ("evencut.paper", None)),
+        "The command, the studio and the plugin for napari, for those who build on them.",
+        (("evencut.cli", None), ("evencut.studio", None), ("evencut.napari", None)),
     ),
 )
 #: Pages: file, title, introduction, tasks.

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from .on_demand import on_demand
+from ._lazy import on_demand
 
 if TYPE_CHECKING:
     from .diagnosis import bandwidth_sweep, describe

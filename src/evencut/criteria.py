@@ -12,15 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .affinity import (
-    Affinity,
-    AffinityLike,
-    as_affinity,
-    check_entries,
-    density_law,
-    equalizing_scale,
-    out_of_range,
-)
+from .affinity import Affinity, AffinityLike, as_affinity, density_law, equalizing_scale
+from .neighbors import check_entries, out_of_range
 from .tensors import AnyFloats, AnyInts, Floats, array_namespace, double, first_of_each, group_sums, to_array
 
 __all__ = [

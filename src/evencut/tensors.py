@@ -7,6 +7,7 @@ that passes between a device and the memory of the CPU passes here, so that it c
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar
@@ -42,7 +43,9 @@ def is_tensor(X: Any) -> bool:
     >>> is_tensor([1.0])
     False
     """
-    return any(cls.__name__ == "Tensor" and cls.__module__.partition(".")[0] == "torch" for cls in type(X).__mro__)
+    # Without the library loaded there is no tensor; while it is being loaded it may lack the class.
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(X, getattr(torch, "Tensor", ()))
 
 
 def runs_on_device(X: Any) -> bool:

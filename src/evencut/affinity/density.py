@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..tensors import AnyFloats, Floats, array_namespace, beside, cpu_tensors_as_arrays, double, is_tensor, to_array
-from .neighbors import kneighbors
-from .spaces import is_dense
+from ..neighbors import is_dense, kneighbors, squared_distances
+from ..points.scale import column_moments
+from ..tensors import Floats, array_namespace, beside, cpu_tensors_as_arrays, double, is_tensor, to_array
 
 _BLOCK_ENTRIES = 4_000_000
-_CACHE_ENTRIES = 32_000
 _MEDIAN_SAMPLE = 2000
-_ROWS_AT_ONCE = 1 << 16
 
 
 def scott_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> Floats:
@@ -38,24 +36,6 @@ def scott_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> Floats:
     variance = column_moments(X, weights)[1]
     spread = np.sqrt(variance * (n_samples / (n_samples - 1) if n_samples > 1 else 1.0))
     return np.asarray(spread * n_samples ** (-1.0 / (len(variance) + 4)))
-
-
-def column_moments(X: Any, weights: Any = None) -> tuple[Floats, Floats]:
-    """Weighted means and variances of the columns, in double precision; of tensors a block of rows at a time.
-
-    Examples
-    --------
-    >>> column_moments(np.array([[0.0], [2.0]]))
-    (array([1.]), array([1.]))
-    """
-    if not is_tensor(X):
-        mean = np.average(X, axis=0, weights=weights)
-        return mean, np.average((X - mean) ** 2, axis=0, weights=weights)
-    share = X.new_ones(len(X)) if weights is None else beside(X, weights)
-    blocks = list(zip(X.split(_ROWS_AT_ONCE), (double(share) / double(share).sum()).split(_ROWS_AT_ONCE)))
-    mean = sum(part @ double(rows) for rows, part in blocks)
-    variance = sum(part @ (double(rows) - mean) ** 2 for rows, part in blocks)
-    return to_array(mean), to_array(variance)
 
 
 def silverman_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> Floats:
@@ -133,7 +113,7 @@ def parzen_density(X: ArrayLike, bandwidth: float | str | ArrayLike = "scott", a
     queries = points if at is None else whiten(beside(points, at), bandwidth, like=X)[0]
     norm = float(np.exp(-log_volume - 0.5 * points.shape[1] * np.log(2 * np.pi))) / len(points)
     if is_tensor(points):
-        from .on_device import gaussian_pairs
+        from .lazy import gaussian_pairs
 
         return norm * gaussian_pairs(queries, 1.0, "gaussian", points).degrees()
     return norm * _kernel_sums(queries, points)
@@ -230,44 +210,6 @@ def knn_density(X: ArrayLike, n_neighbors: int, at: ArrayLike | None = None, n_j
     log_density = float(np.log(max(used, 1) / n_samples) - log_ball) - n_features * xp.log(radius)
     # In hundreds of dimensions the value itself leaves the range of floats; keep it finite.
     return xp.exp(log_density.clip(-700, 700))
-
-
-def squared_distances(X: Any, Y: Any = None) -> AnyFloats:
-    """Squared distances (Euclidean, save for points of another metric); exactly symmetric between the points of `X`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> squared_distances(np.array([[0.0], [3.0]]))
-    array([[0., 9.],
-           [9., 0.]])
-    """
-    if not is_dense(X):
-        squared = X.distances(X if Y is None else Y) ** 2
-        if Y is None:
-            np.fill_diagonal(squared, 0)
-        return squared
-    if is_tensor(X):
-        from ..gpu.naive import squared_distances as of_tensors
-
-        return of_tensors(X, X if Y is None else Y)
-    # Far from the origin |x|^2 + |y|^2 - 2xy cancels; about the mean it does not.
-    centre = X.mean(axis=0)
-    X = X - centre
-    Y_ = X if Y is None else Y - centre
-    norms = np.einsum("ij,ij->i", X, X)
-    other = norms if Y is None else np.einsum("ij,ij->i", Y_, Y_)
-    squared = X @ Y_.T
-    # A few rows at a time stay in the cache through all steps.
-    step = max(1, _CACHE_ENTRIES // max(1, len(other)))
-    for first in range(0, len(norms), step):
-        rows = squared[first : first + step]
-        rows *= -2
-        rows += norms[first : first + step, None] + other
-        np.maximum(rows, 0, out=rows)
-    if Y is None:
-        np.fill_diagonal(squared, 0)
-    return squared
 
 
 def bandwidth_of(X: Floats, bandwidth: float | str | ArrayLike, weights: ArrayLike | None = None) -> Floats:

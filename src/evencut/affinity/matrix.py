@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from scipy import sparse
 
+from ..neighbors import check_entries
 from ..tensors import (
     AnyFloats,
     AnyInts,
@@ -26,11 +27,12 @@ from ..tensors import (
     one_hot,
     to_array,
 )
-from .gate import check_entries
 
 _SYMMETRY_TOLERANCE = {4: 1e-4, 8: 1e-8}
 _ENTRIES_PER_BLOCK = 100_000
 _LINKED_AT_ONCE = 4_000_000
+#: What users give and get: a dense array, a scipy sparse matrix, or an affinity whose rows are computed when needed.
+AffinityLike: TypeAlias = "AnyFloats | sparse.csr_array | Affinity"
 
 
 class Affinity(Protocol):
@@ -131,10 +133,6 @@ class Affinity(Protocol):
         """Sum of the affinities inside each cluster."""
         own = self.links(labels, n_clusters)[numbered(labels), labels]
         return group_sums(own, labels, n_clusters)
-
-
-#: What users give and get: a dense array, a scipy sparse matrix, or an affinity whose rows are computed when needed.
-AffinityLike: TypeAlias = "AnyFloats | sparse.csr_array | Affinity"
 
 
 class DenseAffinity(Affinity):
@@ -282,7 +280,7 @@ def as_affinity(matrix: Any) -> Affinity:
     if hasattr(matrix, "links"):
         return matrix
     if hasattr(matrix, "in_float64"):
-        from .on_device import PairsAffinity
+        from .lazy import PairsAffinity
 
         return PairsAffinity(matrix)
     if not is_tensor(matrix):

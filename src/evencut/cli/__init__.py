@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
@@ -17,10 +17,10 @@ from evencut.cli.console import say, warnings_in_one_line
 from evencut.cli.errors import UserError, as_options, one_line
 from evencut.io import TableError
 
-__all__ = ["COMMANDS", "build_app", "main"]
+__all__ = ["COMMANDS", "build_app", "main", "run_app"]
 
 #: The commands, in the order of the help page; `NAME` is the function of that name in `evencut.cli.NAME`.
-COMMANDS = ("demo", "cluster", "predict", "describe", "diagnose", "segment", "segment-folder", "studio", "reproduce")
+COMMANDS = ("demo", "cluster", "predict", "describe", "diagnose", "segment", "segment-folder", "studio")
 
 _USER_ERROR = 2
 _INTERRUPTED = 130
@@ -70,11 +70,19 @@ def build_app(commands: Sequence[str] = COMMANDS) -> Any:
 
 
 def _run(arguments: list[str]) -> int:
-    """Run a command and turn whatever goes wrong into one line and an exit code."""
+    """Load the command that is named, or all of them, and run it."""
+    if arguments[:1] == ["reproduce"]:
+        say("error: the figures of the paper are made in the repository now: git clone it, then make paper")
+        return _USER_ERROR
+    known = bool(set(arguments[:1]) & set(COMMANDS))
+    return run_app(lambda: build_app(arguments[:1] if known else COMMANDS), arguments or ["--help"], "evencut")
+
+
+def run_app(build: Callable[[], Any], arguments: list[str], name: str) -> int:
+    """Run a typer application and turn whatever goes wrong into one line and an exit code."""
     try:
         with warnings_in_one_line():
-            app = build_app(arguments[:1] if set(arguments[:1]) & set(COMMANDS) else COMMANDS)
-            code = app(arguments or ["--help"], prog_name="evencut", standalone_mode=False)
+            code = build()(arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
         if code == _INTERRUPTED:
             raise KeyboardInterrupt

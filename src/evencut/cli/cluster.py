@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 import typer
 
-from evencut.affinity import METRICS
 from evencut.cli import table_options as tables
 from evencut.cli.choose_device import CPU, check_device, on_device
 from evencut.cli.cluster_files import cluster_blocks, is_one_table
@@ -20,6 +19,7 @@ from evencut.criteria import CRITERIA
 from evencut.estimators import EvenCut, KernelClustering, LandmarkClustering
 from evencut.io import MISSING, Table, check_output_format, read_table
 from evencut.kernels import KERNELS
+from evencut.neighbors import METRICS
 from evencut.solvers import SOLVERS
 from evencut.tensors import to_array
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from evencut.io.errors import one_line
+from evencut._runtime import one_line
 
 # A step that takes no longer is not worth a line.
 _SLOW_SECONDS = 2.0

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 from numpy.typing import NDArray
 
-from evencut.affinity import METRICS
 from evencut.cli import table_options as tables
 from evencut.cli.console import progress, say
 from evencut.cli.errors import UserError, library_errors_are_the_users
@@ -20,6 +19,7 @@ from evencut.diagnosis import UNRELATED, Description, describe
 from evencut.estimators import diagnose as diagnose_labels
 from evencut.io import MISSING, Source, read_columns, read_labels, read_table
 from evencut.landmarks import open_files, sample
+from evencut.neighbors import METRICS
 
 _FAILED = 1
 _SAMPLED = 20_000

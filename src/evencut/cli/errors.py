@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 
+from evencut._runtime import one_line
 from evencut.io import TableError
-from evencut.io.errors import one_line
 
 # Options that the readers of files name as Python spells them.
 _OPTION = re.compile(

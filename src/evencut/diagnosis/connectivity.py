@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from ..affinity import kneighbors, squared_distances
+from ..neighbors import kneighbors, squared_distances
 from ..tensors import AnyFloats, AnyInts, Floats, Mask
 
 #: Distances computed to rank the points nearest to another piece; above it only the nearest are ranked.

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from ..affinity import Affinity, AffinityLike, PreparedPoints, as_affinity, check_affinity
+from ..affinity import Affinity, AffinityLike, as_affinity, check_affinity
 from ..criteria import average_association, normalized_cut
 from ..io import as_rows
 from ..kernels import KERNELS, KNN, Kernel
 from ..landmarks.blocks import RowBlocks, is_lazy, sample
 from ..landmarks.choosing import RowSample
+from ..points import PreparedPoints
 from ..tensors import Ints, Places, is_tensor, to_array, to_tensor
 from .advice import advise
 from .bodies import count_bodies

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ..affinity import kneighbors
+from ..neighbors import kneighbors
 from ..selection.candidates import intrinsic_dimension
 from ..tensors import AnyFloats, AnyInts, Floats, Ints, Mask, Places
 from .borders import Border, Ground, border_between, edges, peaks, pieces, settle, weighted_quantile

@@ -9,17 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from ..affinity import (
-    METRICS,
-    SCALES,
-    PreparedPoints,
-    check_distances,
-    check_finite,
-    coordinates,
-    feature_scale,
-    is_dense,
-    prepare,
-)
+from ..neighbors import METRICS, check_distances, check_finite, coordinates, is_dense
+from ..points import SCALES, PreparedPoints, feature_scale, prepare
 from ..tensors import AnyFloats, Floats, Ints, Mask, Places
 
 _FEWEST = 3

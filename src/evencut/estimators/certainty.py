@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._runtime import warn_user
 from ..affinity import as_affinity
-from ..affinity.notices import warn_user
 from ..tensors import Floats, Ints, Mask, answer_like, is_tensor, to_array
 from .devices import tensors_too
 from .prediction import Prediction

@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import _check_sample_weight
 
-from ..affinity import AffinityLike, CoordinateSystem, PreparedPoints, as_affinity, prepare, prepare_affinity
+from .._runtime import step
+from ..affinity import AffinityLike, as_affinity
 from ..criteria import PosedProblem, pose
-from ..kernels import Extension, Kernel
+from ..kernels import Extension, Kernel, prepare_affinity
+from ..points import CoordinateSystem, PreparedPoints, prepare
 from ..selection import Selection
 from ..solvers import Solution, heaviest_first
 from ..tensors import Floats, Ints, is_tensor, to_array
@@ -21,7 +23,7 @@ from .cluster_space import ClusterSpaceMixin
 from .constraints import Links, check_links, keep_links, log_shares
 from .devices import fit_tensor
 from .fitted import FittedClustering
-from .fitting import step, warn_of_early_stop, whole_or_nothing
+from .fitting import warn_of_early_stop, whole_or_nothing
 from .inputs import check_n_clusters, check_points, check_space, memory_advice, seed_from
 from .partial_labels import check_partial, labels_of_points, solve_steered
 from .prediction import Prediction

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..affinity import limits
+from .. import _runtime
 from ..kernels import Kernel
 from ..tensors import Floats, answer_like, is_tensor, runs_on_device, to_array, to_tensor
 from .fitting import warn_of_early_stop
@@ -125,7 +125,7 @@ def _stays(estimator: Any, X: Any, kernel: Kernel | None, partial: Any) -> bool:
         return False
     if kernel is None:
         return len(X) > estimator._most_points()
-    many = len(X) > limits.MANY_POINTS if kernel.is_graph else many_pairs(len(X) ** 2)
+    many = len(X) > _runtime.MANY_POINTS if kernel.is_graph else many_pairs(len(X) ** 2)
     return partial is None and many and kernel.takes_tensors
 
 

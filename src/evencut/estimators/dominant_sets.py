@@ -15,10 +15,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..affinity import prepare
-from ..affinity.notices import warn_user
+from .._runtime import warn_user
 from ..diagnosis import MODE_ISOLATION, DensityBiasWarning, diagnose_labels
 from ..kernels import Kernel, affinity_of
+from ..points import prepare
 from ..tensors import Floats, Ints, Mask, Places
 from .cohesion import DYNAMICS, DominantSet, Matrix, dominant_set, is_maximal_clique, is_zero_one
 from .fitting import whole_or_nothing

@@ -8,10 +8,12 @@ from typing import Any
 from scipy import sparse
 from sklearn.utils import Tags
 
-from ..affinity import SCALES, PreparedPoints, SparsePoints, limits
-from ..affinity.products import ONE_THREAD
+from .. import _runtime
+from .._runtime import ONE_THREAD
 from ..criteria import PosedProblem
 from ..kernels import Kernel
+from ..neighbors import SparsePoints
+from ..points import SCALES, PreparedPoints
 from ..selection import select
 from ..solvers import Solution
 from .clustering import Chosen, Clustering
@@ -144,7 +146,7 @@ class EvenCut(Clustering):
 
     def _most_points(self) -> int:
         n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
-        return max(limits.MOST_COMPARED, limits.POINTS_PER_CLUSTER * n_clusters)
+        return max(_runtime.MOST_COMPARED, _runtime.POINTS_PER_CLUSTER * n_clusters)
 
     def _choose(
         self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int, links: Links | None

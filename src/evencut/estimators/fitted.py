@@ -32,7 +32,7 @@ class FittedClustering(CertaintyMixin, TreeMixin):
 
     @abstractmethod
     def _scaling(self, X: Any = None) -> str | None:
-        """The scaling of the columns that `scale` stands for, as :func:`evencut.affinity.prepare` knows it."""
+        """The scaling of the columns that `scale` stands for, as :func:`evencut.points.prepare` knows it."""
 
     @property
     def _fitted_points(self) -> Any:

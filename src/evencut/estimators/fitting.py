@@ -6,12 +6,11 @@ import functools
 import sys
 import time
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from sklearn.exceptions import ConvergenceWarning
 
-from ..affinity.notices import warn_user
+from .._runtime import on_progress, warn_user
 from ..solvers import Solution
 
 _Fit = TypeVar("_Fit", bound=Callable[..., Any])
@@ -25,7 +24,7 @@ class _Report:
         self._start = time.perf_counter()
         self._terminal = sys.stderr.isatty()
 
-    def step(self, name: str, number: int, total: int) -> None:
+    def __call__(self, name: str, number: int, total: int) -> None:
         """Tell that step `number` of `total` begins."""
         done = _WIDTH * (number - 1) // total
         bar = "#" * done + "-" * (_WIDTH - done)
@@ -41,20 +40,6 @@ class _Report:
         print(f"\r\x1b[K{text}" if self._terminal else text, end=end, file=sys.stderr, flush=True)
 
 
-_report: ContextVar[_Report | None] = ContextVar("evencut_progress", default=None)
-
-
-def step(name: str, number: int, total: int) -> None:
-    """Tell whoever listens that a step begins.
-
-    Examples
-    --------
-    >>> step("neighbours", 1, 3)
-    """
-    if report := _report.get():
-        report.step(name, number, total)
-
-
 def whole_or_nothing(fit: _Fit) -> _Fit:
     """Make `fit` all or nothing; with `verbose` it tells its progress.
 
@@ -66,12 +51,13 @@ def whole_or_nothing(fit: _Fit) -> _Fit:
     def guarded(self: Any, *args: Any, **options: Any) -> Any:
         before = dict(vars(self))
         _forget(self)
-        report = _Report() if getattr(self, "verbose", 0) else None
-        token = _report.set(report)
         try:
-            fitted = fit(self, *args, **options)
-            if report:
-                report.close()
+            if not getattr(self, "verbose", 0):
+                return fit(self, *args, **options)
+            report = _Report()
+            with on_progress(report):
+                fitted = fit(self, *args, **options)
+            report.close()
             return fitted
         except Exception:
             vars(self).clear()
@@ -80,8 +66,6 @@ def whole_or_nothing(fit: _Fit) -> _Fit:
         except BaseException:
             _forget(self)
             raise
-        finally:
-            _report.reset(token)
 
     return guarded  # type: ignore[return-value]
 

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ..affinity import AffinityLike, squared_distances
+from ..affinity import AffinityLike
 from ..criteria import normalized_cut
+from ..neighbors import squared_distances
 from ..selection.number import fine_parts
 from ..solvers.merging import merges, part_links
 from ..tensors import Floats, Ints, Places

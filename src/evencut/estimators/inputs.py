@@ -13,10 +13,11 @@ from sklearn.base import clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_array, validate_data
 
-from ..affinity import METRICS, SCALES, SparsePoints, check_distances, check_finite, filled_distances, is_dense
 from ..criteria import CRITERIA, EQUALIZATIONS
 from ..io import prepared_rows
 from ..kernels import KERNELS, Kernel
+from ..neighbors import METRICS, SparsePoints, check_distances, check_finite, filled_distances, is_dense
+from ..points import SCALES
 from ..solvers import SOLVERS
 
 

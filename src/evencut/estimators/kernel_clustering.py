@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Tags
 
-from ..affinity import PreparedPoints, as_affinity
-from ..affinity.notices import warn_user
+from .._runtime import warn_user
+from ..affinity import as_affinity
 from ..criteria import PosedProblem
 from ..kernels import Kernel, SharedNeighbors, affinity_of
+from ..points import PreparedPoints
 from ..selection import choose_number, select_number
 from ..solvers import Solution, solve
 from ..tensors import is_tensor, to_array

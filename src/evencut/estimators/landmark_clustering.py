@@ -13,10 +13,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from ..affinity import SparsePoints, as_affinity
+from ..affinity import as_affinity
 from ..kernels import SharedNeighbors
 from ..landmarks import LandmarkGraph, RowBlocks, solve_landmarks
 from ..landmarks.blocks import is_lazy
+from ..neighbors import SparsePoints
 from ..selection import choose_number, select_number
 from ..solvers import Solution
 from ..tensors import Floats, Ints, beside, is_tensor, to_array
@@ -72,7 +73,7 @@ class LandmarkClustering(
     equalize : {None, "weights", "exact"}, default=None
         Equalisation of the landmark graph, as in :class:`KernelClustering`.
     scale : {"auto", "standard", None}, default="auto"
-        Scaling of the columns by their standard deviations in a sample, as in :func:`evencut.affinity.feature_scale`.
+        Scaling of the columns by their standard deviations in a sample, as in :func:`evencut.points.feature_scale`.
         `"auto"` scales if the columns clearly have different units, and never for cosine or sparse rows.
     metric : {"euclidean", "cosine"}, default="euclidean"
         `"cosine"` is Euclidean distance between rows of unit length.

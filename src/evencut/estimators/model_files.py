@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..io.errors import one_line
-from ..on_demand import required
+from .._lazy import required
+from .._runtime import one_line
 
 _FORMAT = 2
 # Types of other libraries that models hold and that skops does not trust by itself.

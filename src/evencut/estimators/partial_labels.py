@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity import Affinity, AffinityLike, PreparedPoints
+from .._runtime import some
+from ..affinity import Affinity, AffinityLike
 from ..criteria import PosedProblem, RatioProblem, pose
-from ..io.errors import some
+from ..points import PreparedPoints
 from ..solvers import Solution, solve
 from ..solvers.moves import improve_by_moves
 from ..tensors import AnyFloats, Floats, Ints, Mask

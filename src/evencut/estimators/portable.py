@@ -9,11 +9,12 @@ import copy
 from dataclasses import replace
 from typing import Any
 
-from ..affinity import CoordinateSystem, GivenDistances, MetricPoints, PreparedPoints, SparsePoints
 from ..criteria import CRITERIA
 from ..io import Preparation
 from ..kernels import KERNELS
 from ..landmarks import Attachment, RowReservoir
+from ..neighbors import GivenDistances, MetricPoints, SparsePoints
+from ..points import CoordinateSystem, PreparedPoints
 from ..tensors import in_memory, is_tensor
 from .cluster_models import GaussianModel, HistogramModel
 from .clustering import Clustering

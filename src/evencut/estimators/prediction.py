@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity import Affinity, AffinityLike, NeighborSearch, as_affinity, is_dense, shrink_far
-from ..affinity.notices import warn_user
+from .._runtime import warn_user
+from ..affinity import Affinity, AffinityLike, as_affinity
 from ..criteria import Criterion, PosedProblem, RatioProblem
 from ..kernels import Extension, Kernel
+from ..neighbors import NeighborSearch, is_dense, shrink_far
 from ..solvers.lloyd import bound_costs, cluster_links
 from ..tensors import AnyInts, Floats, Ints, Places, array_namespace, beside, group_sums, is_tensor, numbered, to_array
 from .leaks import mixing_rates, separation

@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..affinity import check_magnitude
-from ..affinity.notices import warn_user
+from .._runtime import warn_user
+from ..neighbors import check_magnitude
 from ..solvers import heaviest_first
 from ..tensors import Floats, Ints
 from .cluster_models import COVARIANCES, ClusterModel, GaussianModel, HistogramModel

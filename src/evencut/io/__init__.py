@@ -5,7 +5,7 @@ What is wrong with a file is a `TableError`: one sentence with the place and the
 
 from typing import TYPE_CHECKING
 
-from ..on_demand import on_demand
+from .._lazy import on_demand
 
 if TYPE_CHECKING:
     from .cells import Column

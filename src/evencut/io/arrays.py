@@ -8,9 +8,10 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._runtime import one_line
 from ..tensors import AnyFloats
 from .columns import choose_one
-from .errors import TableError, one_line
+from .errors import TableError
 from .limits import TableLimits
 from .sources import Source
 

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from .._runtime import one_line
 from ..tensors import AnyFloats
 from .cells import Column, days_since_1970, is_missing
-from .errors import TableError, one_line, require_pyarrow
+from .errors import TableError, require_pyarrow
 from .limits import TableLimits
 from .sources import Source
 

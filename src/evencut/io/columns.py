@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .errors import TableError, some
+from .._runtime import some
+from .errors import TableError
 
 _RANGE = re.compile(r"(\d+)-(\d*)")
 

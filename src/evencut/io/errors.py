@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..on_demand import required
+from .._lazy import required
 
 
 class TableError(ValueError):
@@ -16,28 +16,6 @@ class TableError(ValueError):
 
 class TableTooLarge(TableError):
     """A file that may be good, but of which there is too much."""
-
-
-def one_line(error: BaseException) -> str:
-    """The message of an error on one line.
-
-    Examples
-    --------
-    >>> one_line(ValueError("two\\nlines"))
-    'two lines'
-    """
-    return " ".join(str(error).split()) or type(error).__name__
-
-
-def some(names: list[str], most: int = 6) -> str:
-    """The first few names of many.
-
-    Examples
-    --------
-    >>> some(["x", "y", "z"], 2)
-    'x, y, ...'
-    """
-    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
 def require_pyarrow(module: str = "pyarrow", what: str = "Parquet files") -> Any:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._runtime import some
 from ..tensors import AnyFloats, Floats, Mask, Places
-from .errors import TableError, some
+from .errors import TableError
 
 #: What may be done about missing values.
 MISSING = ("error", "drop", "mean", "neighbors")

@@ -8,9 +8,10 @@ from itertools import accumulate
 
 import numpy as np
 
+from .._runtime import some
 from .arrays import column_names
 from .cells import Column
-from .errors import TableError, some
+from .errors import TableError
 from .preparation import Frame
 
 

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._runtime import one_line
 from .arrays import column_names
 from .arrow import damage_is_told, is_numeric, without_index
 from .columns import choose_columns
-from .errors import TableError, one_line, require_pyarrow
+from .errors import TableError, require_pyarrow
 from .sources import kind_and_compression
 from .vectors import is_list_type, list_names, list_values
 

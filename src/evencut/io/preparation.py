@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._runtime import some
 from ..tensors import AnyFloats, AnyInts, Floats, Places
 from .cells import Column, dated
-from .errors import TableError, some
+from .errors import TableError
 from .gaps import FILLED, MISSING, column_means, column_unit, donor_rows, without_gaps
 
 # More different words than this are names, not categories.

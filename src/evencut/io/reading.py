@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._runtime import some
 from .arrays import column_names, read_array
 from .arrow import arrow_column, read_arrow, read_bounded, without_index
 from .cells import Column, ColumnBuilder, dated, is_missing, numbers_in_words
 from .columns import choose_columns, choose_one
-from .errors import TableError, some
+from .errors import TableError
 from .joining import joined
 from .preparation import Frame, Preparation, Table, prepare
 from .rows import TEXT, Rows, open_rows

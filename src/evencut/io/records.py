@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import IO, Any
 
-from ..on_demand import required
-from .errors import TableError, one_line
+from .._lazy import required
+from .._runtime import one_line
+from .errors import TableError
 from .limits import TableLimits
 
 Row = tuple[int, list[Any]]

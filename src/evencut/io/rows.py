@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import IO, Any
 
+from .._runtime import one_line, some
 from .cells import is_number
-from .errors import TableError, one_line, some
+from .errors import TableError
 from .records import Row, Rows, excel_rows, json_rows
 from .sources import Source
 

@@ -20,7 +20,8 @@ from io import BufferedReader, BytesIO, RawIOBase, TextIOWrapper
 from pathlib import Path
 from typing import IO, Any, cast
 
-from .errors import TableError, one_line, require_pyarrow
+from .._runtime import one_line
+from .errors import TableError, require_pyarrow
 from .limits import TableLimits
 
 _SUFFIXES = {

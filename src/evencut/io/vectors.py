@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from .._runtime import some
 from ..tensors import AnyFloats, AnyInts
 from .cells import Column
-from .errors import TableError, require_pyarrow, some
+from .errors import TableError, require_pyarrow
 from .in_memory import FRAMES, column_in_memory, columns_in_memory, named_columns, refuse_unread
 from .preparation import Frame, Preparation, prepare
 

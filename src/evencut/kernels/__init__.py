@@ -4,7 +4,17 @@ A kernel is a small object with scikit-learn parameters. `affinity(X)` gives the
 points; `extend(X)` gives a function from new points to their affinities with `X`.
 """
 
-from .base import BANDWIDTH, NEIGHBORS, Extension, Kernel, KernelParameter, Points, affinity_of, for_tensors
+from .base import (
+    BANDWIDTH,
+    NEIGHBORS,
+    Extension,
+    Kernel,
+    KernelParameter,
+    Points,
+    affinity_of,
+    for_tensors,
+    prepare_affinity,
+)
 from .disc import Disc
 from .gaussian import AdaptiveGaussian, Gaussian, LocalScaling
 from .geodesic import Geodesic
@@ -15,7 +25,7 @@ from .shared_neighbors import SharedNeighbors, shared_neighbor_affinity
 __all__ = [
     "BANDWIDTH", "KERNELS", "KNN", "NEIGHBORS", "AdaptiveGaussian", "Disc", "Extension", "Gaussian", "Geodesic",
     "Kernel", "KernelParameter", "LocalScaling", "Points", "Precomputed", "SharedNeighbors", "affinity_of",
-    "for_tensors", "shared_neighbor_affinity",
+    "for_tensors", "prepare_affinity", "shared_neighbor_affinity",
 ]  # fmt: skip
 
 #: The kernels by the names the estimators take.

@@ -1,6 +1,6 @@
 """Compiled affinities of the shared-neighbour kernel, one pair at a time, so that no list of pairs is stored."""
 
-from ..interpreted import refuse_unless_compiled
+from .._lazy import refuse_unless_compiled
 
 refuse_unless_compiled(__file__)
 

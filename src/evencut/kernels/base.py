@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from ..affinity import AffinityLike, as_affinity, check_affinity, check_entries
-from ..affinity.notices import warn_user
+from .._runtime import warn_user
+from ..affinity import AffinityLike, as_affinity, check_affinity
+from ..neighbors import check_entries
+from ..points.prepare import PreparedPoints, unmerged_points
 from ..tensors import AnyFloats, Floats
 
 Points = AnyFloats
@@ -266,3 +268,17 @@ def matrix_per_point(matrices: ArrayLike, X: Points, name: str) -> Floats:
     if not np.isfinite(matrices).all() or np.linalg.eigvalsh(matrices).min() <= 0:
         raise ValueError(f"{name} must hold symmetric positive definite matrices.")
     return matrices
+
+
+def prepare_affinity(affinity: Any, weights: Floats) -> PreparedPoints:
+    """The rows and columns of positive weight of an affinity given in place of points; it is never scaled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> prepare_affinity(np.eye(3), np.array([1.0, 0.0, 1.0])).points.shape
+    (2, 2)
+    """
+    kept = np.flatnonzero(weights > 0)
+    points = affinity if len(kept) == len(weights) else as_affinity(affinity).among(kept).entries
+    return unmerged_points(points, weights, kept, np.ones(affinity.shape[1]), "euclidean")

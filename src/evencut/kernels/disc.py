@@ -9,8 +9,9 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial import cKDTree
 
-from ..affinity import AffinityLike, free_memory, is_dense, squared_distances, whiten
-from ..affinity.threads import n_threads
+from .._runtime import free_memory, n_threads
+from ..affinity import AffinityLike, whiten
+from ..neighbors import is_dense, squared_distances
 from .base import Extension, FixedBandwidth, Points
 
 # A column number and a value; lists of neighbours take as much again while they are turned into rows.

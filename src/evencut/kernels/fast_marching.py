@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import map_coordinates
 
-from ..on_demand import required
+from .._lazy import required
 from ..tensors import Floats
 from .base import Points
 

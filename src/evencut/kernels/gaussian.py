@@ -10,19 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..affinity import (
-    AffinityLike,
-    BlockwiseAffinity,
-    GaussianBlocks,
-    density_law,
-    is_dense,
-    keeps_in_memory,
-    knn_density,
-    knn_radius,
-    squared_distances,
-    whiten,
-)
-from ..affinity.on_device import gaussian_pairs
+from .._runtime import keeps_in_memory
+from ..affinity import AffinityLike, BlockwiseAffinity, GaussianBlocks, density_law, knn_density, knn_radius, whiten
+from ..affinity.lazy import gaussian_pairs
+from ..neighbors import is_dense, squared_distances
 from ..tensors import AnyFloats, Floats, array_namespace, is_tensor
 from .base import (
     NEIGHBORS,

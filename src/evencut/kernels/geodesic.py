@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
 
-from ..affinity import AffinityLike, NeighborSearch, kneighbors, knn_radius
+from ..affinity import AffinityLike, knn_radius
+from ..neighbors import NeighborSearch, kneighbors
 from ..tensors import AnyFloats, Floats
 from .base import BANDWIDTH, NEIGHBORS, Extension, Kernel, Points, check_neighbors, exp_half, matrix_per_point
 from .fast_marching import MetricGrid

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..affinity import AffinityLike, NeighborSearch, neighbor_graph
-from ..affinity.on_device import NeighborRows
+from ..affinity import AffinityLike
+from ..affinity.lazy import NeighborRows
+from ..neighbors import NeighborSearch, neighbor_graph
 from ..tensors import is_tensor
 from .base import Extension, NeighborKernel, Points, check_neighbors, for_tensors
 
@@ -31,7 +32,7 @@ class KNN(NeighborKernel):
     symmetrize : {"mean", "union", "mutual"}, default="mean"
         An affinity of 1/2 for one-sided neighbours, 1, or 0.
     neighbors : {"auto", "exact", "approximate"} or neighbours transformer, default="auto"
-        How neighbours are searched for, as in :class:`evencut.affinity.NeighborSearch`.
+        How neighbours are searched for, as in :class:`evencut.neighbors.NeighborSearch`.
 
     Examples
     --------

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .._runtime import warn_user
 from ..affinity import AffinityLike, check_affinity
-from ..affinity.notices import warn_user
 from ..tensors import AnyFloats, Floats
 from .base import Extension, Kernel
 

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..affinity import AffinityLike, NeighborSearch, neighbor_graph
-from ..affinity.on_device import NeighborRows
-from ..affinity.threads import n_threads
+from .._runtime import n_threads
+from ..affinity import AffinityLike
+from ..affinity.lazy import NeighborRows
+from ..neighbors import NeighborSearch, neighbor_graph
 from ..tensors import AnyFloats, AnyInts, Floats, array_namespace, beside, double, is_tensor, numbered, to_array
 from .base import Extension, NeighborKernel, Points, check_neighbors, for_tensors
 
@@ -136,7 +137,7 @@ def shared_neighbor_affinity(
     X : points, n of them
         Of any kind: only their precision is looked at, which the affinity keeps.
     distances, indices : ndarrays of shape (n, K + 1)
-        Each point first among its own neighbours, as :func:`evencut.affinity.kneighbors` gives them; one
+        Each point first among its own neighbours, as :func:`evencut.neighbors.kneighbors` gives them; one
         search serves every smaller K by its first columns.
     sharpness, power : float
         As in :class:`SharedNeighbors`.
@@ -146,7 +147,7 @@ def shared_neighbor_affinity(
     Examples
     --------
     >>> import numpy as np
-    >>> from evencut.affinity import kneighbors
+    >>> from evencut.neighbors import kneighbors
     >>> X = np.arange(4.0)[:, None]
     >>> found = kneighbors(X, 4)
     >>> shared_neighbor_affinity(X, found[0][:, :2], found[1][:, :2]).shape

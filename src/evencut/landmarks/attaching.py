@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..affinity import NeighborSearch, knn_radius, points_in
+from ..affinity import knn_radius
+from ..neighbors import NeighborSearch, points_in
 from ..tensors import AnyFloats, AnyInts, Floats, Ints, array_namespace, beside, is_tensor, one_hot, to_array
 
 __all__ = ["Attachment", "whole_graph"]

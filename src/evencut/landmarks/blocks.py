@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..affinity.threads import n_threads
+from .._runtime import n_threads
 from ..tensors import Ints, array_namespace, is_tensor, to_array
 from .choosing import RowSample
 

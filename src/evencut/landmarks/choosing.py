@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from ..affinity import MAX_TREE_FEATURES, SparsePoints, distinct_points
-from ..affinity.condensing import kmeans_sweeps
-from ..affinity.distinct import distinct_rows
 from ..kernels import AdaptiveGaussian
+from ..neighbors import MAX_TREE_FEATURES, SparsePoints
+from ..points import distinct_points
+from ..points.distinct import distinct_rows, kmeans_sweeps
 from ..tensors import Floats, Places, beside, double, is_tensor, stable_order
 
 __all__ = ["RowSample", "choose_landmarks", "is_wide", "mix"]

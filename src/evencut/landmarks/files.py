@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..io.errors import TableError, some
+from .._runtime import some
+from ..io.errors import TableError
 from ..io.parts import expand, open_file
 from .blocks import Block, RowBlocks
 

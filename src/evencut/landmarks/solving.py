@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from ..affinity import MAX_TREE_FEATURES, as_affinity, kneighbors, prepare
+from ..affinity import as_affinity
 from ..criteria import pose
+from ..neighbors import MAX_TREE_FEATURES, kneighbors
+from ..points import prepare
 from ..solvers import Solution, solve
 from ..tensors import Floats, Ints, Places, beside, is_tensor, numbered, stable_order, to_array
 from .attaching import Attachment, whole_graph
@@ -168,7 +170,7 @@ def landmark_graph(
     density : str or callable
         The density wanted of the landmarks, as in :func:`evencut.affinity.density_law`.
     scale : {"auto", "standard", None}
-        Scaling of the columns, as in :func:`evencut.affinity.feature_scale`.
+        Scaling of the columns, as in :func:`evencut.points.feature_scale`.
     n_jobs : int, optional
     metric : {"euclidean", "cosine"}
     unit : bool

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..affinity.distinct import row_hashes
-from ..affinity.spaces import unit_rows
+from ..neighbors import unit_rows
+from ..points.distinct import row_hashes
 from ..tensors import Ints, array_namespace, first_of_each, group_sums, to_array
 from .blocks import RowBlocks, stacked
 from .choosing import is_wide, mix

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from ..on_demand import required
+from .._lazy import required
 from ..tensors import AnyFloats, Floats
 
 __all__ = ["PALETTE", "ClusterDisplay", "make_figure", "plot_selection", "require_matplotlib"]

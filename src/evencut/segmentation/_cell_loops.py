@@ -1,6 +1,6 @@
 """Compiled median splits of points into cells of equal numbers, and the nearest of these cells."""
 
-from ..interpreted import refuse_unless_compiled
+from .._lazy import refuse_unless_compiled
 
 refuse_unless_compiled(__file__)
 

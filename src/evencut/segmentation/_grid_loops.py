@@ -1,7 +1,7 @@
 """Compiled passes over the pixels: differences of neighbours, and products with a graph that is read from its lists of
 neighbours."""
 
-from ..interpreted import refuse_unless_compiled
+from .._lazy import refuse_unless_compiled
 
 refuse_unless_compiled(__file__)
 
@@ -58,38 +58,3 @@ def _sum_differences(here: cython.const[Real][:, :, :], there: cython.const[Real
                     row += difference * difference
             total += row
     return total
-
-
-def add_products(
-    neighbors: cython.const[cython.int][:, ::1],
-    columns: cython.const[cython.double][:, ::1],
-    out: cython.double[:, ::1],
-):
-    """Add (G + G')/2 times the columns to `out`, where G has a one at each neighbour listed."""
-    p: cython.Py_ssize_t
-    t: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    with cython.nogil:
-        for p in range(neighbors.shape[0]):
-            for t in range(neighbors.shape[1]):
-                q = neighbors[p, t]
-                for k in range(columns.shape[1]):
-                    out[p, k] += 0.5 * columns[q, k]
-                    out[q, k] += 0.5 * columns[p, k]
-
-
-def add_product(
-    neighbors: cython.const[cython.int][:, ::1], vector: cython.const[cython.double][::1], out: cython.double[::1]
-):
-    """The same for one vector."""
-    p: cython.Py_ssize_t
-    t: cython.Py_ssize_t
-    with cython.nogil:
-        for p in range(neighbors.shape[0]):
-            own = 0.5 * vector[p]
-            total = 0.0
-            for t in range(neighbors.shape[1]):
-                q = neighbors[p, t]
-                total += vector[q]
-                out[q] += own
-            out[p] += 0.5 * total

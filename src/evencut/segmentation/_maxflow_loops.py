@@ -5,7 +5,7 @@ Nodes are numbered row by row on a grid padded by one node on every side; direct
 ``index + offsets[d]`` and is undone by direction ``last - d``, `last` being the last direction.
 """
 
-from ..interpreted import refuse_unless_compiled
+from .._lazy import refuse_unless_compiled
 
 refuse_unless_compiled(__file__)
 

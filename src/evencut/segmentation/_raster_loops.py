@@ -1,6 +1,6 @@
 """Compiled raster scans of the minimum barrier distance and of the geodesic distance, over the rows of an image."""
 
-from ..interpreted import refuse_unless_compiled
+from .._lazy import refuse_unless_compiled
 
 refuse_unless_compiled(__file__)
 

@@ -22,7 +22,6 @@ from ..affinity import Affinity, AffinityLike, whiten
 from ..affinity import equalize as even_out
 from ..criteria import CRITERIA, EQUALIZATIONS, pose
 from .energy import EntropyTerm, RatioTerm, Term
-from .graph import SampledKNN
 
 _FEWEST = 40
 _TOGETHER = 32
@@ -293,10 +292,9 @@ def pixel_affinity(features: NDArray[np.floating], kernel: Any, random_state: np
     Parameters
     ----------
     features : ndarray of shape (n_pixels, n_features)
-    kernel : {"knn", "gaussian"}, CellKNN, SampledKNN or a kernel of `evencut.kernels`
-        `"knn"` links cells of pixels of like colour (:class:`CellKNN`); :class:`SampledKNN` a random part of the
-        nearest colours of each pixel. `"gaussian"` goes through a grid over feature space, at Scott's rule; a
-        `Gaussian` object does the same at its own bandwidth.
+    kernel : {"knn", "gaussian"}, CellKNN or a kernel of `evencut.kernels`
+        `"knn"` links cells of pixels of like colour (:class:`CellKNN`). `"gaussian"` goes through a grid over
+        feature space, at Scott's rule; a `Gaussian` object does the same at its own bandwidth.
     random_state : numpy.random.Generator
 
     Examples
@@ -308,7 +306,7 @@ def pixel_affinity(features: NDArray[np.floating], kernel: Any, random_state: np
     """
     if kernel == "knn":
         kernel = CellKNN()
-    if isinstance(kernel, (SampledKNN, CellKNN)):
+    if isinstance(kernel, CellKNN):
         return kernel.affinity(features, random_state)
     # The other kernels bring scikit-learn along, which takes longer to load than a photo to cut.
     from ..kernels import KNN, Gaussian

@@ -19,13 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter, minimum_filter
 
-from ..affinity.notices import warn_user
+from .._runtime import warn_user
 from ..solvers.lloyd import Descent
-from .affinity import CellGraph, pixel_affinity, pose_term
+from .affinity import pixel_affinity, pose_term
 from .cuts import GridLabeler, boundary_weights, contrast_scale
 from .distances import terrain
 from .energy import EvidenceTerm, Round, Term, minimize_energy
-from .graph import PixelGraph
 from .grid import Labels, Mask, Shape, Sizes, Slices, Steps, enlarge, grown, halve, scaled, window_of
 from .images import Features, lab_channels, pixel_features, shrink_features
 from .settings import Settings
@@ -336,14 +335,14 @@ class Engine:
         """The same with a second graph beside the first, of pixels alike in colour and near each other.
 
         Colours then mean different things in different places, which is what clicks are about. Kernels other than
-        :class:`SampledKNN` stay as they are.
+        :class:`CellKNN` stay as they are.
         """
         if self.is_local:
             return self
         other = copy.copy(self)
         other.is_local = True
         with clock("affinity"):
-            if isinstance(self.affinity, (PixelGraph, CellGraph)):
+            if hasattr(self.affinity, "joined"):
                 place = pixel_features(self.images[-1], "xy", self._random_state)
                 near = np.concatenate([self.points, self.settings.place_weight * place], axis=1)
                 graph: Any = pixel_affinity(near, self.settings.kernel, copy.deepcopy(self._random_state))

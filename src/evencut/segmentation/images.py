@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import gaussian_filter
 
-from ..affinity.notices import warn_user
+from .._runtime import warn_user
 
 #: Quantiles of a volume's values that become 0 and 1: scanners leave a few voxels far from all others.
 _VOLUME_RANGE = (0.001, 0.999)

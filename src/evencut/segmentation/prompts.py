@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..affinity.notices import warn_user
+from .._runtime import warn_user
 from .distances import geodesic_distance
 from .grid import Labels, Mask, Shape, Slices, Steps, halve
 

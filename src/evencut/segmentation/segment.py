@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..affinity import kneighbors
-from ..affinity.notices import warn_user
+from .._runtime import warn_user
 from ..criteria import normalized_cut
+from ..neighbors import kneighbors
 from ..solvers import solve
 from .affinity import CellKNN
 from .engine import Clock, Engine
-from .graph import SampledKNN
 from .grid import MOST_DRAWN, Shape, Sizes, Slices
 from .images import Features, as_image, shrink_features
 from .knowledge import Knowledge, gather
@@ -72,7 +71,7 @@ def segment(
         First guess of the object, in place of the one that is found inside the box.
     kernel : {"knn", "gaussian"} or object
         `"knn"` is :class:`~evencut.segmentation.CellKNN`; `"gaussian"` has Scott's bandwidth and shows the density
-        bias that the paper is about. Objects: `CellKNN`, `SampledKNN`, or a kernel of `evencut.kernels`.
+        bias that the paper is about. Objects: `CellKNN`, or a kernel of `evencut.kernels`.
     criterion : {"entropy", "average_association", "normalized_cut", "average_cut"}
         The entropy criterion (eq. 16 on kernel densities), eq. 9, eq. 10 or the average cut.
     equalize : {None, "weights", "exact"}
@@ -175,7 +174,7 @@ def build_engine(
         raise ValueError("image has the same colour everywhere; nothing distinguishes an object.")
     if isinstance(features, str) and features == "auto":
         # The ratio criteria and the Gaussian are there for the paper's sake, which compares colours.
-        by_neighbors = settings.kernel == "knn" or isinstance(settings.kernel, (CellKNN, SampledKNN))
+        by_neighbors = settings.kernel == "knn" or isinstance(settings.kernel, CellKNN)
         features = ["lab", "texture"] if by_neighbors and settings.criterion == "entropy" else "lab"
     features = shrink_features(features, partial(_crop, frame=knowledge.frame, shape=knowledge.shape))
     rng = np.random.default_rng(0 if random_state is None else random_state)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import binary_dilation, distance_transform_edt, maximum_filter
 
-from ..affinity.notices import warn_user
+from .._runtime import warn_user
 from .distances import (
     follow_strokes,
     geodesic_distance,

@@ -1,6 +1,6 @@
 """Compiled loops of selection: Rand indices of all pairs of partitions, and affinities lowered at steps in density."""
 
-from ..interpreted import refuse_unless_compiled
+from .._lazy import refuse_unless_compiled
 
 refuse_unless_compiled(__file__)
 

@@ -1,6 +1,6 @@
 """Compiled loops of a mixture of Gaussians: covariances of the components, and how likely each is at every point."""
 
-from ..interpreted import refuse_unless_compiled
+from .._lazy import refuse_unless_compiled
 
 refuse_unless_compiled(__file__)
 

@@ -1,6 +1,6 @@
 """Compiled loops of spanning trees: Boruvka's rounds on a table of neighbours, depth-first order, and cuts."""
 
-from ..interpreted import refuse_unless_compiled
+from .._lazy import refuse_unless_compiled
 
 refuse_unless_compiled(__file__)
 

@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..affinity import GIVEN, CoordinateSystem, NeighborSearch, far_rows, is_dense
 from ..criteria import normalized_cut
 from ..kernels import shared_neighbor_affinity
+from ..neighbors import NeighborSearch, is_dense
+from ..points import GIVEN, CoordinateSystem, far_rows
 from ..solvers.multilevel import multilevel
 from .trees import Joins, SpanningTree, join_pieces, spanning_tree
 

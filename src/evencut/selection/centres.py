@@ -15,7 +15,7 @@ the others in proportion to :math:`\exp(g / 0.025)` with their own gains.
 Trees, which vote where centres do not, see valleys between clusters only where points are dense enough to show them. In
 an intrinsic dimension :math:`d > 2` centres take over the part :math:`1 - (2/d)^2` of their votes whatever the gain.
 
-A row far away (:func:`evencut.affinity.far_rows`) is no part of the fit. It is a cluster of its own where mixtures of
+A row far away (:func:`evencut.points.far_rows`) is no part of the fit. It is a cluster of its own where mixtures of
 one centre fewer have the better Bayesian information criterion on the others; otherwise it joins the likeliest centre.
 """
 

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from ..affinity import AffinityLike, CoordinateSystem, coordinate_systems
-from ..affinity.products import in_threads
-from ..affinity.threads import n_threads
+from .._runtime import in_threads, n_threads, some
+from ..affinity import AffinityLike
 from ..criteria import normalized_cut
-from ..io.errors import some
 from ..kernels import Extension, Points, SharedNeighbors
+from ..points import CoordinateSystem, coordinate_systems
 from ..solvers import Solution
 from .candidates import (
     Neighborhoods,

@@ -26,8 +26,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..affinity import RANKS
 from ..criteria import RatioProblem, normalized_cut
+from ..points import RANKS
 from ..solvers.merging import merge_levels
 from ..solvers.multilevel import multilevel
 from ..solvers.spectral import cut_embedding, spectral_embedding, unit_rows

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import minimum_spanning_tree
 
-from ..affinity import NeighborSearch, kneighbors
-from ..affinity.products import ONE_THREAD
+from .._runtime import ONE_THREAD
+from ..neighbors import NeighborSearch, kneighbors
 
 __all__ = ["Joins", "SpanningTree", "join_pieces", "spanning_tree"]
 
@@ -83,7 +83,7 @@ def spanning_tree(
     Parameters
     ----------
     distances, indices : ndarrays of shape (n, K + 1)
-        Each point first among its own neighbours, as :func:`evencut.affinity.kneighbors` gives them.
+        Each point first among its own neighbours, as :func:`evencut.neighbors.kneighbors` gives them.
     joins : Joins
         As :func:`join_pieces` gives them.
     core : int

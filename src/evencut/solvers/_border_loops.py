@@ -2,7 +2,7 @@
 looked at again only when a neighbour has moved.
 """
 
-from ..interpreted import refuse_unless_compiled
+from .._lazy import refuse_unless_compiled
 
 refuse_unless_compiled(__file__)
 

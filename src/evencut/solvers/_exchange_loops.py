@@ -3,7 +3,7 @@
 It carries a whole cluster across the graph, which single-point moves cannot do.
 """
 
-from ..interpreted import refuse_unless_compiled
+from .._lazy import refuse_unless_compiled
 
 refuse_unless_compiled(__file__)
 

@@ -3,7 +3,7 @@
 A graph is CSR rows (entries on the diagonal are passed over), the diagonal of M apart, and the weights w.
 """
 
-from ..interpreted import refuse_unless_compiled
+from .._lazy import refuse_unless_compiled
 
 refuse_unless_compiled(__file__)
 

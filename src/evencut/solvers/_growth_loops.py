@@ -3,7 +3,7 @@
 The nodes of a small matrix are groups of points; its diagonal is what the groups hold inside.
 """
 
-from ..interpreted import refuse_unless_compiled
+from .._lazy import refuse_unless_compiled
 
 refuse_unless_compiled(__file__)
 

@@ -3,7 +3,7 @@
 `clusters` is the labels of the points and, of each cluster, M(S_k, S_k), w(S_k) and the number of points.
 """
 
-from ..interpreted import refuse_unless_compiled
+from .._lazy import refuse_unless_compiled
 
 refuse_unless_compiled(__file__)
 

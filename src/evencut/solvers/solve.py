@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..affinity import limits
+from .. import _runtime
 from ..criteria import RatioProblem
 from ..tensors import Ints, is_tensor
 from .block_spectrum import spectral_start
@@ -119,7 +119,7 @@ def refine(
         n_iter = len(end.trace) - 1 + end.converged
         return Solution.after(problem, end.step.labels, list(end.trace), end.converged, n_iter)
     first = problem.energy(start)
-    if matrix.is_graph and problem.n_points > limits.MANY_POINTS:
+    if matrix.is_graph and problem.n_points > _runtime.MANY_POINTS:
         labels, trace, converged = improve_border(problem, start, n_clusters, max_iter=max_iter)
     else:
         labels, trace, converged = improve_by_moves(problem, start, n_clusters, max_iter=max_iter, rng=rng)

@@ -101,7 +101,7 @@ def scaled(method: Method, X: NDArray[Any]) -> NDArray[Any]:
     """The points as the estimator of a method takes them: ours scale by themselves, others get them scaled alike."""
     if method.tool in ("evencut", "kernel"):
         return X
-    from evencut.affinity import feature_scale
+    from evencut.points import feature_scale
 
     return X / feature_scale(X, method.scale)
 

@@ -93,7 +93,7 @@ def _estimator_code(method: Method) -> tuple[list[str], str]:
 
 def _scaling(method: Method) -> list[str]:
     """The import for columns that the estimator does not scale by itself."""
-    return ["from evencut.affinity import feature_scale"] if method.scale else []
+    return ["from evencut.points import feature_scale"] if method.scale else []
 
 
 def _held_lines(corrections: Sequence[Correction], n_rows: int, has_gaps: bool) -> list[str]:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evencut.affinity import feature_scale, scott_bandwidth, silverman_bandwidth
+from evencut.affinity import scott_bandwidth, silverman_bandwidth
+from evencut.points import feature_scale
 
 from ..examples import load_points
 from ..memory import memory_for_upload

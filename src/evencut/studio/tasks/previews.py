@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evencut.affinity import feature_scale
+from evencut.points import feature_scale
 
 from ..methods import Method, estimator, scaled
 from .points import rows_without_gaps

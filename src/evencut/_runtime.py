@@ -1,0 +1,231 @@
+"""Threads, free memory, sizes that count as large, warnings at the caller's line, progress, and words for errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+#: Above it points are put in an order that keeps neighbours near in memory, and graphs are refined along the borders
+#: of their clusters only.
+MANY_POINTS = 20_000
+#: The default clusters so many points as they are; more are condensed to so many centres, or to so many a cluster.
+MOST_COMPARED = 5000
+POINTS_PER_CLUSTER = 20
+_FREE_SHARE = 0.25
+# A fit with all pairs of more points takes more than a minute on one core.
+_MOST_POINTS = 25_000
+_listener: ContextVar[Callable[[str, int, int], None] | None] = ContextVar("evencut_progress", default=None)
+
+_PACKAGE = str(Path(__file__).parent)
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Threads for a number of jobs as scikit-learn counts them; more than cores would only wait for each other.
+
+    Examples
+    --------
+    >>> n_threads(None)
+    1
+    """
+    from joblib import effective_n_jobs
+
+    return max(1, min(effective_n_jobs(n_jobs), os.cpu_count() or 1))
+
+
+class _OneThread:
+    """Products on one thread while anybody is inside: limits set from several threads would undo each other."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside, self._n_modules = threading.Lock(), 0, 0
+        self._libraries: Any = None
+        self._limits: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limits = self._loaded().limit(limits=1)
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limits.restore_original_limits()
+
+    def _loaded(self) -> ThreadpoolController:
+        # To look for the libraries takes longer than a small fit's search; only an import can have loaded more of them.
+        if len(sys.modules) != self._n_modules:
+            self._n_modules, self._libraries = len(sys.modules), ThreadpoolController()
+        return self._libraries
+
+    def begin_thread(self, n_threads: int) -> None:
+        """Set what each thread has for itself: its loops run alone, and `n_jobs=None` means the threads left for it."""
+        from joblib import parallel_config
+
+        self._libraries.limit(limits=1, user_api="openmp")
+        parallel_config("threading", n_jobs=n_threads)
+
+
+#: To be entered around many searches, which then look for the libraries of products only once.
+ONE_THREAD = _OneThread()
+
+
+def in_threads(work: Callable[[Any], Any], tasks: Iterable[Any], n_threads: int) -> list[Any]:
+    """What `work` makes of each task, in order; every product on one thread, so that sums do not depend on them."""
+    with ONE_THREAD:
+        if n_threads == 1:
+            return [work(task) for task in tasks]
+        tasks = list(tasks)
+        threads_left = max(1, n_threads // max(1, len(tasks)))
+        with ThreadPoolExecutor(n_threads, initializer=ONE_THREAD.begin_thread, initargs=(threads_left,)) as pool:
+            return list(pool.map(work, tasks))
+
+
+def fits_in_memory(n_points: int, dtype: Any, memory: float | None = None) -> bool:
+    """Whether an affinity of all pairs stays within `memory` bytes, by default a quarter of the free memory.
+
+    Examples
+    --------
+    >>> fits_in_memory(1000, float, memory=8e6), fits_in_memory(1000, float, memory=7e6)
+    (True, False)
+    """
+    if memory is None:
+        memory = _FREE_SHARE * free_memory()
+    elif not memory >= 0:
+        raise ValueError(f"memory={memory!r} must be a number of bytes, or None for a quarter of the free memory.")
+    return n_points * n_points * np.dtype(dtype).itemsize <= memory
+
+
+def keeps_in_memory(n_points: int, dtype: Any, memory: float | None = None) -> bool:
+    """Whether all pairs are kept; raises where computing them again and again would take minutes, unless asked for.
+
+    Examples
+    --------
+    >>> keeps_in_memory(1000, float)
+    True
+    """
+    if fits_in_memory(n_points, dtype, memory):
+        return True
+    if memory is None and n_points > _MOST_POINTS:
+        raise ValueError(
+            f"a kernel of all pairs of {n_points} points does not fit in memory, and computing its {n_points**2:.1g} "
+            "entries for every step takes minutes; use kernel='knn', or LandmarkClustering, or put the points on a "
+            "GPU. To compute them anyway, give the kernel a memory in bytes."
+        )
+    return False
+
+
+def free_memory() -> int:
+    """Free memory in bytes, within the limit of a container.
+
+    Examples
+    --------
+    >>> free_memory() > 0
+    True
+    """
+    free = _system_memory()
+    limit, used = _number(Path("/sys/fs/cgroup/memory.max")), _number(Path("/sys/fs/cgroup/memory.current"))
+    if limit is not None and used is not None:
+        free = min(free, max(limit - used, 0))
+    return free
+
+
+def _system_memory() -> int:
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        # Elsewhere count half of what is built in: the rest is in use, or may be.
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    except (AttributeError, ValueError, OSError):
+        return 4 << 30
+
+
+def _number(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the first line outside the package that led here.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     warn_user("look here")
+    >>> str(told[0].message)
+    'look here'
+    """
+    level = 2
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1  # type: ignore[assignment]
+    warnings.warn(message, category, stacklevel=level if frame is not None else 2)
+
+
+def one_line(error: BaseException) -> str:
+    """The message of an error on one line.
+
+    Examples
+    --------
+    >>> one_line(ValueError("two\\nlines"))
+    'two lines'
+    """
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def some(names: list[str], most: int = 6) -> str:
+    """The first few names of many.
+
+    Examples
+    --------
+    >>> some(["x", "y", "z"], 2)
+    'x, y, ...'
+    """
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+@contextmanager
+def on_progress(listener: Callable[[str, int, int], None]) -> Iterator[None]:
+    """Report every step that begins while this is open to `listener(name, number, total)`, and to it alone.
+
+    Examples
+    --------
+    >>> with on_progress(lambda name, number, total: print(f"{number} of {total}: {name}")):
+    ...     step("neighbours", 1, 3)
+    1 of 3: neighbours
+    """
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def step(name: str, number: int, total: int) -> None:
+    """Report that step `number` of `total` begins.
+
+    Examples
+    --------
+    >>> step("neighbours", 1, 3)
+    """
+    if listener := _listener.get():
+        listener(name, number, total)

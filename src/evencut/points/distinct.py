@@ -1,0 +1,364 @@
+r"""Repeated rows as one point with a weight: copies fill a neighbourhood and cut it off from the world.
+
+A row that occurs c times is one point of weight c, so neighbours are counted among distinct rows, and weights and
+repetition mean the same. Near-copies (a value written with another last digit) are found by the gap they leave in the
+distances: nearer to each other than a thousandth of the distance to anyone else. A few tight groups, or all rows beside
+one far away, leave the same gap and are clusters: without copies there must be many places left, none of which holds
+most of the rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..neighbors import MAX_TREE_FEATURES, GivenDistances, MetricPoints, NeighborSearch, SparsePoints, is_dense
+from ..tensors import (
+    AnyInts,
+    Floats,
+    Places,
+    array_namespace,
+    beside,
+    double,
+    first_of_each,
+    group_greatest,
+    group_least,
+    group_sums,
+    is_tensor,
+    stable_order,
+    to_array,
+)
+
+# Distances between copies and between points must differ so many times; copies differ by rounding or small noise.
+_GAP = 1000.0
+# So many places must be left without copies, as many as a neighbourhood of the default has points: with fewer there
+# would be nothing to cluster.
+_PLACES = 25
+_LARGEST_SHARE = 0.5
+# Near-copies are looked for around so many random points; there are none worth merging if none shows up there.
+_SAMPLE = 500
+_LOOKED_AT = 10
+_PAIRED = 200
+_MERGED_AT_ONCE = 32
+_ROWS_AT_ONCE = 1 << 16
+_ROWS_OF_A_DEVICE = 1 << 20
+# Odd, and near the golden ratio of 2^64, as a signed number; products wrap around, which is what a hash wants.
+_FACTOR = 0x9E3779B97F4A7C15 - 2**64
+# Sweeps of k-means that bring centres to the middle of their groups, on so many points a centre; without a tree to
+# find the nearest centre by, every sweep is a matrix product, and one will do.
+_SWEEPS = 5
+_SWEEPS_WITHOUT_TREE = 1
+_POINTS_PER_CENTRE = 20
+# A group apart with fewer centres than the broadest neighbourhood has points is no cluster to anybody. It is apart
+# where the reach to so many centres is this many times that of those it leads to.
+_NEIGHBORHOOD = 40
+_APART = 3.0
+# Points kept as they are: as a share of the centres, and at most of one centre.
+_SHARE_KEPT = 0.1
+_KEPT_AT_MOST = 40
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctPoints:
+    """The distinct points of a table.
+
+    Parameters
+    ----------
+    points : ndarray or tensor of shape (n_points, n_features), or points of another kind
+    weights : ndarray of shape (n_points,)
+        How many rows, or how much weight, each stands for; a tensor, as what follows, where the points are one.
+    of_row : ndarray of shape (n_rows,)
+        The point that each row became.
+    first_row : ndarray of shape (n_points,)
+        The first row of each point.
+    """
+
+    points: Any
+    weights: Floats
+    of_row: Places
+    first_row: Places
+
+    def taken(self, order: Places) -> DistinctPoints:
+        """The same points in another order."""
+        return DistinctPoints(
+            self.points[order], self.weights[order], stable_order(order)[self.of_row], self.first_row[order]
+        )
+
+
+def distinct_points(X: Any, weights: Floats | None = None) -> DistinctPoints:
+    """The distinct rows of a table with their weights, near-copies merged.
+
+    The order of the points depends on their values alone, not on the order of the rows or on how often one occurs;
+    that of points known by their distances is the order given.
+
+    Parameters
+    ----------
+    X : ndarray or tensor of shape (n_rows, n_features), or points of another kind (:mod:`evencut.neighbors.metrics`)
+        Of sparse rows, equal ones are merged and near-copies left alone.
+    weights : ndarray of shape (n_rows,), optional
+        How many rows each stands for; one by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = distinct_points(np.array([[1.0], [5.0], [1.0]]))
+    >>> table.weights[table.of_row]
+    array([2., 1., 2.])
+    """
+    weights = np.ones(len(X)) if weights is None else weights
+    found = _exact(X, weights)
+    copies = None if isinstance(X, SparsePoints) else _near_copies(found.points)
+    if copies is None:
+        return found
+    group, n_groups = beside(X, copies.astype(np.int64)), int(copies.max()) + 1
+    total, first = group_sums(found.weights, group, n_groups), group_least(found.first_row, group, n_groups)
+    if not is_dense(X):
+        return DistinctPoints(X[first], total, group[found.of_row], first)
+    sums = group_sums(found.points, group, n_groups, found.weights)
+    middle = array_namespace(X).asarray(sums / total[:, None], dtype=X.dtype)
+    return DistinctPoints(middle, total, group[found.of_row], first)
+
+
+def _exact(X: Any, weights: Floats) -> DistinctPoints:
+    """Equal rows put together, sorted by a hash of their values."""
+    if isinstance(X, SparsePoints):
+        return _exact_sparse(X.rows, weights)
+    if isinstance(X, GivenDistances):
+        return _exact_given(X, weights)
+    first, of_row = distinct_rows(X.X if isinstance(X, MetricPoints) else X)
+    return DistinctPoints(X[first], group_sums(beside(X, weights), of_row, len(first)), of_row, first)
+
+
+def distinct_rows(X: Any) -> tuple[Any, Any]:
+    """The first row of each kind, in an order that depends on the values alone, and the kind of each row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> first, kind = distinct_rows(np.array([[1.0], [5.0], [1.0], [-0.0], [0.0]]))
+    >>> sorted(first.tolist()), bool(kind[0] == kind[2] != kind[1])
+    ([0, 1, 3], True)
+    """
+    first, of_row = first_of_each(row_hashes(X))
+    blocks = [slice(begin, begin + _ROWS_AT_ONCE) for begin in range(0, len(X), _ROWS_AT_ONCE)]
+    if not all((X[first[of_row[rows]]] == X[rows]).all() for rows in blocks):
+        first, of_row = first_of_each(X, axis=0)
+    return first, of_row
+
+
+def _exact_sparse(X: sparse.csr_array, weights: Floats) -> DistinctPoints:
+    """Equal sparse rows put together; rows of the same hash are compared in full."""
+    canonical = X.copy()
+    canonical.sum_duplicates()
+    canonical.eliminate_zeros()
+    ends = zip(canonical.indptr[:-1], canonical.indptr[1:])
+    rows = [(canonical.indices[i:j].tobytes(), canonical.data[i:j].tobytes()) for i, j in ends]
+    first_of: dict[tuple[bytes, bytes], int] = {}
+    same = np.array([first_of.setdefault(row, i) for i, row in enumerate(rows)])
+    kept = np.unique(same)
+    # The order depends on the values alone.
+    order = kept[np.argsort([zlib.crc32(rows[i][0] + rows[i][1]) for i in kept], kind="stable")]
+    place = np.empty(X.shape[0], dtype=np.intp)
+    place[order] = np.arange(len(order))
+    of_row = place[same]
+    total = np.bincount(of_row, weights).astype(np.float64)
+    return DistinctPoints(SparsePoints(canonical[order]), total, of_row, order)
+
+
+def _exact_given(X: GivenDistances, weights: Floats) -> DistinctPoints:
+    """Points at distance zero whose distances to all others are equal, put together, in the order given."""
+    first_of: dict[bytes, int] = {}
+    same = np.arange(len(X))
+    for i, row in enumerate(X.rows):
+        away = X.table[row][X.rows]
+        # Its own distance is one zero.
+        if np.count_nonzero(away) < len(X) - 1:
+            same[i] = first_of.setdefault(hashlib.blake2b((away + 0.0).tobytes(), digest_size=16).digest(), i)
+    first, of_row = np.unique(same, return_inverse=True)
+    return DistinctPoints(X[first], np.bincount(of_row, weights).astype(np.float64), of_row, first)
+
+
+def row_hashes(X: Any) -> Any:
+    """One 64-bit number a row, from its values, the same for arrays and tensors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> hashes = row_hashes(np.array([[1.0, 0.0], [2.0, 0.0], [1.0, -0.0]]))
+    >>> bool(hashes[0] == hashes[2] != hashes[1])
+    True
+    """
+    xp = array_namespace(X)
+    total = xp.zeros_like(X[:, 0], dtype=xp.int64)
+    # A block stays in the cache of the CPU; a device reads columns fast where they lie together.
+    step = _ROWS_OF_A_DEVICE if is_tensor(X) else _ROWS_AT_ONCE
+    for begin in range(0, len(X), step):
+        rows = slice(begin, begin + step)
+        for column in X[rows].T.contiguous() if is_tensor(X) else X[rows].T:
+            # Adding zero makes the two zeros one.
+            mixed = (total[rows] ^ (double(column) + 0.0).view(xp.int64)) * _FACTOR
+            # A shift of signed numbers brings their sign along, which the mask takes away.
+            total[rows] = mixed ^ (mixed >> 29 & 2**35 - 1)
+    # In the order of numbers without a sign.
+    return total ^ -(2**63)
+
+
+def _near_copies(points: Any) -> AnyInts | None:
+    """The group of each point, where some are copies of each other but for a last digit; None where there are none."""
+    n_points = len(points)
+    if n_points < _PLACES:
+        return None
+    step = max(1, n_points // _SAMPLE)
+    near = NeighborSearch(points, method="exact").query(points[::step], min(_LOOKED_AT, n_points - 1) + 1)[0][:, 1:]
+    # Where a row has more copies than are looked at, these are met among a few random points.
+    apart = to_array(_distances_between(points[::step][:: -(-len(near) // _PAIRED)]))
+    for reach in _gaps(np.concatenate([to_array(near).ravel(), apart])):
+        if _leaves_places(apart, reach):
+            distances, indices = NeighborSearch(points).query_self(min(_MERGED_AT_ONCE, n_points))
+            p, place = array_namespace(distances).where(distances[:, 1:] <= reach)
+            n_groups, group = _linked(to_array(p), to_array(indices[p, place + 1]), n_points)
+            return group if n_groups < n_points else None
+    return None
+
+
+def _distances_between(points: Any) -> Any:
+    """Distances between all pairs of some points."""
+    if is_tensor(points):
+        return array_namespace(points).pdist(double(points))
+    if not is_dense(points):
+        return points.distances(points)[np.triu_indices(len(points), 1)]
+    from scipy.spatial.distance import pdist
+
+    return pdist(points)
+
+
+def _gaps(distances: Floats) -> Floats:
+    """Lengths, the shortest first, that no distance is near: those above are a thousand times larger than those below.
+
+    One odd pair on either side is no pattern.
+    """
+    seen = np.sort(distances[distances > 0])
+    low, high = seen[1:-2], seen[2:-1]
+    wide = high >= _GAP * low
+    return np.sqrt(low[wide]) * np.sqrt(high[wide])
+
+
+def _leaves_places(apart: Floats, reach: float) -> bool:
+    """Whether some points, by the distances between all pairs of them, are many places at a distance of `reach`."""
+    n_points = round((1 + np.sqrt(1 + 8 * len(apart))) / 2)
+    p, q = (ends[apart <= reach] for ends in np.triu_indices(n_points, 1))
+    n_places, place = _linked(p, q, n_points)
+    return n_places >= _PLACES and np.bincount(place).max() <= max(_LARGEST_SHARE * n_points, 2)
+
+
+def _linked(p: AnyInts, q: AnyInts, n_points: int) -> tuple[int, Places]:
+    """How many groups links between points make of them, and the group of each."""
+    from scipy.sparse.csgraph import connected_components
+
+    return connected_components(sparse.csr_array((np.ones(len(p)), (p, q)), shape=(n_points,) * 2), directed=False)
+
+
+def condense(table: DistinctPoints, n_centres: int, *, n_jobs: int | None = None) -> DistinctPoints:
+    """The points as weighted centres; the table itself where there are no more than `n_centres`.
+
+    A small group far from all others keeps points of its own beside the centres, a tenth of their number at most: it
+    would have too few centres to be seen.
+
+    Centres start from points drawn evenly from the table, whose order depends on the values alone, so that the result
+    does not depend on the order of the rows.
+
+    Parameters
+    ----------
+    table : DistinctPoints
+    n_centres : int
+    n_jobs : int, optional
+        Threads; the result does not depend on them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evencut.points import distinct_points
+    >>> few = condense(distinct_points(np.random.default_rng(0).normal(size=(5000, 2))), 100)
+    >>> len(few.points), float(few.weights.sum())
+    (100, 5000.0)
+    """
+    points = table.points
+    if len(points) <= n_centres:
+        return table
+    pilot = _evenly(points, _POINTS_PER_CENTRE * n_centres)
+    n_sweeps = _SWEEPS if points.shape[1] <= MAX_TREE_FEATURES else _SWEEPS_WITHOUT_TREE
+    centres = points[pilot][_evenly(pilot, n_centres)]
+    centres = kmeans_sweeps(centres, points[pilot], table.weights[pilot], n_sweeps, n_jobs=n_jobs)
+    search = NeighborSearch(centres, n_jobs=n_jobs)
+    away, nearest = (answer[:, 0] for answer in search.query(points, 1))
+    kept, asked = (beside(points, rows) for rows in _apart(search, away, nearest, int(_SHARE_KEPT * n_centres)))
+    if len(kept):
+        closer, there = (answer[:, 0] for answer in NeighborSearch(points[kept]).query(points[asked], 1))
+        moved = closer < away[asked]
+        nearest[asked[moved]] = len(centres) + there[moved]
+        centres = array_namespace(points).concatenate([centres, points[kept]])
+    one_of_each, number = first_of_each(nearest)
+    n_used = len(one_of_each)
+    weights, first = group_sums(table.weights, number, n_used), group_least(table.first_row, number, n_used)
+    return DistinctPoints(centres[nearest[one_of_each]], weights, number[table.of_row], first)
+
+
+def _apart(
+    search: NeighborSearch, away: Any, nearest: Any, n_kept: int
+) -> tuple[Places, Places]:
+    """Points of groups apart from all others that are kept, `n_kept` at most, and all points that share their centres.
+
+    Given are the distance of each point to the nearest centre, and which it is. Only what is known of the centres, and
+    of points apart, leaves a device.
+    """
+    distances, indices = (to_array(answer) for answer in search.query_self(_NEIGHBORHOOD + 1))
+    reach = np.maximum(distances[:, -1], np.finfo(float).tiny)
+    n_centres, xp = len(reach), array_namespace(nearest)
+    farthest = to_array(group_greatest(away, nearest, n_centres))
+    # Where a group has centres, they reach far for others; where it has none, its points reach far for a centre.
+    apart = np.maximum(farthest / reach, reach / np.median(reach[indices[:, 1:]], axis=1))
+    order = np.argsort(-apart, kind="stable")
+    count = np.minimum(to_array(xp.bincount(nearest, minlength=n_centres)), _KEPT_AT_MOST)[order]
+    chosen = order[(apart[order] >= _APART) & (np.cumsum(count) <= n_kept)]
+    rank = np.full(n_centres, -1)
+    rank[chosen] = np.arange(len(chosen))
+    known = beside(nearest, rank)[nearest]
+    there = xp.where(known >= 0)[0]
+    asked, own, far = (to_array(values) for values in (there, known[there], away[there]))
+    # The farthest of each centre first.
+    order = np.lexsort((-far, own))
+    asked, own = asked[order], own[order]
+    return asked[np.arange(len(own)) - np.searchsorted(own, own) < _KEPT_AT_MOST], asked
+
+
+def kmeans_sweeps(centres: Any, points: Any, weights: Any, n_sweeps: int, *, n_jobs: int | None = None) -> Any:
+    """The centres after some sweeps of weighted k-means; a centre with no points stays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> kmeans_sweeps(np.array([[0.0], [9.0]]), np.array([[0.0], [1.0], [8.0]]), np.ones(3), 1)
+    array([[0.5],
+           [8. ]])
+    """
+    xp = array_namespace(points)
+    for _ in range(n_sweeps):
+        nearest = NeighborSearch(centres, n_jobs=n_jobs).query(points, 1)[1][:, 0]
+        mass = group_sums(weights, nearest, len(centres))[:, None]
+        sums = group_sums(points, nearest, len(centres), weights)
+        middle = xp.where(mass > 0, sums / xp.where(mass > 0, mass, 1.0), centres)
+        centres = xp.asarray(middle, dtype=centres.dtype)
+    return centres
+
+
+def _evenly(points: Any, n_wanted: int) -> Any:
+    """The numbers of so many rows, as far apart as can be."""
+    n_points, xp = len(points), array_namespace(points)
+    wanted = min(n_wanted, n_points)
+    where = {} if xp is np else {"device": points.device}
+    return xp.asarray(xp.linspace(0, n_points - 1, wanted, dtype=xp.float64, **where), dtype=xp.int64)

@@ -1,0 +1,250 @@
+"""What every estimator and the diagnosis do to a table before distances are taken: scale it, take rows to unit length
+for cosine, and merge copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .. import _runtime
+from ..neighbors import NeighborSearch, SparsePoints, check_magnitude, exact_scale, is_dense, points_in
+from ..neighbors.float_range import sum_scale
+from ..neighbors.metrics import DIRECTIONS, LENGTHS, check_not_negative
+from ..tensors import AnyFloats, Floats, Places, beside, is_tensor, numbered, stable_order, to_array
+from .distinct import DistinctPoints, condense, distinct_points
+from .scale import CoordinateSystem, feature_scale
+
+# An order of points along a curve looks at so many features, at so many bits of each, and at their range in a sample.
+_ORDERED_FEATURES = 8
+_ORDERED_BITS = 16
+_ORDER_SAMPLE = 4096
+_MOST_PIVOTS = 4096
+_POINTS_PER_PIVOT = 256
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedPoints:
+    """The points that are clustered, and how the rows of a table became them.
+
+    Parameters
+    ----------
+    points : ndarray or tensor of shape (n_points, n_features), or sparse points, or points of another metric
+        Distinct, scaled, in an order that depends on their values alone. Whatever is said of them is an array.
+    weights : ndarray of shape (n_points,)
+        Weight of the rows that each stands for.
+    of_row : ndarray of shape (n_rows,)
+        The point of each row; -1 for rows of weight zero.
+    first_row : ndarray of shape (n_points,)
+        The first row of each point.
+    feature_scale : ndarray of shape (n_features,)
+        What the columns were divided by before they were brought to a system.
+    metric : str
+        As in :func:`evencut.neighbors.points_in`.
+    system : CoordinateSystem, optional
+        The system that the points were brought to after their columns were divided.
+    """
+
+    points: Any
+    weights: Floats
+    of_row: Places
+    first_row: Places
+    feature_scale: Floats
+    metric: Any = "euclidean"
+    system: CoordinateSystem | None = None
+
+    @property
+    def in_memory(self) -> PreparedPoints:
+        """The same with the points in the memory of the CPU."""
+        return replace(self, points=to_array(self.points)) if is_tensor(self.points) else self
+
+    @property
+    def given_order(self) -> Places:
+        """The points in the order of their first rows."""
+        return np.argsort(self.first_row, kind="stable")
+
+    @property
+    def divisor(self) -> Floats:
+        """What the columns were divided by in all, that of a system of other units included."""
+        factor = None if self.system is None else self.system.factor
+        return self.feature_scale if factor is None else self.feature_scale / factor
+
+    def condensed(self, most: int | None, n_jobs: int | None = None) -> PreparedPoints:
+        """The same points as at most so many weighted centres, where they can be averaged."""
+        if most is None or not is_dense(self.points) or len(self.points) <= most:
+            return self
+        weights, first_row = beside(self.points, self.weights), beside(self.points, self.first_row)
+        few = condense(DistinctPoints(self.points, weights, numbered(self.points), first_row), most, n_jobs=n_jobs)
+        of_row = np.where(self.of_row >= 0, to_array(few.of_row)[self.of_row], -1)
+        weights, first_row = to_array(few.weights), to_array(few.first_row)
+        return replace(self, points=few.points, weights=weights, of_row=of_row, first_row=first_row)
+
+    def taken(self, places: Places) -> PreparedPoints:
+        """Some of the points, each a row of its own."""
+        points, weights, first_row = _taken(self.points, places), self.weights[places], self.first_row[places]
+        return replace(self, points=points, weights=weights, of_row=np.arange(len(places)), first_row=first_row)
+
+    def scaled(self, X: Any) -> Any:
+        """New rows as points: in the units, and under the metric, of those that were prepared."""
+        if self.metric == "precomputed":
+            check_not_negative(X)
+        if isinstance(self.points, SparsePoints) and not sparse.issparse(X):
+            X = sparse.csr_array(X)
+        elif sparse.issparse(X) and is_dense(self.points):
+            X = X.toarray()
+        points = points_in(_divided(X, self.feature_scale), self.metric)
+        return points if self.system is None else self.system(points)
+
+    def brought_to(self, system: CoordinateSystem) -> PreparedPoints:
+        """The same points in another coordinate system, to which new rows follow them."""
+        return replace(self, points=system(self.points), system=system)
+
+
+def prepare(
+    X: Any,
+    weights: Floats | None = None,
+    *,
+    scale: str | None = "auto",
+    has_units: bool = False,
+    merge: bool = True,
+    most: int | None = None,
+    names: Sequence[Any] | None = None,
+    n_jobs: int | None = None,
+    metric: Any = "euclidean",
+) -> PreparedPoints:
+    """The points of a table: rows of weight zero left out, columns scaled, copies merged.
+
+    Parameters
+    ----------
+    X : ndarray, tensor or CSR array of shape (n_rows, n_features), or distances of shape (n_rows, n_rows)
+    weights : ndarray of shape (n_rows,), optional
+        How many rows each stands for; one by default.
+    scale : {"auto", "standard", None}
+        As in :func:`feature_scale`; `"auto"` scales nothing under another metric than the Euclidean, where columns have
+        one unit, and in sparse rows, whose columns are counts of one kind.
+    has_units : bool
+        Whether lengths have a meaning; otherwise a table of very large or small values is rescaled, exactly.
+    merge : bool
+        Whether copies become one point; otherwise every row stays as it is, in its order.
+    most : int, optional
+        More points than this are condensed to so many centres (:func:`condense`).
+    names : sequence, optional
+        Of the columns, for errors.
+    n_jobs : int, optional
+    metric : str
+        As in :func:`evencut.neighbors.points_in`; columns are scaled before rows take unit length.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = prepare(np.array([[0.0, 1.0], [2.0, 3.0], [0.0, 1.0]]))
+    >>> len(table.points), table.weights[table.of_row].tolist()
+    (2, [2.0, 1.0, 2.0])
+    """
+    weights = np.ones(X.shape[0]) if weights is None else weights
+    kept = np.flatnonzero(weights > 0)
+    rows, counts = (X, weights) if len(kept) == X.shape[0] else (_taken(X, kept), weights[kept])
+    if scale == "auto" and (metric not in ("euclidean", "l2") or sparse.issparse(X)):
+        scale = None
+    if scale is not None and sparse.issparse(X):
+        raise ValueError(f"scale={scale!r} does not take sparse rows; scale them first, or leave it to 'auto'.")
+    if metric == "precomputed":
+        divisor = np.full(X.shape[1], _unit_of(X, metric, has_units, names))
+        points = points_in(_divided(X, divisor), metric)[kept]
+    else:
+        divisor = np.ones(X.shape[1]) if scale is None else feature_scale(rows, scale, counts)
+        scaled = _divided(rows, divisor)
+        if not sparse.issparse(X) and (unit := _unit_of(scaled, metric, has_units, names)) != 1:
+            divisor = divisor * unit
+            scaled = _divided(rows, divisor)
+        points = points_in(scaled, metric)
+    if isinstance(points, SparsePoints):
+        _check_sparse_magnitude(points.rows)
+    if not merge:
+        return unmerged_points(points, weights, kept, divisor, metric)
+    distinct = distinct_points(points, counts)
+    # Middles of sparse rows would be dense.
+    if most is not None and is_dense(points):
+        distinct = condense(distinct, most, n_jobs=n_jobs)
+    if is_dense(points) and len(distinct.points) > _runtime.MANY_POINTS:
+        distinct = distinct.taken(beside(distinct.weights, near_order(distinct.points)))
+    of_row = np.full(X.shape[0], -1, dtype=np.intp)
+    of_row[kept] = to_array(distinct.of_row)
+    first = kept[to_array(distinct.first_row)]
+    return PreparedPoints(distinct.points, to_array(distinct.weights), of_row, first, divisor, metric)
+
+
+def unmerged_points(points: Any, weights: Floats, kept: Places, divisor: Floats, metric: str) -> PreparedPoints:
+    """Every row a point, in the order given."""
+    of_row = np.full(len(weights), -1, dtype=np.intp)
+    of_row[kept] = np.arange(len(kept))
+    return PreparedPoints(points, weights[kept], of_row, kept, divisor, metric)
+
+
+def _taken(X: Any, rows: Places) -> Any:
+    return X[beside(X, rows)] if is_tensor(X) else X[rows]
+
+
+def _unit_of(X: Any, metric: str, has_units: bool, names: Sequence[Any] | None) -> float:
+    """What values are divided by, so that distances can be computed and squared; lengths with a meaning are refused."""
+    if metric in DIRECTIONS or callable(metric):
+        return 1.0
+    if metric not in LENGTHS:
+        return sum_scale(X)
+    if has_units:
+        check_magnitude(X, names)
+        return 1.0
+    return exact_scale(X, names)
+
+
+def _divided(rows: Any, divisor: Floats) -> Any:
+    if np.all(divisor == 1):
+        return rows
+    if is_tensor(rows):
+        return (rows / beside(rows, divisor).to(rows.dtype)).contiguous()
+    return (rows / divisor).astype(rows.dtype, copy=False)
+
+
+def _check_sparse_magnitude(X: sparse.csr_array) -> None:
+    """Raise where squares of the values leave the range of floats."""
+    largest = float(np.abs(X.data).max(initial=0.0))
+    if largest > 1e140 or (0 < largest < 1e-140):
+        raise ValueError(
+            f"the values of X reach {largest:.3g}, and squares of such values leave the range of floating-point "
+            "numbers; divide X by that first."
+        )
+
+
+def near_order(X: AnyFloats) -> Places:
+    """An order of the points in which those near each other mostly follow one another (the Z-order curve).
+
+    Loops over a large graph of points in this order find their neighbours in the cache and take half the time. Tensors
+    are ordered by the nearest of some of them, and these by their distance from the first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> near_order(np.array([[0.0, 0.0], [9.0, 9.0], [1.0, 0.0], [8.0, 9.0]]))
+    array([0, 2, 3, 1])
+    """
+    if is_tensor(X):
+        pivots = X[:: max(_POINTS_PER_PIVOT, -(-len(X) // _MOST_PIVOTS))]
+        away = ((pivots - pivots[:1]) ** 2).sum(axis=1)
+        own = NeighborSearch(pivots[stable_order(away)]).query(X, 1)[1][:, 0]
+        return to_array(stable_order(own))
+    # Far outliers share the outermost cells rather than squeeze all others into one.
+    low, high = np.quantile(X[:: -(-len(X) // _ORDER_SAMPLE)], (0.01, 0.99), axis=0)
+    widest = np.argsort(low - high, kind="stable")[:_ORDERED_FEATURES]
+    n_bits = min(_ORDERED_BITS, 62 // len(widest))
+    code = np.zeros(len(X), dtype=np.uint64)
+    for place, feature in enumerate(widest):
+        reach = high[feature] - low[feature] or 1.0
+        cells = np.clip((X[:, feature] - low[feature]) / reach, 0, 1) * (2**n_bits - 1)
+        column = cells.astype(np.uint64)
+        for bit in range(n_bits):
+            code |= (column >> np.uint64(bit) & np.uint64(1)) << np.uint64(bit * len(widest) + place)
+    return np.argsort(code, kind="stable")

@@ -1,0 +1,263 @@
+r"""How columns are compared: their scales, extreme rows, and coordinate systems.
+
+Coordinate systems of a table: what a distance between two rows means is a choice like any other.
+
+As the columns come; at one deviation each; or in ranks, every column turned into normal scores
+
+.. math:: z_p = \Phi^{-1}\left(F(x_p)\right)
+
+with F the share of the weight below a value, half of its own included. Ranks even out the density of each column, as
+an adaptive kernel does for all of them together: neither units nor long tails matter. They are compared from four
+columns on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from ..neighbors.float_range import SMALLEST
+from ..tensors import (
+    AnyFloats,
+    Floats,
+    Mask,
+    Places,
+    array_namespace,
+    beside,
+    double,
+    is_tensor,
+    order_statistics,
+    to_array,
+)
+
+#: The ways of scaling by the names the estimators take.
+SCALES = ("auto", "standard", None)
+# Columns with such spreads are in different units; coordinates of one space differ by less.
+_SPREAD_OF_UNITS = 10.0
+# A row with a value so many times farther from the median than this share of its column is far away, and no part of the
+# deviations: it would decide on the units of all others. Where more than this share is, they are part of the data.
+_FAR = 100.0
+_USUAL = 0.9
+_FAR_SHARE = 1e-3
+# Rows that show what is usual.
+_SAMPLE = 10_000
+#: The names of the systems.
+GIVEN, ONE_DEVIATION, RANKS = "as given", "one deviation", "ranks"
+# Columns whose lengths differ by less are in one unit already, and two systems are one.
+_ONE_UNIT = 2.0
+# Up to three columns are usually coordinates of one space, whose shapes ranks would bend.
+_MOST_COORDINATES = 3
+_ROWS_AT_ONCE = 1 << 16
+
+
+def feature_scale(
+    X: Any, scale: str | None, weights: Floats | None = None
+) -> Floats:
+    """What each column is divided by.
+
+    Parameters
+    ----------
+    X : ndarray or tensor of shape (n_samples, n_features)
+    scale : {"auto", "standard", None}
+        `"standard"`: the standard deviation of the column (one where it is constant), without a row that is a
+        hundred times farther from the median than nine in ten (one, or one in a thousand). `None`: one. `"auto"`:
+        as standard where the deviations of the columns differ by more than 10 times, which tells a table of different
+        units from coordinates; one otherwise.
+    weights : ndarray of shape (n_samples,), optional
+        How many rows each stands for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> feature_scale(np.array([[0.0, 0.0], [2.0, 200.0]]), "auto")
+    array([  1., 100.])
+    >>> feature_scale(np.array([[0.0, 0.0], [2.0, 8.0]]), "auto")
+    array([1., 1.])
+    """
+    n_features = X.shape[1]
+    if scale is None:
+        return np.ones(n_features)
+    deviation = _deviations(X, weights)
+    varying = deviation > 0
+    if scale == "auto" and (not varying.any() or deviation.max() <= _SPREAD_OF_UNITS * deviation[varying].min()):
+        return np.ones(n_features)
+    return np.where(varying, deviation, 1.0)
+
+
+def _usual_ranges(X: Any) -> tuple[Floats, Floats]:
+    """From where to where values of each column are not far away, judged by a sample of evenly spaced rows."""
+    # A quarter of each: what is added up may be no float.
+    values = double(X[:: -(-len(X) // _SAMPLE)]) / 4
+    n_rows = len(values)
+    below, above = order_statistics(values, (n_rows - 1) // 2, n_rows // 2)
+    middle = (below + above) / 2
+    offset = abs(values - middle)
+    middle, usual = to_array(middle), to_array(order_statistics(offset, int(_USUAL * (n_rows - 1)))[0]) + 0.0
+    # Where a column has one value almost everywhere, what the others usually differ by; where nobody does, anything.
+    for column in np.flatnonzero(usual == 0):
+        others = to_array(offset[:, column])
+        others = others[others > 0]
+        usual[column] = np.median(others) if others.size else np.inf
+    with np.errstate(over="ignore"):
+        return 4 * (middle - _FAR * usual), 4 * (middle + _FAR * usual)
+
+
+def _deviations(X: Any, weights: Floats | None) -> Floats:
+    """Standard deviations of the columns, without a row far away."""
+    far = far_rows(X)
+    if far.size:
+        near = np.delete(np.arange(len(X)), far)
+        X, weights = X[beside(X, near)], None if weights is None else weights[near]
+    return _all_deviations(X, weights)
+
+
+def far_rows(X: Any) -> Places:
+    """The rows far away: one, or one in a thousand, with a value a hundred times farther off than nine in ten.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> far_rows(X), far_rows(np.vstack([X, [1e6, 0]]))
+    (array([], dtype=int64), array([50]))
+    """
+    low, high = _usual_ranges(X)
+    least, most = _ends(X)
+    outside = np.flatnonzero((least < low) | (most > high))
+    some, low, high = X[:, beside(X, outside)], beside(X, low[outside]), beside(X, high[outside])
+    far = np.flatnonzero(to_array(((some < low) | (some > high)).any(axis=1)))
+    # Where there are more of them they are part of the data.
+    return far if far.size <= max(1, _FAR_SHARE * len(X)) else far[:0]
+
+
+def _ends(X: Any) -> tuple[Floats, Floats]:
+    """The least and the largest value of each column."""
+    xp = array_namespace(X)
+    return double(to_array(xp.amin(X, axis=0))), double(to_array(xp.amax(X, axis=0)))
+
+
+def _all_deviations(X: Any, weights: Floats | None) -> Floats:
+    """Standard deviations of the columns, also where the squares of their values would leave the range of floats."""
+    low, high = _ends(X)
+    largest = np.maximum(abs(low), abs(high))
+    unit = 2.0 ** np.round(np.log2(np.where(largest > 0, largest, 1.0)).clip(-1000, 1000))
+    # The last digits depend on the order of the rows, and what is divided by them must not.
+    return np.float64(np.float32(_exact_deviations(X, weights, low == high, unit) / unit)) * unit
+
+
+def _exact_deviations(X: Any, weights: Floats | None, constant: Mask, unit: Floats) -> Floats:
+    # Squares of usual values are held by double precision, and a tensor need not be copied.
+    copied = not is_tensor(X) or bool(((unit < 1e-100) | (unit > 1e100)).any())
+    variance = column_moments(X / beside(X, unit) if copied else X, weights)[1]
+    # A column is constant also where its mean is rounded.
+    return np.where(constant, 0.0, np.sqrt(variance) * (unit if copied else 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class CoordinateSystem:
+    """How points become the points that distances are taken between.
+
+    Parameters
+    ----------
+    name : str
+        `"as given"`, `"one deviation"` or `"ranks"`.
+    votes : int
+        How many systems it stands for; two where the columns come in one unit, or cannot be compared as given.
+    factor : ndarray of shape (n_features,), optional
+        What columns are multiplied by.
+    values, scores : tuples of ndarrays, optional
+        For each column, its distinct values in order and their normal scores.
+    """
+
+    name: str
+    votes: int = 1
+    factor: Floats | None = None
+    values: tuple[Floats, ...] = ()
+    scores: tuple[Floats, ...] = ()
+
+    def __call__(self, X: Any) -> Any:
+        """The points in this system; between known values ranks are interpolated."""
+        if self.factor is not None:
+            return X * beside(X, self.factor.astype(to_array(X[:0]).dtype))
+        if not self.values:
+            return X
+        xp = array_namespace(X)
+        columns = [_between(X[:, column], *known) for column, known in enumerate(zip(self.values, self.scores))]
+        return xp.stack(columns, axis=1)
+
+
+def coordinate_systems(X: AnyFloats, weights: Floats, units: Floats) -> list[CoordinateSystem]:
+    """The systems of points whose columns have one deviation each: as given, as they are, and in ranks.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_features)
+    weights : ndarray of shape (n,)
+    units : ndarray of shape (n_features,)
+        What the columns were divided by.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(9, 4))
+    >>> [(s.name, s.votes) for s in coordinate_systems(X, np.ones(9), np.array([1.0, 1.0, 1.0, 1000.0]))]
+    [('as given', 1), ('one deviation', 1), ('ranks', 1)]
+    >>> [(s.name, s.votes) for s in coordinate_systems(X, np.ones(9), np.ones(4))]
+    [('as given', 2), ('ranks', 1)]
+    """
+    # Relative to the largest, so that no value leaves the range of floats.
+    given = units / units.max()
+    varying = given[np.ptp(X, axis=0) > 0]
+    if not varying.size or varying.max() <= _ONE_UNIT * varying.min():
+        systems = [CoordinateSystem(GIVEN, votes=2, factor=given)]
+    elif varying.min() < SMALLEST[X.dtype.itemsize]:
+        # Beside so large a value as given all others are one point.
+        systems = [CoordinateSystem(ONE_DEVIATION, votes=2)]
+    else:
+        systems = [CoordinateSystem(GIVEN, factor=given), CoordinateSystem(ONE_DEVIATION)]
+    if X.shape[1] > _MOST_COORDINATES:
+        values, scores = zip(*(_normal_scores(column, weights) for column in X.T))
+        systems.append(CoordinateSystem(RANKS, values=values, scores=scores))
+    return systems
+
+
+def _between(column: Any, values: Floats, scores: Floats) -> Any:
+    """The scores at some values, straight lines between those that are known and level beyond them."""
+    if not is_tensor(column):
+        return np.interp(column, values, scores).astype(column.dtype, copy=False)
+    if len(values) == 1:
+        return 0.0 * column + float(scores[0])
+    xp, exact = array_namespace(column), double(column).contiguous()
+    values, scores = beside(exact, values), beside(exact, scores)
+    after = xp.searchsorted(values, exact).clip(1, len(values) - 1)
+    low, high = values[after - 1], values[after]
+    share = ((exact - low) / (high - low)).clip(0.0, 1.0)
+    return xp.asarray(scores[after - 1] + share * (scores[after] - scores[after - 1]), dtype=column.dtype)
+
+
+def _normal_scores(column: AnyFloats, weights: Floats) -> tuple[Floats, Floats]:
+    """The distinct values of a column, in order, and their normal scores."""
+    known, place = np.unique(column, return_inverse=True)
+    mass = np.bincount(place, weights)
+    return known.astype(np.float64), ndtri((np.cumsum(mass) - mass / 2) / mass.sum())
+
+
+def column_moments(X: Any, weights: Any = None) -> tuple[Floats, Floats]:
+    """Weighted means and variances of the columns, in double precision; of tensors a block of rows at a time.
+
+    Examples
+    --------
+    >>> column_moments(np.array([[0.0], [2.0]]))
+    (array([1.]), array([1.]))
+    """
+    if not is_tensor(X):
+        mean = np.average(X, axis=0, weights=weights)
+        return mean, np.average((X - mean) ** 2, axis=0, weights=weights)
+    share = X.new_ones(len(X)) if weights is None else beside(X, weights)
+    blocks = list(zip(X.split(_ROWS_AT_ONCE), (double(share) / double(share).sum()).split(_ROWS_AT_ONCE)))
+    mean = sum(part @ double(rows) for rows, part in blocks)
+    variance = sum(part @ (double(rows) - mean) ** 2 for rows, part in blocks)
+    return to_array(mean), to_array(variance)
