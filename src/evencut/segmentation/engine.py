@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -67,8 +67,6 @@ def sharpen_band(
     factor: Steps,
     radius: int,
     weigh: Callable[[NDArray[np.floating]], NDArray[np.floating]],
-    drawn: Labels | None = None,
-    redraw: Mask | None = None,
 ) -> Labels:
     """Labels at the size of `image`, from those at half the size.
 
@@ -88,9 +86,6 @@ def sharpen_band(
         Half the width of the band, in pixels of half the size.
     weigh : callable
         Boundary weights of a part of the image.
-    drawn : ndarray of the size of the image, optional
-        An earlier answer at this size, kept outside `redraw`.
-    redraw : ndarray of bool of the shape of the costs, optional
 
     Examples
     --------
@@ -102,14 +97,11 @@ def sharpen_band(
     >>> sharpen_band(image, half, costs, free, **even, radius=1, weigh=lambda part: np.zeros((*part.shape[:2], 8)))[0]
     array([0, 0, 0, 0, 1, 1, 1, 1])
     """
-    may_move = np.ones(costs.shape[:-1], dtype=bool) if redraw is None else redraw
-    fine = _begin(labels, known, drawn, may_move, step, factor)
+    fine = enlarge(labels, known.shape, step).astype(known.dtype)
+    np.copyto(fine, known, where=known >= 0)
     for half in _tiles(labels, radius):
         tile = scaled(half, step)
-        if not may_move[_covering(tile, factor)].any():
-            continue
         undecided = _band(labels, half, radius, known[tile].shape, step) & (known[tile] < 0)
-        undecided &= _enlarged(may_move, factor, tile, undecided.shape)
         if not undecided.any():
             continue
         window = window_of(undecided)
@@ -160,37 +152,6 @@ def _moved(window: Slices, by: Slices) -> Slices:
     return tuple(slice(part.start + other.start, part.stop + other.start) for part, other in zip(window, by))
 
 
-def _begin(
-    labels: Labels, known: Labels, drawn: Labels | None, may_move: Mask, step: Steps, factor: Steps
-) -> Labels:
-    """The labels of half the size enlarged where they may move, what was drawn elsewhere, what is known everywhere."""
-    if drawn is None:
-        fine = enlarge(labels, known.shape, step).astype(known.dtype)
-        np.copyto(fine, known, where=known >= 0)
-        return fine
-    fine = drawn.copy()
-    window = scaled(window_of(may_move), factor)
-    part, shape = fine[window], fine[window].shape
-    between = tuple(times // along for times, along in zip(factor, step))
-    half = enlarge(labels[scaled(window_of(may_move), between)], shape, step)
-    np.copyto(part, half, where=_enlarged(may_move, factor, window, shape), casting="same_kind")
-    np.copyto(part, known[window], where=known[window] >= 0)
-    return fine
-
-
-def _enlarged(region: Mask, factor: Steps, window: Slices, shape: Shape) -> Mask:
-    """A window of the region at the larger size."""
-    places = (
-        np.arange(part.start, part.start + size) // times for part, size, times in zip(window, shape, factor)
-    )
-    return region[np.ix_(*places)]
-
-
-def _covering(window: Slices, factor: Steps) -> Slices:
-    """The window, at a size so many times smaller, that covers all of it."""
-    return tuple(slice(part.start // times, -(-part.stop // times)) for part, times in zip(window, factor))
-
-
 def _band(labels: Labels, half: Slices, radius: int, shape: Shape, step: Steps) -> Mask:
     """Where the contour is near in a tile of half the size, at the full size of that tile."""
     around = grown(half, radius)
@@ -218,6 +179,9 @@ def _tiles(labels: Labels, radius: int) -> Iterator[Slices]:
 
 
 _ATTEMPTS = 4
+
+#: Voxels that noise is estimated from, and the median of the absolute value of a normal variable.
+_ENOUGH, _MEDIAN_OF_NOISE = 1_000_000, 0.6745
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,6 +246,8 @@ class Engine:
         with clock("boundary"):
             self.scales = [contrast_scale(level) for level in self.images]
             self._weights: dict[bool, NDArray[np.float64]] = {}
+        self._grounds: dict[int, NDArray[np.float64]] = {}
+        self._noises: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
         with clock("affinity"):
             self._pose(settings)
         self._random_state = copy.deepcopy(random_state)
@@ -326,10 +292,34 @@ class Engine:
             self._weights[to_the_eye] = boundary_weights(shown, regularizer, scale=scale, spacing=spacing)
         return self._weights[to_the_eye]
 
-    @cached_property
+    @property
     def ground(self) -> NDArray[np.float64]:
-        """What geodesic distances are measured on."""
-        return terrain(self.channels)
+        """What geodesic distances of the working size are measured on."""
+        return self.ground_at(len(self.images) - 1)
+
+    def ground_at(self, level: int) -> NDArray[np.float64]:
+        """The same at any size."""
+        if level not in self._grounds:
+            last = level == len(self.images) - 1
+            self._grounds[level] = terrain(self.channels if last else lab_channels(self.images[level]))
+        return self._grounds[level]
+
+    def noise_at(self, level: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Deviation of the noise of each channel at a size, seen in second differences, and of the channel."""
+        if level not in self._noises:
+            image = self.images[level]
+            step = max(1, round((image[..., 0].size / _ENOUGH) ** (1 / max(1, image.ndim - 2))))
+            found = []
+            for axis in range(image.ndim - 1):
+                # All of one axis, some of the others.
+                some = image[tuple(slice(None, None, 1 if other == axis else step) for other in range(image.ndim - 1))]
+                if some.shape[axis] > 2:
+                    second = np.abs(np.diff(some, n=2, axis=axis)).reshape(-1, image.shape[-1])
+                    found.append(np.median(second, axis=0) / (_MEDIAN_OF_NOISE * np.sqrt(6)))
+            noise = np.min(found, axis=0) if found else np.zeros(image.shape[-1])
+            deviation = image.reshape(-1, image.shape[-1]).std(axis=0, dtype=np.float64)
+            self._noises[level] = noise.astype(np.float64), np.maximum(deviation, 1e-9)
+        return self._noises[level]
 
     def localized(self, clock: Clock) -> Engine:
         """The same with a second graph beside the first, of pixels alike in colour and near each other.
@@ -434,8 +424,6 @@ class Engine:
         known: Sequence[Labels],
         end: Round,
         smoothness: float,
-        drawn: Sequence[Labels] | None = None,
-        redraw: Mask | None = None,
     ) -> tuple[Labels, ...]:
         """The labels at every size, from full size on.
 
@@ -446,10 +434,6 @@ class Engine:
         end : Round
             Labels and costs at the working size.
         smoothness : float
-        drawn : sequence of ndarray, optional
-            An earlier answer at every size, kept outside `redraw`.
-        redraw : ndarray of bool, optional
-            In pixels of the working size.
         """
         costs = end.state.costs.reshape(*end.labels.shape, self.n_labels).astype(np.float32)
         levels: list[Labels] = [end.labels.astype(known[-1].dtype)]
@@ -470,8 +454,6 @@ class Engine:
                 factor=self.sizes.factor(level),
                 radius=self.settings.band_radius,
                 weigh=partial(self._weigh, level=level, weight=weight),
-                drawn=None if drawn is None else drawn[level],
-                redraw=redraw,
             )
             levels.insert(0, larger)
         return tuple(levels)

@@ -264,6 +264,10 @@ class Sizes:
         """Whether the contour is found anew at this size, and not only enlarged from the next."""
         return len(self.shapes[level]) < 3 or np.prod(self.shapes[level], dtype=float) <= MOST_DRAWN
 
+    def factor_to(self, level: int) -> Steps:
+        """How many times smaller the size at `level` is than full size, along each axis."""
+        return tuple(int(np.prod(along)) for along in zip(*self.steps[:level])) or (1,) * len(self.shapes[0])
+
     def factor(self, level: int = 0) -> Steps:
         """How many times smaller the last size is than the one at `level`, along each axis."""
         return tuple(int(np.prod(along)) for along in zip(*self.steps[level:])) or (1,) * len(self.shapes[0])

@@ -52,9 +52,9 @@ class KnownLevels:
             outside.append(None if last is None else halve(last, step) >= 0.5)
         return replace(self, known=tuple(known), outside=tuple(outside), steps=tuple(steps))
 
-    def with_click(self, click: Click) -> KnownLevels:
-        """The same after a click, which overrules what was known under it."""
-        window, disc = footprint(click, self.known[0].shape, self.spacing)
+    def with_click(self, click: Click, radius: float | None = None) -> KnownLevels:
+        """The same after a click, which overrules what was known within the radius."""
+        window, disc = footprint(click, self.known[0].shape, self.spacing, radius)
         known = [self.known[0].copy()]
         known[0][window][disc] = click.code
         for level in range(1, len(self.known)):
@@ -145,9 +145,9 @@ class Knowledge:
             return self.levels.known
         return self.levels.with_rim()
 
-    def with_click(self, click: Click) -> Knowledge:
-        """The same with one more click (in pixels of the frame), which overrules what was known under it."""
-        return replace(self, levels=self.levels.with_click(click), clicks=(*self.clicks, click))
+    def with_click(self, click: Click, radius: float | None = None) -> Knowledge:
+        """The same with one more click (in pixels of the frame), which overrules what was known within the radius."""
+        return replace(self, levels=self.levels.with_click(click, radius), clicks=(*self.clicks, click))
 
     def in_frame(self, clicks: tuple[Click, ...]) -> list[Click]:
         """Clicks on the whole image in pixels of the frame; background beyond it is known already."""

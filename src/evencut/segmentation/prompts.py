@@ -194,15 +194,28 @@ def check_clicks(clicks: Iterable[Any], shape: Shape) -> tuple[Click, ...]:
     return tuple(checked)
 
 
-def footprint(click: Click, shape: Shape, spacing: tuple[float, ...] | None = None) -> tuple[Slices, Mask]:
-    """The ball that a click fixes, as a window of the image and a region of it: radius 5, smaller on small images.
+def pin_radius(shape: Shape, most: float = np.inf) -> float:
+    """The radius of the ball that a click fixes: 5, less in small images; at most about `most`, but its neighbours.
+
+    Examples
+    --------
+    >>> pin_radius((300, 400)), pin_radius((300, 400), 2.5), pin_radius((60, 60))
+    (5, 2.5, 0)
+    """
+    return min(_RADIUS, int(np.hypot.reduce(shape) / 100), max(1.0, most))
+
+
+def footprint(
+    click: Click, shape: Shape, spacing: tuple[float, ...] | None = None, radius: float | None = None
+) -> tuple[Slices, Mask]:
+    """The ball that a click fixes, as a window of the image and a region of it; by default of :func:`pin_radius`.
 
     Examples
     --------
     >>> footprint(Click((20, 20), True), (60, 60))
     ((slice(20, 21, None), slice(20, 21, None)), array([[ True]]))
     """
-    radius = min(_RADIUS, int(np.hypot.reduce(shape) / 100))
+    radius = pin_radius(shape) if radius is None else radius
     window, squared = [], np.zeros((1,) * len(shape))
     for axis, (centre, size, side) in enumerate(zip(click.at, shape, spacing or (1.0,) * len(shape))):
         reach = int(radius / side)

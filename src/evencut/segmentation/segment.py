@@ -20,7 +20,7 @@ from .grid import MOST_DRAWN, Shape, Sizes, Slices
 from .images import Features, as_image, shrink_features
 from .knowledge import Knowledge, gather
 from .result import Segmentation
-from .session import State, first_answer
+from .session import Rounds, State, first_answer
 from .settings import Settings
 
 
@@ -42,6 +42,7 @@ def segment(
     max_iter: int = 15,
     working_pixels: int | None = None,
     spacing: ArrayLike | None = None,
+    size: float | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> Segmentation:
     r"""Cut an object out of an image or a volume from a box or clicks, or divide it along a few strokes.
@@ -63,10 +64,10 @@ def segment(
     clicks : list of (x, y, "object" or "background"), optional
         Points that the user clicked on; one on the object is enough to begin with. In a volume (x, y, z, ...), z
         counting slices along the first axis. While nothing is known of the background, the outermost pixels stand for
-        it. More clicks correct the first answer one after the other.
+        it. More clicks correct the first answer one after the other; each best lies in the middle of what is wrong.
     scribbles : array of int of shape (M, N), or (D, M, N), optional
-        Strokes, on any slices of a volume: 0 where nothing is drawn. With a box, clicks or mask 1 means background and
-        2 object; without, any two or more positive labels.
+        Strokes, or whole slices of a volume painted: 0 where nothing is drawn. With a box, clicks or mask 1 means
+        background and 2 object; without, any two or more positive labels.
     mask : array of shape (M, N), or (D, M, N), optional
         First guess of the object, in place of the one that is found inside the box.
     kernel : {"knn", "gaussian"} or object
@@ -98,6 +99,9 @@ def segment(
     spacing : sequence of float, optional
         Size of a voxel along each axis, in the order of the axes (of a volume: between slices, rows, columns): the
         boundary weighs what it measures in space. By default all are alike.
+    size : float, optional
+        Rough radius of the object in a volume, in the unit of `spacing`: what one click finds holds about as much as a
+        ball of it where contrast alone does not say where the object ends.
     random_state : int or numpy.random.Generator, optional
         For the noise and the choice of neighbours. None means 0, so that the same call gives the same mask.
 
@@ -133,9 +137,10 @@ def segment(
     pixels, sides = as_image(image, n_axes), check_spacing(spacing, n_axes)
     shape = shape_of(pixels)
     knowledge = gather(shape, box=box, clicks=clicks, scribbles=scribbles, mask=mask, hard=hard, spacing=sides)
+    radius = check_size(size, clicks, spacing, n_axes)
     clock = Clock()
     engine = build_engine(pixels, features, knowledge, settings, random_state, clock)
-    return first_answer(engine, knowledge, clock)
+    return first_answer(engine, knowledge, clock, radius)
 
 
 def prepare(image: ArrayLike) -> State:
@@ -155,7 +160,7 @@ def prepare(image: ArrayLike) -> State:
     # Of the place that stands for a click nothing is kept.
     knowledge = gather(shape_of(pixels), clicks=[(0, 0, "object")], hard=True, spacing=check_spacing(None, 2))
     engine = build_engine(pixels, "auto", knowledge, Settings(), None, clock)
-    return State(engine.localized(clock), knowledge, ())
+    return State(engine.localized(clock), knowledge, knowledge.known, Rounds((), True, 0.0))
 
 
 def build_engine(
@@ -223,6 +228,25 @@ def check_spacing(spacing: ArrayLike | None, n_axes: int) -> tuple[float, ...]:
     if not (np.isfinite(sides).all() and (sides > 0).all()):
         raise ValueError(f"spacing={spacing!r} must be positive numbers.")
     return tuple(float(side) for side in sides / sides.min())
+
+
+def check_size(
+    size: float | None, clicks: Sequence[Any] | None, spacing: ArrayLike | None, n_axes: int
+) -> float | None:
+    """The rough radius of an object in units of the finest side of a voxel.
+
+    Examples
+    --------
+    >>> check_size(10.0, [(1, 1, 1, "object")], (3.0, 0.5, 0.5), 3)
+    20.0
+    """
+    if size is None:
+        return None
+    if n_axes != 3 or not clicks:
+        raise ValueError(f"size={size!r} is for a first click in a volume; leave it out.")
+    if isinstance(size, (str, bool)) or not (np.isfinite(size) and size > 0):
+        raise ValueError(f"size={size!r} must be a positive number: the rough radius of the object.")
+    return float(size) / (1.0 if spacing is None else float(np.min(np.asarray(spacing, dtype=float))))
 
 
 def shape_of(pixels: NDArray[np.float32]) -> Shape:
