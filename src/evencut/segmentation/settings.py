@@ -64,7 +64,7 @@ class VolumeSettings:
     like: float = 0.4
     reach: float = 0.28
     level: float = 3.0
-    core: float = 0.25
+    core: float = 0.233
     wide: float = 3.0
     fall: float = 0.5
     limit: float = 4.0
