@@ -1,10 +1,12 @@
 """Volumes: the same code in three dimensions, voxels longer than wide, files, and the command."""
 
 import itertools
+import pickle
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.ndimage import distance_transform_edt, gaussian_filter, label
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
@@ -303,3 +305,91 @@ def test_a_click_without_its_slice_is_named_among_others_that_have_one():
     voxels = np.random.default_rng(0).normal(size=(6, 20, 20))
     with pytest.raises(ValueError, match=r"\(2, 2, 'background'\) must be \(x, y, z, 'object'\)"):
         segment(voxels, clicks=[(10, 10, 3, "object"), (2, 2, "background")])
+
+
+def faint(seed=0):
+    """A ball hardly brighter than the ground, with a bright neighbour: contrast alone does not carry a mask."""
+    rng = np.random.default_rng(seed)
+    z, y, x = np.indices((32, 40, 40))
+    ball = (z - 16) ** 2 + (y - 18) ** 2 + (x - 18) ** 2 <= 8**2
+    volume = 0.4 + 3 * gaussian_filter(rng.normal(size=ball.shape), 3)
+    volume[ball] += 0.1
+    volume[(z - 16) ** 2 + (y - 30) ** 2 + (x - 30) ** 2 <= 6**2] += 0.5
+    return volume + rng.normal(0, 0.02, size=ball.shape), ball
+
+
+def middle_of_error(mask, truth):
+    parts, _ = label(mask != truth)
+    worst = parts == 1 + np.bincount(parts.ravel())[1:].argmax()
+    depth = distance_transform_edt(np.pad(worst, 1))[1:-1, 1:-1, 1:-1]
+    at = tuple(int(place) for place in np.unravel_index(depth.argmax(), depth.shape))
+    return (*at[::-1], "object" if truth[at] else "background")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_click_makes_the_mask_of_a_faint_object_better(seed):
+    volume, truth = faint(seed)
+    result = segment(volume, clicks=[(18, 18, 16, "object")])
+    scores = [dice(result.mask, truth)]
+    for _ in range(8):
+        result = result.refine(clicks=[middle_of_error(result.mask, truth)])
+        scores.append(dice(result.mask, truth))
+    assert min(np.diff(scores)) > -0.02
+    assert scores[-1] > max(0.8, scores[0])
+
+
+def test_a_click_changes_nothing_out_of_its_reach():
+    """Twelve depths: what was right far away stays to the last voxel."""
+    volume, truth = faint()
+    first = segment(volume, clicks=[(18, 18, 16, "object")])
+    x, y, z, _ = click = middle_of_error(first.mask, truth)
+    second = first.refine(clicks=[click])
+    kind = click[-1] == "object"
+    depth = distance_transform_edt(first.mask != kind)[z, y, x]
+    places = np.argwhere(first.mask != second.mask)
+    assert len(places) and second.mask[z, y, x] == kind
+    assert np.linalg.norm(places - (z, y, x), axis=1).max() <= 12 * max(depth, 1.5) * np.sqrt(3)
+    assert (second.previous.mask == first.mask).all()
+
+
+def test_a_rough_size_says_how_much_is_object():
+    volume, truth = faint()
+    click = [(18, 18, 16, "object")]
+    small, large = (segment(volume, clicks=click, size=size).mask.sum() for size in (4, 8))
+    assert 0.5 < small / (4.19 * 4**3) < 2 and 0.5 < large / (4.19 * 8**3) < 2
+    assert dice(segment(volume, clicks=click, size=8).mask, truth) > 0.6
+    # The size is in the unit of the spacing.
+    assert (segment(volume, clicks=click, size=4.0, spacing=(0.5, 0.5, 0.5)).mask.sum()) == large
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ({"size": -1.0, "clicks": [(18, 18, 16, "object")]}, "size=-1.0 must be a positive number"),
+    ({"size": 3.0, "box": (1, 1, 1, 9, 9, 9)}, "size=3.0 is for a first click in a volume"),
+])
+def test_a_wrong_size_is_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        segment(faint()[0], **arguments)
+
+
+def test_painted_slices_are_kept_and_more_of_them_and_clicks_make_it_better():
+    volume, truth = faint()
+    strokes = np.zeros(truth.shape, dtype=int)
+    strokes[:, 14] = 1 + truth[:, 14]
+    first = segment(volume, scribbles=strokes, spacing=(1, 1, 1))
+    assert (first.mask[:, 14] == truth[:, 14]).all()
+    strokes[:, 22] = 1 + truth[:, 22]
+    two = first.refine(strokes)
+    assert (two.mask[:, 14] == truth[:, 14]).all() and (two.mask[:, 22] == truth[:, 22]).all()
+    assert dice(two.mask, truth) > dice(first.mask, truth)
+    clicked = two.refine(clicks=[middle_of_error(two.mask, truth)])
+    assert dice(clicked.mask, truth) > dice(two.mask, truth) - 0.02
+
+
+def test_a_large_volume_is_corrected_at_full_size(scan):
+    """Walks at a smaller size give the contour of all sizes, and the field survives a pickle."""
+    first = segment(scan.volume, clicks=[(*scan.click, "object")], spacing=SPACING, working_pixels=11_000)
+    second = first.refine(clicks=[(2, 2, 2, "object")])
+    assert second.mask[2, 2, 2] and second.mask.shape == scan.volume.shape
+    third = pickle.loads(pickle.dumps(second)).refine(clicks=[(2, 2, 2, "background")])
+    assert not third.mask[2, 2, 2]
+    assert (third.mask & ~first.mask).sum() < (second.mask & ~first.mask).sum()
