@@ -219,17 +219,29 @@ def save_nrrd(path, volume):
     nrrd.write(str(path), volume, header, index_order="C")
 
 
+def save_zarr(path, volume):
+    zarr = pytest.importorskip("zarr", reason="zarr is not installed")
+    group = zarr.open_group(str(path), mode="w")
+    scales = [{"type": "scale", "scale": [1.0, 1.0, 2.0, 1.0, 1.0]}]
+    sizes = [{"path": "0", "coordinateTransformations": scales}]
+    image = {"axes": [{"name": name} for name in "tczyx"], "datasets": sizes}
+    group.attrs["multiscales"] = [image]
+    group.create_array("0", data=volume[None, None])
+
+
 SAVERS = {"scan.nii.gz": save_nifti, "scan.nii": save_nifti, "scan.tif": save_tiff, "scan.nrrd": save_nrrd}
+READ_ONLY = {"scan.ome.zarr": save_zarr}
 
 
-@pytest.mark.parametrize("name", SAVERS)
+@pytest.mark.parametrize("name", SAVERS | READ_ONLY)
 def test_the_command_cuts_volumes_of_every_format(run, scan, tmp_path, name):
-    SAVERS[name](tmp_path / name, scan.volume)
+    (SAVERS | READ_ONLY)[name](tmp_path / name, scan.volume)
     volume = read_volume(tmp_path / name)
     assert volume.voxels.shape == scan.volume.shape and volume.spacing == SPACING
-    done = run("segment", name, "--click", ",".join(map(str, scan.click)), "-o", f"mask-{name}")
+    out = f"mask-{name}" if name in SAVERS else "mask.nii"
+    done = run("segment", name, "--click", ",".join(map(str, scan.click)), "-o", out)
     assert done.code == 0, done.err
-    mask = read_volume(tmp_path / f"mask-{name}")
+    mask = read_volume(tmp_path / out)
     assert set(np.unique(mask.voxels)) == {0, 1} and mask.spacing == SPACING
     assert dice(mask.voxels > 0, scan.truth) > 0.9
 
@@ -244,6 +256,26 @@ def test_a_mask_has_the_place_in_space_of_its_volume(run, scan, tmp_path):
     first = (tmp_path / "a.nii.gz").read_bytes()
     assert run("segment", "scan.nii.gz", "--click", "22,12,10", "-o", "a.nii.gz").code == 0
     assert (tmp_path / "a.nii.gz").read_bytes() == first
+
+
+def test_colours_of_ome_zarr_come_last_and_what_is_no_volume_is_named(tmp_path):
+    zarr = pytest.importorskip("zarr", reason="zarr is not installed")
+    cases = (("good.zarr", "czyx", (2, 3, 4, 5)), ("flat.zarr", "cyx", (2, 4, 5)), ("none.zarr", "", (3,)))
+    for name, axes, shape in cases:
+        group = zarr.open_group(str(tmp_path / name), mode="w")
+        if axes:
+            image = {"axes": [{"name": axis} for axis in axes], "datasets": [{"path": "0"}]}
+            group.attrs["ome"] = {"multiscales": [image]}
+        group.create_array("0", data=np.arange(np.prod(shape)).reshape(shape))
+    good = read_volume(tmp_path / "good.zarr")
+    assert good.voxels.shape == (3, 4, 5, 2) and good.spacing == (1.0, 1.0, 1.0)
+    assert good.voxels[0, 0, 0].tolist() == [0, 60]
+    with pytest.raises(ValueError, match="its axes are cyx"):
+        read_volume(tmp_path / "flat.zarr")
+    with pytest.raises(ValueError, match="no multiscales"):
+        read_volume(tmp_path / "none.zarr")
+    with pytest.raises(ValueError, match=r"cannot write mask\.zarr"):
+        write_labels("mask.zarr", None, np.zeros((3, 4, 5), int), good)
 
 
 def test_mistakes_of_the_command_cost_one_line(run, scan, tmp_path):

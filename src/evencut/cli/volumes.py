@@ -7,7 +7,7 @@ import numpy as np
 from evencut.cli.errors import UserError
 from evencut.cli.outputs import check_writable, whole_file
 from evencut.segmentation import Segmentation, Volume, read_volume
-from evencut.segmentation.volumes import volume_format, write_labels
+from evencut.segmentation.volumes import is_writable, write_labels
 from evencut.tensors import Ints
 
 
@@ -16,7 +16,7 @@ def check_volume_outputs(out: str, cutout: str | None, overlay: str | None, regi
     for option, value in (("--cutout", cutout), ("--overlay", overlay), ("--regions", regions)):
         if value is not None:
             raise UserError(f"{option} is for photos; leave it out for a volume.")
-    if volume_format(out) is None:
+    if not is_writable(out):
         raise UserError(f"cannot write {out}: the name of a volume must end in .nii, .nii.gz, .nrrd, .tif or .tiff.")
     check_writable(out)
 
