@@ -183,6 +183,9 @@ _ATTEMPTS = 4
 #: Voxels that noise is estimated from, and the median of the absolute value of a normal variable.
 _ENOUGH, _MEDIAN_OF_NOISE = 1_000_000, 0.6745
 
+#: Pixels that smoothing sees on every side.
+_SMOOTHED = 4
+
 
 @dataclass(frozen=True, eq=False)
 class Answer:
@@ -303,6 +306,16 @@ class Engine:
             last = level == len(self.images) - 1
             self._grounds[level] = terrain(self.channels if last else lab_channels(self.images[level]))
         return self._grounds[level]
+
+    def ground_in(self, level: int, window: Slices) -> NDArray[np.float64]:
+        """A window of it; of a large image it is made alone, by its own roughness."""
+        if level == len(self.images) - 1 or self.images[level][..., 0].size <= _ENOUGH:
+            return np.ascontiguousarray(self.ground_at(level)[window])
+        larger = grown(window, _SMOOTHED)
+        inner = tuple(
+            slice(part.start - large.start, part.stop - large.start) for part, large in zip(window, larger)
+        )
+        return np.ascontiguousarray(terrain(lab_channels(self.images[level][larger]))[inner])
 
     def noise_at(self, level: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Deviation of the noise of each channel at a size, seen in second differences, and of the channel."""

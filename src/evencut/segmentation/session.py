@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import binary_dilation, binary_erosion
 
 from .._runtime import warn_user
-from .corrections import Walker, correct_photo
+from .corrections import correct_photo
 from .distances import (
     follow_strokes,
     geodesic_distance,
@@ -29,6 +29,7 @@ from .grid import Labels, Mask, Steps, halve, rim_of, window_of
 from .knowledge import Knowledge, gather
 from .prompts import Click, check_clicks, click_evidence
 from .result import Segmentation
+from .walks import Walker
 
 _FULL, _EMPTY = 0.98, 0.002
 
