@@ -17,11 +17,11 @@ import numpy as np
 from benchmarks.click_methods import Evencut
 from benchmarks.click_robot import simulate
 from benchmarks.photos import find_second_set, halves_of, read_any
-from evencut.segmentation import features, first_guess, geodesic
-from evencut.segmentation.clock import Clock
+from evencut.segmentation import distances, images
+from evencut.segmentation.engine import Clock
 from evencut.segmentation.images import as_image
-from evencut.segmentation.interactive import build_engine
 from evencut.segmentation.knowledge import gather
+from evencut.segmentation.segment import build_engine
 from evencut.segmentation.session import first_answer
 from evencut.segmentation.settings import Settings
 from reproduction.grabcut import error_rate, find_photos
@@ -70,23 +70,30 @@ CONSTANTS = [
     Constant("click_strength", 0.0, CLICKED),
     Constant("click_reach", None, CLICKED),
     Constant("click_step", 0.0, CLICKED),
-    Constant("click_limit", EVER, AFTER),
-    Constant("click_depth", EVER, AFTER),
-    Constant("click_trust", 0.0, ("after",)),
     Constant("place_weight", 0.0, CLICKED),
     Constant("click_hold", 1.0, CLICKED),
-    Constant("click_ease", 0.0, AFTER),
     Constant("rim_strength", 0.0, CLICKED),
+    Constant("odds_at_depth", None, AFTER),
+    Constant("odds_distance", None, AFTER),
+    Constant("odds_inside", 0.0, AFTER),
+    Constant("odds_way", 0.0, AFTER),
+    Constant("odds_densities", 0.0, AFTER),
+    Constant("odds_local", 0.0, AFTER),
+    Constant("click_core", None, AFTER),
+    Constant("click_around", None, AFTER),
+    Constant("local_width", None, AFTER),
+    Constant("click_window", None, AFTER),
+    Constant("click_boundary", None, AFTER),
     Constant("band_radius", None, CLICKED),
     Constant("band_weight", 1.0, CLICKED),
     Constant("surcharge", 0.0, BOXED),
     Constant("centrality", 0.0, BOXED),
     Constant("slack", 1.0, BOXED),
     Constant("rest", 0.0, CLICKED),
-    Constant("_NEAR", EVER, CLICKED, first_guess),
-    Constant("_ROUGH", EVER, CLICKED, geodesic),
-    Constant("_TEXTURE_WEIGHT", 0.0, ("clicks", "box"), features),
-    Constant("_UNSEEN", 0.0, ("clicks", "box"), features),
+    Constant("_NEAR", EVER, CLICKED, distances),
+    Constant("_ROUGH", EVER, CLICKED, distances),
+    Constant("_TEXTURE_WEIGHT", 0.0, ("clicks", "box"), images),
+    Constant("_UNSEEN", 0.0, ("clicks", "box"), images),
 ]
 
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 
 from evencut.segmentation import segment
-from evencut.segmentation.boundary import boundary_weights
-from evencut.segmentation.images import as_image, enlarge, halve
-from evencut.segmentation.maxflow import GridCut
+from evencut.segmentation.cuts import GridCut, boundary_weights
+from evencut.segmentation.grid import enlarge, halve
+from evencut.segmentation.images import as_image
 
 RADIUS = 5
 

@@ -1,4 +1,7 @@
-"""The robot that stands for a user: it clicks on the deepest point of the largest wrong region until it is content."""
+"""The robot that stands for a user: it clicks on the deepest point of the largest wrong region until it is content.
+
+A sloppy one clicks on any region at least half as large, at any of its pixels at least half as deep as the deepest.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.ndimage import distance_transform_edt, label
 
 from benchmarks.photos import worst_part
 
@@ -34,6 +38,12 @@ class Curve:
         return self.before if not self.ious else self.ious[min(n_clicks, len(self.ious)) - 1]
 
     @property
+    def changes(self) -> list[float]:
+        """What each correction adds to the IoU: not the first click of all, which begins."""
+        ious = self.ious if self.before == 0 else [self.before, *self.ious]
+        return list(np.diff(ious))
+
+    @property
     def fails(self) -> bool:
         return max([self.before, *self.ious]) < GOALS[-1]
 
@@ -50,13 +60,33 @@ def next_click(mask: np.ndarray, truth: np.ndarray) -> tuple[int, int, bool] | N
     return None if found is None else (found[1], found[2], bool(truth[found[2], found[1]] == 255))
 
 
-def simulate(method, truth: np.ndarray, goal: float = GOALS[-1], most: int = MOST_CLICKS) -> Curve:
-    """Click until the goal is reached, or `most` times."""
+def sloppy_click(
+    mask: np.ndarray, truth: np.ndarray, random: np.random.Generator
+) -> tuple[int, int, bool] | None:
+    """Any of the larger errors, and not its middle."""
+    parts, n_parts = label((mask != (truth == 255)) & (truth != 128))
+    if not n_parts:
+        return None
+    sizes = np.bincount(parts.ravel())[1:]
+    region = parts == 1 + random.choice(np.flatnonzero(sizes >= sizes.max() / 2))
+    depth = distance_transform_edt(np.pad(region, 1))[1:-1, 1:-1]
+    y, x = (int(place) for place in random.choice(np.argwhere(region & (depth >= depth.max() / 2))))
+    return x, y, bool(truth[y, x] == 255)
+
+
+def simulate(
+    method,
+    truth: np.ndarray,
+    goal: float = GOALS[-1],
+    most: int = MOST_CLICKS,
+    random: np.random.Generator | None = None,
+) -> Curve:
+    """Click until the goal is reached, or `most` times; sloppily where the robot is given random numbers."""
     mask = np.zeros(truth.shape, dtype=bool) if method.mask is None else method.mask
     curve = Curve(0.0 if method.mask is None else intersection_over_union(mask, truth), [], [], mask)
     iou = curve.before
     while iou < goal and len(curve.ious) < most:
-        click = next_click(mask, truth)
+        click = next_click(mask, truth) if random is None else sloppy_click(mask, truth, random)
         if click is None:
             break
         begin = time.process_time()

@@ -1,6 +1,6 @@
 """How many clicks does a cut-out take? The field's measure, NoC@85 and NoC@90, for evencut and its peers.
 
-    python -m benchmarks.clicks --data DIR [--jobs 2] [--subset N] [--part ours|peers|tuning|hard|large|folder]
+    python -m benchmarks.clicks --data DIR [--jobs 2] [--subset N] [--part ours|sloppy|peers|tuning|hard|large|folder]
                                 [--pictures DIR] [--kept DIR]
 
 A robot clicks on the deepest point of the largest wrong region, at most 20 times; a click is a disc of radius 5. Noted
@@ -75,6 +75,14 @@ def both_ways(photo: Photo) -> dict[str, Curve]:
 def ours(data: Path, name: str) -> dict[str, Curve]:
     """A photo of either set with its box."""
     return both_ways(read_any(data, name))
+
+
+def sloppy(data: Path, name: str) -> dict[str, Curve]:
+    """The same by the sloppy robot."""
+    warnings.simplefilter("ignore")
+    photo = read_any(data, name)
+    tools = {"clicks": Evencut(photo.image), "box": Evencut(photo.image, photo.box)}
+    return {way: simulate(tool, photo.truth, random=np.random.default_rng(0)) for way, tool in tools.items()}
 
 
 def made_up(data: Path, name: str) -> dict[str, Curve]:
@@ -154,6 +162,35 @@ def ours_section(data: Path, names: list[str], found: list[dict[str, Curve]]) ->
         "Published NoC@90 on GrabCut: " + ", ".join(f"{name} {noc:g}" for name, noc in PUBLISHED.items()) + ".",
     ]
     return "\n".join(lines) + "\n"
+
+
+def sloppy_section(
+    data: Path, names: list[str], careful: list[dict[str, Curve]], found: list[dict[str, Curve]]
+) -> str:
+    sets, halves = np.array([set_of(name) for name in names]), halves_of(data, names)
+    lines = [
+        "## Sloppy clicks, and clicks that make it worse",
+        "The sloppy robot clicks on any wrong region at least half as large as the largest, at any pixel at least half",
+        "as deep as the deepest of the region. A click makes it worse where the IoU falls by more than .02.",
+        "",
+        "| photos | robot | NoC@90 | never .90 | clicks that make it worse |",
+        "|---|---|---|---|---|",
+    ]
+    for title in dict.fromkeys(sets):
+        for way, what in (("clicks", "from clicks alone"), ("box", "after a box")):
+            for half, which in (("chosen on", halves == 0), ("judged on", halves == 1)):
+                for robot, curves in (("careful", careful), ("sloppy", found)):
+                    some = [curves[i][way] for i in np.flatnonzero((sets == title) & which)]
+                    if some:
+                        lines.append(f"| {title}, {what}, {half} | {robot} | {sloppy_cells(some)} |")
+    return "\n".join(lines) + "\n"
+
+
+def sloppy_cells(curves: list[Curve]) -> str:
+    changes = np.concatenate([curve.changes for curve in curves])
+    worse = float((changes < -0.02).mean()) if changes.size else 0.0
+    noc = np.mean([curve.clicks_to(GOALS[-1]) for curve in curves])
+    return f"{noc:.2f} | {np.mean([curve.fails for curve in curves]):.0%} | {worse:.1%}"
 
 
 def hard_section(scenes: list[dict[str, Curve]], photos: list[dict[str, dict[str, Curve]]]) -> str:
@@ -244,7 +281,7 @@ def draw_masks(data: Path, names: list[str], curves: list[Curve], folder: Path) 
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = photo_parser(__doc__.splitlines()[0], ("ours", "peers", "tuning", "hard", "large", "folder"))
+    parser = photo_parser(__doc__.splitlines()[0], ("ours", "sloppy", "peers", "tuning", "hard", "large", "folder"))
     parser.add_argument("--pictures", help="folder for pictures of the worst, median and best ten")
     options = parser.parse_args(arguments)
     data, first_set = chosen_photos(parser, options)
@@ -255,13 +292,15 @@ def main(arguments: list[str] | None = None) -> None:
         def measured(measure: Callable, some: list[str] = names) -> list:
             return list(pool.map(partial(kept, measure, options.kept, data), some))
 
-        if options.part in ("all", "ours", "peers"):
+        if options.part in ("all", "ours", "sloppy", "peers"):
             mine = measured(ours)
         if options.part in ("all", "ours"):
             sections["ours"] = ours_section(data, names, mine)
             draw_curves(names, [photo["clicks"] for photo in mine], HERE / "clicks.svg")
             if options.pictures:
                 draw_masks(data, names, [photo["clicks"] for photo in mine], Path(options.pictures))
+        if options.part in ("all", "sloppy"):
+            sections["sloppy"] = sloppy_section(data, names, mine, measured(sloppy))
         if options.part in ("all", "peers"):
             sections["peers"] = peers_section(names, measured(peers), mine)
         if options.part in ("all", "tuning"):

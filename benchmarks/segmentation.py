@@ -35,10 +35,10 @@ from benchmarks.photos import (
     worst_part,
 )
 from evencut.segmentation import segment
-from evencut.segmentation.clock import Clock
+from evencut.segmentation.engine import Clock
 from evencut.segmentation.images import as_image
-from evencut.segmentation.interactive import build_engine
 from evencut.segmentation.knowledge import gather
+from evencut.segmentation.segment import build_engine
 from evencut.segmentation.session import first_answer
 from evencut.segmentation.settings import Settings
 from reproduction.grabcut import error_rate, grown_box, opencv_mask, read_photo, tight_box

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from evencut.kernels import Gaussian
 from evencut.segmentation import segment
-from evencut.segmentation.features import even_channels, lab_channels
+from evencut.segmentation.images import even_channels, lab_channels
 from evencut.tensors import AnyFloats, Floats, Mask
 
 from .contact_sheet import save_sheet, save_strip

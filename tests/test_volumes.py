@@ -1,17 +1,18 @@
 """Volumes: the same code in three dimensions, voxels longer than wide, files, and the command."""
 
 import itertools
+import pickle
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.ndimage import distance_transform_edt, gaussian_filter, label
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
 from evencut.datasets import make_volume
 from evencut.segmentation import read_volume, segment, segment_many, write_labels
-from evencut.segmentation.barrier import barrier_distance
-from evencut.segmentation.geodesic import geodesic_distance
+from evencut.segmentation.distances import barrier_distance, geodesic_distance
 from evencut.segmentation.grid import directions, edge_measures, lengths, neighbor_pairs
 from evencut.segmentation.volumes import Volume
 
@@ -144,12 +145,12 @@ def test_fewer_slices_of_the_same_object_give_the_same_mask(axis):
 def test_a_large_volume_is_drawn_at_every_size(scan):
     """Halved along the finest axes first; what was clicked stays."""
     result = segment(scan.volume, clicks=[(*scan.click, "object")], spacing=SPACING, working_pixels=11_000)
-    assert [level.shape for level in result._state.levels] == [(20, 48, 44), (20, 24, 22)]
+    assert result._state.coarse.shape == (20, 24, 22)
     assert result.mask[scan.click[::-1]] and dice(result.mask, scan.truth) > 0.85
 
 
 def test_too_large_a_volume_says_that_it_is_cut_at_half_its_size(scan, monkeypatch):
-    monkeypatch.setattr("evencut.segmentation.sizes.MOST_DRAWN", 20_000)
+    monkeypatch.setattr("evencut.segmentation.grid.MOST_DRAWN", 20_000)
     with pytest.warns(UserWarning, match="20 x 48 x 44 voxels, more than 20000"):
         result = segment(scan.volume, clicks=[(*scan.click, "object")], spacing=SPACING, working_pixels=11_000)
     coarse = result.mask[:, ::2, ::2]
@@ -218,17 +219,29 @@ def save_nrrd(path, volume):
     nrrd.write(str(path), volume, header, index_order="C")
 
 
+def save_zarr(path, volume):
+    zarr = pytest.importorskip("zarr", reason="zarr is not installed")
+    group = zarr.open_group(str(path), mode="w")
+    scales = [{"type": "scale", "scale": [1.0, 1.0, 2.0, 1.0, 1.0]}]
+    sizes = [{"path": "0", "coordinateTransformations": scales}]
+    image = {"axes": [{"name": name} for name in "tczyx"], "datasets": sizes}
+    group.attrs["multiscales"] = [image]
+    group.create_array("0", data=volume[None, None])
+
+
 SAVERS = {"scan.nii.gz": save_nifti, "scan.nii": save_nifti, "scan.tif": save_tiff, "scan.nrrd": save_nrrd}
+READ_ONLY = {"scan.ome.zarr": save_zarr}
 
 
-@pytest.mark.parametrize("name", SAVERS)
+@pytest.mark.parametrize("name", SAVERS | READ_ONLY)
 def test_the_command_cuts_volumes_of_every_format(run, scan, tmp_path, name):
-    SAVERS[name](tmp_path / name, scan.volume)
+    (SAVERS | READ_ONLY)[name](tmp_path / name, scan.volume)
     volume = read_volume(tmp_path / name)
     assert volume.voxels.shape == scan.volume.shape and volume.spacing == SPACING
-    done = run("segment", name, "--click", ",".join(map(str, scan.click)), "-o", f"mask-{name}")
+    out = f"mask-{name}" if name in SAVERS else "mask.nii"
+    done = run("segment", name, "--click", ",".join(map(str, scan.click)), "-o", out)
     assert done.code == 0, done.err
-    mask = read_volume(tmp_path / f"mask-{name}")
+    mask = read_volume(tmp_path / out)
     assert set(np.unique(mask.voxels)) == {0, 1} and mask.spacing == SPACING
     assert dice(mask.voxels > 0, scan.truth) > 0.9
 
@@ -243,6 +256,26 @@ def test_a_mask_has_the_place_in_space_of_its_volume(run, scan, tmp_path):
     first = (tmp_path / "a.nii.gz").read_bytes()
     assert run("segment", "scan.nii.gz", "--click", "22,12,10", "-o", "a.nii.gz").code == 0
     assert (tmp_path / "a.nii.gz").read_bytes() == first
+
+
+def test_colours_of_ome_zarr_come_last_and_what_is_no_volume_is_named(tmp_path):
+    zarr = pytest.importorskip("zarr", reason="zarr is not installed")
+    cases = (("good.zarr", "czyx", (2, 3, 4, 5)), ("flat.zarr", "cyx", (2, 4, 5)), ("none.zarr", "", (3,)))
+    for name, axes, shape in cases:
+        group = zarr.open_group(str(tmp_path / name), mode="w")
+        if axes:
+            image = {"axes": [{"name": axis} for axis in axes], "datasets": [{"path": "0"}]}
+            group.attrs["ome"] = {"multiscales": [image]}
+        group.create_array("0", data=np.arange(np.prod(shape)).reshape(shape))
+    good = read_volume(tmp_path / "good.zarr")
+    assert good.voxels.shape == (3, 4, 5, 2) and good.spacing == (1.0, 1.0, 1.0)
+    assert good.voxels[0, 0, 0].tolist() == [0, 60]
+    with pytest.raises(ValueError, match="its axes are cyx"):
+        read_volume(tmp_path / "flat.zarr")
+    with pytest.raises(ValueError, match="no multiscales"):
+        read_volume(tmp_path / "none.zarr")
+    with pytest.raises(ValueError, match=r"cannot write mask\.zarr"):
+        write_labels("mask.zarr", None, np.zeros((3, 4, 5), int), good)
 
 
 def test_mistakes_of_the_command_cost_one_line(run, scan, tmp_path):
@@ -304,3 +337,91 @@ def test_a_click_without_its_slice_is_named_among_others_that_have_one():
     voxels = np.random.default_rng(0).normal(size=(6, 20, 20))
     with pytest.raises(ValueError, match=r"\(2, 2, 'background'\) must be \(x, y, z, 'object'\)"):
         segment(voxels, clicks=[(10, 10, 3, "object"), (2, 2, "background")])
+
+
+def faint(seed=0):
+    """A ball hardly brighter than the ground, with a bright neighbour: contrast alone does not carry a mask."""
+    rng = np.random.default_rng(seed)
+    z, y, x = np.indices((32, 40, 40))
+    ball = (z - 16) ** 2 + (y - 18) ** 2 + (x - 18) ** 2 <= 8**2
+    volume = 0.4 + 3 * gaussian_filter(rng.normal(size=ball.shape), 3)
+    volume[ball] += 0.1
+    volume[(z - 16) ** 2 + (y - 30) ** 2 + (x - 30) ** 2 <= 6**2] += 0.5
+    return volume + rng.normal(0, 0.02, size=ball.shape), ball
+
+
+def middle_of_error(mask, truth):
+    parts, _ = label(mask != truth)
+    worst = parts == 1 + np.bincount(parts.ravel())[1:].argmax()
+    depth = distance_transform_edt(np.pad(worst, 1))[1:-1, 1:-1, 1:-1]
+    at = tuple(int(place) for place in np.unravel_index(depth.argmax(), depth.shape))
+    return (*at[::-1], "object" if truth[at] else "background")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_click_makes_the_mask_of_a_faint_object_better(seed):
+    volume, truth = faint(seed)
+    result = segment(volume, clicks=[(18, 18, 16, "object")])
+    scores = [dice(result.mask, truth)]
+    for _ in range(8):
+        result = result.refine(clicks=[middle_of_error(result.mask, truth)])
+        scores.append(dice(result.mask, truth))
+    assert min(np.diff(scores)) > -0.02
+    assert scores[-1] > max(0.8, scores[0])
+
+
+def test_a_click_changes_nothing_out_of_its_reach():
+    """Twelve depths: what was right far away stays to the last voxel."""
+    volume, truth = faint()
+    first = segment(volume, clicks=[(18, 18, 16, "object")])
+    x, y, z, _ = click = middle_of_error(first.mask, truth)
+    second = first.refine(clicks=[click])
+    kind = click[-1] == "object"
+    depth = distance_transform_edt(first.mask != kind)[z, y, x]
+    places = np.argwhere(first.mask != second.mask)
+    assert len(places) and second.mask[z, y, x] == kind
+    assert np.linalg.norm(places - (z, y, x), axis=1).max() <= 12 * max(depth, 1.5) * np.sqrt(3)
+    assert (second.previous.mask == first.mask).all()
+
+
+def test_a_rough_size_says_how_much_is_object():
+    volume, truth = faint()
+    click = [(18, 18, 16, "object")]
+    small, large = (segment(volume, clicks=click, size=size).mask.sum() for size in (4, 8))
+    assert 0.5 < small / (4.19 * 4**3) < 2 and 0.5 < large / (4.19 * 8**3) < 2
+    assert dice(segment(volume, clicks=click, size=8).mask, truth) > 0.6
+    # The size is in the unit of the spacing.
+    assert (segment(volume, clicks=click, size=4.0, spacing=(0.5, 0.5, 0.5)).mask.sum()) == large
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ({"size": -1.0, "clicks": [(18, 18, 16, "object")]}, "size=-1.0 must be a positive number"),
+    ({"size": 3.0, "box": (1, 1, 1, 9, 9, 9)}, "size=3.0 is for a first click in a volume"),
+])
+def test_a_wrong_size_is_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        segment(faint()[0], **arguments)
+
+
+def test_painted_slices_are_kept_and_more_of_them_and_clicks_make_it_better():
+    volume, truth = faint()
+    strokes = np.zeros(truth.shape, dtype=int)
+    strokes[:, 14] = 1 + truth[:, 14]
+    first = segment(volume, scribbles=strokes, spacing=(1, 1, 1))
+    assert (first.mask[:, 14] == truth[:, 14]).all()
+    strokes[:, 22] = 1 + truth[:, 22]
+    two = first.refine(strokes)
+    assert (two.mask[:, 14] == truth[:, 14]).all() and (two.mask[:, 22] == truth[:, 22]).all()
+    assert dice(two.mask, truth) > dice(first.mask, truth)
+    clicked = two.refine(clicks=[middle_of_error(two.mask, truth)])
+    assert dice(clicked.mask, truth) > dice(two.mask, truth) - 0.02
+
+
+def test_a_large_volume_is_corrected_at_full_size(scan):
+    """Walks at a smaller size give the contour of all sizes, and the field survives a pickle."""
+    first = segment(scan.volume, clicks=[(*scan.click, "object")], spacing=SPACING, working_pixels=11_000)
+    second = first.refine(clicks=[(2, 2, 2, "object")])
+    assert second.mask[2, 2, 2] and second.mask.shape == scan.volume.shape
+    third = pickle.loads(pickle.dumps(second)).refine(clicks=[(2, 2, 2, "background")])
+    assert not third.mask[2, 2, 2]
+    assert (third.mask & ~first.mask).sum() < (second.mask & ~first.mask).sum()

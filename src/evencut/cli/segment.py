@@ -309,12 +309,12 @@ def _rgb(image: Any) -> NDArray[np.uint8]:
 
 def check_volume_outputs(out: str, cutout: str | None, overlay: str | None, regions: int | None) -> None:
     """Raise a `UserError` unless the mask of a volume can be written to `out`, and nothing else is asked for."""
-    from evencut.segmentation.volumes import volume_format
+    from evencut.segmentation.volumes import is_writable
 
     for option, value in (("--cutout", cutout), ("--overlay", overlay), ("--regions", regions)):
         if value is not None:
             raise UserError(f"{option} is for photos; leave it out for a volume.")
-    if volume_format(out) is None:
+    if not is_writable(out):
         raise UserError(f"cannot write {out}: the name of a volume must end in .nii, .nii.gz, .nrrd, .tif or .tiff.")
     check_writable(out)
 

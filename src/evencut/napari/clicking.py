@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..segmentation import Segmentation, segment
+from ..segmentation import Segmentation, read_volume, segment
+from ..segmentation.volumes import is_volume_file
 
 Clicks = tuple[tuple[Any, ...], ...]
 
@@ -86,6 +87,26 @@ class Clicking:
         """The points of one layer, "object" or "background", as they were at the last update."""
         places = [click[-2::-1] for click in self._clicks[-1] if click[-1] == kind]
         return np.array(places, dtype=float).reshape(-1, self.n_axes)
+
+
+def reader_of(path: Any) -> Callable[[str], list[tuple[Any, ...]]] | None:
+    """What reads a volume into a layer with the size of its voxels; None where the file is none.
+
+    Examples
+    --------
+    >>> reader_of("photo.jpg") is None, reader_of("scan.nii.gz") is None
+    (True, False)
+    """
+    return read_layers if isinstance(path, str) and is_volume_file(path) else None
+
+
+def read_layers(path: str) -> list[tuple[Any, ...]]:
+    """The volume of a file as layers of napari: data, what they are shown with, and "image"."""
+    volume = read_volume(path)
+    shown: dict[str, Any] = {"scale": volume.spacing}
+    if volume.voxels.ndim == 4:
+        shown |= {"channel_axis": 3}
+    return [(volume.voxels, shown, "image")]
 
 
 def _object_first(clicks: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

@@ -1,13 +1,9 @@
 """Kernel cut: images and volumes cut by kernel criteria and a boundary term, from boxes, clicks and strokes."""
 
-from .cells import CellKNN
-from .images import read_image
-from .interactive import segment
-from .many import ObjectMasks, segment_many
-from .partition import partition
+from .affinity import CellKNN
+from .images import decode_mask, draw_strokes, encode_mask, read_image
 from .result import Segmentation
-from .rle import decode_mask, encode_mask
-from .strokes import draw_strokes
+from .segment import ObjectMasks, partition, segment, segment_many
 from .volumes import Volume, read_volume, write_labels
 
 __all__ = [

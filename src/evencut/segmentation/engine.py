@@ -1,33 +1,190 @@
-"""The machine behind every segmentation: sizes of the image, affinity and boundary weights, made once an image."""
+"""Sizes of the image, affinity and boundary weights, made once an image; rounds at the working size, contours above.
+
+From one size to the next the contour is decided anew in a narrow band, tile by tile, so that the work grows with its
+length and not with the area.
+"""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Sequence
+import itertools
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import maximum_filter, minimum_filter
 
 from .._runtime import warn_user
 from ..solvers.descent import Descent
-from .affinities import pixel_affinity, pose_term
-from .band import sharpen_band
-from .boundary import boundary_weights, contrast_scale
-from .clock import Clock
-from .features import Features, lab_channels, pixel_features, shrink_features
-from .geodesic import terrain
-from .grid import Labels, Mask, Steps
-from .images import enlarge, halve
-from .moves import GridLabeler
-from .rounds import Round, minimize_energy
+from .affinity import pixel_affinity, pose_term
+from .cuts import GridLabeler, boundary_weights, contrast_scale
+from .distances import terrain
+from .energy import EvidenceTerm, Round, Term, minimize_energy
+from .grid import Labels, Mask, Shape, Sizes, Slices, Steps, enlarge, grown, halve, scaled, window_of
+from .images import Features, lab_channels, pixel_features, shrink_features
 from .settings import Settings
-from .sizes import Sizes
-from .terms import EvidenceTerm, Term
+
+
+class Clock:
+    """Adds up the CPU seconds of named steps.
+
+    Examples
+    --------
+    >>> clock = Clock()
+    >>> with clock("rounds"):
+    ...     pass
+    >>> list(clock.seconds)
+    ['rounds']
+    """
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, step: str) -> Iterator[None]:
+        """Count the block as part of `step`."""
+        begin = time.process_time()
+        yield
+        self.seconds[step] = self.seconds.get(step, 0.0) + time.process_time() - begin
+
+
+#: Side of a tile, in a plane and in space.
+_TILE = {2: 96, 3: 24}
+
+
+def sharpen_band(
+    image: NDArray[np.floating],
+    labels: Labels,
+    costs: NDArray[np.floating],
+    known: Labels,
+    *,
+    step: Steps,
+    factor: Steps,
+    radius: int,
+    weigh: Callable[[NDArray[np.floating]], NDArray[np.floating]],
+) -> Labels:
+    """Labels at the size of `image`, from those at half the size.
+
+    Parameters
+    ----------
+    image : ndarray of shape (..., n_channels)
+    labels : ndarray of half the size
+    costs : ndarray of shape (..., n_labels)
+        Costs of the labels at a smaller size still, or the same.
+    known : ndarray of the size of the image
+        Labels that must be kept, -1 elsewhere.
+    step : tuple of int
+        How many times smaller the labels are than the image, along each axis.
+    factor : tuple of int
+        How many times smaller the costs are.
+    radius : int
+        Half the width of the band, in pixels of half the size.
+    weigh : callable
+        Boundary weights of a part of the image.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> image = np.zeros((4, 8, 1))
+    >>> half = np.array([[0, 0, 1, 1], [0, 0, 1, 1]])
+    >>> costs = np.stack([half, 1 - half], axis=2) - 0.5
+    >>> free, even = np.full((4, 8), -1), {"step": (2, 2), "factor": (2, 2)}
+    >>> sharpen_band(image, half, costs, free, **even, radius=1, weigh=lambda part: np.zeros((*part.shape[:2], 8)))[0]
+    array([0, 0, 0, 0, 1, 1, 1, 1])
+    """
+    fine = enlarge(labels, known.shape, step).astype(known.dtype)
+    np.copyto(fine, known, where=known >= 0)
+    for half in _tiles(labels, radius):
+        tile = scaled(half, step)
+        undecided = _band(labels, half, radius, known[tile].shape, step) & (known[tile] < 0)
+        if not undecided.any():
+            continue
+        window = window_of(undecided)
+        inner = _moved(window, tile)
+        # One pixel more on every side: the labels around the tile hold its contour in place.
+        view = grown(inner, 1)
+        pinned = fine[view].copy()
+        part = undecided[window]
+        within = tuple(
+            slice(i.start - v.start, i.start - v.start + size) for i, v, size in zip(inner, view, part.shape)
+        )
+        pinned[within][part] = -1
+        labeler = GridLabeler(weigh(image[view]), pinned, costs.shape[-1])
+        fine[view] = labeler.improve(enlarge_part(costs, factor, view, pinned.shape), fine[view])
+    return fine
+
+
+def enlarge_part(
+    values: NDArray[np.floating], factor: Steps, window: Slices, shape: Shape
+) -> NDArray[np.floating]:
+    """A window of the values enlarged by linear interpolation, as rows of shape (n_pixels, n_values).
+
+    Parameters
+    ----------
+    values : ndarray of shape (..., n_values)
+    factor : tuple of int
+    window : tuple of slice
+        In pixels of the enlarged size; of `shape` where it is cut off by the end of the image.
+    shape : tuple of int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> enlarge_part(np.array([[[0.0], [4.0]]]), (2, 2), (slice(0, 1), slice(0, 4)), (1, 4)).ravel()
+    array([0., 1., 3., 4.])
+    """
+    for axis, (part, size, times) in enumerate(zip(window, shape, factor)):
+        place = (np.arange(part.start, part.start + size) + 0.5) / times - 0.5
+        before = np.floor(place).astype(np.intp)
+        near = (place - before).astype(values.dtype).reshape(-1, *(1,) * (len(shape) - axis))
+        first, second = (np.clip(index, 0, values.shape[axis] - 1) for index in (before, before + 1))
+        values = (1 - near) * values.take(first, axis=axis) + near * values.take(second, axis=axis)
+    return values.reshape(-1, values.shape[-1])
+
+
+def _moved(window: Slices, by: Slices) -> Slices:
+    """A window of a part, in the whole."""
+    return tuple(slice(part.start + other.start, part.stop + other.start) for part, other in zip(window, by))
+
+
+def _band(labels: Labels, half: Slices, radius: int, shape: Shape, step: Steps) -> Mask:
+    """Where the contour is near in a tile of half the size, at the full size of that tile."""
+    around = grown(half, radius)
+    size = 2 * radius + 1
+    near = maximum_filter(labels[around], size) != minimum_filter(labels[around], size)
+    inner = tuple(slice(h.start - a.start, h.stop - a.start) for h, a in zip(half, around))
+    return enlarge(near[inner], shape, step)
+
+
+def _tiles(labels: Labels, radius: int) -> Iterator[Slices]:
+    """Tiles of half the size in which the contour is near."""
+    side = _TILE[labels.ndim]
+    edge = np.zeros(labels.shape, dtype=bool)
+    for axis in range(labels.ndim):
+        along, edges = np.moveaxis(labels, axis, 0), np.moveaxis(edge, axis, 0)
+        edges[1:] |= along[1:] != along[:-1]
+    places = np.stack(np.nonzero(edge))
+    n_tiles = tuple(size // side + 1 for size in labels.shape)
+    numbers = []
+    for moves in itertools.product((-radius - 1, radius), repeat=labels.ndim):
+        beside = (np.clip(at + move, 0, size - 1) // side for at, move, size in zip(places, moves, labels.shape))
+        numbers.append(np.unique(np.ravel_multi_index(tuple(beside), n_tiles)))
+    for place in zip(*np.unravel_index(np.unique(np.concatenate(numbers)), n_tiles)):
+        yield tuple(slice(side * int(at), min(side * int(at) + side, size)) for at, size in zip(place, labels.shape))
+
 
 _ATTEMPTS = 4
+
+#: Voxels that noise is estimated from, and the median of the absolute value of a normal variable.
+_ENOUGH, _MEDIAN_OF_NOISE = 1_000_000, 0.6745
+
+#: Pixels that smoothing sees on every side.
+_SMOOTHED = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +249,8 @@ class Engine:
         with clock("boundary"):
             self.scales = [contrast_scale(level) for level in self.images]
             self._weights: dict[bool, NDArray[np.float64]] = {}
+        self._grounds: dict[int, NDArray[np.float64]] = {}
+        self._noises: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
         with clock("affinity"):
             self._pose(settings)
         self._random_state = copy.deepcopy(random_state)
@@ -136,10 +295,44 @@ class Engine:
             self._weights[to_the_eye] = boundary_weights(shown, regularizer, scale=scale, spacing=spacing)
         return self._weights[to_the_eye]
 
-    @cached_property
+    @property
     def ground(self) -> NDArray[np.float64]:
-        """What geodesic distances are measured on."""
-        return terrain(self.channels)
+        """What geodesic distances of the working size are measured on."""
+        return self.ground_at(len(self.images) - 1)
+
+    def ground_at(self, level: int) -> NDArray[np.float64]:
+        """The same at any size."""
+        if level not in self._grounds:
+            last = level == len(self.images) - 1
+            self._grounds[level] = terrain(self.channels if last else lab_channels(self.images[level]))
+        return self._grounds[level]
+
+    def ground_in(self, level: int, window: Slices) -> NDArray[np.float64]:
+        """A window of it; of a large image it is made alone, by its own roughness."""
+        if level == len(self.images) - 1 or self.images[level][..., 0].size <= _ENOUGH:
+            return np.ascontiguousarray(self.ground_at(level)[window])
+        larger = grown(window, _SMOOTHED)
+        inner = tuple(
+            slice(part.start - large.start, part.stop - large.start) for part, large in zip(window, larger)
+        )
+        return np.ascontiguousarray(terrain(lab_channels(self.images[level][larger]))[inner])
+
+    def noise_at(self, level: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Deviation of the noise of each channel at a size, seen in second differences, and of the channel."""
+        if level not in self._noises:
+            image = self.images[level]
+            step = max(1, round((image[..., 0].size / _ENOUGH) ** (1 / max(1, image.ndim - 2))))
+            found = []
+            for axis in range(image.ndim - 1):
+                # All of one axis, some of the others.
+                some = image[tuple(slice(None, None, 1 if other == axis else step) for other in range(image.ndim - 1))]
+                if some.shape[axis] > 2:
+                    second = np.abs(np.diff(some, n=2, axis=axis)).reshape(-1, image.shape[-1])
+                    found.append(np.median(second, axis=0) / (_MEDIAN_OF_NOISE * np.sqrt(6)))
+            noise = np.min(found, axis=0) if found else np.zeros(image.shape[-1])
+            deviation = image.reshape(-1, image.shape[-1]).std(axis=0, dtype=np.float64)
+            self._noises[level] = noise.astype(np.float64), np.maximum(deviation, 1e-9)
+        return self._noises[level]
 
     def localized(self, clock: Clock) -> Engine:
         """The same with a second graph beside the first, of pixels alike in colour and near each other.
@@ -244,8 +437,6 @@ class Engine:
         known: Sequence[Labels],
         end: Round,
         smoothness: float,
-        drawn: Sequence[Labels] | None = None,
-        redraw: Mask | None = None,
     ) -> tuple[Labels, ...]:
         """The labels at every size, from full size on.
 
@@ -256,10 +447,6 @@ class Engine:
         end : Round
             Labels and costs at the working size.
         smoothness : float
-        drawn : sequence of ndarray, optional
-            An earlier answer at every size, kept outside `redraw`.
-        redraw : ndarray of bool, optional
-            In pixels of the working size.
         """
         costs = end.state.costs.reshape(*end.labels.shape, self.n_labels).astype(np.float32)
         levels: list[Labels] = [end.labels.astype(known[-1].dtype)]
@@ -280,8 +467,6 @@ class Engine:
                 factor=self.sizes.factor(level),
                 radius=self.settings.band_radius,
                 weigh=partial(self._weigh, level=level, weight=weight),
-                drawn=None if drawn is None else drawn[level],
-                redraw=redraw,
             )
             levels.insert(0, larger)
         return tuple(levels)

@@ -1,4 +1,4 @@
-"""The grid of pixels or voxels, each joined to all its neighbours, diagonal ones too: directions, pairs and windows.
+"""The grid of pixels or voxels, each joined to all its neighbours, diagonal ones too: pairs, windows, rows, sizes.
 
 Edges live in arrays of shape (..., n_directions), 8 directions in a plane and 26 in space; direction d is undone by
 direction ``n_directions - 1 - d``.
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -190,3 +192,121 @@ def grown(window: Slices, margin: int) -> Slices:
     (slice(0, 5, None), slice(2, 8, None))
     """
     return tuple(slice(max(0, part.start - margin), part.stop + margin) for part in window)
+
+
+def rows_beside(shape: Shape) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows beside each row that come before it, and those that come after; -1 where there is none.
+
+    Both are of shape (n_rows, n_before), one in a plane and four in space, in the order of :func:`directions`; the row
+    that is `k`-th before another has that one `k`-th after it.
+
+    Examples
+    --------
+    >>> before, after = rows_beside((3, 5))
+    >>> before.ravel(), after.ravel()
+    (array([-1,  0,  1]), array([ 1,  2, -1]))
+    """
+    outer = shape[:-1]
+    places = np.indices(outer).reshape(len(outer), -1).T
+    steps = [step for step in directions(len(outer)) if step < (0,) * len(outer)]
+    before = np.full((len(places), len(steps)), -1, dtype=np.int64)
+    after = before.copy()
+    for k, step in enumerate(steps):
+        beside = places + step
+        inside = ((beside >= 0) & (beside < outer)).all(axis=1)
+        before[inside, k] = np.ravel_multi_index(tuple(beside[inside].T), outer)
+        after[before[inside, k], k] = np.flatnonzero(inside)
+    return before, after
+
+
+#: The contour of larger volumes is found at half their size, or less; that of photos never.
+MOST_DRAWN = 20_000_000
+
+#: An axis is halved with the finest one unless its voxels are longer by more than this.
+_ABOUT_EQUAL = 2**0.5
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Shapes and lengths of voxels, from full size on.
+
+    Parameters
+    ----------
+    shapes : tuple of tuple of int
+    spacings : tuple of tuple of float
+        Length of a voxel along each axis, in units of the finest axis at full size.
+    steps : tuple of tuple of int
+        How many times smaller the next size is, along each axis.
+
+    Examples
+    --------
+    >>> Sizes.of((4, 64, 64), (4.0, 1.0, 1.0), most=1100).shapes
+    ((4, 64, 64), (4, 32, 32), (4, 16, 16))
+    """
+
+    shapes: tuple[Shape, ...]
+    spacings: tuple[tuple[float, ...], ...]
+    steps: tuple[Steps, ...]
+
+    @classmethod
+    def of(cls, shape: Shape, spacing: tuple[float, ...], most: int) -> Sizes:
+        """The sizes from `shape` down to the first of at most so many voxels."""
+        shapes, spacings, steps = [shape], [tuple(side / min(spacing) for side in spacing)], []
+        while np.prod(shapes[-1], dtype=float) > most:
+            finest = min(side for side, size in zip(spacings[-1], shapes[-1]) if size > 1)
+            step = tuple(2 if side <= _ABOUT_EQUAL * finest else 1 for side in spacings[-1])
+            steps.append(step)
+            shapes.append(tuple(-(-size // times) for size, times in zip(shapes[-1], step)))
+            spacings.append(tuple(side * times for side, times in zip(spacings[-1], step)))
+        return cls(tuple(shapes), tuple(spacings), tuple(steps))
+
+    def is_drawn(self, level: int) -> bool:
+        """Whether the contour is found anew at this size, and not only enlarged from the next."""
+        return len(self.shapes[level]) < 3 or np.prod(self.shapes[level], dtype=float) <= MOST_DRAWN
+
+    def factor_to(self, level: int) -> Steps:
+        """How many times smaller the size at `level` is than full size, along each axis."""
+        return tuple(int(np.prod(along)) for along in zip(*self.steps[:level])) or (1,) * len(self.shapes[0])
+
+    def factor(self, level: int = 0) -> Steps:
+        """How many times smaller the last size is than the one at `level`, along each axis."""
+        return tuple(int(np.prod(along)) for along in zip(*self.steps[level:])) or (1,) * len(self.shapes[0])
+
+
+def halve(values: NDArray[Any], steps: Steps = (2, 2)) -> NDArray[np.float32]:
+    """Means of 2 by 2 pixels, or along the axes that have a step of 2; an odd last row or column counts twice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> halve(np.array([[0.0, 4.0, 5.0]]))
+    array([[2., 5.]], dtype=float32)
+    """
+    # Whole rows first: they lie together in memory.
+    total = values
+    for axis, step in enumerate(steps):
+        if step == 2:
+            if total.shape[axis] % 2:
+                odd = [(0, int(other == axis)) for other in range(total.ndim)]
+                total = np.pad(total, odd, mode="edge")
+            before = (slice(None),) * axis
+            total = np.add(total[(*before, slice(0, None, 2))], total[(*before, slice(1, None, 2))], dtype=np.float32)
+    if total is values:
+        return values.astype(np.float32)
+    total *= np.float32(0.5 ** steps.count(2))
+    return total
+
+
+def enlarge(values: NDArray[Any], shape: Shape, steps: Steps = (2, 2)) -> NDArray[Any]:
+    """Every pixel as often as `steps` says along each axis, cut to `shape`: what undoes the size of :func:`halve`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> enlarge(np.array([[1, 2]]), (1, 3))
+    array([[1, 1, 2]])
+    """
+    for axis, step in enumerate(steps):
+        if step > 1:
+            values = np.repeat(values, step, axis=axis)
+    return values[tuple(slice(0, size) for size in shape)]

@@ -42,7 +42,8 @@ class Segmentation:
     codes : ndarray of int of shape (M, N), or (D, M, N) of a volume
         Place in `label_names` of the label of each pixel.
     energy : float
-        Criterion plus boundary term at the working size, in the paper's sign: lower is better.
+        Criterion plus boundary term at the working size, in the paper's sign: lower is better. This and what follows
+        describe the rounds of the first answer; clicks that correct it leave them as they are.
     trace : tuple of float
         Energy of the start and after each round. It never rises for the ratio criteria; for the entropy criterion
         the best labelling is kept.
@@ -98,8 +99,8 @@ class Segmentation:
         scribbles : array of int of the shape of the labels, optional
             0 where nothing is drawn, else a label that is already in use: after a box, 1 is background and 2 object.
         clicks : list of (x, y, "object" or "background"), or (x, y, z, ...), optional
-            What is wrong now. The part around a click follows it; what already has its label keeps it, and nothing
-            out of its reach changes.
+            What is wrong now, best its middle. The part around a click follows it, the larger the further the click
+            is from the contour; what already has its label keeps it, and nothing out of its reach changes.
 
         Returns
         -------

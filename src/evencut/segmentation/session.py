@@ -7,54 +7,121 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.ndimage import binary_dilation, binary_erosion
 
 from .._runtime import warn_user
-from .clicks import Click, check_clicks
-from .clock import Clock
-from .corrections import correct, evidence_of
-from .engine import Engine
-from .first_guess import follow_strokes, parts_with, start_from_strokes, starts_from_box
-from .grid import Labels, Mask, Steps, window_of
-from .images import halve
+from .corrections import correct_photo
+from .distances import (
+    follow_strokes,
+    geodesic_distance,
+    largest_gap,
+    off_centre,
+    parts_with,
+    start_from_strokes,
+    starts_from_box,
+)
+from .engine import Clock, Engine
+from .grid import Labels, Mask, Steps, halve, rim_of, window_of
 from .knowledge import Knowledge, gather
+from .prompts import Click, check_clicks, click_evidence
 from .result import Segmentation
-from .tightness import largest_gap
+from .walks import Walker
 
 _FULL, _EMPTY = 0.98, 0.002
+
+#: Voxels on either side of a contour that its contrast is measured on.
+_SHELL = 2
+
+
+def evidence_of(engine: Engine, knowledge: Knowledge) -> NDArray[np.float64] | None:
+    """What the clicks and the shape of the box say about every pixel of the working size; None without either."""
+    settings, shape = engine.settings, engine.channels.shape
+    evidence = None
+    if knowledge.clicks:
+        evidence = click_evidence(
+            engine.ground,
+            knowledge.clicks,
+            engine.factor,
+            strength=settings.click_strength,
+            reach=settings.click_reach,
+            step=settings.click_step,
+            spacing=engine.spacing,
+        )
+        if knowledge.is_begun_by_clicks:
+            distance = geodesic_distance(
+                engine.ground, rim_of(shape[:-1]), step=settings.click_step, spacing=engine.spacing
+            )
+            evidence[:, 1] += settings.rim_strength * np.exp(-((distance.ravel() / settings.click_reach) ** 2))
+    if knowledge.around is not None and settings.criterion == "entropy":
+        box = list(zip(window_of(~knowledge.around), engine.factor))
+        first, last = [part.start / times for part, times in box], [part.stop / times for part, times in box]
+        place = off_centre(first, last, shape[:-1]).ravel()
+        evidence = np.zeros((place.size, 2)) if evidence is None else evidence
+        evidence[:, 1] += settings.centrality * place
+    return evidence
+
+
+class Rounds(NamedTuple):
+    """What is told of the rounds that led to the first answer."""
+
+    trace: tuple[float, ...]
+    converged: bool
+    smoothness: float
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The machine of an image, what its user said, and the last labels at every size from full size on."""
+    """The machine of an image, what its user said, and the last answer.
+
+    Parameters
+    ----------
+    engine : Engine
+    knowledge : Knowledge
+    labels : ndarray of int
+        At full size, of the frame.
+    rounds : Rounds
+        What led to the first answer; clicks leave it as it is.
+    coarse : ndarray of int or None
+        The labels at the working size; None after clicks, which change them at full size.
+    deepest : float
+        No later click on a photo is taken for deeper than this.
+    field : ndarray of int8 or None
+        What the labels of a volume are the sign of; None while it is the labels themselves.
+    """
 
     engine: Engine
     knowledge: Knowledge
-    levels: tuple[Labels, ...]
-
-    @property
-    def coarse(self) -> Labels:
-        """The labels at the working size."""
-        return self.levels[-1]
+    labels: Labels
+    rounds: Rounds
+    coarse: Labels | None = None
+    deepest: float = np.inf
+    field: NDArray[np.int8] | None = None
 
     def with_strokes(self, scribbles: ArrayLike) -> Segmentation:
         """The answer after more strokes, from the last labels."""
         clock = Clock()
         engine = self.engine.localized(clock)
         knowledge = self.knowledge.with_strokes(scribbles)
+        if self.field is not None:
+            with clock("walk"):
+                return _painted(replace(self, engine=engine, knowledge=knowledge), clock)
         known = knowledge.known_levels
         with clock("start"):
-            labels = follow_strokes(engine.channels, self.coarse, known[-1], engine.n_labels)
+            coarse = self.coarse
+            if coarse is None:
+                coarse = _shrunk(self.labels == 1, engine.sizes.steps).astype(np.int64)
+            labels = follow_strokes(engine.channels, coarse, known[-1], engine.n_labels)
             if not np.bincount(labels.ravel(), minlength=engine.n_labels).all():
                 # The stroke is like all of a label: it speaks for itself only.
-                labels = np.where(known[-1] < 0, self.coarse, known[-1])
+                labels = np.where(known[-1] < 0, coarse, known[-1])
         return _Round(engine, knowledge, clock).solve([labels])
 
     def with_clicks(self, clicks: Iterable[Any]) -> Segmentation:
-        """The answer after more clicks, one after the other; the contour is drawn anew where labels changed."""
+        """The answer after more clicks, one after the other."""
         if len(self.knowledge.names) != 2:
             raise ValueError(f"clicks need an object and a background; there are {len(self.knowledge.names)} labels.")
         more = self.knowledge.in_frame(check_clicks(clicks, self.knowledge.shape))
@@ -72,22 +139,27 @@ class State:
 
     def after(self, clicks: Iterable[Click], clock: Clock) -> Segmentation:
         """The answer after clicks in pixels of the frame, at least one."""
-        engine, knowledge, coarse = self.engine.localized(clock), self.knowledge, self.coarse
-        touched = np.zeros(coarse.shape, dtype=bool)
+        engine = self.engine.localized(clock)
+        knowledge, labels, deepest, field = self.knowledge, self.labels, self.deepest, self.field
         for click in clicks:
-            with clock("rounds"):
-                knowledge = knowledge.with_click(click)
-                last = correct(engine, knowledge, knowledge.known_levels[-1], coarse, click)
-            coarse, touched = last.end.labels, touched | last.touched
-        with clock("contour"):
-            levels = engine.sharpen(knowledge.known_levels, last.end, last.smoothness, self.levels, touched)
-        return _result(State(engine, knowledge, levels), last.trace, last.converged, last.smoothness, clock)
+            with clock("click"):
+                if labels.ndim == 2:
+                    labels, knowledge, deepest = correct_photo(engine, knowledge, labels, click, deepest)
+                    continue
+                if field is None:
+                    field = np.where(labels == 1, 127, -127).astype(np.int8)
+                field, labels, knowledge = Walker(engine).correct(field, labels, knowledge, click)
+        return _result(State(engine, knowledge, labels, self.rounds, None, deepest, field), clock)
 
 
-def first_answer(engine: Engine, knowledge: Knowledge, clock: Clock) -> Segmentation:
+def first_answer(
+    engine: Engine, knowledge: Knowledge, clock: Clock, size: float | None = None
+) -> Segmentation:
     """Find a start, then solve; a start too strict for the object to fill its box gives way to the next.
 
-    Clicks beyond what is needed to begin with correct that answer in turn, as if they had come later.
+    Where contrast does not carry the answer to a click or strokes in a volume, or it is far from the size that was
+    named, walks around the click replace it. Clicks beyond what is needed to begin with correct that answer in turn, as
+    if they had come later.
     """
     waiting, knowledge = knowledge.waiting, replace(knowledge, waiting=())
     if knowledge.clicks:
@@ -100,6 +172,9 @@ def first_answer(engine: Engine, knowledge: Knowledge, clock: Clock) -> Segmenta
     starts = _starts(engine, knowledge, known[-1], around, clock)
     fills_its_box = None if knowledge.guess is not None else around
     first = _Round(engine, knowledge, clock, fills_its_box).solve(starts)
+    if len(knowledge.shape) == 3 and around is None and knowledge.guess is None and first._state is not None:
+        with clock("walk"):
+            first = _walked(first, first._state, clock, size)
     return first._state.after(waiting, clock) if waiting and first._state is not None else first
 
 
@@ -139,7 +214,7 @@ class _Round:
             map(self._checked, starts),
             self.clock,
             evidence=evidence_of(self.engine, self.knowledge),
-            hold=self.engine.settings.hold(0, in_box=not self.knowledge.is_begun_by_clicks),
+            hold=self.engine.settings.hold(in_box=not self.knowledge.is_begun_by_clicks),
             trivial=self._is_trivial,
             flaw=self._emptiness,
             finish=self._only_what_was_clicked,
@@ -147,8 +222,8 @@ class _Round:
         coarse = answer.rounds.step.labels
         if answer.rounds.lost_label or self._is_trivial(coarse):
             _warn_of_trivial(float((coarse[self.free] == 1).mean()))
-        state = State(self.engine, self.knowledge, answer.levels)
-        return _result(state, answer.rounds.trace, answer.rounds.converged, answer.smoothness, self.clock)
+        rounds = Rounds(answer.rounds.trace, answer.rounds.converged, answer.smoothness)
+        return _result(State(self.engine, self.knowledge, answer.labels, rounds, answer.levels[-1]), self.clock)
 
     def _only_what_was_clicked(self, labels: Labels) -> Labels:
         """Without parts that only share the object's colours: an object begun by clicks is where the clicks are."""
@@ -177,21 +252,72 @@ class _Round:
         return 0.0 if self.box is None else max(0.0, largest_gap(labels == 1, self.box) - self.engine.settings.slack)
 
 
-def _result(
-    state: State, trace: tuple[float, ...], converged: bool, smoothness: float, clock: Clock
-) -> Segmentation:
-    knowledge = state.knowledge
-    codes = state.levels[0]
+def _walked(first: Segmentation, state: State, clock: Clock, size: float | None) -> Segmentation:
+    """The first answer in a volume, or one of walks where contrast does not carry it."""
+    engine, knowledge = state.engine, state.knowledge
+    settings = engine.settings
+    if len(knowledge.names) != 2 or settings.criterion != "entropy" or state.coarse is None:
+        return first
+    carried = contrast_of(engine.images[-1], state.coarse == 1) >= settings.volumes.contrast
+    if size is not None and carried:
+        n_voxels = np.count_nonzero(state.labels == 1) * np.prod(engine.sizes.spacings[0])
+        carried = bool(0.5 < n_voxels / (4 / 3 * np.pi * size**3) < 2)
+    if carried:
+        return first
+    if not knowledge.clicks:
+        return _painted(state, clock)
+    walker = Walker(engine)
+    field = walker.first_field(knowledge.clicks[0], size)
+    return _result(replace(state, labels=walker.labels_of(field, knowledge.known), coarse=None, field=field), clock)
+
+
+def _painted(state: State, clock: Clock) -> Segmentation:
+    """The answer to strokes by walks from them; beyond their reach the last field stays as it is."""
+    walker = Walker(state.engine)
+    field = walker.painted_field(state.field, state.labels, state.knowledge.levels)
+    labels = walker.labels_of(field, state.knowledge.known)
+    return _result(replace(state, labels=labels, coarse=None, field=field), clock)
+
+
+def contrast_of(image: NDArray[np.floating], mask: Mask) -> float:
+    """How well brightness tells the voxels inside the contour from those outside, at best over the channels.
+
+    The probability that a voxel within two of the contour inside is brighter, or darker, than one outside: .5 says
+    nothing, 1 everything.
+
+    Examples
+    --------
+    >>> row = np.array([[[0.0, 0.1, 0.9, 1.0]]])
+    >>> contrast_of(row[..., None], row > 0.5)
+    1.0
+    """
+    if mask.all() or not mask.any():
+        return 0.5
+    block = np.ones((3,) * mask.ndim)
+    inside = mask & ~binary_erosion(mask, block, iterations=_SHELL, border_value=1)
+    outside = binary_dilation(mask, block, iterations=_SHELL) & ~mask
+    best = 0.5
+    for channel in np.moveaxis(image, -1, 0):
+        within, beyond = channel[inside], np.sort(channel[outside])
+        below, up_to = (np.searchsorted(beyond, within, side=side) for side in ("left", "right"))
+        brighter = float((below + up_to).mean()) / (2 * len(beyond))
+        best = max(best, brighter, 1 - brighter)
+    return best
+
+
+def _result(state: State, clock: Clock) -> Segmentation:
+    knowledge, rounds = state.knowledge, state.rounds
+    codes = state.labels
     if codes.shape != knowledge.shape:
         part, codes = codes, np.zeros(knowledge.shape, dtype=codes.dtype)
         codes[knowledge.frame] = part
     return Segmentation(
         codes=codes,
-        energy=min(trace),
-        trace=trace,
-        n_iter=len(trace) - 1,
-        converged=converged,
-        smoothness=smoothness,
+        energy=min(rounds.trace),
+        trace=rounds.trace,
+        n_iter=len(rounds.trace) - 1,
+        converged=rounds.converged,
+        smoothness=rounds.smoothness,
         timings=clock.seconds,
         label_names=knowledge.names,
         _state=state,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .boundary import REGULARIZERS
+from .cuts import REGULARIZERS
 
 #: The first guesses from a box, by name.
 STARTS = ("barrier", "box")
@@ -20,6 +20,56 @@ _SMALL = {2: 25_000, 3: 125_000}
 
 #: What the boundary weighs, as a multiple of what it weighs in a plane.
 _IN_SPACE = {2: 1.0, 3: 0.5}
+
+
+@dataclass(frozen=True)
+class VolumeSettings:
+    """Constants of clicks in volumes; lengths are in depths of a click, or in sides of the volume for the first one.
+
+    Parameters
+    ----------
+    contrast : float
+        A first answer of the criterion stands where a voxel inside its contour is brighter, or darker, than one
+        outside with at least this probability; elsewhere the first field is one of walks.
+    smoothing : float
+        Deviation of a filter of the brightness, in voxels.
+    edge : float
+        Squared steps of brightness of so many variances of noise cut the conductance to a third.
+    leak : float
+        What is left of it at any step.
+    like : float
+        Brightness so many deviations of the volume from the click's halves the life of a walker.
+    reach : float
+        How far a walker gets on even ground after a first click, as a share of the side of the volume.
+    level : float
+        The first field ends where the chance of a walker has fallen by the exponential of this.
+    core : float
+        The share of the reach around a click that has its label for sure.
+    wide : float
+        The reach of a later click in depths.
+    fall : float
+        How sharply its correction ends.
+    limit : float
+        Where it ends for good, in reaches.
+    roundness : float
+        Deviation of the filter that smooths the field, in voxels.
+    most_voxels : int
+        Larger windows are solved at a smaller size.
+    """
+
+    contrast: float = 0.9
+    smoothing: float = 0.5
+    edge: float = 2.0
+    leak: float = 0.01
+    like: float = 0.4
+    reach: float = 0.28
+    level: float = 3.0
+    core: float = 0.233
+    wide: float = 3.0
+    fall: float = 0.5
+    limit: float = 4.0
+    roundness: float = 1.2
+    most_voxels: int = 300_000
 
 
 @dataclass(frozen=True)
@@ -54,22 +104,31 @@ class Settings:
         Geodesic distance at which that has fallen to a third, in tens of units of LAB.
     click_step : float
         What a pixel of distance adds to the geodesic distance.
-    click_limit : float
-        Where a later click can still change labels, in units of `click_reach`.
-    click_depth : float
-        How deep a change may be, as a multiple of the distance of the click from the nearest pixel that has its label.
-    click_trust : float
-        What a pixel pays for changing the label that a box gave it, beyond the depth that a change may have, in nats;
-        nearer to the click in proportion less.
     place_weight : float
         Weight of the place beside the colours in the second graph, which makes colour models local.
     click_hold : float
         What the boundary weighs in an object begun by clicks, where little is known of its colours yet, as a multiple
         of what it weighs in a box.
-    click_ease : float
-        How much less it weighs after each click more: what takes many clicks has parts that a short boundary cuts off.
     rim_strength : float
         What a pixel beside the rim of the image pays for being object, where only clicks say what is, in nats.
+    odds_at_depth : float
+        Log odds that a pixel as far from a later click as that is deep, on the contour, is wrong as well.
+    odds_distance, odds_inside : float
+        What they lose with the logarithm of the distance to the click, and with that to the contour, in depths.
+    odds_way, odds_densities, odds_local : float
+        Weights of the logarithm of the geodesic distance, and of the log likelihood ratios of the colours under the
+        densities of the criterion and around the click.
+    click_core : float
+        Depths around a click that have its label for sure.
+    click_around, local_width : float
+        Depths beyond which colours count as those around, and the bandwidth of their densities in tens of LAB.
+    click_window : float
+        Half the side of the window of a click, in depths.
+    click_boundary : float
+        Weight of the boundary against the odds.
+    most_pixels : int
+        Larger windows are looked at in a smaller image.
+    volumes : VolumeSettings
 
     Examples
     --------
@@ -105,13 +164,22 @@ class Settings:
     click_strength: float = 4.0
     click_reach: float = 5.0
     click_step: float = 0.07
-    click_limit: float = 3.5
-    click_depth: float = 2.0
-    click_trust: float = 1.0
     place_weight: float = 0.5
     click_hold: float = 1.5
-    click_ease: float = 0.1
     rim_strength: float = 1.0
+    odds_at_depth: float = 2.9
+    odds_distance: float = 1.6
+    odds_inside: float = 0.8
+    odds_way: float = 0.5
+    odds_densities: float = 0.4
+    odds_local: float = 0.65
+    click_core: float = 0.7
+    click_around: float = 2.0
+    local_width: float = 0.8
+    click_window: float = 6.0
+    click_boundary: float = 10.0
+    most_pixels: int = 160_000
+    volumes: VolumeSettings = VolumeSettings()
 
     def __post_init__(self) -> None:
         if self.regularizer not in REGULARIZERS:
@@ -136,19 +204,31 @@ class Settings:
         """
         return _WORKING_SIZE[n_axes] if self.working_pixels is None else self.working_pixels
 
-    def hold(self, n_corrections: int, *, in_box: bool) -> float:
-        """What the boundary weighs after so many clicks, as a multiple of what it weighs in a box.
+    def hold(self, *, in_box: bool) -> float:
+        """What the boundary weighs in a first answer, as a multiple of what it weighs in a box.
 
         A weight that the user named is used as it is.
 
         Examples
         --------
-        >>> Settings().hold(5, in_box=False), Settings(smoothness=2.0).hold(5, in_box=False)
-        (1.0, 1.0)
+        >>> Settings().hold(in_box=False), Settings(smoothness=2.0).hold(in_box=False)
+        (1.5, 1.0)
         """
-        if self.smoothness != "auto" or self.criterion != "entropy":
+        return 1.0 if in_box or self.smoothness != "auto" or self.criterion != "entropy" else self.click_hold
+
+    @property
+    def relative_smoothness(self) -> float:
+        """The weight of the boundary that the user named, as a multiple of the automatic one.
+
+        Examples
+        --------
+        >>> Settings().relative_smoothness, Settings(smoothness=8.0).relative_smoothness
+        (1.0, 0.5)
+        """
+        if self.smoothness == "auto" or self.regularizer is None:
             return 1.0
-        return (1.0 if in_box else self.click_hold) / (1 + self.click_ease * n_corrections)
+        kind = "entropy" if self.criterion == "entropy" else "ratio"
+        return float(self.smoothness) / self.auto_smoothness[kind, self.regularizer]
 
     def boundary_weight(self, n_pixels: int, n_axes: int = 2) -> float:
         """The weight of the boundary term for an image of so many pixels, in units of the criterion.

@@ -1,4 +1,4 @@
-"""Volumes from files and label maps back into them: NIfTI, stacks of TIFF and NRRD, with the size of their voxels.
+"""Volumes from files and label maps back into them: NIfTI, stacks of TIFF, NRRD and OME-Zarr, with the size of voxels.
 
 Arrays are (slices, rows, columns), so that x, the first axis of a NIfTI or NRRD file, is the last axis here.
 """
@@ -13,8 +13,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-_SUFFIXES = {".nii": "nifti", ".nii.gz": "nifti", ".tif": "tiff", ".tiff": "tiff", ".nrrd": "nrrd"}
-_LIBRARIES = {"nifti": "nibabel", "tiff": "tifffile", "nrrd": "pynrrd"}
+_SUFFIXES = {".nii": "nifti", ".nii.gz": "nifti", ".tif": "tiff", ".tiff": "tiff", ".nrrd": "nrrd", ".zarr": "zarr"}
+_LIBRARIES = {"nifti": "nibabel", "tiff": "tifffile", "nrrd": "pynrrd", "zarr": "zarr"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Volume:
 
 
 def volume_format(path: str | Path) -> str | None:
-    """The format that a file's name tells: "nifti", "tiff", "nrrd", or None.
+    """The format that the name of a file or folder tells: "nifti", "tiff", "nrrd", "zarr", or None.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def is_volume_file(path: str | Path) -> bool:
     """
     form = volume_format(path)
     if form != "tiff" or not Path(path).exists():
-        return form in ("nifti", "nrrd")
+        return form in ("nifti", "nrrd", "zarr")
     from PIL import Image
 
     try:
@@ -68,8 +68,19 @@ def is_volume_file(path: str | Path) -> bool:
         return False
 
 
+def is_writable(path: str | Path) -> bool:
+    """Whether a label map can be written under this name: OME-Zarr, a folder, is only read.
+
+    Examples
+    --------
+    >>> is_writable("mask.nii.gz"), is_writable("mask.ome.zarr")
+    (True, False)
+    """
+    return volume_format(path) in _WRITERS
+
+
 def read_volume(path: str | Path) -> Volume:
-    """The volume in a file of NIfTI, TIFF or NRRD.
+    """The volume in a file of NIfTI, TIFF or NRRD, or in a folder of OME-Zarr.
 
     Examples
     --------
@@ -106,8 +117,9 @@ def write_labels(path: str | Path, file: IO[bytes], labels: NDArray[np.integer],
         The volume that the labels are of; where it was read from the same format, its header is kept.
     """
     form = volume_format(path)
-    if form is None:
-        raise ValueError(f"cannot write {path}: its name must end in one of {', '.join(_SUFFIXES)}.")
+    if form not in _WRITERS:
+        endings = ", ".join(suffix for suffix, kind in _SUFFIXES.items() if kind in _WRITERS)
+        raise ValueError(f"cannot write {path}: its name must end in one of {endings}.")
     _library(form)
     small: NDArray[np.integer] = labels.astype(np.uint8 if labels.max(initial=0) < 256 else np.uint16)
     _WRITERS[form](file, small, like, str(path).lower().endswith(".gz"))
@@ -228,12 +240,45 @@ def _write_nrrd(file: IO[bytes], labels: NDArray[np.integer], like: Volume, pack
     nrrd.write(file, labels, kept or {"spacings": list(like.spacing[::-1])}, index_order="C")
 
 
+def _read_zarr(path: str) -> Volume:
+    """The largest size of the first image of OME-Zarr, of either version."""
+    import zarr
+
+    group = zarr.open_group(path, mode="r")
+    attributes: dict[str, Any] = dict(group.attrs)
+    images = attributes.get("ome", attributes).get("multiscales")
+    if not images:
+        raise ValueError("it has no multiscales; save it as an OME-Zarr image")
+    image = images[0]
+    voxels = np.asarray(group[image["datasets"][0]["path"]])
+    axes = [axis["name"] if isinstance(axis, dict) else axis for axis in image.get("axes", "tczyx")]
+    sides = np.ones(len(axes))
+    for part in (image["datasets"][0], image):
+        for step in part.get("coordinateTransformations", ()):
+            if step["type"] == "scale":
+                sides = sides * step["scale"]
+    # A single time, or a single channel, is no axis.
+    kept = [place for place, name in enumerate(axes) if name in "zyx" or voxels.shape[place] > 1]
+    names = "".join(axes[place] for place in kept)
+    if sorted(names) not in (sorted("zyx"), sorted("zyxc")):
+        raise ValueError(f"its axes are {''.join(axes)}; save a volume zyx, or czyx with channels")
+    order = [kept[names.index(name)] for name in "zyxc" if name in names]
+    single = [place for place in range(len(axes)) if place not in kept]
+    voxels = voxels.transpose([*order, *single]).reshape([voxels.shape[place] for place in order])
+    return Volume(voxels, _positive([float(sides[place]) for place in order[:3]]))
+
+
 def _positive(sides: list[float]) -> tuple[float, ...]:
     """The sides of a voxel; all ones unless every one is known."""
     return tuple(sides) if all(np.isfinite(side) and side > 0 for side in sides) else (1.0,) * len(sides)
 
 
-_READERS: dict[str, Callable[[str], Volume]] = {"nifti": _read_nifti, "tiff": _read_tiff, "nrrd": _read_nrrd}
+_READERS: dict[str, Callable[[str], Volume]] = {
+    "nifti": _read_nifti,
+    "tiff": _read_tiff,
+    "nrrd": _read_nrrd,
+    "zarr": _read_zarr,
+}
 _WRITERS: dict[str, Callable[[IO[bytes], NDArray[np.integer], Volume, bool], None]] = {
     "nifti": _write_nifti,
     "tiff": _write_tiff,

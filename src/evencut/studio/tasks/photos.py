@@ -89,7 +89,7 @@ def prepare(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> None:
 
 def _prepared(kept: dict[str, Any], key: str) -> Any:
     """That of the last photo that needed it is kept: it takes four times the memory of the photo."""
-    from evencut.segmentation.interactive import prepare
+    from evencut.segmentation.segment import prepare
 
     if kept.get("prepared", (None,))[0] != key:
         kept["prepared"] = (key, prepare(kept[key]))
