@@ -13,10 +13,9 @@ from typing import Annotated, Any
 import typer
 
 from evencut.cli import run_app
-from evencut.cli.console import counted, say
-from evencut.cli.errors import UserError, check_name, library_errors_are_the_users
+from evencut.cli.console import UserError, as_user_errors, check_name, counted, say
 from evencut.cli.options import number_of
-from evencut.cli.outputs import make_folder, whole_file
+from evencut.cli.outputs import atomic_write, make_folder
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -96,7 +95,7 @@ def _fill_table(data: Path, out: Path, jobs: int, subset: int | None) -> None:
     from . import table1
 
     try:
-        with library_errors_are_the_users(), counted("photos", total=None) as advance:
+        with as_user_errors(), counted("photos", total=None) as advance:
             errors = table1.run(data, out, jobs=jobs, subset=subset, advance=advance)
     except KeyboardInterrupt:
         say(f"stopped; the finished photos are in {out / 'table1.csv'}, and the same command goes on from there")
@@ -174,7 +173,7 @@ def _print_summary(results: dict[str, Any]) -> None:
 
 def _write_results(folder: Path, results: dict[str, Any]) -> None:
     """What the documentation's page is made from."""
-    with whole_file(folder / "results.json") as file:
+    with atomic_write(folder / "results.json") as file:
         file.write((json.dumps(results, indent=1, ensure_ascii=False) + "\n").encode())
 
 
@@ -192,5 +191,5 @@ def _renew_results(folder: Path, new: dict[str, Any]) -> None:
 def _write_page(folder: Path, results: dict[str, Any]) -> None:
     from .index_page import page
 
-    with whole_file(folder / "index.html") as file:
+    with atomic_write(folder / "index.html") as file:
         file.write(page(results).encode())

@@ -175,7 +175,7 @@ def test_an_estimator_waits_for_nothing_that_its_fit_does_not_use():
     )
     answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = set(json.loads(answer.stdout))
-    unused = ("diagnosis", "plotting", "landmarks", "io.reading", "estimators.model_files", "estimators.dominant_sets")
+    unused = ("diagnosis", "plotting", "landmarks", "io.read", "estimators.model_files", "estimators.dominant_sets")
     assert "evencut.estimators.even_cut" in loaded
     assert not loaded & {f"evencut.{name}" for name in unused}
 
@@ -192,3 +192,27 @@ def test_the_command_waits_for_no_diagnosis(tmp_path):
     answer = subprocess.run(run, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert (tmp_path / "labels.csv").exists()
     assert answer.stdout.splitlines()[-1] == "loaded: []"
+
+
+def test_a_name_that_is_not_there_asks_no_importer(monkeypatch):
+    """Libraries that save models try hundreds of names; some importers take a second for each."""
+
+    class Listener:
+        def find_spec(self, name, path=None, target=None):
+            if name.startswith("evencut."):
+                asked.append(name)
+
+    asked = []
+    monkeypatch.setattr(sys, "meta_path", [Listener(), *sys.meta_path])
+    for package in (evencut, evencut.kernels, evencut.io):
+        dir(package)
+        asked.clear()
+        assert not any(hasattr(package, f"no_such_name_{i}") for i in range(50))
+        assert asked == []
+
+
+def test_dir_names_what_a_user_may_call():
+    public = [name for name in dir(evencut) if not name.startswith("_")]
+    assert "Any" not in public
+    assert "TYPE_CHECKING" not in public
+    assert {"EvenCut", "diagnose", "kernels", "segmentation"} <= set(public)

@@ -9,7 +9,7 @@ import pytest
 
 from evencut import EvenCut, KernelClustering, LandmarkClustering
 from evencut.cli import main
-from evencut.cli.model_files import load_model, save_model
+from evencut.cli.outputs import load_model, save_model
 from evencut.datasets import make_clumped_moons
 from evencut.estimators.portable import portable, portable_types
 from evencut.io import Preparation

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,11 +18,12 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 import evencut
 from evencut import EvenCut, LandmarkClustering, diagnose
 from evencut.cli import console, main
-from evencut.cli.labels_out import cluster_sizes
+from evencut.cli.outputs import cluster_sizes
 from evencut.datasets import make_clumped_moons
 
 # Of these no point is on a border, where the last digit of a number written as text could decide.
@@ -211,7 +213,7 @@ def gaps(tmp_path):
 
 @pytest.mark.parametrize("name", ["gaps.csv", "gaps.npy", "gaps.parquet", "gaps.jsonl"])
 def test_missing_values_are_refused_dropped_or_filled(run, gaps, name):
-    done = run("cluster", name, "-k", 2, "-o", "labels.csv")
+    done = run("cluster", name, "-k", 2, "-o", "labels.csv", "--missing", "error")
     assert done.code == 2
     assert "is missing (3 of 120 rows lack values)" in done.err
     assert not Path("labels.csv").exists()
@@ -224,9 +226,39 @@ def test_missing_values_are_refused_dropped_or_filled(run, gaps, name):
     assert (labels_in()[~kept] == -1).all()
     done = run("cluster", name, "-k", 2, "-o", "labels.csv", "--missing", "mean")
     assert done.code == 0
-    assert f"4 missing values in 3 of 120 rows became the mean of {columns}" in done.err
+    assert f"2 missing values in 2 of 119 rows were filled with the mean of {columns}" in done.err
+    assert "warning: 1 of 120 rows have no values at all and are left out (label -1)" in done.err
     filled = np.where(np.isnan(gaps), np.nanmean(gaps, axis=0), gaps)
-    np.testing.assert_array_equal(labels_in(), fitted(filled).labels_)
+    some = np.isfinite(gaps).any(axis=1)
+    np.testing.assert_array_equal(labels_in()[some], fitted(filled[some]).labels_)
+    assert labels_in()[50] == -1
+
+
+def test_missing_values_are_filled_with_one_warning_by_every_door(run, gaps):
+    done = run("cluster", "gaps.csv", "-k", 2, "-o", "labels.csv")
+    said = "2 missing values in 2 of 119 rows were filled from the nearest rows"
+    assert (done.code, done.err.count(f"warning: {said}")) == (0, 1)
+    some = np.isfinite(gaps).any(axis=1)
+    for table in (gaps[some], gaps[some].tolist(), pd.DataFrame(gaps[some], columns=["x", "y"])):
+        with pytest.warns(UserWarning, match=said) as warned:
+            model = EvenCut(2, random_state=0).fit(table)
+        assert len(warned) == 1
+        np.testing.assert_array_equal(model.labels_, labels_in()[some])
+    for table in (gaps, pd.DataFrame(gaps)):
+        with pytest.raises(ValueError, match=r"row 50 of X has no values at all, only NaN \(1 such rows\); leave"):
+            EvenCut(2, random_state=0).fit(table)
+
+
+@pytest.mark.parametrize("model", [EvenCut(2, random_state=0), LandmarkClustering(2, n_landmarks=40, random_state=0)])
+@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame])
+def test_new_rows_are_filled_from_the_rows_of_the_fit(model, kind):
+    model.fit(kind(X))
+    new = X[:6].copy()
+    new[:, 1] = np.nan
+    with pytest.warns(UserWarning, match="6 missing values in 6 of 6 rows"):
+        labels = model.predict(kind(new))
+    complete = np.array([X[np.argsort(np.abs(X[:, 0] - x))[:10], 1].mean() for x in new[:, 0]])
+    np.testing.assert_array_equal(labels, model.predict(kind(np.column_stack([new[:, 0], complete]))))
 
 
 def test_what_cannot_be_filled_is_named(run):
@@ -274,11 +306,138 @@ def test_words_become_columns_of_zero_and_one_with_a_notice(run):
 
 def test_names_and_mixtures_are_no_categories(run):
     pd.DataFrame({"who": [f"p{i}" for i in range(120)], "x": X[:, 0]}).to_csv("names.csv", index=False)
-    done = run("cluster", "names.csv", "-k", 2)
-    assert done.code == 2
-    assert "line 2, column 'who' is text ('p0'), not a number (120 different words" in done.err
+    done = run("cluster", "names.csv", "-k", 2, "-o", "labels.csv")
+    assert done.code == 0
+    assert "warning: column 'who' is left out: 120 different words in 120 rows: names, not categories" in done.err
+    np.testing.assert_array_equal(labels_in(), fitted(X[:, :1]).labels_)
+    assert "column 'who' is text ('p0'), not a number" in run("cluster", "names.csv", "--columns", "who").err
     Path("mixed.csv").write_text("x,y\n1,2\n2,a\n3,4\n", encoding="utf-8")
     assert "line 3, column 'y' is text ('a'), not a number" in run("cluster", "mixed.csv", "-k", 2).err
+
+
+@pytest.mark.parametrize("numbers", [np.arange(120), 1 + np.random.default_rng(0).permutation(120)])
+def test_row_numbers_are_left_out_with_a_warning(run, numbers):
+    frame = pd.DataFrame({"no": numbers, "x": X[:, 0], "y": X[:, 1]})
+    frame.to_csv("p.csv", index=False)
+    said = "column 'no' is left out: whole numbers that number the rows"
+    assert f"warning: {said}" in run("cluster", "p.csv", "-k", 2, "-o", "labels.csv", "--save", "m.skops").err
+    np.testing.assert_array_equal(labels_in(), fitted().labels_)
+    with pytest.warns(UserWarning, match=said):
+        model = EvenCut(2, random_state=0).fit(frame)
+    np.testing.assert_array_equal(model.labels_, fitted().labels_)
+    assert model.feature_names_in_.tolist() == ["no", "x", "y"]
+    np.testing.assert_array_equal(model.predict(frame), model.predict(frame.assign(no=7)))
+    assert run("predict", "m.skops", "p.csv", "-o", "new.csv").code == 0
+    assert Path("new.csv").read_text() == Path("labels.csv").read_text()
+
+
+def test_a_column_that_mixes_words_and_a_few_numbers_holds_words(run):
+    drive = np.array(["4", "f", "r"])[np.arange(120) % 3]
+    frame = pd.DataFrame({"x": X[:, 0], "drv": drive, "y": X[:, 1]})
+    frame.to_csv("p.csv", index=False)
+    done = run("cluster", "p.csv", "-k", 2, "-o", "labels.csv", "--save", "m.skops")
+    assert "column 'drv' holds words and became 3 columns of 0 and 1: 4, f, r" in done.err
+    mixed = frame.assign(drv=frame["drv"].map(lambda word: 4 if word == "4" else word))
+    for table in (frame, mixed):
+        rows = evencut.io.as_rows(table)
+        np.testing.assert_array_equal(rows[:, 1:4], (drive[:, None] == ["4", "f", "r"]).astype(float))
+    new = mixed[mixed["drv"] == 4]
+    new.to_csv("new.csv", index=False)
+    assert run("predict", "m.skops", "new.csv", "-o", "again.csv").code == 0
+    assert pd.read_csv("again.csv")["label"].tolist() == labels_in()[drive == "4"].tolist()
+
+
+def test_the_table_says_which_of_its_columns_have_two_values():
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"x": draw.normal(size=60), "city": draw.choice(["a", "b", "c"], 60), "switch": draw.choice([2, 9], 60)}
+    )
+    rows, _, done = evencut.io.prepared_rows(frame)
+    assert done.binary == (False, True, True, True, True)
+    assert rows[:, 0].std() == pytest.approx(1)
+    assert all(np.ptp(rows[:, place]) == 1 for place in range(1, 5))
+    plain = np.column_stack([frame["x"], frame["switch"]])
+    assert evencut.io.binary_columns(plain).tolist() == [False, True]
+
+
+def test_the_number_of_clusters_is_chosen_unless_it_is_given(run):
+    Path("p.csv").write_text(csv_text(), encoding="utf-8")
+    assert run("cluster", "p.csv", "-o", "by_itself.csv").code == 0
+    assert run("cluster", "p.csv", "-k", "auto", "-o", "auto.csv").code == 0
+    assert Path("by_itself.csv").read_text() == Path("auto.csv").read_text()
+
+
+def test_demo_writes_the_table_of_the_front_page(run):
+    assert run("demo", "--out", ".").code == 0
+    assert run("cluster", "points.csv", "-k", 2, "-o", "again.csv").code == 0
+    table = pd.read_csv("labels.csv")
+    pd.testing.assert_frame_equal(pd.read_csv("points.csv"), table[["x", "y"]])
+    assert adjusted_rand_score(pd.read_csv("again.csv")["label"], table["evencut"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["57.7%", "3%", "-"], [57.7, 3, np.nan]),
+        (["\u20ac 1,992.98", "\u20ac 12", "\u20ac3.50"], [1992.98, 12, 3.5]),
+        (["12 $", "-3 $", ""], [12, -3, np.nan]),
+        (["938,026.3", "1,000", "12"], [938026.3, 1000, 12]),
+        (["1", "-", "2.5"], [1, np.nan, 2.5]),
+        (["true", "False", "TRUE"], [1, 0, 1]),
+        (["31/12/1970", "01/01/1970", "02/01/1970"], [364, 0, 1]),
+        (["12/31/1970", "01/01/1970", "01/02/1970 12:00"], [364, 0, 1.5]),
+        (["31.12.1970", "1.1.1970", "-"], [364, 0, np.nan]),
+    ],
+)
+def test_cells_as_people_write_them_are_numbers_in_files_and_frames(cells, values):
+    frame = pd.DataFrame({"a": cells, "b": [1, 2, 3]})
+    frame.to_csv("t.csv", index=False, quoting=1)
+    try:
+        from_file = evencut.io.read_table("t.csv", missing="mean")
+    finally:
+        Path("t.csv").unlink()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from_frame = evencut.io.prepared_rows(frame)
+    known = ~np.isnan(values)
+    for rows, done in ((from_file.values, from_file.preparation), (from_frame[0], from_frame[2])):
+        found = rows[known, 0] * (1 if done.divisors is None else done.divisors[0])
+        np.testing.assert_allclose(found, np.array(values)[known], atol=1e-9)
+
+
+@pytest.mark.parametrize("cells", [["57.7%", "0.3"], ["\u20ac 3", "$ 4"], ["1,000", "2,000"]])
+def test_cells_that_may_mean_two_things_are_refused(run, cells):
+    pd.DataFrame({"a": cells * 3, "b": range(6)}).to_csv("t.csv", index=False)
+    done = run("cluster", "t.csv", "-k", 2)
+    assert done.code == 2 or "holds words" in done.err
+
+
+def test_a_percent_sign_and_a_decimal_comma(run):
+    Path("t.csv").write_text("a;b\n57,7%;1\n3%;2\n1.992,5%;3\n", encoding="utf-8")
+    table = evencut.io.read_table("t.csv", decimal=",")
+    assert table.values[:, 0].tolist() == [57.7, 3, 1992.5]
+
+
+def test_columns_are_left_out_by_name_or_number(run):
+    frame = pd.DataFrame({"x": X[:, 0], "who": [f"p{i}" for i in range(120)], "y": X[:, 1], "row": np.arange(120)})
+    frame.to_csv("p.csv", index=False)
+    for drop in (["who,row"], ["2", "4"], ["who,4"]):
+        options = [part for names in drop for part in ("--drop", names)]
+        assert run("cluster", "p.csv", "-k", 2, *options, "-o", "labels.csv").code == 0
+        np.testing.assert_array_equal(labels_in(), fitted().labels_)
+    assert "--drop 9 is not in p.csv" in run("cluster", "p.csv", "--drop", "9").err
+    assert "--drop leaves no column" in run("cluster", "p.csv", "--drop", "1-4").err
+
+
+def test_the_hint_for_gaps_names_every_choice(run):
+    Path("p.csv").write_text("x,y\n1,2\n3,NA\n4,5\n", encoding="utf-8")
+    said = run("cluster", "p.csv", "-k", 2, "--missing", "error").err
+    assert all(f"--missing {choice}" in said for choice in ("drop", "mean", "neighbors"))
+
+
+def test_one_column_is_not_called_columns(run):
+    pd.DataFrame({"x": X[:, 0], "city": "Rome", "y": X[:, 1]}).to_csv("p.csv", index=False)
+    assert "became 1 column of 0 and 1: Rome" in run("cluster", "p.csv", "-k", 2).err
 
 
 # Labels beside their rows
@@ -518,7 +677,7 @@ def test_rows_left_out_of_several_files_keep_their_place(run):
     write_parts()
     with open("a.csv", "a") as file:
         file.write("NA,1\n")
-    assert run("cluster", "a.csv", "b.csv", "-k", "2", "-o", "labels.csv").code == 2
+    assert run("cluster", "a.csv", "b.csv", "-k", "2", "-o", "labels.csv", "--missing", "error").code == 2
     done = run("cluster", "a.csv", "b.csv", "-k", "2", "-o", "labels.csv", "--missing", "drop")
     assert done.code == 0, done.err
     written = pd.read_csv("labels.csv")

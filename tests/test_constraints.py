@@ -95,14 +95,14 @@ def test_pairs_choose_among_the_candidates():
         for place, candidate in enumerate(plain.selection_.candidates)
         if len(np.unique(candidate.labels)) == 3 and plain.selection_.agreements[0, place] < 0.9
     )
-    wanted = plain.selection_.candidates[other].labels[plain._prepared.point_of_row]
+    wanted = plain.selection_.candidates[other].labels
     pairs = rng.integers(0, 600, (400, 2))
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     same = wanted[pairs[:, 0]] == wanted[pairs[:, 1]]
     model = EvenCut(3, random_state=0).fit(X, must_link=pairs[same], cannot_link=pairs[~same])
     assert adjusted_rand_score(wanted, model.labels_) == 1.0 > adjusted_rand_score(wanted, plain.labels_)
     # What was chosen is told: the candidate stands first, with the confidence that the others have in it.
-    assert adjusted_rand_score(model.selection_.best.labels[model._prepared.point_of_row], wanted) == 1.0
+    assert adjusted_rand_score(model.selection_.best.labels, wanted) == 1.0
     assert model.confidence_ != plain.confidence_
     assert np.all(np.diag(model.selection_.agreements) == 1)
 

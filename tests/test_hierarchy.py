@@ -71,7 +71,7 @@ def test_stable_numbers_are_marked(nested):
     plt = pytest.importorskip("matplotlib.pyplot")
     _, _, model = nested
     ax = model.plot_tree()
-    assert "4" in {text.get_text() for text in ax.texts}
+    assert "4 clusters" in {text.get_text() for text in ax.texts}
     assert model.plot_tree(ax) is ax
     plt.close("all")
 

@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import evencut
 from evencut import EvenCut, KernelClustering, LandmarkClustering, diagnose
 from evencut.cli import main
-from evencut.cli.label_folder import LabelFolder
+from evencut.cli.cluster_files import LabelFolder
 from evencut.criteria import energy
 from evencut.datasets import make_clumped_moons
 from evencut.estimators.landmark_inputs import count_landmarks

@@ -169,3 +169,33 @@ def test_a_refit_that_fails_leaves_the_model_as_it_was():
     assert np.array_equal(model.labels_, labels)
     with pytest.raises(ValueError, match="refit needs points"):
         KernelClustering(2, kernel="precomputed").fit(np.kron(np.eye(2), np.ones((5, 5)))).refit(np.eye(4))
+
+
+# ---- the command -----------------------------------------------------------------------------------------------
+
+
+def test_the_command_clusters_like_last_week(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("skops")
+    from evencut.cli import main
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stopped:
+            main(list(arguments))
+        return stopped.value.code
+
+    monkeypatch.chdir(tmp_path)
+    (X1, y1), (X2, y2) = week(0, (100, 80, 60)), week(1, (60, 0, 90, 50))
+    for name, X in (("week1.csv", X1), ("week2.csv", X2)):
+        np.savetxt(name, X, delimiter=",", header="a,b", comments="")
+    assert run("cluster", "week1.csv", "-o", "one.csv", "--save", "week1.skops") == 0
+    capsys.readouterr()
+    assert run("cluster", "week2.csv", "--like", "week1.skops", "-o", "two.csv", "--save", "week2.skops") == 0
+    told = capsys.readouterr().err
+    assert "born" in told and "gone" in told
+    first = np.loadtxt("one.csv", skiprows=1, delimiter=",", dtype=int).reshape(len(X1), -1)[:, -1]
+    second = np.loadtxt("two.csv", skiprows=1, delimiter=",", dtype=int).reshape(len(X2), -1)[:, -1]
+    for k in (0, 2):
+        assert number_of(first, y1, k) == number_of(second, y2, k)
+    assert number_of(second, y2, 3) == 3
+    assert run("cluster", "week2.csv", "--like", "week1.skops", "--kernel", "knn") != 0
+    assert "--kernel does not go with --like" in capsys.readouterr().err

@@ -1,8 +1,10 @@
 """The name is what runs: energies are those of the criterion named, no move lowers them, and every parameter acts."""
 
+import warnings
+
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_blobs
 
 from evencut import EvenCut, KernelClustering, KernelKMeans, NormalizedCut
 from evencut.criteria import pose
@@ -90,10 +92,10 @@ def _quiet():
 
 
 @pytest.mark.parametrize("estimator", [KernelClustering, NormalizedCut, KernelKMeans])
-def test_without_a_kernel_the_default_one_runs_and_a_warning_names_the_front_door(estimator):
-    with pytest.warns(FutureWarning, match=r"EvenCut\(3\).*kernel='shared_neighbors'") as told:
+def test_without_a_kernel_the_default_one_runs_without_a_word(estimator):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         model = estimator(3, random_state=0).fit(IRIS)
-    assert len(told) == 1
     np.testing.assert_array_equal(
         model.labels_, estimator(3, kernel="shared_neighbors", random_state=0).fit_predict(IRIS)
     )
@@ -106,10 +108,63 @@ def test_the_old_name_of_the_front_door_is_refused(estimator):
 
 
 def test_the_front_door_has_nothing_to_ignore():
-    assert set(EvenCut().get_params()) == {"n_clusters", "scale", "metric", "random_state", "n_jobs", "verbose"}
+    names = {"n_clusters", "scale", "metric", "random_state", "n_jobs", "verbose"}
+    assert set(EvenCut().get_params()) == names | {"min_size", "max_size", "significance"}
     model = EvenCut(3, random_state=0).fit(IRIS)
     assert model.n_clusters_ == len(np.unique(model.labels_)) == 3
     assert 0 <= model.confidence_ <= 1
     assert model.confidence_ == model.selection_.confidence
     for name in ("energy_", "energy_trace_", "n_iter_", "equalizing_scale_"):
         assert not hasattr(model, name)
+
+
+@pytest.mark.parametrize("name", ["kernel", "criterion", "bandwith"])
+def test_an_unknown_parameter_names_the_class_and_the_cure(name):
+    with pytest.raises(TypeError, match=rf"EvenCut has no parameter '{name}'.*It takes n_clusters, scale") as said:
+        EvenCut(2, **{name: "knn"})
+    assert ("KernelClustering has it" in str(said.value)) == (name != "bandwith")
+
+
+def test_the_error_for_an_affinity_names_the_class_that_takes_it():
+    affinity = np.exp(-np.abs(np.subtract.outer(np.arange(30.0), np.arange(30.0))))
+    with pytest.raises(ValueError, match=r"use of an affinity|KernelClustering\(kernel='precomputed'\)"):
+        EvenCut(2, metric="precomputed").fit(affinity)
+
+
+def test_a_metric_may_be_a_function_to_a_type_checker_too():
+    from typing import get_args, get_type_hints
+
+    assert len(get_args(get_type_hints(EvenCut)["metric"])) == 2
+
+
+def test_an_immense_cell_is_reported_as_it_stands(rng):
+    X = rng.normal(size=(60, 2))
+    X[3, 1] = 1e200
+    with pytest.raises(ValueError, match=r"row 3, column 1 is 1e\+200, while values usually differ by"):
+        EvenCut(2).fit(X)
+@pytest.mark.parametrize("draw", range(10))
+def test_cluster_0_is_the_largest(draw):
+    """And the others follow by size, the one with the first row leading among equals."""
+    rng = np.random.default_rng(draw)
+    sizes = rng.integers(20, 60, 4)
+    y = rng.permutation(np.repeat(np.arange(4), sizes))
+    X = rng.normal(0, 6, (4, 2 + draw % 4))[y] + rng.normal(size=(len(y), 2 + draw % 4))
+    even = np.repeat([0.0, 9.0, 18.0], 30)[rng.permutation(90)]
+    weights = rng.integers(1, 4, len(y)).astype(float)
+    equal = even[:, None] + rng.normal(size=(90, 2))
+    for rows, weight, n_clusters in ((X, None, 4), (X, weights, 3), (equal, None, 3)):
+        labels = EvenCut(n_clusters, random_state=0).fit_predict(rows, sample_weight=weight)
+        size = np.bincount(labels, weight)
+        assert (np.diff(size) <= 0).all(), size
+        first = [np.flatnonzero(labels == k)[0] for k in range(n_clusters)]
+        for k in np.flatnonzero(np.diff(size) == 0):
+            assert first[k] < first[k + 1]
+
+
+@pytest.mark.parametrize("estimator", [NormalizedCut, KernelKMeans])
+def test_cluster_0_is_the_largest_for_every_criterion(estimator):
+    for draw in range(5):
+        centers, deviations = [[0, 0], [3, 0], [0, 3]], [1.5, 0.5, 0.3]
+        X, _ = make_blobs([60, 55, 50], centers=centers, cluster_std=deviations, random_state=draw)
+        sizes = np.bincount(estimator(3, kernel="shared_neighbors", random_state=0).fit_predict(X))
+        assert (np.diff(sizes) <= 0).all(), sizes

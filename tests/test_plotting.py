@@ -1,15 +1,26 @@
 """Displays draw what they are given, in colours that differ, and say what is missing."""
 
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
 from evencut import EvenCut, NormalizedCut
 from evencut.datasets import make_clumped_moons, make_rings
-from evencut.plotting import PALETTE, BorderDisplay, ClusterDisplay, DensityDisplay, EnergyDisplay, make_figure
+from evencut.plotting import (
+    PALETTE,
+    BorderDisplay,
+    ClusterDisplay,
+    DensityDisplay,
+    EnergyDisplay,
+    make_figure,
+    plot_selection,
+    plot_tree,
+)
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -139,3 +150,78 @@ def test_immense_values_are_drawn_in_a_unit_that_is_named(ax, rng):
         assert np.abs(display.points).max() < 10
         assert name in ax.get_xlabel()
         ax.figure.canvas.draw()
+
+
+def test_density_ends_where_the_points_end(ax):
+    """Nothing is shaded between two moons, or a bandwidth of one moon away from both."""
+    X, y = make_clumped_moons(600, clump=0.0, random_state=0)
+    display = DensityDisplay.from_labels(X, y, ax=ax, legend=False)
+    shaded = np.concatenate([path.vertices for path in display.contours_.get_paths() if len(path.vertices)])
+    away = cdist(shaded, X).min(axis=1)
+    assert away.max() < 0.25
+
+
+def numbers(chosen, agreements, chances, n_clusters=None):
+    """A selection with the curve of a number."""
+    tried = [
+        SimpleNamespace(n_clusters=k, agreement=agreement, chance=chance, gain=(agreement - chance) / (1 - chance))
+        for k, agreement, chance in zip((2, 3, 4, 6, 8, 16, 36), agreements, chances)
+    ]
+    best_first = tuple(sorted(tried, key=lambda number: -number.gain))
+    assert best_first[0].n_clusters == chosen
+    return SimpleNamespace(numbers=best_first, n_clusters=n_clusters or chosen)
+
+
+def test_the_number_stands_on_the_curve_of_agreement_beside_chance(ax):
+    agreements, chances = [0.5, 0.6, 0.9, 0.7, 0.5, 0.3, 0.2], [0.4, 0.4, 0.3, 0.3, 0.25, 0.2, 0.2]
+    assert plot_selection(numbers(4, agreements, chances), ax) is ax
+    agreement, chance, mark = ax.lines
+    assert agreement.get_xdata().tolist() == chance.get_xdata().tolist() == [2, 3, 4, 6, 8, 16, 36]
+    assert agreement.get_ydata().tolist() == agreements
+    assert chance.get_ydata().tolist() == chances
+    assert (mark.get_xdata()[0], mark.get_ydata()[0]) == (4, 0.9)
+    assert ax.get_title() == "4 clusters"
+    assert {"agreement", "by chance"} <= {text.get_text() for text in ax.get_legend().get_texts()}
+    assert "36" not in {text.get_text() for text in ax.get_xticklabels()}
+    assert {"2", "4", "8", "16"} <= {text.get_text() for text in ax.get_xticklabels()}
+
+
+def test_a_number_off_the_curve_says_where_the_curve_is_clearest(ax):
+    agreements, chances = [0.5, 0.6, 0.9, 0.7, 0.5, 0.3, 0.2], [0.4, 0.4, 0.3, 0.3, 0.25, 0.2, 0.2]
+    plot_selection(numbers(4, agreements, chances, n_clusters=1), ax)
+    assert ax.get_title() == "1 cluster; the curve is clearest at 4"
+
+
+def test_candidates_are_bars_by_principle_with_votes_and_consensus(ax):
+    candidates = [
+        SimpleNamespace(principle=principle, kind=kind, scale=0, system="as given")
+        for principle, kind in [("cut", "step"), ("cut", "step"), ("centre", "k-means"), ("spectral", "rows")]
+    ]
+    selection = SimpleNamespace(
+        numbers=(), candidates=candidates, consensus=np.array([0.9, 0.8, 0.7, 0.1]),
+        votes=np.array([1.0, 1.0, 1.5, 0.5]), confidence=0.83,
+    )  # fmt: skip
+    plot_selection(selection, ax)
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    assert len(set(names)) == 4
+    assert sorted(bar.get_width() for bar in ax.patches) == [0.1, 0.7, 0.8, 0.9]
+    legend = {text.get_text() for text in ax.get_legend().get_texts()}
+    assert legend == {"cut (50% of the votes)", "centre (38% of the votes)", "spectral (12% of the votes)"}
+    assert "0.83" in ax.get_title()
+
+
+def test_a_tree_shows_its_joins_its_clusters_and_whole_marks(ax):
+    linkage = np.array([[0, 1, 0.86, 2], [2, 3, 0.9, 2], [4, 5, 0.99, 4]])
+    leaf_of_row = np.repeat([0, 1, 2, 3], [10, 20, 5, 5])
+    plot_tree(linkage, 2, [2], ax, labels=np.repeat([0, 1], [30, 10]), leaf_of_row=leaf_of_row)
+    low, high = ax.get_ylim()
+    assert 0.8 < low < 0.86 and high > 0.99
+    named = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert named == ["cluster 0 (30 rows)", "cluster 1 (10 rows)"]
+    assert sorted(text.get_text() for text in ax.get_xticklabels()) == ["10", "20", "5", "5"]
+    to_hex = pytest.importorskip("matplotlib.colors").to_hex
+    drawn = {to_hex(color) for lines in ax.collections for color in lines.get_colors()}
+    assert {PALETTE[0].lower(), PALETTE[1].lower()} <= drawn
+    ax.figure.canvas.draw()
+    mark, axes = ax.texts[0].get_window_extent(), ax.get_window_extent()
+    assert mark.x0 >= axes.x0 and mark.x1 <= axes.x1

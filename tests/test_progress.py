@@ -79,6 +79,7 @@ def test_many_new_points_are_labelled_in_blocks(monkeypatch):
 
 def test_a_warning_points_at_the_line_of_the_user():
     X = np.random.default_rng(0).normal(size=(40, 2))
-    with pytest.warns(FutureWarning) as told:
+    X[0, 0] = np.nan
+    with pytest.warns(UserWarning) as told:
         KernelKMeans(2, random_state=0).fit(X)
     assert told[0].filename == __file__

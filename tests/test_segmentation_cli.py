@@ -59,9 +59,27 @@ def test_strokes_from_a_picture(run, photo, tmp_path, how):
         drawn = np.dstack([colors, 255 * (strokes > 0)]).astype(np.uint8)
     Image.fromarray(drawn).save(tmp_path / "s.png")
     assert run("segment", "photo.png", "--scribbles", "s.png").code == 0
-    assert (pixels(tmp_path / "mask.png") != photo.truth).mean() < 0.02
+    assert (pixels(tmp_path / "photo_mask.png") != photo.truth).mean() < 0.02
     assert run("segment", "photo.png", "--scribbles", "s.png", "--box", photo.box).code == 0
-    assert (pixels(tmp_path / "mask.png") != photo.truth).mean() < 0.02
+    assert (pixels(tmp_path / "photo_mask_2.png") != photo.truth).mean() < 0.02
+
+
+def test_a_mask_without_a_name_takes_the_place_of_no_other(run, photo, tmp_path):
+    (tmp_path / "other").mkdir()
+    Image.fromarray(photo.image[::-1].copy()).save(tmp_path / "other/photo.png")
+    first = run("segment", "photo.png", "--box", photo.box)
+    before = (tmp_path / "photo_mask.png").read_bytes()
+    second = run("segment", "other/photo.png", "--click", "20,20")
+    assert "wrote photo_mask.png" in first.err and "wrote photo_mask_2.png" in second.err
+    assert (tmp_path / "photo_mask.png").read_bytes() == before
+
+
+def test_the_summary_says_which_label_is_the_object(run, photo, tmp_path):
+    said = run("segment", "photo.png", "--box", photo.box).err
+    share = (pixels(tmp_path / "photo_mask.png") == 255).mean()
+    assert f"object (white): {share:.1%}, background: {1 - share:.1%} of the pixels" in said
+    said = run("segment", "photo.png", "--regions", "3").err
+    assert "label 1: " in said and "label 3: " in said
 
 
 def test_regions(run, photo, tmp_path):
@@ -90,7 +108,7 @@ def test_strokes_are_never_overwritten(run, photo, tmp_path, option):
     assert done.code == 2
     assert "both the scribbles and the" in done.err
     assert (pixels(tmp_path / "s.png") == strokes).all()
-    assert not (tmp_path / "mask.png").exists()
+    assert not (tmp_path / "photo_mask.png").exists()
 
 
 @pytest.mark.parametrize("how", ["regions", "strokes"])

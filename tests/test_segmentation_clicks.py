@@ -338,7 +338,7 @@ def test_a_folder_killed_and_resumed_repeats_at_most_one_photo(tmp_path, jobs, k
 
 
 def test_a_worker_ended_from_outside_costs_one_line(run, photos, monkeypatch):
-    import evencut.cli.photo_pool as pool
+    import evencut.cli.segment_folder as pool
 
     class Broken:
         def __init__(self, *args, **kwargs):

@@ -5,16 +5,15 @@ import warnings
 
 import numpy as np
 import pytest
-from evencut.selection.centres import neighbor_log_density
 from scipy.stats import norm, rankdata
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from evencut import EvenCut
-from evencut.points import GIVEN, ONE_DEVIATION, RANKS, coordinate_systems, prepare_points
-from evencut.selection import centres, find_neighborhoods
-from evencut.selection.mixtures import KINDS, fit_mixture, n_parameters
+from evencut.points import COMPONENTS, GIVEN, ONE_DEVIATION, RANKS, coordinate_systems, prepare_points
+from evencut.selection import NeighborGraphs
+from evencut.selection.mixtures import KINDS, fit_mixture, n_parameters, neighbor_log_density
 
 
 def ages_and_incomes(seed=0, n=150):
@@ -38,36 +37,27 @@ def test_units_are_evened_out_before_many_rows_are_condensed():
 
 
 def test_ranks_are_normal_scores_and_know_ties_and_weights(rng):
-    X = np.column_stack([rng.normal(size=(40, 2)), rng.integers(4, size=40), np.ones(40)]).astype(float)
-    *_, ranks = coordinate_systems(X, np.ones(40), np.array([1.0, 1.0, 5.0, 1.0]))
+    X = np.column_stack([rng.normal(size=(40, 3)), rng.integers(4, size=40), np.ones(40)]).astype(float)
+    *_, ranks = coordinate_systems(X, np.ones(40), np.array([1.0, 1.0, 5.0, 1.0, 1.0]))
     assert ranks.name == RANKS
-    expected = norm.ppf((np.apply_along_axis(rankdata, 0, X) - 0.5) / 40)
-    np.testing.assert_allclose(ranks(X), expected, atol=1e-12)
+    # The constant column is left out, and coordinates are rounded to a small part of a usual length.
+    expected = norm.ppf((np.apply_along_axis(rankdata, 0, X[:, :4]) - 0.5) / 40)
+    np.testing.assert_allclose(ranks(X), expected, atol=1e-4)
     repeated = np.repeat(np.arange(40), rng.integers(1, 4, 40))
     counts = np.bincount(repeated).astype(float)
-    *_, weighted = coordinate_systems(X, counts, np.ones(4))
-    *_, copied = coordinate_systems(X[repeated], np.ones(len(repeated)), np.ones(4))
-    np.testing.assert_allclose(weighted(X), copied(X), atol=1e-12)
-
-
-def test_systems_start_from_one_deviation_and_lead_back_to_the_table(rng):
-    X = rng.normal(size=(60, 3)) * [1, 30, 5]
-    table = prepare_points(X, scale="standard")
-    given, one = coordinate_systems(table.points, table.weights, table.feature_scale)
-    assert (given.name, one.name) == (GIVEN, ONE_DEVIATION)
-    rows = table.point_of_row
-    np.testing.assert_allclose(given(table.points)[rows] * table.feature_scale.max(), X, rtol=1e-9)
-    np.testing.assert_allclose(one(table.points)[rows].std(axis=0), 1)
+    *_, weighted = coordinate_systems(X, counts, np.ones(5))
+    *_, copied = coordinate_systems(X[repeated], np.ones(len(repeated)), np.ones(5))
+    np.testing.assert_allclose(weighted(X), copied(X), atol=1e-4)
 
 
 def test_new_points_follow_the_system_that_was_chosen(monkeypatch):
     """Long tails: as given, most of the spread of either column is in a few values."""
-    monkeypatch.setattr("evencut.selection.choose.coordinate_systems", lambda *table: [coordinate_systems(*table)[-1]])
+    monkeypatch.setattr("evencut.selection.graphs.coordinate_systems", lambda *table: [coordinate_systems(*table)[-1]])
     rng = np.random.default_rng(3)
     y = np.repeat([0, 1], 300)
     X = np.exp(rng.normal(size=(600, 4)) * 0.8 + 4 * np.column_stack([y, 1 - y, y, y])) ** 2
     model = EvenCut(2, random_state=0).fit(X[::2])
-    assert model.selection_.system == RANKS == next(iter(model.selection_.centres))
+    assert model.selection_.system == RANKS
     assert adjusted_rand_score(y[1::2], model.predict(X[1::2])) > 0.95
     assert adjusted_rand_score(model.labels_, model.predict(X[::2])) > 0.95
     again = pickle.loads(pickle.dumps(model))
@@ -89,6 +79,27 @@ def test_tensors_are_brought_to_a_system_as_arrays_are(rng, dtype):
         np.testing.assert_allclose(there, system(new), rtol=1e-5, atol=1e-5)
 
 
+def test_overlapping_blobs_are_found_about_as_well_as_by_kmeans():
+    ours, theirs = [], []
+    for seed in range(6, 12):
+        X, y = make_blobs(300, centers=3, cluster_std=2, random_state=seed)
+        ours.append(adjusted_rand_score(y, EvenCut(3, random_state=0).fit_predict(X)))
+        theirs.append(adjusted_rand_score(y, KMeans(3, n_init=10, random_state=0).fit_predict(X)))
+    assert np.mean(ours) > np.mean(theirs) - 0.05
+
+
+def test_systems_start_from_one_deviation_and_lead_back_to_the_table(rng):
+    X = rng.normal(size=(60, 3)) * [1, 30, 5]
+    table = prepare_points(X, scale="standard")
+    given, one = coordinate_systems(table.points, table.weights, table.feature_scale)
+    assert (given.name, one.name) == (GIVEN, ONE_DEVIATION)
+    rows = table.point_of_row
+    # About the mean, and rounded to a small part of a usual length.
+    back = given(table.points)[rows] * table.feature_scale.max()
+    np.testing.assert_allclose(back, X - X.mean(axis=0), atol=1e-4 * X.std())
+    np.testing.assert_allclose(one(table.points)[rows].std(axis=0), 1, rtol=1e-4)
+
+
 def test_only_the_system_asked_for_is_compared():
     X, _ = ages_and_incomes()
     wider = np.hstack([X, X[:, ::-1]])
@@ -108,28 +119,59 @@ def test_only_the_system_asked_for_is_compared():
     assert votes == pytest.approx({GIVEN: 2 / 3, RANKS: 1 / 3})
 
 
-def test_centres_count_where_points_overlap_and_not_where_they_are_curved(rng):
-    overlapping, _ = make_blobs(400, centers=[[0, 0], [3, 0], [0, 3]], random_state=0)
-    turn = rng.uniform(0, 2 * np.pi, 400)
-    rings = np.column_stack([np.cos(turn), np.sin(turn)]) * (1 + np.arange(400) % 2)[:, None]
-    rings += 0.05 * rng.normal(size=(400, 2))
-    wide = rng.normal(size=(400, 30))
-    worth = [centres(find_neighborhoods(X), 3, [], np.random.default_rng(0)).worth for X in (overlapping, rings, wide)]
-    assert worth[0] > 0.5 and worth[1] < 0.01 and worth[2] == 1.0
+def test_columns_that_would_be_lost_beside_another_are_not_compared_as_given(rng):
+    X = rng.normal(size=(30, 3))
+    lost = coordinate_systems(X, np.ones(30), np.array([1.0, 1.0, 1e300]))
+    assert [(system.name, system.votes) for system in lost] == [("one deviation", 2)]
+    kept = coordinate_systems(X, np.ones(30), np.array([1.0, 1.0, 1e9]))
+    assert [(system.name, system.votes) for system in kept] == [("as given", 1), ("one deviation", 1)]
 
 
-def test_overlapping_blobs_are_found_about_as_well_as_by_kmeans():
-    ours, theirs = [], []
-    for seed in range(6, 12):
-        X, y = make_blobs(300, centers=3, cluster_std=2, random_state=seed)
-        ours.append(adjusted_rand_score(y, EvenCut(3, random_state=0).fit_predict(X)))
-        theirs.append(adjusted_rand_score(y, KMeans(3, n_init=10, random_state=0).fit_predict(X)))
-    assert np.mean(ours) > np.mean(theirs) - 0.05
+def test_a_constant_column_is_left_out_of_every_system(rng):
+    X = np.column_stack([rng.normal(size=(40, 4)), np.ones(40)])
+    for system in coordinate_systems(X, np.ones(40), np.array([1.0, 30.0, 5.0, 1.0, 1.0])):
+        assert system(X).shape == (40, 4)
+
+
+@pytest.mark.parametrize("n_values", [2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_only_one_column_says_is_no_cluster(n_values, seed):
+    """Three clear groups in two columns, beside one of a few values that have nothing to do with them."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(300) % 3
+    X = np.array([[0, 0], [8, 0], [4, 7]])[y] + rng.normal(size=(300, 2))
+    noise = rng.integers(n_values, size=300)
+    columns = noise[:, None] if n_values == 2 else np.eye(n_values)[noise]
+    model = EvenCut(3, random_state=0).fit(np.column_stack([X, columns]))
+    assert model.selection_.system == COMPONENTS
+    assert adjusted_rand_score(y, model.labels_) > 0.95
+    assert adjusted_rand_score(y, EvenCut(random_state=0).fit_predict(np.column_stack([X, columns]))) > 0.95
+
+
+def test_what_several_columns_of_two_values_say_together_is_a_cluster():
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 3
+    X = (rng.random((300, 12)) < np.where(np.arange(12) % 3 == y[:, None], 0.9, 0.1)).astype(float)
+    model = EvenCut(3, random_state=0).fit(X)
+    assert model.selection_.system == COMPONENTS
+    assert adjusted_rand_score(y, model.labels_) > 0.85
+    # New rows are brought to the components too.
+    assert adjusted_rand_score(model.labels_, model.predict(X)) > 0.9
+
+
+def test_rows_of_unit_length_are_compared_by_cosine():
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 8
+    X = rng.normal(size=(8, 64))[y] + 0.8 * rng.normal(size=(400, 64))
+    X *= rng.uniform(0.1, 10, 400)[:, None]
+    model = EvenCut(metric="cosine", random_state=0).fit(X)
+    assert (model.n_clusters_, model.selection_.system) == (8, GIVEN)
+    assert adjusted_rand_score(y, model.labels_) > 0.98
 
 
 def test_neighbours_predict_a_density_as_its_formula_says(rng):
     X = rng.normal(size=(60, 2))
-    neighborhoods = find_neighborhoods(X)
+    graphs = NeighborGraphs.of(X)
     away = np.linalg.norm(X[:, None] - X[None], axis=2)
     radius = np.sort(away, axis=1)[:, 10]
     by_hand = []
@@ -137,10 +179,10 @@ def test_neighbours_predict_a_density_as_its_formula_says(rng):
         variance = width * radius**2 / 2
         seen = np.exp(-(away**2) / (2 * variance)) / (2 * np.pi * variance) / 60
         near = np.zeros_like(seen, dtype=bool)
-        np.put_along_axis(near, neighborhoods.indices[:, 1:], True, axis=1)
+        np.put_along_axis(near, graphs.indices[:, 1:], True, axis=1)
         by_hand.append(np.log(np.where(near, seen, 0).sum(axis=1)))
     best = max(by_hand, key=np.mean)
-    np.testing.assert_allclose(neighbor_log_density(neighborhoods, np.arange(60)), best, rtol=1e-9)
+    np.testing.assert_allclose(neighbor_log_density(graphs, np.arange(60)), best, rtol=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -157,14 +199,6 @@ def test_mixtures_of_every_kind_are_those_of_scikit_learn(kind, rng):
     assert n_parameters(kind, 2, 3) == peer._n_parameters()
     order = np.argsort(found.means[:, 0]), np.argsort(peer.means_[:, 0])
     np.testing.assert_allclose(found.means[order[0]], peer.means_[order[1]], atol=0.1)
-
-
-def test_columns_that_would_be_lost_beside_another_are_not_compared_as_given(rng):
-    X = rng.normal(size=(30, 3))
-    lost = coordinate_systems(X, np.ones(30), np.array([1.0, 1.0, 1e300]))
-    assert [(system.name, system.votes) for system in lost] == [("one deviation", 2)]
-    kept = coordinate_systems(X, np.ones(30), np.array([1.0, 1.0, 1e9]))
-    assert [(system.name, system.votes) for system in kept] == [("as given", 1), ("one deviation", 1)]
 
 
 @pytest.mark.parametrize("far", [False, True])

@@ -176,9 +176,9 @@ def test_nothing_stands_twice_inside_and_outside_the_room_of_the_gpu():
 
 @pytest.mark.parametrize("device, cure", [("tpu", "choose cpu, cuda"), ("cuda", "evencut[gpu]")])
 def test_the_command_names_a_device_that_is_not_there(device, cure, tmp_path, monkeypatch, capsys):
-    from evencut.cli import choose_device, main
+    from evencut.cli import main, options
 
-    monkeypatch.setattr(choose_device, "find_spec", lambda name: None)
+    monkeypatch.setattr(options, "find_spec", lambda name: None)
     table = tmp_path / "points.csv"
     table.write_text("0,0\n1,1\n9,9\n", encoding="utf-8")
     with pytest.raises(SystemExit) as stop:

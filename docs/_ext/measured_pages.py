@@ -28,7 +28,10 @@ _GROUPS = {
         "steady": "the same answer in another unit, precision or order, and with another seed",
         "answers": "probabilities, outliers, trees, tables with words, pairs, streams",
         "diagnosis": "how often `diagnose` is right",
+        "evidence": "how often the test of a split is wrong, and what it sees",
+        "memory": "rows that keep their cluster when data are clustered again; births and deaths",
         "cures": "which cure works against which bias",
+        "sizes_bounded": "what bounds on the size of clusters cost, beside k-means-constrained",
         "energies": "how close the solvers come to the lowest known energy",
     },
     "How fast is it?": {

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
+from pkgutil import iter_modules
 from typing import Any
 
 VARIABLE = "EVENCUT_INTERPRETED"
@@ -27,17 +28,23 @@ def lazy_names(package: str, **modules: str) -> tuple[Callable[[str], Any], Call
     """
     homes = {name: module for module, names in modules.items() for name in names.split()}
 
+    @cache
+    def submodules() -> set[str]:
+        # Listed once: other libraries try hundreds of names, and an importer may take a second to say no to each.
+        return {module.name for module in iter_modules(sys.modules[package].__path__) if module.name[0] != "_"}
+
     def getter(name: str) -> Any:
         if name in homes:
             value = getattr(import_module(f"{package}.{homes[name]}"), name)
             setattr(sys.modules[package], name, value)
             return value
-        if not name.startswith("_") and find_spec(f"{package}.{name}") is not None:
+        if not name.startswith("_") and name in submodules():
             return import_module(f"{package}.{name}")
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *homes} - {"TYPE_CHECKING", "on_demand"})
+        special = (name for name in vars(sys.modules[package]) if name.startswith("__"))
+        return sorted({*special, *getattr(sys.modules[package], "__all__", homes), *submodules()})
 
     return getter, names
 

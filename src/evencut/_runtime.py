@@ -12,9 +12,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 #: Above it points are put in an order that keeps neighbours near in memory, and graphs are refined along the borders
 #: of their clusters only.
@@ -99,6 +100,8 @@ def fits_in_memory(n_points: int, dtype: Any, memory: float | None = None) -> bo
     >>> fits_in_memory(1000, float, memory=8e6), fits_in_memory(1000, float, memory=7e6)
     (True, False)
     """
+    import numpy as np  # here: the command reports errors before it loads libraries of numbers
+
     if memory is None:
         memory = 0.25 * free_memory()
     elif not memory >= 0:

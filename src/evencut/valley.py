@@ -12,10 +12,11 @@ and it may be run on the points that were clustered.
    :math:`p = \min(1, 40\, P(N > T))`. This pays for the choice of the cut.
 4. On a curve or a sheet the score runs faster at the cut. Up to three dimensions the valley must therefore be less
    dense than 0.8 of its sides (rising to 1 at five dimensions). On a folded curve, distances along the neighbour graph
-   must show the valley too, below 3/4 of its sides.
+   must show the valley too, below 3/4 of its sides; folds are looked for in the two leading axes as well.
 5. Columns with repeated values get uniform noise of one step first, so that ties are not taken for peaks.
 
-"Cannot say" (p is NaN): a side has fewer than 8 points, or distinct points are repeated five times on average.
+"Cannot say" (p is NaN): a side has fewer than 8 points, or distinct points are repeated five times on average; or, in
+more than five dimensions, a wide side lies around a narrow one.
 The p value is calibrated by simulation, not proved; below about 0.001 read it as "small".
 """
 
@@ -48,6 +49,8 @@ _MOST = 0.5
 _N_NORMALS, _CRITICAL = 40, 3.02
 # Paths along the graph of a flat set are up to 1.2 times as long as straight lines; on a folded curve, longer.
 _FOLDED = 1.2
+# In many dimensions nearly all of a wide side lies outside of a narrow one around the same centre.
+_WIDER, _INSIDE = 1.25, 0.75
 # Joins below one whose corrected p value is larger are not tested.
 _MAX_LEVEL = 0.2
 
@@ -94,12 +97,17 @@ def find_valley(X: AnyFloats, side: Mask, max_points: int = MAX_POINTS, *, weigh
     if min(n_side, len(side) - n_side) < MIN_SIDE:
         return cannot_say
     varying = np.ptp(X, axis=0) > 0
-    X = X[:, varying] / max(float(np.abs(X).max()), np.finfo(float).tiny)
+    X = np.asarray(X[:, varying] / max(float(np.abs(X).max()), np.finfo(float).tiny), dtype=np.float64)
     if not X.size or len(np.unique(X, axis=0)) * _MAX_COPIES < len(X):
         return cannot_say
     X = _without_ties(X, rng)
-    spread = _n_axes(np.concatenate([X[part] - X[part].mean(axis=0) for part in (side, ~side)]))
-    spaces = [X] if X.shape[1] <= _N_AXES else [X, _leading_axes(X)]
+    within = [X[part] - X[part].mean(axis=0) for part in (side, ~side)]
+    spread = _n_axes(np.concatenate(within))
+    radius = sorted(float(np.sqrt((part**2).sum(axis=1).mean())) for part in within)
+    apart = float(np.linalg.norm(X[side].mean(axis=0) - X[~side].mean(axis=0)))
+    if spread > _N_AXES and radius[1] > _WIDER * radius[0] and apart < _INSIDE * radius[1]:
+        return cannot_say
+    spaces = [X] if X.shape[1] <= _N_AXES else [X, _leading_axes(X, _N_AXES)]
     statistic, depth = max(_deepest_valley(points, side, spread) for points in spaces)
     return Valley(min(1.0, _N_NORMALS * float(ndtr(-statistic))), depth)
 
@@ -220,7 +228,9 @@ def tree_evidence(
         verdict = "two populations" if adjusted <= 0.05 else "not shown"
         if np.isnan(valley.p_value):
             adjusted, verdict = float("nan"), "cannot say" if node in found else "not tested"
-        sides = (a, b) if names is None else tuple([names[leaf] for leaf in leaves[part]] for part in (a, b))
+        sides: tuple[Any, Any] = (a, b)
+        if names is not None:
+            sides = [names[leaf] for leaf in leaves[a]], [names[leaf] for leaf in leaves[b]]
         sizes = float(weights[members[a]].sum()), float(weights[members[b]].sum())
         splits.append(Split(sides, sizes, valley.p_value, adjusted, valley.depth, verdict))
     return Splits(splits)
@@ -277,9 +287,9 @@ def _n_axes(X: Floats) -> float:
     return float(np.trace(covariance) ** 2 / max((covariance**2).sum(), np.finfo(float).tiny))
 
 
-def _leading_axes(X: Floats) -> Floats:
+def _leading_axes(X: Floats, n_axes: int) -> Floats:
     left, lengths, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
-    return left[:, :_N_AXES] * lengths[:_N_AXES]
+    return left[:, :n_axes] * lengths[:n_axes]
 
 
 def _deepest_valley(X: Floats, side: Mask, spread: float) -> tuple[float, float]:
@@ -289,9 +299,9 @@ def _deepest_valley(X: Floats, side: Mask, spread: float) -> tuple[float, float]
     limit = float(np.clip(0.8 + 0.1 * (dimension - 3), 0.8, 1.0))
     share = 0.25 * float(np.clip((dimension - 1) / 2, 0, 1))
     found = _compare_intervals(_scores(distances, side, share), side, limit)
-    if found[0] > _CRITICAL and dimension < 2.5:
-        along = _along_graph(distances)
-        if _is_folded(along, distances):
+    if found[0] > _CRITICAL:
+        along, plane = _along_graph(distances), _distances(_leading_axes(X, 2))
+        if (dimension < 2.5 and _is_folded(along, distances)) or _is_folded(_along_graph(plane), plane):
             found = min(found, _compare_intervals(_scores(along, side, 0.0), side, min(limit, 0.75)))
     return found
 

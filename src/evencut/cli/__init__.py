@@ -1,27 +1,35 @@
-"""The command `evencut`: one file a command, each a function whose signature is its options.
+"""The command `evencut`: each of its commands is a function whose signature is its options.
 
-To add a command, write `cli/NAME.py` with a function `NAME` and add the name to `COMMANDS`. Raise
-`errors.UserError` for what the user has to change.
+To add a command, write `cli/NAME.py` with a function `NAME` and add it to `COMMANDS`. Raise `console.UserError` for
+what the user has to change.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from evencut.cli.console import say, warnings_in_one_line
-from evencut.cli.errors import UserError, as_options, one_line
+from evencut.cli.console import UserError, as_options, one_line, say, warnings_in_one_line
 from evencut.io import TableError
 
 __all__ = ["COMMANDS", "build_app", "main", "run_app"]
 
-#: The commands, in the order of the help page; `NAME` is the function of that name in `evencut.cli.NAME`.
-COMMANDS = ("demo", "cluster", "predict", "describe", "diagnose", "segment", "segment-folder", "studio")
-
+#: The commands in the order of the help page: the module of `evencut.cli` with the function of that name, and the first
+#: sentence of its docstring. The help page needs no module, and each command only its own.
+COMMANDS = {
+    "demo": ("demo", "Cluster two moons, one with a dense clump, with plain kernel k-means and with evencut."),
+    "cluster": ("cluster", "Cluster the points in a file, or in several."),
+    "predict": ("cluster", "Assign new points to the clusters of a saved model."),
+    "describe": ("diagnose", "Describe each cluster: its size, typical rows, and the columns that distinguish it."),
+    "diagnose": ("diagnose", "Report whether a clustering is biased by density, how, and what cures it."),
+    "segment": ("segment", "Cut an object out of a photo or a volume, or divide a photo into regions."),
+    "segment-folder": ("segment_folder", "Cut objects out of many photos; run it again to continue."),
+    "studio": ("studio", "Open the studio: cluster points and cut out photos in the browser."),
+}
 _USER_ERROR = 2
 _INTERRUPTED = 130
 
@@ -35,9 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(_run(list(sys.argv[1:] if arguments is None else arguments)))
 
 
-def build_app(commands: Sequence[str] = COMMANDS) -> Any:
-    """The typer application with every command of `COMMANDS`, or with some: loading what others need takes time."""
+def build_app(commands: Iterable[str] = COMMANDS) -> Any:
+    """The typer application with every command of `COMMANDS`; those not among `commands` are names with a summary."""
     import typer
+
+    from evencut.cli.options import PlainHelp
 
     app = typer.Typer(
         name="evencut",
@@ -48,8 +58,8 @@ def build_app(commands: Sequence[str] = COMMANDS) -> Any:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
 
-    def show_version(asked: bool) -> None:
-        if asked:
+    def show_version(is_set: bool) -> None:
+        if is_set:
             from evencut import __version__
 
             print(f"evencut {__version__}")
@@ -63,19 +73,30 @@ def build_app(commands: Sequence[str] = COMMANDS) -> Any:
     ) -> None:
         """Kernel clustering, and cures for its density biases."""
 
-    for name in commands:
-        function = name.replace("-", "_")
-        app.command(name)(getattr(import_module(f"evencut.cli.{function}"), function))
+    for name, (module, summary) in COMMANDS.items():
+        function: Any = _not_loaded
+        if name in commands:
+            function = getattr(import_module(f"evencut.cli.{module}"), name.replace("-", "_"))
+        app.command(name, short_help=summary, cls=PlainHelp)(function)
     return app
 
 
+def _not_loaded() -> None:
+    """Stands for a command that was not called."""
+
+
+def _called(arguments: Sequence[str]) -> list[str]:
+    """The commands among the arguments, and in the line that a shell wants completed."""
+    line = " ".join(os.environ.get(name, "") for name in ("COMP_WORDS", "_TYPER_COMPLETE_ARGS"))
+    return [name for name in COMMANDS if name in (*arguments, *line.split())]
+
+
 def _run(arguments: list[str]) -> int:
-    """Load the command that is named, or all of them, and run it."""
+    """Load the command that is named, and run it."""
     if arguments[:1] == ["reproduce"]:
         say("error: the figures of the paper are made in the repository now: git clone it, then make paper")
         return _USER_ERROR
-    known = bool(set(arguments[:1]) & set(COMMANDS))
-    return run_app(lambda: build_app(arguments[:1] if known else COMMANDS), arguments or ["--help"], "evencut")
+    return run_app(lambda: build_app(_called(arguments)), arguments or ["--help"], "evencut")
 
 
 def run_app(build: Callable[[], Any], arguments: list[str], name: str) -> int:

@@ -5,25 +5,30 @@ Blocks are read on this machine, or by the workers of a Dask scheduler; labels a
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evencut.cli.console import counted, progress, say
-from evencut.cli.errors import UserError, library_errors_are_the_users, one_line
-from evencut.cli.label_folder import LabelFolder, describe_files
-from evencut.cli.labels_out import sizes_in_words
-from evencut.cli.model_files import check_places, save_model
-from evencut.cli.table_options import open_sources, tell
+from evencut.cli.console import UserError, as_user_errors, counted, one_line, progress, say
+from evencut.cli.options import open_sources, print_notices
+from evencut.cli.outputs import atomic_write, check_outputs, save_model, sizes_in_words
 from evencut.estimators import LandmarkClustering
-from evencut.io import Preparation, check_output_format, open_file, read_table
-from evencut.landmarks import RowBlocks, open_files, row_blocks
+from evencut.io import Preparation, Source, check_output_format, open_file, read_table
+from evencut.io.binary import read_arrow
+from evencut.landmarks import Attachment, Block, RowBlocks, open_files, row_blocks
+from evencut.tensors import Ints
 
 _BLOCK_SUFFIXES = (".parquet", ".pq", ".npy")
 _CONNECT_SECONDS = 10
+
+# Readers of Parquet folders pass over names that begin with an underscore.
+_RECORD = "_evencut.json"
+_LANDMARKS = "_landmarks.npz"
 
 
 def is_one_table(files: Sequence[str], output: str, in_blocks: bool) -> bool:
@@ -51,9 +56,9 @@ def cluster_blocks(
     check_output_format(output if one_file else "labels.parquet")
     if "-" in files and not one_file:
         raise UserError("labels of standard input go to one file, such as -o labels.parquet, not to a folder.")
-    check_places(files, output if one_file else None, save)
+    check_outputs(files, output if one_file else None, save)
     with _on_cluster(scheduler) as on_cluster:
-        with library_errors_are_the_users():
+        with as_user_errors():
             opened, preparation = _open(files, columns, model.n_jobs)
             rows = on_cluster(opened)
 
@@ -84,7 +89,7 @@ def _is_folder(output: str) -> bool:
 
 
 def _fitted(model: LandmarkClustering, rows: RowBlocks) -> LandmarkClustering:
-    with progress() as step, _block_errors_are_the_users():
+    with progress() as step, _blocks_as_user_errors():
         step(f"clustering {rows.n_rows} rows in {len(rows.blocks)} blocks")
         return model.fit(rows)
 
@@ -100,7 +105,7 @@ def _write_blocks(rows: RowBlocks, folder: LabelFolder) -> Any:
     for number in done:
         sizes += np.bincount(folder.read(number), minlength=len(sizes))
     bar = counted(f"labelling {rows.n_rows} rows", len(rows.blocks), len(done))
-    with bar as advance, _block_errors_are_the_users():
+    with bar as advance, _blocks_as_user_errors():
         for number, labels in rows.results(landmarks.predict, skip=done):
             folder.write(number, labels, rows.blocks[number])
             sizes += np.bincount(labels, minlength=len(sizes))
@@ -114,14 +119,14 @@ def _open(files: Sequence[str], columns: Sequence[str] | None, n_jobs: int | Non
         rows = open_files(files, columns=columns, n_jobs=n_jobs)
         return rows, Preparation(tuple(open_file(files[0], columns).names))
     table = read_table(open_sources(files), columns=columns)
-    tell(table)
+    print_notices(table)
     return row_blocks(table.values, n_jobs), table.preparation
 
 
 @contextmanager
-def _block_errors_are_the_users() -> Iterator[None]:
+def _blocks_as_user_errors() -> Iterator[None]:
     try:
-        with library_errors_are_the_users():
+        with as_user_errors():
             yield
     except (ConnectionError, RuntimeError) as error:
         raise UserError(one_line(error)) from error
@@ -139,7 +144,7 @@ def _on_cluster(scheduler: str | None) -> Iterator[Any]:
         from distributed import Client
     except ModuleNotFoundError as missing:
         raise UserError('--scheduler needs Dask, which is not installed: pip install "evencut[dask]"') from missing
-    # What goes wrong is told in one line of our own.
+    # Errors are reported in one line by `main`.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
         client = Client(scheduler, timeout=_CONNECT_SECONDS, set_as_default=True)
@@ -164,3 +169,86 @@ def _to_workers(client: Any, scheduler: str) -> Any:
             f"the Dask scheduler at {scheduler} has no workers; start some with 'dask worker {scheduler}'."
         ) from error
     return lambda rows: DaskBlocks(rows.blocks, rows.n_features)
+
+
+def describe_files(files: Sequence[str]) -> list[list[Any]]:
+    """Name, size and time of change of files, which tell whether they are still the same."""
+    return [[str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in map(Path, files) if path.exists()]
+
+
+class LabelFolder:
+    """The labels of one run.
+
+    Parameters
+    ----------
+    path : Path
+        The folder; made when the run begins.
+    record : dict
+        Everything the labels depend on.
+    """
+
+    def __init__(self, path: Path, record: dict[str, Any]):
+        self.path = path
+        self.record = json.loads(json.dumps(record))
+        self.is_begun = self._check_place()
+
+    def begin(self, model: LandmarkClustering) -> None:
+        """Keep the landmarks and their clusters: all that is needed to label a block."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"cannot make the folder {self.path}: {error.strerror}; choose another place.") from error
+        with atomic_write(self.path / _LANDMARKS) as file:
+            np.savez(file, **model.attachment_.__getstate__())
+        # Written last: a folder with a record has landmarks.
+        with atomic_write(self.path / _RECORD) as file:
+            file.write(json.dumps(self.record, indent=1).encode())
+
+    def attachment(self) -> Attachment:
+        """The landmarks of the run, with their clusters."""
+        with np.load(self.path / _LANDMARKS) as stored:
+            return Attachment(**{name: stored[name] if stored[name].ndim else stored[name].item() for name in stored})
+
+    def finished(self, n_blocks: int) -> list[int]:
+        """Numbers of the blocks whose labels are there."""
+        return [number for number in range(n_blocks) if self._part(number).exists()]
+
+    def write(self, number: int, labels: Ints, block: Block) -> None:
+        """Write the labels of a block, whole or not at all."""
+        import pyarrow
+        import pyarrow.parquet
+
+        table = pyarrow.table({"label": labels.astype(np.int32)})
+        about = {"evencut.source": block.name, "evencut.first_row": str(block.first)}
+        with atomic_write(self._part(number)) as file:
+            pyarrow.parquet.write_table(table.replace_schema_metadata(about), file)
+
+    def read(self, number: int) -> NDArray[np.int32]:
+        """The labels of a finished block."""
+        return read_arrow(Source(str(self._part(number)))).column("label").to_numpy()
+
+    def _part(self, number: int) -> Path:
+        return self.path / f"part-{number:06d}.parquet"
+
+    def _check_place(self) -> bool:
+        """Whether this very run was begun here; a `UserError` where the folder belongs to something else."""
+        if not self.path.exists():
+            return False
+        if not self.path.is_dir():
+            raise UserError(f"{self.path} is a file; give a folder for the labels.")
+        # Left over by a run that was killed while it wrote.
+        for draft in self.path.glob(".*.part"):
+            draft.unlink(missing_ok=True)
+        if not (self.path / _RECORD).exists():
+            entries = [entry.name for entry in self.path.iterdir() if entry.name != _LANDMARKS]
+            if entries:
+                raise UserError(f"{self.path} already holds {entries[0]}; choose a new or empty folder for the labels.")
+            return False
+        stored = json.loads((self.path / _RECORD).read_text(encoding="utf-8"))
+        changed = [name for name in {**stored, **self.record} if stored.get(name) != self.record.get(name)]
+        if changed:
+            raise UserError(
+                f"{self.path} holds labels of a run with other {' and '.join(changed)}; choose another folder, or "
+                "remove this one to start again."
+            )
+        return True

@@ -1,27 +1,87 @@
-"""What a command tells the person who runs it, always on standard error: progress, warnings, a last word.
+"""What a command tells the person who runs it, always on standard error: progress, warnings, errors, a last word.
 
 A terminal shows a step as it begins; a pipe or a log gets a line once a step has taken two seconds. Standard output
-stays free for data.
+stays free for data. Raise `UserError` for what the user has to change: `main` turns it into one line and exit code 2.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import Any
 
 from evencut._runtime import one_line
+from evencut.io import TableError
 
-# A step that takes no longer is not worth a line.
+# Options that the readers of files name as Python spells them.
+_OPTION = re.compile(
+    r"\b(columns|drop|key|header|missing|decimal|encoding|label_column)=(?:'([^']*)'|\"([^\"]*)\"|(True|False))?"
+)
+
+# A shorter step gets no line.
 _SLOW_SECONDS = 2.0
+
 # Then another line whenever the time has grown by so much.
 _GROWTH = 3.0
 _LONGEST_SILENCE = 60.0
+
+
+class UserError(Exception):
+    """A mistake in what the user gave; the message names the value, the limit and the cure."""
+
+
+def check_name(option: str, value: str, known: Iterable[str]) -> None:
+    """Raise a `UserError` unless `value` is one of the names `option` takes.
+
+    Examples
+    --------
+    >>> check_name("--kernel", "knm", ["knn", "gaussian"])
+    Traceback (most recent call last):
+    evencut.cli.console.UserError: --kernel knm is not known; did you mean knn? It takes one of: gaussian, knn.
+    """
+    known = sorted(known)
+    if value not in known:
+        close = get_close_matches(value, known, n=1)
+        hint = f"; did you mean {close[0]}?" if close else "."
+        raise UserError(f"{option} {value} is not known{hint} It takes one of: {', '.join(known)}.")
+
+
+@contextmanager
+def as_user_errors() -> Iterator[None]:
+    """Turn what the library says about bad data or parameters into a `UserError`."""
+    try:
+        yield
+    except TableError as error:
+        raise UserError(as_options(error)) from error
+    except (ValueError, TypeError) as error:
+        raise UserError(one_line(error)) from error
+    except MemoryError as error:
+        raise UserError(
+            f"there is not enough memory for this ({one_line(error)}); use fewer points, or a sparse kernel like knn."
+        ) from error
+
+
+def as_options(error: TableError) -> str:
+    """What is wrong with a file, with options as they are typed.
+
+    Examples
+    --------
+    >>> as_options(TableError("columns='z' is not there; say header=False, or choose others with columns=."))
+    '--columns z is not there; say --no-header, or choose others with --columns.'
+    """
+
+    def option(match: re.Match[str]) -> str:
+        name, value = match[1].replace("_", "-"), match[2] or match[3]
+        return f"--no-{name}" if match[4] == "False" else f"--{name} {value}" if value else f"--{name}"
+
+    return _OPTION.sub(option, one_line(error))
 
 
 def say(message: str) -> None:
@@ -96,12 +156,12 @@ def _moving(*columns: Any) -> Any:
 
 
 def _is_terminal() -> bool:
-    """Whether someone looks on; asked before anything is loaded that draws."""
+    """Whether stderr is a terminal."""
     return sys.stderr.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
 
 class _Lines:
-    """A line for each step that takes long, from a thread of its own, and more lines the longer it takes."""
+    """A line for each step that takes long, from its own thread, and more lines the longer it takes."""
 
     def __init__(self) -> None:
         self._step: tuple[str | Callable[[], str], float] | None = None

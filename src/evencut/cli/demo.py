@@ -5,27 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from evencut.cli.console import progress, say
 from evencut.cli.options import Seed
-from evencut.cli.outputs import make_folder, whole_file
-from evencut.cli.pictures import check_picture, save_figure
-from evencut.io import write_table
+from evencut.cli.outputs import atomic_write, check_picture, make_folder, save_figure
 
 
 def demo(
-    out: Annotated[str, typer.Option(help="Folder for demo.png and labels.csv; created if missing.")] = "out",
+    out: Annotated[
+        str, typer.Option(metavar="FOLDER", help="Folder for demo.png, points.csv and labels.csv; created if missing.")
+    ] = "out",
     seed: Seed = 0,
 ) -> None:
     """Cluster two moons, one with a dense clump, with plain kernel k-means and with evencut."""
     from sklearn.metrics import adjusted_rand_score
 
     from evencut.datasets import make_clumped_moons
+    from evencut.io import write_table
 
     folder = make_folder(out)
-    picture, labels_file = folder / "demo.png", folder / "labels.csv"
+    picture, points_file, labels_file = folder / "demo.png", folder / "points.csv", folder / "labels.csv"
     check_picture(picture)
     with progress() as step:
         X, y = make_clumped_moons(600, clump=0.5, random_state=seed)
@@ -36,11 +36,13 @@ def demo(
         scores = {name: adjusted_rand_score(y, labels) for name, labels in labels_by.items()}
         step("drawing")
         _draw(picture, X, labels_by, scores)
-        columns = {"x": X[:, 0], "y": X[:, 1], "true": y}
-        with whole_file(labels_file) as file:
-            write_table(file, str(labels_file), columns | {_as_column(name): labels_by[name] for name in labels_by})
+        points = {"x": X[:, 0], "y": X[:, 1]}
+        labels = {"true": y} | {_as_column(name): labels_by[name] for name in labels_by}
+        for path, columns in ((points_file, points), (labels_file, points | labels)):
+            with atomic_write(path) as file:
+                write_table(file, str(path), columns)
     _print_table(labels_by, scores)
-    say(f"wrote {picture} and {labels_file}")
+    say(f"wrote {picture}, {points_file} and {labels_file}")
 
 
 def _methods(seed: int) -> dict[str, Any]:
@@ -56,6 +58,7 @@ def _as_column(name: str) -> str:
 
 
 def _print_table(labels_by: dict[str, Any], scores: dict[str, float]) -> None:
+    import numpy as np
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table

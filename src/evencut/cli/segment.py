@@ -3,26 +3,43 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Annotated, Any
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
-from evencut.cli.console import progress, say
-from evencut.cli.errors import UserError, library_errors_are_the_users
-from evencut.cli.masks import check_picture_file, read_strokes, write_cutout, write_mask, write_overlay
+from evencut.cli.console import UserError, as_user_errors, progress, say
 from evencut.cli.options import Seed, number_of, number_or_name, one_of
-from evencut.cli.outputs import check_distinct
+from evencut.cli.outputs import atomic_write, check_distinct, check_writable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from evencut.segmentation import Segmentation, Volume
+    from evencut.tensors import AnyInts, Ints, Mask
 
 _CRITERIA = ("entropy", "average_association", "normalized_cut", "average_cut")
 _KERNELS = ("knn", "gaussian")
 _REGULARIZERS = ("contrast", "length", "none")
 _EQUALIZERS = ("none", "weights", "exact")
 
+#: What a point and a box are, by the axes they have.
+_NEEDS = {
+    ("point", "XY"): "two numbers X,Y, such as 120,80",
+    ("point", "XYZ"): "three numbers X,Y,Z, such as 120,80,40",
+    ("box", "XY"): "four numbers X0,Y0,X1,Y1, such as 10,20,300,280",
+    ("box", "XYZ"): "six numbers X0,Y0,Z0,X1,Y1,Z1, such as 10,20,5,300,280,60",
+}
+_FORMATS = {".png": "PNG", ".tif": "TIFF", ".tiff": "TIFF", ".webp": "WEBP", ".bmp": "BMP"}
+_MOST_COLORS = 32
+_MOST_LABELS = 255
+
 
 def segment(
     photo: Annotated[
-        str, typer.Argument(help="The image file, or a volume: NIfTI, NRRD or a stack of TIFF.")
+        str, typer.Argument(metavar="PHOTO", help="The image file, or a volume: NIfTI, NRRD or a stack of TIFF.")
     ],
     box: Annotated[
         str | None,
@@ -33,9 +50,7 @@ def segment(
     ] = None,
     click: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="X,Y", help="A point on the object; may be repeated. Of a volume X,Y,Z."
-        ),
+        typer.Option(metavar="X,Y", help="A point on the object; may be repeated. Of a volume X,Y,Z."),
     ] = None,
     not_: Annotated[
         list[str] | None,
@@ -54,13 +69,18 @@ def segment(
     ] = None,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", help="Where to write the mask; by default mask.png, of a volume mask.nii.gz."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where to write the mask; by default a new file, NAME_mask.png, of a volume NAME_mask.nii.gz.",
+        ),
     ] = None,
     cutout: Annotated[
-        str | None, typer.Option(help="Write the object on a transparent background.")
+        str | None, typer.Option(metavar="FILE", help="Write the object on a transparent background.")
     ] = None,
     overlay: Annotated[
-        str | None, typer.Option(help="Write the photo with the result drawn over it.")
+        str | None, typer.Option(metavar="FILE", help="Write the photo with the result drawn over it.")
     ] = None,
     criterion: Annotated[
         str | None, one_of("--criterion", "", _CRITERIA, " By default entropy, and normalized_cut with --regions.")
@@ -68,22 +88,24 @@ def segment(
     kernel: Annotated[str, one_of("--kernel", "", _KERNELS)] = "knn",
     equalize: Annotated[str, one_of("--equalize", "", _EQUALIZERS)] = "none",
     regularizer: Annotated[str, one_of("--regularizer", "Boundary term: ", _REGULARIZERS)] = "contrast",
-    smoothness: Annotated[str, typer.Option(help="Weight of the boundary term: auto or a number.")] = "auto",
+    smoothness: Annotated[
+        str, typer.Option(metavar="W", help="Weight of the boundary term: auto or a number.")
+    ] = "auto",
     soft: Annotated[bool, typer.Option("--soft", help="Let the object extend beyond the box.")] = False,
     seed: Seed = 0,
 ) -> None:
-    """Cut an object out of a photo or a volume from a box, clicks or strokes; or divide a photo into regions.
+    """Cut an object out of a photo or a volume, or divide a photo into regions.
 
+    The object is shown by a box, clicks or strokes.
     The mask is white on the object, black elsewhere; with more than two labels it is a palette picture whose values
     are the labels. The mask of a volume is 1 on the object and has the place in space of the volume.
     """
-    with library_errors_are_the_users():
+    with as_user_errors():
         from evencut import segmentation
-        from evencut.cli.volumes import check_volume_outputs, read_volume_strokes, write_volume_mask
         from evencut.segmentation.volumes import is_volume_file
 
         is_volume = is_volume_file(photo)
-    out = out or ("mask.nii.gz" if is_volume else "mask.png")
+    out = out or _new_mask(photo, ".nii.gz" if is_volume else ".png")
     axes = "XYZ" if is_volume else "XY"
     clicks = _points("--click", click, "object", axes) + _points("--not", not_, "background", axes)
     two_sided = box is not None or bool(clicks)
@@ -95,7 +117,7 @@ def segment(
     check_distinct(photo=photo, scribbles=scribbles, mask=out, cutout=cutout, overlay=overlay)
     if is_volume:
         check_volume_outputs(out, cutout, overlay, regions)
-    with library_errors_are_the_users(), progress() as step:
+    with as_user_errors(), progress() as step:
         corners = None if box is None else _numbers("--box", box, "box", axes)
         step(f"reading {photo}")
         if is_volume:
@@ -131,18 +153,34 @@ def segment(
             write_cutout(cutout, image, result.mask)
         if overlay is not None:
             write_overlay(overlay, image, result.labels, result.label_names)
-    counts = np.unique(result.labels, return_counts=True)[1]
-    shares = ", ".join(f"{share:.1%}" for share in counts / counts.sum())
     written = " and ".join(str(path) for path in (out, cutout, overlay) if path is not None)
     unit = "voxels" if is_volume else "pixels"
-    say(f"wrote {written} ({len(counts)} labels: {shares} of the {unit}; {sum(result.timings.values()):.1f} CPU s)")
+    shares = _shares(result, two_sided, "1" if is_volume else "white")
+    say(f"wrote {written} ({shares} of the {unit}; {sum(result.timings.values()):.1f} CPU s)")
+
+
+def _new_mask(photo: str, suffix: str) -> str:
+    """The name of a mask that does not exist yet, after the photo."""
+    stem = Path(photo).name.removesuffix(".gz").rpartition(".")[0] or Path(photo).name
+    names = (f"{stem}_mask{'' if number == 1 else f'_{number}'}{suffix}" for number in count(1))
+    return next(name for name in names if not Path(name).exists())
+
+
+def _shares(result: Segmentation, two_sided: bool, mark: str) -> str:
+    """How much of the picture each label has, and what a mask of two labels shows as the object."""
+    names = result.label_names.tolist()
+    share = {name: f"{float((result.labels == name).mean()):.1%}" for name in names}
+    if len(names) == 2 and two_sided:
+        return f"object ({mark}): {share[names[1]]}, background: {share[names[0]]}"
+    marks = {names[1]: f" ({mark})"} if len(names) == 2 else {}
+    return ", ".join(f"label {name}{marks.get(name, '')}: {share[name]}" for name in names)
 
 
 def _number_of_labels(regions: int | None, strokes: np.ndarray | None, two_sided: bool) -> int:
     """How many labels the result will have, known before the work begins."""
     if regions is not None:
         return regions
-    return 2 if two_sided or strokes is None else len(np.unique(strokes[strokes > 0]))
+    return 2 if two_sided or strokes is None else len({*strokes.ravel().tolist()} - {0})
 
 
 def _check_outputs(out: str, cutout: str | None, overlay: str | None, n_labels: int) -> None:
@@ -158,18 +196,146 @@ def _points(option: str, texts: list[str] | None, kind: str, axes: str) -> list[
     return [(*_numbers(option, text, "point", axes), kind) for text in texts or []]
 
 
-#: What a point and a box are, by the axes they have.
-_NEEDS = {
-    ("point", "XY"): "two numbers X,Y, such as 120,80",
-    ("point", "XYZ"): "three numbers X,Y,Z, such as 120,80,40",
-    ("box", "XY"): "four numbers X0,Y0,X1,Y1, such as 10,20,300,280",
-    ("box", "XYZ"): "six numbers X0,Y0,Z0,X1,Y1,Z1, such as 10,20,5,300,280,60",
-}
-
-
 def _numbers(option: str, text: str, what: str, axes: str) -> list[float]:
     with suppress(ValueError):
-        numbers = [float(part) for part in text.split(",")]
+        numbers = [float(number) for number in text.split(",")]
         if len(numbers) == len(axes) * (2 if what == "box" else 1):
             return numbers
     raise UserError(f"{option} {text} is not a {what}; give {_NEEDS[what, axes]}.")
+
+
+def check_picture_file(path: str, n_labels: int = 2) -> None:
+    """Raise a `UserError` unless a mask of so many labels can be written to `path`."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in _FORMATS:
+        raise UserError(f"cannot write {path}: its name must end in one of {', '.join(_FORMATS)}.")
+    if n_labels > 2 and suffix == ".webp":
+        raise UserError(f"cannot write {path}: WebP holds no mask of {n_labels} labels; use a name that ends in .png.")
+    if n_labels > _MOST_LABELS:
+        raise UserError(f"cannot write {path}: a mask holds at most {_MOST_LABELS} labels, not {n_labels}.")
+    check_writable(path)
+
+
+def read_strokes(path: str, *, object_and_background: bool) -> Ints:
+    """Labels of the strokes in an image file: grey levels as they are, colours numbered.
+
+    Parameters
+    ----------
+    path : str
+    object_and_background : bool
+        Whether red (or 2) means object and blue (or 1) background; any other colours are labels otherwise.
+    """
+    import numpy as np
+
+    from evencut.segmentation import read_image
+
+    drawn: NDArray[Any] = np.asarray(read_image(path))
+    if drawn.ndim == 2:
+        return drawn.astype(np.int64)
+    if drawn.shape[2] == 2:
+        return np.where(drawn[..., 1] >= 128, drawn[..., 0], 0).astype(np.int64)
+    colors = drawn[..., :3].astype(np.int64)
+    visible = colors.any(axis=2)
+    if drawn.shape[2] == 4:
+        visible &= drawn[..., 3] >= 128
+    labels = np.zeros(visible.shape, dtype=np.int64)
+    if object_and_background:
+        red, blue = colors[..., 0] > colors[..., 2], colors[..., 2] > colors[..., 0]
+        labels[visible & blue] = 1
+        labels[visible & red] = 2
+        return labels
+    codes = (colors[..., 0] << 16) + (colors[..., 1] << 8) + colors[..., 2]
+    shades, labels[visible] = np.unique(codes[visible], return_inverse=True)
+    if len(shades) > _MOST_COLORS:
+        raise UserError(
+            f"{path} has {len(shades)} colours, more than {_MOST_COLORS}; draw the strokes with a hard pencil (no "
+            "anti-aliasing) and save as PNG."
+        )
+    labels[visible] += 1
+    return labels
+
+
+def write_mask(path: str | Path, labels: AnyInts, names: AnyInts) -> None:
+    """White on the larger of two labels; a palette picture, whose values are the labels, if there are more."""
+    import numpy as np
+    from PIL import Image
+
+    if len(names) == 2:
+        picture = Image.fromarray((255 * (labels == names[1])).astype(np.uint8))
+    else:
+        from evencut.plotting import label_colors
+
+        palette = np.zeros((256, 3), dtype=np.uint8)
+        palette[names] = label_colors(len(names))
+        picture = Image.fromarray(labels.astype(np.uint8), mode="L")
+        picture.putpalette(palette.ravel().tolist())
+    _write(path, picture)
+
+
+def write_cutout(path: str, image: Any, mask: Mask) -> None:
+    """The object on a transparent ground."""
+    import numpy as np
+    from PIL import Image
+
+    _write(path, Image.fromarray(np.dstack([_rgb(image), (255 * mask).astype(np.uint8)])))
+
+
+def write_overlay(path: str, image: Any, labels: AnyInts, names: AnyInts) -> None:
+    """The photo with the labels painted over it."""
+    import numpy as np
+    from PIL import Image
+
+    from evencut.plotting import paint_labels
+
+    _write(path, Image.fromarray(paint_labels(_rgb(image), np.searchsorted(names, labels), len(names))))
+
+
+def _write(path: str | Path, picture: Any) -> None:
+    with atomic_write(path) as file:
+        picture.save(file, format=_FORMATS[Path(path).suffix.lower()])
+
+
+def _rgb(image: Any) -> NDArray[np.uint8]:
+    import numpy as np
+
+    from evencut.segmentation.images import as_image
+
+    pixels = np.asarray(image)
+    if pixels.ndim == 3 and pixels.shape[2] in (2, 4):
+        pixels = pixels[..., :-1]
+    channels = as_image(pixels)
+    return np.broadcast_to((255 * channels + 0.5).astype(np.uint8), (*channels.shape[:2], 3))
+
+
+def check_volume_outputs(out: str, cutout: str | None, overlay: str | None, regions: int | None) -> None:
+    """Raise a `UserError` unless the mask of a volume can be written to `out`, and nothing else is asked for."""
+    from evencut.segmentation.volumes import volume_format
+
+    for option, value in (("--cutout", cutout), ("--overlay", overlay), ("--regions", regions)):
+        if value is not None:
+            raise UserError(f"{option} is for photos; leave it out for a volume.")
+    if volume_format(out) is None:
+        raise UserError(f"cannot write {out}: the name of a volume must end in .nii, .nii.gz, .nrrd, .tif or .tiff.")
+    check_writable(out)
+
+
+def read_volume_strokes(path: str) -> Ints:
+    """Labels of the strokes in a volume of whole numbers, 0 where there is none."""
+    from evencut.segmentation import read_volume
+
+    strokes = read_volume(path).voxels
+    if strokes.dtype.kind == "f" and (strokes == strokes.round()).all():
+        strokes = strokes.astype("int64")
+    if strokes.dtype.kind not in "biu":
+        raise UserError(f"{path} holds values of type {strokes.dtype}; strokes are whole numbers, 0 for none.")
+    return strokes.astype("int64")
+
+
+def write_volume_mask(path: str, result: Segmentation, volume: Volume) -> None:
+    """1 on the object of two labels; the labels unchanged if there are more."""
+    from evencut.segmentation.volumes import write_labels
+
+    names = result.label_names
+    labels = (result.labels == names[1]).astype("uint8") if len(names) == 2 else result.labels
+    with atomic_write(path) as file:
+        write_labels(path, file, labels, volume)

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from evencut.cli.console import say
-from evencut.cli.errors import UserError
+from evencut.cli.console import UserError, say
 from evencut.cli.options import number_of
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
@@ -19,10 +18,12 @@ _PORT = 8765
 def studio(
     file: Annotated[
         list[str] | None,
-        typer.Argument(help="Points (CSV, TSV, Parquet, NPY) or photos to open."),
+        typer.Argument(metavar="FILES", help="Points (CSV, TSV, Parquet, NPY) or photos to open."),
     ] = None,
     port: Annotated[int | None, number_of("--port", 1, f"Port [{_PORT}, or the next free one].", 65535)] = None,
-    host: Annotated[str, typer.Option(help="Address to listen on; this machine only by default.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Address to listen on; this machine only by default.")
+    ] = "127.0.0.1",
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", help="Let other machines connect: anyone with the address can use it.")
     ] = False,

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from ..io import prepared_rows
-from ..io.cells import Column
+from ..io.columns import Column
 from ..io.in_memory import columns_in_memory, refuse_unread
 from ..tensors import Floats, Places
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
@@ -15,6 +18,7 @@ from .._runtime import step
 from ..affinity import AffinityLike, as_affinity
 from ..criteria import PosedProblem, pose
 from ..kernels import Extension, Kernel, prepare_affinity
+from ..neighbors.metrics import Metric
 from ..points import CoordinateSystem, PreparedPoints, prepare_points
 from ..selection import Selection
 from ..solvers import Solution, heaviest_first
@@ -62,6 +66,24 @@ class Chosen:
     system: CoordinateSystem | None = None
 
 
+def explaining(initialise: Callable[..., None]) -> Callable[..., None]:
+    """An `__init__` that names the class and what it takes when a parameter is unknown."""
+
+    @functools.wraps(initialise)
+    def explained(self: Any, *args: Any, **parameters: Any) -> None:
+        known = [*inspect.signature(initialise).parameters][1:]
+        unknown = next((name for name in parameters if name not in known), None)
+        if unknown is not None:
+            of_kernel = unknown in ("kernel", "criterion", "equalize", "solver", "n_init", "max_iter")
+            cure = "KernelClustering has it, for one criterion on one kernel" if of_kernel else "check its name"
+            raise TypeError(
+                f"{type(self).__name__} has no parameter {unknown!r}: {cure}. It takes {', '.join(known)}."
+            )
+        initialise(self, *args, **parameters)
+
+    return explained
+
+
 @dataclass(eq=False, repr=False)
 class Clustering(RefitMixin, FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimator):
     """What the estimators of one table in memory share; each says what it chooses and which problem it poses."""
@@ -69,7 +91,7 @@ class Clustering(RefitMixin, FittedClustering, ClusterSpaceMixin, ClusterMixin, 
     n_clusters: int | str = "auto"
     _: KW_ONLY
     scale: str | None = "auto"
-    metric: str = "euclidean"
+    metric: Metric = "euclidean"
     min_size: float | None = None
     max_size: float | None = None
     random_state: int | np.random.RandomState | None = None
@@ -204,7 +226,7 @@ class Clustering(RefitMixin, FittedClustering, ClusterSpaceMixin, ClusterMixin, 
             solution = self._solve(posed, chosen, seed)
             if limits is not None:
                 solution = bounded(posed.problem, solution, chosen.n_clusters, limits)
-            labels = heaviest_first(solution.labels, to_array(posed.problem.weights))
+            labels = heaviest_first(solution.labels, prepared.weights, prepared.first_row)
             solution = replace(solution, labels=labels)
         else:
             posed, solution = self._steer(prepared, chosen, partial, seed)
@@ -295,3 +317,7 @@ class Clustering(RefitMixin, FittedClustering, ClusterSpaceMixin, ClusterMixin, 
 
     def _check_points(self, X: Any, kernel: Kernel | None, *, reset: bool) -> Any:
         return check_points(self, X, kernel is not None and kernel.is_pairwise, self.metric, reset=reset)
+
+
+# Subclasses without parameters of their own inherit it.
+Clustering.__init__ = explaining(Clustering.__init__)  # type: ignore[method-assign]

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._runtime import warn_user
 from ..diagnosis import MODE_ISOLATION, DensityBiasWarning, diagnose_labels
 from ..kernels import Kernel, affinity_of
+from ..neighbors.metrics import Metric
 from ..points import prepare_points
 from ..tensors import Floats, Ints, Mask, Places
 from .cohesion import DYNAMICS, DominantSet, Matrix, dominant_set, is_maximal_clique, is_zero_one
@@ -86,7 +87,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
     n_clusters: int | None = None
     _: KW_ONLY
     kernel: str | Kernel = "gaussian"
-    metric: str = "euclidean"
+    metric: Metric = "euclidean"
     dynamics: str = "infection"
     assign_rest: bool = True
     min_size: int = 2

@@ -17,7 +17,7 @@ from ..points import SCALES, PreparedPoints
 from ..selection import neighborhood_sizes, select
 from ..solvers import Solution, heaviest_first
 from ..tensors import Ints
-from .clustering import Chosen, Clustering
+from .clustering import Chosen, Clustering, explaining
 from .constraints import Links
 from .evidence import check_significance, real_clusters
 from .hierarchy import hierarchy_of
@@ -226,3 +226,6 @@ class EvenCut(Clustering):
 
     def __sklearn_tags__(self) -> Tags:
         return tags_of_inputs(super().__sklearn_tags__(), None, self.metric)
+
+
+EvenCut.__init__ = explaining(EvenCut.__init__)  # type: ignore[method-assign]

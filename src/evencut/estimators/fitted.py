@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from ..affinity import Affinity, as_affinity
+from ..neighbors.metrics import Metric
 from ..tensors import Floats, Ints, Places, is_tensor, result_like, to_array
 from .certainty import CertaintyMixin, check_noise
 from .devices import many_pairs, tensors_too
@@ -27,7 +28,7 @@ class FittedClustering(CertaintyMixin, TreeMixin):
     """The methods of an estimator that need a fit first."""
 
     n_clusters: Any
-    metric: str
+    metric: Metric
     scale: str | None
 
     @abstractmethod

@@ -13,10 +13,12 @@ from sklearn.base import clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_array, validate_data
 
+from .._runtime import warn_user
 from ..criteria import CRITERIA, EQUALIZATIONS
-from ..io import prepared_rows
+from ..io import donor_rows, filled_rows, prepared_rows
 from ..kernels import KERNELS, Kernel
 from ..neighbors import METRICS, SparsePoints, check_distances, check_finite, fill_distances, is_dense
+from ..neighbors.metrics import Metric
 from ..points import SCALES
 from ..solvers import SOLVERS
 
@@ -72,7 +74,7 @@ def is_pairwise(kernel: Any) -> bool:
 
 
 def check_points(
-    estimator: Any, X: Any, pairwise: bool, metric: str, *, reset: bool, dtype: Any = (np.float64, np.float32)
+    estimator: Any, X: Any, pairwise: bool, metric: Metric, *, reset: bool, dtype: Any = (np.float64, np.float32)
 ) -> Any:
     """What a user gives as X as an array, or a sparse matrix where it may be one; square distances are checked."""
     refuse_dask(X, type(estimator).__name__)
@@ -80,6 +82,7 @@ def check_points(
         estimator,
         check_finite(X),
         reset=reset,
+        fill=not (pairwise or metric == "precomputed"),
         accept_sparse=_accepted_sparse(pairwise, metric),
         dtype=list(dtype) if isinstance(dtype, tuple) else dtype,
         ensure_min_samples=2 if reset else 1,
@@ -89,19 +92,45 @@ def check_points(
     return check_distances(X) if reset and metric == "precomputed" else X
 
 
-def check_rows(estimator: Any, X: Any, *, reset: bool, **checks: Any) -> Any:
+def check_rows(estimator: Any, X: Any, *, reset: bool, fill: bool = True, **checks: Any) -> Any:
     """A table of any kind as an array, its columns those that were fitted: every X of every estimator comes in here.
 
-    Words, dates and gaps become numbers as they did at the fit; `table_` of the estimator says how. `checks` go on to
-    :func:`sklearn.utils.check_array`.
+    Words and dates become numbers as they did at the fit; `table_` of the estimator says how. Missing values are filled
+    from the nearest rows, with a warning, where `fill` is set. `checks` go on to :func:`sklearn.utils.check_array`.
     """
-    rows, header, done = prepared_rows(X, None if reset else getattr(estimator, "table_", None))
+    donors = None if reset else getattr(estimator, "_complete_rows", None)
+    rows, header, done = prepared_rows(X, None if reset else getattr(estimator, "table_", None), donors)
     if reset and done is not None:
         estimator.table_ = done
+    if fill and done is None:
+        rows = _without_missing(estimator, rows, donors, reset)
     if header is None:
         return validate_data(estimator, rows, reset=reset, **checks)
     validate_data(estimator, header, reset=reset, skip_check_array=True)
     return check_array(rows, estimator=estimator, input_name="X", **checks)
+
+
+def _without_missing(estimator: Any, rows: Any, donors: Any, reset: bool) -> Any:
+    """Rows of numbers whose missing values were filled in; what cannot be filled is left to the check of arrays."""
+    values = rows
+    if isinstance(rows, list | tuple):
+        try:
+            values = np.array(rows, dtype=np.float64)
+        except (TypeError, ValueError):
+            return rows
+    # A memory map may be larger than memory.
+    if type(values) is not np.ndarray or values.ndim != 2 or values.dtype.kind != "f" or not values.size:
+        return rows
+    if np.isnan(values).any() and not np.isinf(values).any():
+        # A wrong number of columns is left to the check of arrays.
+        fits = donors is not None and donors.shape[1] == values.shape[1]
+        values, messages = filled_rows(values, donors if fits else None)
+        for message in messages:
+            warn_user(f"{message}.")
+        rows = values
+    if reset:
+        estimator._complete_rows = donor_rows(values, "neighbors")
+    return rows
 
 
 def scaling_of(estimator: Any) -> str | None:
@@ -113,16 +142,17 @@ def scaling_of(estimator: Any) -> str | None:
     return None if is_even and estimator.scale == "auto" else estimator.scale
 
 
-def tags_of_inputs(tags: Tags, kernel: Any, metric: str) -> Tags:
+def tags_of_inputs(tags: Tags, kernel: Any, metric: Metric) -> Tags:
     """What scikit-learn wants to know of the data an estimator takes."""
     tags.input_tags.pairwise = is_pairwise(kernel) or metric == "precomputed"
+    tags.input_tags.allow_nan = not tags.input_tags.pairwise
     chosen = KERNELS[kernel]() if isinstance(kernel, str) and kernel in KERNELS else kernel
     has_no_use = isinstance(chosen, Kernel) and chosen.needs_coordinates
     tags.input_tags.sparse = bool(_accepted_sparse(is_pairwise(kernel), metric)) and not has_no_use
     return tags
 
 
-def _accepted_sparse(pairwise: bool, metric: str) -> Any:
+def _accepted_sparse(pairwise: bool, metric: Metric) -> Any:
     """The kinds of sparse matrices that are taken: any for an affinity, rows where products give the distances."""
     if pairwise:
         return ("csr", "csc", "coo")
@@ -139,7 +169,7 @@ def check_metric(metric: Any, kernel: Kernel | None = None) -> None:
         )
 
 
-def check_space(kernel: Kernel | None, points: Any, metric: str) -> None:
+def check_space(kernel: Kernel | None, points: Any, metric: Metric) -> None:
     """Raise for a kernel that needs coordinates where there are none."""
     if kernel is not None and kernel.needs_coordinates and not is_dense(points):
         what = "sparse rows" if isinstance(points, SparsePoints) else f"metric={metric!r}"

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Tags
 
-from .._runtime import warn_user
 from ..affinity import as_affinity
 from ..criteria import PosedProblem
 from ..kernels import Kernel, SharedNeighbors, affinity_of
@@ -39,8 +38,7 @@ class KernelClustering(Clustering):
         cluster more (:func:`evencut.selection.number_of_affinity`).
     kernel : str or kernel object, default=None
         `"shared_neighbors"`, `"knn"`, `"gaussian"`, `"disc"`, `"adaptive_gaussian"`, `"local_scaling"`, `"geodesic"`,
-        `"precomputed"`, or an object of :mod:`evencut.kernels`. None means `SharedNeighbors()` and warns: in version
-        0.2 it meant what is :class:`EvenCut` now.
+        `"precomputed"`, or an object of :mod:`evencut.kernels`. None means `SharedNeighbors()`.
     criterion : {"normalized_cut", "average_association", "average_cut"}, default="normalized_cut"
         Average association is kernel k-means.
     equalize : {None, "weights", "exact"}, default=None
@@ -149,16 +147,7 @@ class KernelClustering(Clustering):
         return kernel
 
     def _kernel(self) -> Kernel:
-        if self.kernel is not None:
-            return kernel_from(self.kernel)
-        name = type(self).__name__
-        warn_user(
-            f"{name} without a kernel minimises its criterion on SharedNeighbors(n_neighbors=25) since 0.3; the "
-            f"consensus that it ran in 0.2 is EvenCut now. Use EvenCut({self.n_clusters!r}), or name the kernel: "
-            f"{name}({self.n_clusters!r}, kernel='shared_neighbors').",
-            FutureWarning,
-        )
-        return SharedNeighbors()
+        return SharedNeighbors() if self.kernel is None else kernel_from(self.kernel)
 
     def _scaling(self, X: Any = None) -> str | None:
         # A length that was given with the kernel is one of the columns as they are.

@@ -300,7 +300,8 @@ class LandmarkClustering(
         n_clusters = self.n_clusters
         if isinstance(n_clusters, str):
             affinity = graph.used_affinity
-            n_clusters = Selection.of_numbers(number_of_affinity(affinity, np.ones(affinity.shape[0]), seed), 1).n_clusters
+            numbers = number_of_affinity(affinity, np.ones(affinity.shape[0]), seed)
+            n_clusters = Selection.of_numbers(numbers, 1).n_clusters
             n_clusters = n_clusters if partial is None else max(n_clusters, int(partial.max()) + 1)
         how = {name: getattr(self, name) for name in ("criterion", "equalize", "solver", "n_init", "max_iter")}
         if partial is None:
@@ -356,4 +357,5 @@ class LandmarkClustering(
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         return tags

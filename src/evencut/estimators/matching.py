@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
@@ -80,7 +80,7 @@ class Matching:
         return "\n".join(lines)
 
 
-def match(before: ArrayLike, after: ArrayLike) -> Matching:
+def match(before: Any, after: Any) -> Matching:
     """Match the clusters of two labellings of the same rows, made by any tool.
 
     Two clusters are related if more than half of either lies in the other. A cluster that is related to one other is
@@ -109,10 +109,10 @@ def match(before: ArrayLike, after: ArrayLike) -> Matching:
     {3: 1, 7: 0}
     """
     if hasattr(before, "index") and hasattr(after, "index") and hasattr(before, "reindex"):
-        if not (before.index.is_unique and after.index.is_unique):  # type: ignore[attr-defined]
+        if not (before.index.is_unique and after.index.is_unique):
             raise ValueError("the index of a Series holds a row twice, so that rows cannot be aligned; give arrays.")
         every = before.index.union(after.index)
-        before, after = before.reindex(every), after.reindex(every)  # type: ignore[attr-defined]
+        before, after = before.reindex(every), after.reindex(every)
     (old, is_old), (new, is_new) = _labels("before", before), _labels("after", after)
     if len(old) != len(new):
         raise ValueError(

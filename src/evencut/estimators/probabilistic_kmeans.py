@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._runtime import warn_user
@@ -232,6 +232,11 @@ class ProbabilisticKMeans(ClusterMixin, BaseEstimator):
             wrong = not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < np.inf
             if wrong or (least == "positive" and value == 0):
                 raise ValueError(f"{name}={value!r} must be a number, {least}.")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
 
 def _with_all_clusters(likelihood: Floats, labels: Ints) -> Ints:

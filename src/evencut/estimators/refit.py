@@ -25,6 +25,8 @@ class RefitMixin:
     n_clusters_: int
     fit: Any
     predict: Any
+    _prediction: Any
+    _is_given: Any
     #: The number of each cluster where an earlier fit has set it, and the first number that was never used.
     _numbers: Ints | None
     _next_number: int

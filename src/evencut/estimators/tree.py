@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..solvers import heaviest_first
-from ..tensors import Floats, Ints, is_tensor
+from ..tensors import Floats, Ints, is_tensor, to_array
 from ..valley import Splits
 from .certainty import FitState
 from .devices import result_like
@@ -102,8 +102,9 @@ class TreeMixin(FitState):
         """
         from ..plotting import plot_tree
 
-        hierarchy = self._tree()[0]
-        return plot_tree(hierarchy.linkage, self.n_clusters_, hierarchy.stable, ax)
+        hierarchy, leaves = self._tree()
+        rows = {"labels": to_array(self.labels_), "leaf_of_row": to_array(leaves)}
+        return plot_tree(hierarchy.linkage, self.n_clusters_, hierarchy.stable, ax, **rows)
 
     def _tree(self) -> tuple[Hierarchy, Ints]:
         check_is_fitted(self)

@@ -8,31 +8,27 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .cells import Column
-    from .errors import TableError
-    from .gaps import MISSING
+    from .columns import Column
+    from .encode import MISSING, Preparation, Table, binary_columns, donor_rows, filled_rows
+    from .files import READABLE, Source, TableError, kind_and_compression
+    from .in_memory import as_rows, prepared_rows
     from .parts import OpenedFile, expand, open_file
-    from .preparation import Preparation, Table
-    from .reading import read_columns, read_labels, read_table
-    from .sources import READABLE, Source, kind_and_compression
-    from .vectors import as_rows, prepared_rows
-    from .writing import WRITABLE, check_output_format, write_table, write_with_columns
+    from .read import read_columns, read_labels, read_table
+    from .write import WRITABLE, check_output_format, write_table, write_with_columns
 
 __all__ = [
     "MISSING", "READABLE", "WRITABLE", "Column", "OpenedFile", "Preparation", "Source", "Table", "TableError",
-    "as_rows", "check_output_format", "expand", "kind_and_compression", "open_file", "prepared_rows",
-    "read_columns", "read_labels", "read_table", "write_table", "write_with_columns",
+    "as_rows", "binary_columns", "check_output_format", "donor_rows", "expand", "filled_rows", "kind_and_compression",
+    "open_file", "prepared_rows", "read_columns", "read_labels", "read_table", "write_table", "write_with_columns",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazy_names(
     __name__,
-    cells="Column",
-    errors="TableError",
-    gaps="MISSING",
+    columns="Column",
+    encode="MISSING Preparation Table binary_columns donor_rows filled_rows",
+    files="READABLE Source TableError kind_and_compression",
+    in_memory="as_rows prepared_rows",
     parts="OpenedFile expand open_file",
-    preparation="Preparation Table",
-    reading="read_columns read_labels read_table",
-    sources="READABLE Source kind_and_compression",
-    vectors="as_rows prepared_rows",
-    writing="WRITABLE check_output_format write_table write_with_columns",
+    read="read_columns read_labels read_table",
+    write="WRITABLE check_output_format write_table write_with_columns",
 )

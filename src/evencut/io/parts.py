@@ -16,12 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._runtime import one_line
-from .arrays import column_names
-from .arrow import damage_is_told, is_numeric, without_index
-from .columns import choose_columns
-from .errors import TableError, require_pyarrow
-from .sources import kind_and_compression
-from .vectors import is_list_type, list_names, list_values
+from .binary import is_list_type, is_numeric, list_names, list_values, readable_errors, without_index
+from .columns import choose_columns, column_names
+from .files import TableError, kind_and_compression, require_pyarrow
 
 _ROWS_PER_PART = 2**18
 
@@ -58,7 +55,7 @@ class RowGroups:
     def __call__(self) -> NDArray[Any]:
         """The rows."""
         parquet = require_pyarrow("pyarrow.parquet")
-        with damage_is_told(f"{self.path} ({self.words()})"), parquet.ParquetFile(self.path) as file:
+        with readable_errors(f"{self.path} ({self.words()})"), parquet.ParquetFile(self.path) as file:
             table = file.read_row_groups(self.groups, columns=list(self.columns), use_threads=False)
         arrays = [_numbers(name, table.column(name)) for name in self.columns]
         if len(arrays) == 1 and arrays[0].ndim == 2:
@@ -107,30 +104,30 @@ def open_file(path: str | Path, columns: Sequence[str] | None = None) -> OpenedF
 
 def expand(pattern: str | Path | Sequence[str | Path]) -> list[Path]:
     """Expand patterns to file names, sorted within each pattern."""
-    given = [pattern] if isinstance(pattern, str | Path) else list(pattern)
-    found: list[Path] = []
-    for each in map(str, given):
+    patterns = [pattern] if isinstance(pattern, str | Path) else list(pattern)
+    paths: list[Path] = []
+    for each in map(str, patterns):
         matches = sorted(glob(each)) if has_magic(each) else [each]
         if not matches:
             raise TableError(f"no file matches {each}; check the folder and the name.")
-        found.extend(map(Path, matches))
-    for path in found:
+        paths.extend(map(Path, matches))
+    for path in paths:
         if not path.is_file():
             raise TableError(f"{path} is not a file; give files, or a pattern such as 'folder/*.parquet'.")
         if kind_and_compression(path)[0] not in ("npy", "parquet"):
             raise TableError(f"{path} is not of a known kind: its name must end in .parquet, .pq or .npy.")
-    return found
+    return paths
 
 
 def _open_parquet(path: Path, columns: Sequence[str] | None) -> OpenedFile:
-    with damage_is_told(path), require_pyarrow("pyarrow.parquet").ParquetFile(path) as file:
+    with readable_errors(path), require_pyarrow("pyarrow.parquet").ParquetFile(path) as file:
         meta, schema = file.metadata, file.schema_arrow
         named = [name for name in columns or () if name in schema.names]
         features = without_index(schema)
         features = [name for name in schema.names if name in features or name in named]
         names = [features[place] for place in choose_columns(columns, features, str(path))]
         _check_rows(path, meta.num_rows)
-        shown = [one for name in names for one in _columns_shown(file, path, name, schema.field(name).type)]
+        shown = [own for name in names for own in _columns_shown(file, path, name, schema.field(name).type)]
     parts: list[tuple[Any, int]] = []
     groups: list[int] = []
     n_rows = 0

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._runtime import n_threads, some
-from ..io.errors import TableError
+from ..io.files import TableError
 from ..io.parts import expand, open_file
 from ..tensors import Ints, Places, array_namespace, asarray_like, is_tensor, to_array
 

@@ -30,11 +30,11 @@ _SMALLEST_SUM = {8: 1e-140, 4: 1e-30}
 _ROUNDING = 8
 
 
-def exact_scale(X: AnyFloats, names: Sequence[Any] | None = None) -> float:
+def exact_scale(X: AnyFloats, names: Sequence[Any] | None = None, divisor: AnyFloats | None = None) -> float:
     """A power of two that brings the values into the range where squared distances can be computed; one mostly.
 
     Dividing by it is exact. Raises where no scale will do: where single values are so far from all others that the
-    others would be one point.
+    others would be one point: `divisor` is what the columns were divided by before, for the message.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def exact_scale(X: AnyFloats, names: Sequence[Any] | None = None) -> float:
     X = to_array(X)
     typical = _typical_length(X)
     if typical / wide < SMALLEST[size] / 1e-10:
-        _refuse(X, names, typical)
+        _refuse(X, names, typical, np.ones(X.shape[1]) if divisor is None else divisor)
     scale = float(2.0 ** np.clip(np.round(np.log2(wide) - np.log2(_SPAN[size])), -1000, 1000))
     if largest > _LARGEST[size] * scale:
         column = int(np.abs(X).max(axis=0).argmax())
@@ -171,11 +171,12 @@ def _typical_length(X: AnyFloats) -> float:
     return usual or rare
 
 
-def _refuse(X: AnyFloats, names: Sequence[Any] | None, typical: float) -> None:
+def _refuse(X: AnyFloats, names: Sequence[Any] | None, typical: float, divisor: AnyFloats) -> None:
     row, column = np.unravel_index(int(np.abs(X).argmax()), X.shape)
+    value, usual = X[row, column] * divisor[column], typical * divisor[column]
     raise ValueError(
-        f"row {row}, column {_name(int(column), names)} is {X[row, column]:.3g}, while values usually differ by "
-        f"{typical:.3g}: compared with so large a value all others are one point. If it stands for a missing value, "
+        f"row {row}, column {_name(int(column), names)} is {value:.3g}, while values usually differ by "
+        f"{usual:.3g}: compared with so large a value all others are one point. If it stands for a missing value, "
         "leave the row out or put the value in; otherwise clip it."
     )
 

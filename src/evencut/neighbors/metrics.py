@@ -5,6 +5,7 @@ Whatever searches for neighbours or takes distances asks such points for them; k
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from scipy import sparse
 
 from ..tensors import AnyFloats, Floats, Places, is_tensor
 from .float_range import check_pairs, check_rows, moderate_rows
+
+#: How points are compared: one of `METRICS`, or a function of two points.
+Metric = str | Callable[[Any, Any], float]
 
 #: The metrics by name: those of coordinates without angles, and "precomputed" distances.
 METRICS = (
@@ -204,7 +208,7 @@ def fill_distances(graph: Any) -> Floats:
     if max(n_rows, n_columns) > _MOST_GIVEN:
         raise ValueError(
             f"sparse distances of {max(n_rows, n_columns)} points are more than the {_MOST_GIVEN} that fit in memory; "
-            "make an affinity of them, for kernel='precomputed', which stays sparse."
+            "make an affinity of them, for KernelClustering(kernel='precomputed'), which stays sparse."
         )
     entries = sparse.coo_array(graph)
     far = 2 * float(entries.data.max(initial=0.0)) or 1.0
@@ -359,7 +363,7 @@ def check_distances(table: AnyFloats) -> AnyFloats:
     if abs(table[own, own]) > tolerance:
         raise ValueError(
             f"the distance of point {own} to itself is {table[own, own]:g}, not 0; X looks like an affinity, for which "
-            "there is kernel='precomputed'."
+            "there is KernelClustering(kernel='precomputed')."
         )
     gap = np.abs(table - table.T)
     if gap.max(initial=0) > tolerance:

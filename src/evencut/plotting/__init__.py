@@ -3,14 +3,10 @@
 matplotlib is imported only when something is drawn.
 """
 
-from . import clusters, overlays, photos, trees
+from . import clusters, overlays
 from .clusters import *  # noqa: F403
 from .overlays import *  # noqa: F403
-from .photos import *  # noqa: F403
-from .trees import *  # noqa: F403
 
 __all__: list[str] = []
 __all__ += clusters.__all__
 __all__ += overlays.__all__
-__all__ += photos.__all__
-__all__ += trees.__all__

@@ -1,10 +1,11 @@
-"""Points in the colours of their clusters, and the palette and figures that all displays share.
+"""Points in the colours of their clusters, the tree above them, and the palette and figures all displays share.
 
 Colours come from a palette that people with colour-blindness can tell apart.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
@@ -16,16 +17,21 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from .._lazy import require
 from ..tensors import AnyFloats, Floats
 
-__all__ = ["PALETTE", "ClusterDisplay", "make_figure", "plot_selection", "require_matplotlib"]
+__all__ = ['PALETTE', 'ClusterDisplay', 'make_figure', 'plot_selection', 'plot_tree', 'require_matplotlib']
 
 #: Eight colours that stay distinct under the common forms of colour-blindness (Okabe and Ito, 2008).
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
 
-# Past eight clusters the colours come round again with another marker, so that no two clusters look the same.
+# Past eight clusters the colours come round again with another marker, to tell all clusters apart.
 _MARKERS = "osD^vP*X"
 _NOISE_COLOR = "#999999"
 _MOST_NAMES = 32
+_MOST_BARS = 16
 _LARGEST_DRAWN = 1e100
+
+# More clusters than these are no picture.
+_MOST_SHOWN = 40
+_MOST_MARKED = 3
 
 
 @dataclass(eq=False, repr=False)
@@ -207,10 +213,11 @@ def _on_a_plane(X: Floats, names: list[str]) -> tuple[Floats, tuple[str, str]]:
 
 
 def plot_selection(selection: Any, ax: Any = None) -> Any:
-    """Draw the scores of the numbers of clusters, if one was chosen, or the agreement of the candidates.
+    """Draw why a number of clusters was chosen or, where it was given, why a clustering was.
 
-    Candidates stand in the order of their consensus, the one that was taken first; a square shows the adjusted Rand
-    index of two of them.
+    A number that was chosen is shown on the curve of agreement: how far methods of different principles agree on each
+    number of clusters, beside what they would agree on by chance. If the number was given, each candidate has a bar as
+    long as its consensus, in the colour of its principle, with its share of the votes.
 
     Parameters
     ----------
@@ -233,23 +240,89 @@ def plot_selection(selection: Any, ax: Any = None) -> Any:
     'confidence'
     """
     ax = axes_for(ax)
-    if selection.numbers:
-        tried = sorted(selection.numbers, key=lambda number: number.n_clusters)
-        ax.plot([t.n_clusters for t in tried], [t.score for t in tried], "o-", color=PALETTE[0])
-        best = selection.numbers[0]
-        ax.set(xlabel="number of clusters", ylabel="conductance and agreement, against one cluster more")
-        ax.xaxis.get_major_locator().set_params(integer=True)
-        ink = ax.xaxis.label.get_color()  # visible on a dark background too
-        ax.plot([best.n_clusters], [best.score], "o", markersize=14, fillstyle="none", color=ink)
-        ax.set_title(f"{best.n_clusters}, by {best.evidence}" if best.is_clear else "1: nothing is clear", fontsize=10)
-        return ax
-    names = [f"{c.family}, {c.kind}" + (f", {c.scale}" if c.scale else "") for c in selection.candidates]
-    image = ax.imshow(selection.agreements, vmin=0, vmax=1, cmap="cividis")
-    ax.set_yticks(range(len(names)), names, fontsize=8)
-    ax.set_xticks([])
-    ax.set_title(f"confidence {selection.confidence:.2f}: who agrees with whom", fontsize=10)
-    ax.figure.colorbar(image, ax=ax, label="adjusted Rand index")
+    if len(selection.numbers):
+        _draw_numbers(ax, selection)
+    else:
+        _draw_candidates(ax, selection)
     return ax
+
+
+def _draw_numbers(ax: Any, selection: Any) -> None:
+    """The curve of agreement beside the one by chance, and the number that was chosen."""
+    tried = sorted(selection.numbers, key=lambda number: number.n_clusters)
+    counts = [number.n_clusters for number in tried]
+    best = selection.numbers[0].n_clusters
+    ink = ax.xaxis.label.get_color()  # visible on a dark background too
+    if hasattr(tried[0], "chance"):
+        chosen = selection.n_clusters
+        agreement, chance = ([getattr(number, name) for number in tried] for name in ("agreement", "chance"))
+        ax.fill_between(counts, chance, agreement, color=PALETTE[0], alpha=0.15, linewidth=0)
+        ax.plot(counts, agreement, "o-", color=PALETTE[0], label="agreement")
+        ax.plot(counts, chance, "o--", color=_NOISE_COLOR, label="by chance")
+        ax.set(ylabel="agreement of different principles", ylim=(0, 1.05))
+        title = f"{chosen} cluster{'' if chosen == 1 else 's'}"
+        if chosen != best:
+            # One cluster, or clusters that were split again, are no point of the curve.
+            title += f"; the curve is clearest at {best}"
+        heights = agreement
+    else:
+        heights = [number.score for number in tried]
+        ax.plot(counts, heights, "o-", color=PALETTE[0])
+        ax.set(ylabel="score of the number")
+        is_clear = selection.numbers[0].is_clear
+        title = f"{best}, by {selection.numbers[0].evidence}" if is_clear else "1: nothing is clear"
+    marked = heights[counts.index(best)]
+    ax.plot([best], [marked], "o", markersize=13, fillstyle="none", color=ink, label="clearest")
+    if max(counts) > 20:
+        ax.set_xscale("log", base=2)
+        ticks = [k for k in counts if k & (k - 1) == 0 or k == best]
+        ax.set_xticks(ticks, [str(k) for k in ticks])
+        ax.set_xticks([], minor=True)
+    else:
+        ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set(xlabel="number of clusters")
+    ax.set_title(title, fontsize=10)
+    if len(ax.get_legend_handles_labels()[0]) > 1:
+        ax.legend(fontsize=8)
+
+
+def _draw_candidates(ax: Any, selection: Any) -> None:
+    """A bar for each candidate, the best on top."""
+    shown = selection.candidates[:_MOST_BARS]
+    principles = [getattr(c, "principle", None) or c.family for c in selection.candidates]
+    names = _distinct([f"{c.kind}{f' {c.scale}' if c.scale else ''}, {c.system}" for c in shown])
+    colors = {principle: PALETTE[place % len(PALETTE)] for place, principle in enumerate(dict.fromkeys(principles))}
+    total = float(np.sum(selection.votes))
+    rows = np.arange(len(shown))
+    for principle, color in colors.items():
+        members = [row for row in rows if principles[row] == principle]
+        share = sum(v for v, own in zip(selection.votes, principles) if own == principle) / total if total > 0 else 0
+        label = f"{principle} ({share:.0%} of the votes)"
+        ax.barh(members, [selection.consensus[row] for row in members], color=color, label=label)
+    for row in rows:
+        share = selection.votes[row] / total if total > 0 else 0
+        ax.text(selection.consensus[row] + 0.01, row, f"{share:.0%}", va="center", fontsize=7)
+    ax.set_yticks(rows, names, fontsize=8)
+    ax.set_ylim(len(shown) - 0.4, -0.6)
+    ax.set(xlabel="consensus with the other candidates", xlim=(0, 1.12))
+    ax.set_xticks(np.linspace(0, 1, 6))
+    more = len(selection.candidates) - len(shown)
+    suffix = f"; {more} more candidates" if more else ""
+    ax.set_title(f"confidence {selection.confidence:.2f}{suffix}", fontsize=10)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, fontsize=8, frameon=False)
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Names with a number where one is repeated."""
+    seen: dict[str, int] = {}
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+    count: dict[str, int] = {}
+    numbered = []
+    for name in names:
+        count[name] = count.get(name, 0) + 1
+        numbered.append(f"{name} ({count[name]})" if seen[name] > 1 else name)
+    return numbered
 
 
 def make_figure(nrows: int = 1, ncols: int = 1, *, size: tuple[float, float] = (6.4, 4.8)) -> tuple[Any, Any]:
@@ -273,3 +346,109 @@ def require_matplotlib(module: str = "matplotlib") -> Any:
 def axes_for(ax: Any = None, size: tuple[float, float] | None = None) -> Any:
     """The axes to draw on: those of a new figure where none are given."""
     return require_matplotlib("matplotlib.pyplot").subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+
+
+def plot_tree(
+    linkage: NDArray[Any],
+    n_clusters: int,
+    stable: Sequence[int] = (),
+    ax: Any = None,
+    *,
+    labels: ArrayLike | None = None,
+    leaf_of_row: ArrayLike | None = None,
+) -> Any:
+    """Draw the tree above the parts of clusters, each cluster in its colour; a line marks a stable number of clusters.
+
+    Parameters
+    ----------
+    linkage : ndarray of shape (n_leaves - 1, 4)
+        Merges in the format of scipy, such as `tree_` of a fitted model.
+    n_clusters : int
+        The number that was fitted; the tree is drawn from twice as many up.
+    stable : sequence of int
+        Numbers of clusters to be marked, the most stable first.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure otherwise.
+    labels, leaf_of_row : array-like of shape (n_rows,), optional
+        The cluster and the leaf of each row: they name the clusters, and parts are counted in rows instead of leaves.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ax = plot_tree(np.array([[0, 1, 0.1, 2], [2, 3, 0.9, 3.0]]), 2, stable=[2])
+    >>> [text.get_text() for text in ax.texts]
+    ['2 clusters']
+    """
+    from scipy.cluster.hierarchy import dendrogram
+
+    ax = axes_for(ax)
+    n_leaves = len(linkage) + 1
+    ink = ax.xaxis.label.get_color()  # seen on a dark ground, too
+    rows_of_node, cluster_of_node = _nodes(linkage, n_clusters, labels, leaf_of_row)
+    shown = min(n_leaves, max(2 * n_clusters, 10), _MOST_SHOWN)
+    if n_leaves > 1:
+        dendrogram(
+            linkage, p=shown, truncate_mode="lastp", ax=ax, leaf_rotation=90, leaf_font_size=8,
+            leaf_label_func=lambda node: str(int(rows_of_node[node])),
+            link_color_func=lambda node: _branch_color(int(cluster_of_node[node]), ink),
+        )  # fmt: skip
+        heights = np.asarray(linkage[n_leaves - shown :, 2], dtype=np.float64)
+        margin = 0.06 * (np.ptp(heights) or heights[-1] or 1.0)
+        ax.set_ylim(heights[0] - margin, heights[-1] + margin)
+    for k in [number for number in stable if 2 <= number <= shown][:_MOST_MARKED]:
+        low = linkage[n_leaves - k - 1, 2] if k < n_leaves else 0.0
+        height = (low + linkage[n_leaves - k, 2]) / 2
+        ax.axhline(height, color=ink, linestyle="--", linewidth=1, alpha=0.6)
+        # Inside the axes, where no figure cuts it off.
+        ax.annotate(
+            f"{k} clusters", (1, height), xycoords=("axes fraction", "data"), xytext=(-3, 2),
+            textcoords="offset points", ha="right", va="bottom", fontsize=8, color=ink,
+            bbox={"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 1},
+        )  # fmt: skip
+    counted = "leaves" if labels is None else "rows"
+    ax.set(ylabel="loss of association", xlabel=f"{counted} of each part")
+    if labels is not None and n_leaves > 1:
+        _name_branches(ax, np.asarray(labels), ink)
+    return ax
+
+
+def _nodes(
+    linkage: NDArray[Any], n_clusters: int, labels: ArrayLike | None, leaf_of_row: ArrayLike | None
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """For every node of a tree its number of rows, and its cluster, or -1 above the clusters."""
+    n_leaves = len(linkage) + 1
+    rows, cluster = np.ones(2 * n_leaves - 1), np.full(2 * n_leaves - 1, -1, dtype=np.int64)
+    if labels is None or leaf_of_row is None:
+        from scipy.cluster.hierarchy import fcluster
+
+        cluster[:n_leaves] = fcluster(linkage, n_clusters, "maxclust") - 1 if n_leaves > 1 else 0
+    else:
+        leaves, names = np.asarray(leaf_of_row), np.asarray(labels)
+        known = leaves >= 0
+        rows[:n_leaves] = np.bincount(leaves[known], minlength=n_leaves)
+        cluster[leaves[known]] = names[known]
+    for step, (one, other) in enumerate(np.asarray(linkage)[:, :2].astype(int)):
+        rows[n_leaves + step] = rows[one] + rows[other]
+        if cluster[one] == cluster[other]:
+            cluster[n_leaves + step] = cluster[one]
+    return rows, cluster
+
+
+def _branch_color(cluster: int, ink: str) -> str:
+    return ink if cluster < 0 else PALETTE[cluster % len(PALETTE)]
+
+
+def _name_branches(ax: Any, labels: NDArray[Any], ink: str) -> None:
+    """A legend of the clusters below the axes."""
+    from matplotlib.lines import Line2D
+
+    names, sizes = np.unique(labels[labels >= 0], return_counts=True)
+    lines = [
+        Line2D([], [], color=_branch_color(int(name), ink), label=f"cluster {name} ({size} rows)")
+        for name, size in list(zip(names, sizes))[:_MOST_NAMES]
+    ]
+    ax.legend(handles=lines, loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0, fontsize=8)

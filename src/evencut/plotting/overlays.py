@@ -1,17 +1,24 @@
-"""What explains a clustering: the density under it, the borders between clusters, the energy of the solver."""
+"""What explains a clustering (density, borders, energy), and a photo with a labelling painted over it."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.ndimage import maximum_filter, minimum_filter
 from sklearn.utils.validation import check_is_fitted
 
-from ..tensors import Floats
+from ..tensors import AnyFloats, AnyInts, Floats
 from .clusters import PALETTE, ClusterDisplay, axes_for
 
-__all__ = ["BorderDisplay", "DensityDisplay", "EnergyDisplay"]
+__all__ = ['BorderDisplay', 'DensityDisplay', 'EnergyDisplay', 'label_colors', 'paint_labels']
+_CONTOUR = (255, 230, 0)
+
+
+# More kernels than these change nothing that can be seen; below the density of one point in fifty nothing is drawn.
+_MOST_KERNELS = 5000
+_LOWEST_SHADE = 0.02
 
 
 class _OverClusters:
@@ -27,8 +34,9 @@ class _OverClusters:
 class DensityDisplay(_OverClusters):
     """Clusters drawn over the density of the points; shows clusters that coincide with a dense region.
 
-    Make one with `from_labels` or `from_estimator`. The density is a Gaussian Parzen estimate with Scott's bandwidth,
-    of the two coordinates drawn (principal components where the data have more).
+    Make one with `from_labels` or `from_estimator`. The density is a Gaussian Parzen estimate of the two coordinates
+    drawn (principal components if the data have more). Its bandwidth is Scott's or, if that is less, the typical
+    distance to the :math:`\\sqrt n`-th neighbour: curved and separate clusters do not run into each other.
 
     Parameters
     ----------
@@ -70,10 +78,26 @@ class DensityDisplay(_OverClusters):
         if len(points) < 3 or np.linalg.matrix_rank(points - points[0]) < 2:
             raise ValueError("a density in the plane needs at least 3 points that do not lie on a line.")
         x, y = _grid(ax)
-        density = gaussian_kde(points.T)(np.vstack([x.ravel(), y.ravel()])).reshape(x.shape)
-        self.contours_ = ax.contourf(x, y, density, levels=12, cmap=_shades(), antialiased=False, zorder=0)
+        sample = points[:: -(-len(points) // _MOST_KERNELS)]
+        density = gaussian_kde(sample.T, _bandwidth_factor(sample))
+        levels = np.linspace(np.quantile(density(sample.T), _LOWEST_SHADE), density(sample.T).max(), 13)
+        height = density(np.vstack([x.ravel(), y.ravel()])).reshape(x.shape)
+        self.contours_ = ax.contourf(
+            x, y, height, levels=levels, cmap=_shades(), antialiased=False, zorder=0, extend="max"
+        )
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def _bandwidth_factor(points: AnyFloats) -> float:
+    """The bandwidth in deviations of the points: Scott's, or less if their neighbours are nearer."""
+    from scipy.spatial import cKDTree
+
+    centred = points - points.mean(axis=0)
+    whitened = centred @ np.linalg.inv(np.linalg.cholesky(np.cov(centred.T))).T
+    near = cKDTree(whitened).query(whitened, k=[min(len(points), 1 + int(np.sqrt(len(points))))])[0]
+    scott = len(points) ** (-1 / 6)
+    return float(min(scott, np.median(near))) or scott
 
 
 def _shades() -> Any:
@@ -134,8 +158,8 @@ class BorderDisplay(_OverClusters):
         display = cls(ClusterDisplay.from_estimator(estimator, X, ax=ax, **style))
         axes = display.clusters.ax_
         x, y = _grid(axes, resolution)
-        found = estimator.predict(np.column_stack([x.ravel(), y.ravel()]))
-        where = np.searchsorted(np.unique(estimator.labels_), found)
+        predicted = estimator.predict(np.column_stack([x.ravel(), y.ravel()]))
+        where = np.searchsorted(np.unique(estimator.labels_), predicted)
         shades = np.array([[*_rgb(PALETTE[place % len(PALETTE)]), 0.25] for place in range(where.max() + 1)])
         extent = (*axes.get_xlim(), *axes.get_ylim())
         display.regions_ = axes.imshow(
@@ -199,3 +223,41 @@ def _grid(ax: Any, resolution: int = 100) -> tuple[Floats, Floats]:
 
 def _rgb(color: str) -> tuple[float, ...]:
     return tuple(int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
+
+
+def label_colors(n_labels: int) -> NDArray[np.uint8]:
+    """Colour of each label, from :data:`PALETTE`; darker each time the palette repeats.
+
+    Examples
+    --------
+    >>> label_colors(1).tolist()
+    [[0, 114, 178]]
+    """
+    hues = np.array([[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in PALETTE])
+    turn = np.arange(n_labels) // len(PALETTE)
+    return (hues[np.arange(n_labels) % len(PALETTE)] * (0.75**turn)[:, None]).astype(np.uint8)
+
+
+def paint_labels(photo: NDArray[np.uint8], codes: AnyInts, n_labels: int) -> NDArray[np.uint8]:
+    """Show the object with a bright contour on a dimmed background, or several labels in colours.
+
+    Parameters
+    ----------
+    photo : ndarray of shape (height, width, 3)
+    codes : ndarray of int of shape (height, width)
+        Labels from 0; with two of them, 1 is the object.
+    n_labels : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> paint_labels(np.full((1, 4, 3), 200, dtype=np.uint8), np.array([[0, 0, 1, 1]]), 2)[0, :, 0]
+    array([ 70, 255, 255, 200], dtype=uint8)
+    """
+    light = photo.astype(np.float64)
+    if n_labels == 2:
+        painted = np.where(codes[..., None] == 1, light, 0.35 * light)
+    else:
+        painted = 0.45 * light + 0.55 * label_colors(n_labels)[codes]
+    painted[maximum_filter(codes, 3) != minimum_filter(codes, 3)] = _CONTOUR
+    return painted.astype(np.uint8)

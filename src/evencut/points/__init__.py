@@ -15,6 +15,6 @@ from .scale import (
 )
 
 __all__ = [
-    "COMPONENTS", "GIVEN", "ONE_DEVIATION", "RANKS", "SCALES", "CoordinateSystem", "DistinctPoints", "PreparedPoints", "condense",
-    "coordinate_systems", "distinct_points", "extreme_rows", "feature_scale", "prepare_points",
+    "COMPONENTS", "GIVEN", "ONE_DEVIATION", "RANKS", "SCALES", "CoordinateSystem", "DistinctPoints", "PreparedPoints",
+    "condense", "coordinate_systems", "distinct_points", "extreme_rows", "feature_scale", "prepare_points",
 ]  # fmt: skip

@@ -132,7 +132,8 @@ def _exact(X: Any, weights: Floats) -> DistinctPoints:
         return _exact_given(X, weights)
     values = X.X if isinstance(X, MetricPoints) else X
     first, point_of_row = distinct_rows(values)
-    found = DistinctPoints(X[first], group_sums(asarray_like(X, weights), point_of_row, len(first)), point_of_row, first)
+    mass = group_sums(asarray_like(X, weights), point_of_row, len(first))
+    found = DistinctPoints(X[first], mass, point_of_row, first)
     return found.taken(value_order(values[first]))
 
 

@@ -158,7 +158,7 @@ def prepare_points(
     else:
         divisor = np.ones(X.shape[1]) if scale is None else feature_scale(rows, scale, counts)
         scaled = _divided(rows, divisor)
-        if not sparse.issparse(X) and (unit := _unit_of(scaled, metric, has_units, names)) != 1:
+        if not sparse.issparse(X) and (unit := _unit_of(scaled, metric, has_units, names, divisor)) != 1:
             divisor = divisor * unit
             scaled = _divided(rows, divisor)
         points = points_in(scaled, metric)
@@ -189,7 +189,9 @@ def _taken(X: Any, rows: Places) -> Any:
     return X[asarray_like(X, rows)] if is_tensor(X) else X[rows]
 
 
-def _unit_of(X: Any, metric: str, has_units: bool, names: Sequence[Any] | None) -> float:
+def _unit_of(
+    X: Any, metric: str, has_units: bool, names: Sequence[Any] | None, divisor: Floats | None = None
+) -> float:
     """What values are divided by, so that distances can be computed and squared; lengths with a meaning are refused."""
     if metric in DIRECTIONS or callable(metric):
         return 1.0
@@ -198,7 +200,7 @@ def _unit_of(X: Any, metric: str, has_units: bool, names: Sequence[Any] | None) 
     if has_units:
         check_magnitude(X, names)
         return 1.0
-    return exact_scale(X, names)
+    return exact_scale(X, names, divisor)
 
 
 def _divided(rows: Any, divisor: Floats) -> Any:

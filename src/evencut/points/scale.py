@@ -49,8 +49,8 @@ _SAMPLE = 10_000
 GIVEN, ONE_DEVIATION, RANKS, COMPONENTS = "as given", "one deviation", "ranks", "components"
 # Columns whose lengths differ by less are in one unit already, and two systems are one.
 _ONE_UNIT = 2.0
-# Coordinates are rounded to the median distance from the centre over two to this power: above the precision of a float32,
-# below any distance that matters.
+# Coordinates are rounded to the median distance from the centre over two to this power: above the precision of a
+# float32, below any distance that matters.
 _PRECISION_BITS = 16
 # Share of columns of two values from which these decide how rows are compared.
 _BINARY_SHARE = 0.1
@@ -250,7 +250,8 @@ def coordinate_systems(X: AnyFloats, weights: Floats, units: Floats) -> list[Coo
         # Beside so large a value as given all others are one point.
         systems = [CoordinateSystem(ONE_DEVIATION, 2, centre, ones, columns)]
     else:
-        systems = [CoordinateSystem(GIVEN, 1, centre, given, columns), CoordinateSystem(ONE_DEVIATION, 1, centre, ones, columns)]
+        factors = {GIVEN: given, ONE_DEVIATION: ones}
+        systems = [CoordinateSystem(name, 1, centre, factor, columns) for name, factor in factors.items()]
     if columns.size > _MOST_COORDINATES:
         values, scores = zip(*(_normal_scores(column, weights) for column in X.T))
         systems.append(CoordinateSystem(RANKS, columns=columns, values=values, scores=scores))

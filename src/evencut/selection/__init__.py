@@ -1,4 +1,4 @@
-"""What `EvenCut` does: proposals by different principles, the one that agrees with the others, and the number of clusters.
+"""What `EvenCut` does: proposals by different principles, the one that the others agree with, the number of clusters.
 
 The walk is :func:`select`; :mod:`evencut.selection.propose` has the principles and their votes,
 :mod:`evencut.selection.vote` the election and :mod:`evencut.selection.number` the number of clusters.

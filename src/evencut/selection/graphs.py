@@ -60,7 +60,12 @@ class NeighborGraphs:
 
     @classmethod
     def of(
-        cls, X: Points, weights: Floats | None = None, *, system: CoordinateSystem | None = None, n_jobs: int | None = None
+        cls,
+        X: Points,
+        weights: Floats | None = None,
+        *,
+        system: CoordinateSystem | None = None,
+        n_jobs: int | None = None,
     ) -> NeighborGraphs:
         """Search the neighbours of points that are in the system already.
 

@@ -246,7 +246,8 @@ def mixture_candidates(
     jittered = dequantize(X[sample], rng)
     # All kinds are special cases of the first: if it is far from likely enough, so are the others.
     if kinds[0] == "full":
-        likely = max(fit_mixture(jittered, mass, start, n_clusters, n_steps=10).log_likelihood for start in sample_starts)
+        first = [fit_mixture(jittered, mass, start, n_clusters, n_steps=10) for start in sample_starts]
+        likely = max(mixture.log_likelihood for mixture in first)
         if likely - by_neighbors < GAIN_SCALE * np.log(0.01):
             return none
     mixtures = [_likeliest(jittered, mass, sample_starts, n_clusters, kind) for kind in kinds]

@@ -1,12 +1,12 @@
 r"""The number of clusters: where methods of different principles agree, beyond what they would agree on by chance.
 
-For each k of a grid, :math:`C_k` is the consensus of the best candidate, and :math:`C^0_k` the same for points drawn from
-one Gaussian of the same covariance. The number is the k with the largest gain
+For each k of a grid, :math:`C_k` is the consensus of the best candidate, and :math:`C^0_k` the same for points drawn
+from one Gaussian of the same covariance. The number is the k with the largest gain
 
 .. math:: g_k = \frac{C_k - C^0_k}{1 - C^0_k}
 
-It is 1 if that gain, above a Gaussian and above a box along the principal axes alike, is below 0.12, or if in fewer than two
-intrinsic dimensions it is below 0.35 and there is no valley (:mod:`evencut.valley`) between any two clusters:
+It is 1 if that gain, above a Gaussian and above a box along the principal axes alike, is below 0.12, or if in fewer
+than two intrinsic dimensions it is below 0.35 and there is no valley (:mod:`evencut.valley`) between any two clusters:
 a strand can be cut anywhere, and everybody cuts it where chance made it thin.
 
 The coarsest clusters often agree best. Therefore the same question is asked again inside every cluster, which is
@@ -23,6 +23,7 @@ import numpy as np
 
 from ..affinity import AffinityLike
 from ..criteria import RatioProblem, normalized_cut
+from ..points import COMPONENTS
 from ..solvers.exchange import merge_levels
 from ..solvers.multilevel import multilevel
 from ..solvers.spectral import cut_embedding, normalized_rows, spectral_embedding
@@ -144,7 +145,11 @@ def find_number(population: Population) -> tuple[NumberCandidate, ...]:
     if len(rows) < _POINTS_PER_CLUSTER * GRID[0]:
         return ()
     sample = population.subset(rows)
-    curve = agreement_curve(sample, sample.graphs())
+    graphs = sample.graphs()
+    if graphs[0].system.name == COMPONENTS:
+        # What one column of two values says alone is no cluster inside of another either, and not in the draw.
+        sample = sample._replace(X=np.asarray(graphs[0].X, dtype=np.float64), feature_scale=None)
+    curve = agreement_curve(sample, graphs)
     labels = split(curve, MIN_GAIN)
     if labels is not None:
         labels = split_inside(curve.population, labels)
@@ -161,12 +166,12 @@ def ranked_numbers(curve: Curve, n_clusters: int) -> tuple[NumberCandidate, ...]
         ks = sorted(curve.agreed)
     labels = [curve.agreed[k].labels for k in ks]
     similar = agreement(np.array(labels), curve.population.weights)
-    place = ks.index(n_clusters) if n_clusters > 1 else None
+    similar_to_chosen = similar[:, ks.index(n_clusters)] if n_clusters > 1 else np.zeros(len(ks))
     found = [
-        NumberCandidate(k, curve.agreed[k].consensus, curve.chance[k], curve.gain(k), 0.0 if place is None else float(similar[i, place]))
-        for i, k in enumerate(ks)
+        NumberCandidate(k, curve.agreed[k].consensus, curve.chance[k], curve.gain(k), float(index))
+        for k, index in zip(ks, similar_to_chosen)
     ]
-    if place is None:
+    if n_clusters == 1:
         nan = float("nan")
         found.append(NumberCandidate(1, nan, nan, nan))
     return tuple(sorted(found, key=lambda number: (number.n_clusters != n_clusters, -number.gain)))
@@ -295,7 +300,8 @@ def number_of_affinity(affinity: AffinityLike, weights: Floats, seed: int | None
     small = 3e-3
     gains = {k: 1 - (conductance[k] + small) / (min(conductance.get(k + 1, 1.0), 1.0) + small)
              for k in range(2, largest + 1) if k in conductance}
-    return tuple(NumberCandidate(k, float("nan"), float("nan"), gains[k]) for k in sorted(gains, key=lambda k: -gains[k]))
+    nan = float("nan")
+    return tuple(NumberCandidate(k, nan, nan, gains[k]) for k in sorted(gains, key=lambda k: -gains[k]))
 
 
 def fine_parts(problem: RatioProblem, n_parts: int, random_state: int | None) -> Ints:

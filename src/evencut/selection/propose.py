@@ -8,9 +8,9 @@ r"""Candidates for a number of clusters: partitions found by six principles, and
 * spectral rows: k-means on leading eigenvectors at unit length.
 
 With d the intrinsic dimension of the points and :math:`w = \max(0, 1 - (1.75/d)^2)`, cuts and trees have
-:math:`(1 - w)/2` of the votes each, and cuts, centres, smoothed centres and spectral rows :math:`w/4` each: in the plane
-cuts and trees, in many dimensions four principles with a quarter each. If a mixture predicts points better than their
-neighbours do, mixtures take half of all votes. The candidates of one principle share its votes.
+:math:`(1 - w)/2` of the votes each, and cuts, centres, smoothed centres and spectral rows :math:`w/4` each: in the
+plane cuts and trees, in many dimensions four principles with a quarter each. If a mixture predicts points better than
+their neighbours do, mixtures take half of all votes. The candidates of one principle share its votes.
 
 A step in density multiplies the affinity of p and q by :math:`\exp(-2 K (\log\rho_p - \log\rho_q)^2)`, with
 :math:`\rho` the density from K neighbours: differences count in units of its standard error :math:`1/\sqrt K`.

@@ -72,4 +72,4 @@ def _single(graphs: NeighborGraphs, n_clusters: int, numbers: tuple[NumberCandid
     """The only partition there is: all points in one cluster, or each in its own."""
     labels = np.zeros(graphs.n_points, dtype=np.int64) if n_clusters == 1 else np.arange(graphs.n_points)
     only = Candidate("cut", "only", 0, graphs.system.name, labels)
-    return Selection(n_clusters, (only,), np.ones(1), np.ones(1), np.ones((1, 1)), float("nan"), numbers, graphs)
+    return Selection(n_clusters, (only,), np.ones(1), np.ones(1), np.ones((1, 1)), float("nan"), numbers, (graphs,))

@@ -1,7 +1,7 @@
 r"""The candidate that the others agree with most.
 
-With :math:`r_{ij}` the adjusted Rand index of candidates i and j and votes :math:`v_j` that sum to one, the consensus of
-candidate i is
+With :math:`r_{ij}` the adjusted Rand index of candidates i and j and votes :math:`v_j` that sum to one, the consensus
+of candidate i is
 
 .. math:: a_i = \sum_j v_j \max(r_{ij}, 0)^2
 
@@ -48,8 +48,8 @@ class Selection:
         Expected adjusted Rand index with the true clusters; NaN if there was nothing to compare.
     numbers : tuple of NumberCandidate
         The numbers of clusters compared, best first; empty if the number was given.
-    graphs : NeighborGraphs or None
-        Those of the coordinate system of the best candidate.
+    systems : tuple of NeighborGraphs
+        The points in each coordinate system compared; empty once the labels are those of rows.
     """
 
     n_clusters: int
@@ -59,7 +59,7 @@ class Selection:
     agreements: Floats
     confidence: float
     numbers: tuple[NumberCandidate, ...] = ()
-    graphs: NeighborGraphs | None = None
+    systems: tuple[NeighborGraphs, ...] = ()
 
     @classmethod
     def of_numbers(cls, numbers: tuple[NumberCandidate, ...], min_clusters: int) -> Selection:
@@ -77,8 +77,13 @@ class Selection:
         """The coordinate system in which the best candidate was found."""
         return self.best.system
 
+    @property
+    def graphs(self) -> NeighborGraphs:
+        """The points in that coordinate system."""
+        return next(graphs for graphs in self.systems if graphs.system.name == self.system)
+
     def with_first(self, place: int) -> Selection:
-        """The same with another candidate first."""
+        """The same with another candidate first, and the confidence that the others have in it."""
         order = [place, *(i for i in range(len(self.candidates)) if i != place)]
         return replace(
             self,
@@ -86,12 +91,13 @@ class Selection:
             consensus=self.consensus[order],
             votes=self.votes[order],
             agreements=self.agreements[np.ix_(order, order)],
+            confidence=confidence(float(self.consensus[place]), self.numbers),
         )
 
     def of_rows(self, point_of_row: Ints) -> Selection:
         """The same with labels of candidates for the rows of a table, without the graphs."""
         candidates = tuple(replace(candidate, point_of_row=point_of_row) for candidate in self.candidates)
-        return replace(self, candidates=candidates, graphs=None)
+        return replace(self, candidates=candidates, systems=())
 
     def __repr__(self) -> str:
         """A summary: the labels of all candidates would fill pages."""
@@ -161,10 +167,10 @@ def vote(proposals: Sequence[Proposal], n_clusters: int, numbers: tuple[NumberCa
     [20, 980]
     """
     candidates = [candidate for proposal in proposals for candidate in proposal.candidates]
-    graphs = [proposal.graphs for proposal in proposals for _ in proposal.candidates]
+    systems = tuple(proposal.graphs for proposal in proposals)
     votes = np.concatenate([proposal.votes for proposal in proposals])
     votes = votes / votes.sum()
-    agreements = agreement(np.array([candidate.point_labels for candidate in candidates]), graphs[0].weights)
+    agreements = agreement(np.array([candidate.point_labels for candidate in candidates]), systems[0].weights)
     # Candidates without a vote, or with an empty cluster, score 0.
     complete = np.array([len(np.unique(candidate.point_labels)) == n_clusters for candidate in candidates])
     # Rounded, so that ties are ties whatever the last digits: the first of them is taken.
@@ -173,7 +179,7 @@ def vote(proposals: Sequence[Proposal], n_clusters: int, numbers: tuple[NumberCa
     ranked = tuple(candidates[i] for i in order)
     return Selection(
         n_clusters, ranked, scores[order], votes[order], agreements[np.ix_(order, order)],
-        confidence(float(scores[order[0]]), numbers), numbers, graphs[order[0]],
+        confidence(float(scores[order[0]]), numbers), numbers, systems,
     )  # fmt: skip
 
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..criteria import RatioProblem
-from ..tensors import AnyInts, Floats, Ints
+from ..tensors import AnyInts, Floats, Ints, Places
 from .solve import Solution
 
 __all__ = ["Bounds", "bounded"]
 
-_MAX_ROUNDS, _N_STEPS = 10, 10
+_MAX_ROUNDS, _N_STEPS = 3, 5
 # A change must gain more than rounding noise.
 _LEAST_GAIN = 1e-10
 
@@ -132,15 +132,12 @@ def _within(bounds: Bounds, costs: Floats, start: Ints, n_clusters: int) -> Ints
     size = np.bincount(labels, sizes, n_clusters)
     per_unit = costs / sizes[:, None]
     edge = np.full((n_clusters, n_clusters), np.inf)
-    point = np.zeros((n_clusters, n_clusters), dtype=np.int64)
 
     def update(k: int) -> None:
         members = np.flatnonzero(labels == k)
         edge[k] = np.inf
         if len(members):
-            change = per_unit[members] - per_unit[members, k][:, None]
-            best = change.argmin(axis=0)
-            edge[k], point[k] = change[best, np.arange(n_clusters)], members[best]
+            edge[k] = (per_unit[members] - per_unit[members, k][:, None]).min(axis=0)
         edge[k, k] = np.inf
 
     for k in range(n_clusters):
@@ -158,17 +155,29 @@ def _within(bounds: Bounds, costs: Floats, start: Ints, n_clusters: int) -> Ints
                 path = _shortest_path(edge, size - one >= bounds.smallest - slack, too_small)
         if not path:
             break
-        moves = [(point[a, b], b) for a, b in path]
-        for p, b in moves:
-            size[labels[p]] -= sizes[p]
-            size[b] += sizes[p]
-            labels[p] = b
+        # Half of what must flow at a time: the end is a point at a time, as the algorithm has it.
+        first, last = path[0][0], path[-1][1]
+        amount = min(size[first] - bounds.largest, bounds.largest - size[last]) / 2
+        if not too_large.any():
+            amount = min(size[first] - bounds.smallest, bounds.smallest - size[last]) / 2
+        for points, target in [(_cheapest(per_unit, sizes, labels, a, b, amount), b) for a, b in path]:
+            size -= np.bincount(labels[points], sizes[points], n_clusters)
+            size[target] += sizes[points].sum()
+            labels[points] = target
         for k in {k for pair in path for k in pair}:
             update(k)
     raise ValueError(
         f"no partition into {n_clusters} clusters with min_size={bounds.smallest:g} and max_size={bounds.largest:g} "
         f"was found, because rows of one point stay together (the heaviest weighs {sizes.max():g}); widen the limits."
     )
+
+
+def _cheapest(per_unit: Floats, sizes: Floats, labels: Ints, source: int, target: int, amount: float) -> Places:
+    """The points that cost least to take from one cluster to another, of this size together, and at least one."""
+    members = np.flatnonzero(labels == source)
+    members = members[np.argsort(per_unit[members, target] - per_unit[members, source], kind="stable")]
+    n_taken = np.searchsorted(np.cumsum(sizes[members]), amount, side="right")
+    return members[: max(1, min(int(n_taken), len(members) - 1))]
 
 
 def _shortest_path(edge: Floats, sources: AnyInts, targets: AnyInts) -> list[tuple[int, int]]:

@@ -15,11 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import io
-from ..io.cells import dated
-from ..io.errors import TableTooLarge
-from ..io.limits import TableLimits
-from ..io.preparation import Frame
-from ..io.reading import read_frame
+from ..io.columns import Frame, dated
+from ..io.files import TableLimits, TableTooLarge
+from ..io.read import read_frame
 from .options import Limits
 from .refusals import Refused, TooLarge
 

@@ -12,16 +12,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._runtime import some
-from .arrays import column_names, read_array
-from .arrow import arrow_column, read_arrow, read_bounded, without_index
-from .cells import Column, ColumnBuilder, dated, is_missing, numbers_in_words
-from .columns import choose_columns, choose_one
-from .errors import TableError
-from .joining import joined
-from .preparation import Frame, Preparation, Table, prepare
-from .rows import TEXT, Rows, open_rows
-from .sources import Source
-from .vectors import is_list_type, list_names, list_values
+from .binary import (
+    arrow_column,
+    is_list_type,
+    list_names,
+    list_values,
+    read_array,
+    read_arrow,
+    read_bounded,
+    without_index,
+)
+from .columns import (
+    Column,
+    Frame,
+    choose_columns,
+    choose_one,
+    column_names,
+    dated,
+    is_missing,
+    joined,
+    numbers_in_words,
+)
+from .encode import Preparation, Table, prepare
+from .files import Source, TableError
+from .text import TEXT, ColumnBuilder, Rows, open_rows
 
 # Few enough to stay in the processor's cache: more take three times as long.
 _ROWS_AT_ONCE = 128
@@ -46,7 +60,7 @@ def read_table(
     like : Preparation, optional
         Read the columns of another file, in the same way.
     **chosen
-        `columns`, `without`, `header`, `key` and `decimal` of :func:`read_frame`.
+        `columns`, `without`, `drop`, `header`, `key` and `decimal` of :func:`read_frame`.
 
     Examples
     --------
@@ -57,10 +71,10 @@ def read_table(
     ...         _ = file.write("x;y\\n1,5;2\\nNA;3\\n")
     ...     table = read_table(path, missing="mean")
     >>> table.values.tolist(), table.notices
-    ([[1.5, 2.0], [1.5, 3.0]], ("1 missing values in 1 of 2 rows became the mean of 'x'",))
+    ([[1.5, 2.0], [1.5, 3.0]], ("1 missing value in 1 of 2 rows was filled with the mean of 'x'",))
     """
     sources = [source] if isinstance(source, str | Path | Source) else source
-    return prepare(joined([read_frame(one, like=like, **chosen) for one in sources]), missing, like)
+    return prepare(joined([read_frame(item, like=like, **chosen) for item in sources]), missing, like)
 
 
 def read_columns(source: str | Path | Source, **chosen: Any) -> list[Column]:
@@ -91,6 +105,7 @@ def read_frame(
     *,
     columns: Sequence[str] | None = None,
     without: str | None = None,
+    drop: Sequence[str] = (),
     header: bool | None = None,
     key: str | None = None,
     decimal: str | None = None,
@@ -107,7 +122,9 @@ def read_frame(
     columns : sequence of str, optional
         Names of the columns to keep, their numbers counted from 1, or ranges of numbers; all of them otherwise.
     without : str, optional
-        A column that is none of the points, such as one of labels; name or number.
+        The column of labels, which are not part of the points; name or number.
+    drop : sequence of str
+        Columns to leave out, like `columns`.
     header : bool, optional
         Whether line 1 of a CSV file names the columns; found out from the line otherwise.
     key : str, optional
@@ -120,19 +137,19 @@ def read_frame(
         What is in doubt is taken in the likelier way instead of refused: a first line that may name the columns does,
         a column without a name is kept, and words such as 1,000 or true are numbers.
     """
-    given = source if isinstance(source, Source) else Source(str(source))
+    opened = source if isinstance(source, Source) else Source(str(source))
     if decimal not in (None, ".", ","):
         raise TableError(f'decimal={decimal!r} is not known; it takes "." or ",".')
-    if key is not None and given.kind != "npz":
-        raise TableError(f"key={key!r} names an array of an NPZ file, which {given.name} is not; leave it out.")
-    if header is not None and given.kind not in ("csv", "excel"):
-        raise TableError(f"header= is for CSV and Excel files, which {given.name} is not; leave it out.")
-    wanted = _Wanted(given.name, columns, without, like)
-    if given.kind in TEXT:
-        return _text_frame(given, wanted, header, decimal, separator, guess)
-    if given.kind in ("parquet", "feather"):
-        return _arrow_frame(given, wanted)
-    return _array_frame(given, wanted, key)
+    if key is not None and opened.kind != "npz":
+        raise TableError(f"key={key!r} names an array of an NPZ file, which {opened.name} is not; leave it out.")
+    if header is not None and opened.kind not in ("csv", "excel"):
+        raise TableError(f"header= is for CSV and Excel files, which {opened.name} is not; leave it out.")
+    selection = _ColumnSelection(opened.name, columns, without, like, drop)
+    if opened.kind in TEXT:
+        return _text_frame(opened, selection, header, decimal, separator, guess)
+    if opened.kind in ("parquet", "feather"):
+        return _arrow_frame(opened, selection)
+    return _array_frame(opened, selection, key)
 
 
 def read_labels(source: str | Path | Source, column: str | None = None, n_points: int | None = None) -> NDArray[Any]:
@@ -156,40 +173,48 @@ def read_labels(source: str | Path | Source, column: str | None = None, n_points
     ...     read_labels(path, n_points=3)
     array([ 0,  1, -1])
     """
-    given = source if isinstance(source, Source) else Source(str(source))
-    if given.kind in ("npy", "npz"):
-        labels = read_array(given, label_column=column, as_labels=True)
-    elif given.kind in ("parquet", "feather"):
-        labels = _arrow_labels(given, column)
+    opened = source if isinstance(source, Source) else Source(str(source))
+    if opened.kind in ("npy", "npz"):
+        labels = read_array(opened, label_column=column, as_labels=True)
+    elif opened.kind in ("parquet", "feather"):
+        labels = _arrow_labels(opened, column)
     else:
-        labels = _text_labels(given, column, n_points)
+        labels = _text_labels(opened, column, n_points)
     if n_points is not None and len(labels) != n_points:
         raise TableError(
-            f"{given.name} holds {len(labels)} labels, but there are {n_points} points; "
+            f"{opened.name} holds {len(labels)} labels, but there are {n_points} points; "
             "give one for each point."
         )
-    return _numbers_where_they_are(labels)
+    return _as_integers(labels)
 
 
-class _Wanted:
-    """The columns somebody wants of a file whose columns are not known yet."""
+class _ColumnSelection:
+    """Which columns of a file are used; the file is not open yet."""
 
     def __init__(
-        self, source: str, columns: Sequence[str] | None, without: str | None = None, like: Preparation | None = None
+        self,
+        source: str,
+        columns: Sequence[str] | None,
+        without: str | None = None,
+        like: Preparation | None = None,
+        drop: Sequence[str] = (),
     ):
-        self.source, self.without, self.like = source, without, like
+        self.source, self.without, self.like, self.drop = source, without, like, drop
         self.columns = columns if like is None else like.columns
 
     @property
     def is_all(self) -> bool:
         """Whether nothing was said about columns."""
-        return self.columns is None and self.without is None
+        return self.columns is None and self.without is None and not self.drop
 
     def places(self, names: Sequence[str]) -> list[int]:
         """Their positions among those there are."""
         if self.like is not None:
             return self._places_like(names)
-        chosen = choose_columns(self.columns, names, self.source)
+        dropped = choose_columns(self.drop, names, self.source, "drop") if self.drop else []
+        chosen = [place for place in choose_columns(self.columns, names, self.source) if place not in dropped]
+        if not chosen:
+            raise TableError(f"drop= leaves no column of {self.source}; leave fewer out.")
         if self.without is None:
             return chosen
         label = choose_one(self.without, names, self.source)
@@ -200,42 +225,47 @@ class _Wanted:
     def _places_like(self, names: Sequence[str]) -> list[int]:
         """Columns are found by name; where the file has no names of its own, it must have the same number of them."""
         assert self.like is not None
-        wanted = self.like.columns
-        absent = [name for name in wanted if name not in names]
+        needed = self.like.columns
+        absent = [name for name in needed if name not in names]
         if not absent:
-            return [list(names).index(name) for name in wanted]
-        if list(names) == column_names(len(wanted)):
-            return list(range(len(wanted)))
+            return [list(names).index(name) for name in needed]
+        if list(names) == column_names(len(needed)):
+            return list(range(len(needed)))
         raise TableError(
             f"{self.source} has no column {absent[0]!r}, which the model was made from; it has {some(list(names))}, "
-            f"and needs {some(list(wanted))}."
+            f"and needs {some(list(needed))}."
         )
 
 
 def _text_frame(
-    source: Source, wanted: _Wanted, header: bool | None, decimal: str | None, separator: str | None, guess: bool
+    source: Source,
+    selection: _ColumnSelection,
+    header: bool | None,
+    decimal: str | None,
+    separator: str | None,
+    guess: bool,
 ) -> Frame:
     with open_rows(source, header, separator, guess) as table:
         source.limits.check_size(0, len(table.names))
         source.limits.check_names(table.names)
-        kept = wanted.places(table.names)
+        positions = selection.places(table.names)
         if not guess:
-            _check_named(table, source.name, kept)
+            _check_named(table, source.name, positions)
         # Where commas separate, a comma inside a cell is as likely to mark thousands: it must be said.
         mark = decimal or ("." if table.separator == "," or source.kind != "csv" else None)
-        builders = [ColumnBuilder(table.names[place], mark) for place in kept]
+        builders = [ColumnBuilder(table.names[place], mark) for place in positions]
         lines = array("q")
         while chunk := list(islice(table.rows, _ROWS_AT_ONCE)):
             numbers, rows = zip(*chunk)
             lines.extend(numbers)
-            source.limits.check_size(len(lines), len(kept))
+            source.limits.check_size(len(lines), len(positions))
             cells = list(zip(*rows))
-            for place, builder in zip(kept, builders):
+            for place, builder in zip(positions, builders):
                 builder.add(cells[place])
     if not lines:
         raise TableError(f"{source.name} has a header but no data; give one line for each point (or header=False).")
-    columns = [numbers_in_words(builder.column()) if guess else builder.column() for builder in builders]
     comma = mark == "," or any(builder.has_decimal_comma for builder in builders)
+    columns = [numbers_in_words(builder.column(), "," if comma else ".", guess) for builder in builders]
     unnamed = tuple(table.names[place] for place in table.unnamed)
     return Frame(
         source.name, columns, None, lines, table.has_header, table.notices, True,
@@ -243,40 +273,40 @@ def _text_frame(
     )  # fmt: skip
 
 
-def _check_named(table: Rows, source: str, kept: list[int]) -> None:
+def _check_named(table: Rows, source: str, positions: list[int]) -> None:
     """A column without a name is mostly a row number that was saved along, which must not be clustered by."""
-    if table.unnamed and kept == list(range(len(table.names))):
+    if table.unnamed and positions == list(range(len(table.names))):
         first = table.unnamed[0]
-        others = "2-" if first == 0 else some([str(i + 1) for i in kept if i != first])
+        suggestion = "2-" if first == 0 else some([str(i + 1) for i in positions if i != first])
         raise TableError(
             f"{source}, line {table.first_line}: column {first + 1} of {len(table.names)} has no name (a row "
-            f"number saved along?); name the columns to use with columns=, such as {others}."
+            f"number saved along?); name the columns to use with columns=, such as {suggestion}."
         )
 
 
-def _arrow_frame(source: Source, wanted: _Wanted) -> Frame:
+def _arrow_frame(source: Source, selection: _ColumnSelection) -> Frame:
     table, unread = (read_arrow(source), []) if source.data is None else read_bounded(source)
     features = without_index(table.schema)
-    # A column that is asked for by name is taken, also if it is the index; numbers count what is left.
-    named = [name for name in wanted.columns or () if name in table.column_names and name not in features]
+    # A column that is named is taken, also if it is the index; numbers count what is left.
+    named = [name for name in selection.columns or () if name in table.column_names and name not in features]
     features = [name for name in table.column_names if name in features or name in named]
-    if wanted.like is None:
-        features = [features[place] for place in wanted.places(features)]
+    if selection.like is None:
+        features = [features[place] for place in selection.places(features)]
     else:
-        features = _as_the_model_calls_them(table, features, wanted.like.columns)
+        features = _as_the_model_calls_them(table, features, selection.like.columns)
     columns = [part for name in features for part in _arrow_columns(name, table.column(name))]
-    if wanted.like is not None:
-        columns = [columns[place] for place in wanted.places([column.name for column in columns])]
+    if selection.like is not None:
+        columns = [columns[place] for place in selection.places([column.name for column in columns])]
     if not columns:
         raise TableError(f"{source.name} has no columns.")
     return Frame(source.name, [*columns, *unread])
 
 
-def _as_the_model_calls_them(table: Any, features: list[str], wanted: Sequence[str]) -> list[str]:
+def _as_the_model_calls_them(table: Any, features: list[str], needed: Sequence[str]) -> list[str]:
     """The columns a model was made from; it knows the numbers of vectors by name. All columns if there are none."""
-    first = {one.rpartition("[")[0] for one in wanted}
+    first = {item.rpartition("[")[0] for item in needed}
     vectors = {name for name in features if name in first and is_list_type(table.schema.field(name).type)}
-    return [name for name in features if name in vectors or name in wanted] or features
+    return [name for name in features if name in vectors or name in needed] or features
 
 
 def _arrow_columns(name: str, values: Any) -> list[Column]:
@@ -284,14 +314,14 @@ def _arrow_columns(name: str, values: Any) -> list[Column]:
     if not is_list_type(values.type):
         return [arrow_column(name, values)]
     rows = list_values(name, values)
-    return [Column(one, numbers) for one, numbers in zip(list_names(name, rows.shape[1]), rows.T)]
+    return [Column(item, numbers) for item, numbers in zip(list_names(name, rows.shape[1]), rows.T)]
 
 
-def _array_frame(source: Source, wanted: _Wanted, key: str | None) -> Frame:
+def _array_frame(source: Source, selection: _ColumnSelection, key: str | None) -> Frame:
     values = read_array(source, key)
     names = column_names(values.shape[1])
-    places = wanted.places(names)
-    values = values if wanted.is_all else values[:, places]
+    places = selection.places(names)
+    values = values if selection.is_all else values[:, places]
     columns = [Column(names[place], values[:, i]) for i, place in enumerate(places)]
     return Frame(source.name, columns, values)
 
@@ -325,11 +355,11 @@ def _is_label(cells: list[Any]) -> bool:
     return any(str(cell).strip().lstrip("-").isdecimal() for cell in cells)
 
 
-def _numbers_where_they_are(names: NDArray[Any]) -> NDArray[Any]:
+def _as_integers(names: NDArray[Any]) -> NDArray[Any]:
     """Whole numbers that came as text, so that -1 is noise and 2 comes before 10."""
     try:
         numbers = names.astype(np.float64)
     except (ValueError, TypeError):
         return names
-    whole = np.isfinite(numbers).all() and (numbers == np.round(numbers)).all()
-    return numbers.astype(np.int64) if whole else numbers
+    is_whole = np.isfinite(numbers).all() and (numbers == np.round(numbers)).all()
+    return numbers.astype(np.int64) if is_whole else numbers

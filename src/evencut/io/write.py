@@ -14,12 +14,10 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import column_names, read_array
-from .arrow import read_arrow
-from .errors import TableError, require_pyarrow
-from .joining import places_of_columns
-from .rows import TEXT, open_rows
-from .sources import Source, compressed, kind_and_compression
+from .binary import read_array, read_arrow
+from .columns import column_names, places_of_columns
+from .files import Source, TableError, compressed, kind_and_compression, require_pyarrow
+from .text import TEXT, open_rows
 
 #: What the name of a file to write may end in.
 WRITABLE = (
@@ -114,8 +112,9 @@ def _cells_in_order(
 ) -> Iterator[Sequence[Any]]:
     """The rows of a source, its columns in the order of the first one's."""
     with _cells(source, header, key) as (own, rows):
-        places = places_of_columns(own, names, source.name, first)
-        yield from rows if places == list(range(len(names))) else ([cells[place] for place in places] for cells in rows)
+        positions = places_of_columns(own, names, source.name, first)
+        in_order = positions == list(range(len(names)))
+        yield from rows if in_order else ([cells[place] for place in positions] for cells in rows)
 
 
 @contextmanager
@@ -151,7 +150,7 @@ def _write_text(
             writer = csv.writer(text, delimiter=separator, lineterminator="\n")
             writer.writerow(names)
             writer.writerows(rows)
-        # Leaves the file itself open for whoever opened it.
+        # Leaves the file itself open for the caller.
         text.flush()
         text.detach()
 

@@ -1,6 +1,8 @@
-"""Where bytes come from and what their name says about them: the kind of table, and how it was compressed.
+"""Files: what is wrong with one, how large it may be, its format and compression, and its bytes.
 
-`-`, pipes and character devices are CSV text; they can be read once, or more often if they are asked to be kept.
+Errors name the place and the cure in one sentence, and options as Python spells them (`columns=`); the command line
+shows them as its own. `-`, pipes and character devices are CSV text; they can be read once, or more often if they are
+asked to be kept.
 """
 
 from __future__ import annotations
@@ -13,16 +15,15 @@ import math
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from io import BufferedReader, BytesIO, RawIOBase, TextIOWrapper
 from pathlib import Path
 from typing import IO, Any, cast
 
+from .._lazy import require
 from .._runtime import one_line
-from .errors import TableError, require_pyarrow
-from .limits import TableLimits
 
 _SUFFIXES = {
     "csv": (".csv", ".tsv", ".txt", ".data", ".dat"),
@@ -36,10 +37,12 @@ _SUFFIXES = {
 }
 _KINDS = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in suffixes}
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz", ".zip": "zip"}
+
 # The others are compressed inside.
 _COMPRESSIBLE = ("csv", "json lines", "json")
 _GZIP_MARK = b"\x1f\x8b"
 _PEEKED = 1 << 16
+
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 # How bytes are packed and unpacked on their way. A gzip file stores neither name nor time: the same table is the same
@@ -54,6 +57,72 @@ _ENTRY = zipfile.ZipInfo("table.csv")
 
 #: What the name of a file to read may end in.
 READABLE = (*_KINDS, *(f"{kind}{packed}" for kind in (".csv", ".jsonl") for packed in _COMPRESSIONS))
+
+
+class TableError(ValueError):
+    """A file that cannot be read or written as asked."""
+
+
+class TableTooLarge(TableError):
+    """A file that may be good, but of which there is too much."""
+
+
+def require_pyarrow(module: str = "pyarrow", what: str = "Parquet files") -> Any:
+    """A module of pyarrow; where it is missing, an error that says what to install."""
+    return require(module, f"{what} need pyarrow", "cli")
+
+
+@dataclass(frozen=True)
+class TableLimits:
+    """Bounds on a table; by default there are none.
+
+    Parameters
+    ----------
+    n_bytes : float
+        Most bytes of text once it is unpacked; a workbook may unpack to four times as many.
+    rows, columns, cells : float
+        Most rows, columns, and values of 8 bytes.
+    letters : float
+        Longest name of a column.
+    line : float
+        Longest first line.
+
+    Examples
+    --------
+    >>> TableLimits(rows=10).check_size(12, 2)
+    Traceback (most recent call last):
+    evencut.io.files.TableTooLarge: this table has 12 rows; 10 are taken. Use a sample, or evencut cluster --landmarks.
+    """
+
+    n_bytes: float = math.inf
+    rows: float = math.inf
+    columns: float = math.inf
+    cells: float = math.inf
+    letters: float = math.inf
+    line: float = math.inf
+
+    def check_size(self, n_rows: int, n_columns: int) -> None:
+        """Refuse more rows, columns or values."""
+        for what, n, limit in (("rows", n_rows, self.rows), ("columns", n_columns, self.columns)):
+            if n > limit:
+                cure = "Use a sample, or evencut cluster --landmarks."
+                raise TableTooLarge(f"this table has {n} {what}; {limit} are taken. {cure}")
+        if n_rows * n_columns > self.cells:
+            raise TableTooLarge(
+                f"this table has {n_rows} x {n_columns} values; {self.cells} are taken. Use fewer columns."
+            )
+
+    def check_unpacked(self, n_bytes: int, limit: float) -> None:
+        """Refuse a file that unpacks to more bytes than `limit`."""
+        if n_bytes > limit:
+            megabytes = f"{limit / 1e6:.4g} MB"
+            raise TableTooLarge(f"this file unpacks to more than the {megabytes} that are taken; use a sample.")
+
+    def check_names(self, names: Sequence[str]) -> None:
+        """Refuse names that are too long."""
+        longest = max(map(len, names), default=0)
+        if longest > self.letters:
+            raise TableError(f"a column has a name of {longest} letters; at most {self.letters} are taken.")
 
 
 def kind_and_compression(path: str | Path) -> tuple[str | None, str | None]:
@@ -168,7 +237,7 @@ class Source:
             try:
                 yield reader
             finally:
-                # Leaves the file itself to whoever opened it: standard input stays open.
+                # Leaves the file itself open: standard input stays open.
                 reader.detach()
                 peekable.detach()
 
@@ -214,7 +283,7 @@ class Source:
 
 @contextmanager
 def compressed(file: IO[bytes], compression: str | None) -> Iterator[Any]:
-    """A file to write to whose bytes arrive compressed in an open one, which stays open."""
+    """A file to write to whose bytes are compressed into an open one, which stays open."""
     if compression in _STREAMS:
         with _STREAMS[compression](file, "wb") as packed:
             yield packed
@@ -224,10 +293,10 @@ def compressed(file: IO[bytes], compression: str | None) -> Iterator[Any]:
             yield packed
     else:
         # Written at the end: pyarrow's own stream would close the file with itself.
-        gathered = BytesIO()
-        yield gathered
+        buffer = BytesIO()
+        yield buffer
         codec = require_pyarrow("pyarrow", ".zst files").Codec("zstd")
-        file.write(codec.compress(gathered.getvalue(), asbytes=True))
+        file.write(codec.compress(buffer.getvalue(), asbytes=True))
 
 
 class _Counted(RawIOBase):
@@ -240,11 +309,11 @@ class _Counted(RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        part = self._file.read(len(buffer))
-        buffer[: len(part)] = part
-        self._n_bytes += len(part)
+        chunk = self._file.read(len(buffer))
+        buffer[: len(chunk)] = chunk
+        self._n_bytes += len(chunk)
         self._limits.check_unpacked(self._n_bytes, self._limits.n_bytes)
-        return len(part)
+        return len(chunk)
 
 
 @contextmanager
@@ -254,10 +323,10 @@ def _uncompressed(file: IO[bytes], compression: str | None, name: str) -> Iterat
             yield plain
     elif compression == "zip":
         with zipfile.ZipFile(file) as archive:
-            held = [name for name in archive.namelist() if not name.endswith("/")]
-            if len(held) != 1:
-                raise TableError(f"{name} holds {len(held)} files; unpack it, and name one.")
-            with archive.open(held[0]) as plain:
+            entries = [name for name in archive.namelist() if not name.endswith("/")]
+            if len(entries) != 1:
+                raise TableError(f"{name} holds {len(entries)} files; unpack it, and name one.")
+            with archive.open(entries[0]) as plain:
                 yield plain
     else:
         pyarrow = require_pyarrow("pyarrow", ".zst files")
