@@ -24,6 +24,7 @@ _GROUPS = {
     },
     "How far can I trust an answer?": {
         "confidence": "`confidence_` beside the true score",
+        "structureless": "how often data without clusters are called one cluster",
         "steady": "the same answer in another unit, precision or order, and with another seed",
         "answers": "probabilities, outliers, trees, tables with words, pairs, streams",
         "diagnosis": "how often `diagnose` is right",
