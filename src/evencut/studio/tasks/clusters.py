@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from evencut.diagnosis import describe as describe_clusters
 
-from ...diagnosis.describe import Description
+from ...diagnosis.description import Description
 from ...io import cells
 from ..edits import edit_of, edited
 from ..refusals import Refused
