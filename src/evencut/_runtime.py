@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from threadpoolctl import ThreadpoolController
+    pass
 
 #: Above it points are put in an order that keeps neighbours near in memory, and graphs are refined along the borders
 #: of their clusters only.

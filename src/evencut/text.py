@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from .diagnosis.describe import contrasts
+from .diagnosis.description import contrasts
 
 __all__ = ["Topic", "describe"]
 

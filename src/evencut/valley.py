@@ -12,7 +12,8 @@ and it may be run on the points that were clustered.
    :math:`p = \min(1, 40\, P(N > T))`. This pays for the choice of the cut.
 4. On a curve or a sheet the score runs faster at the cut. Up to three dimensions the valley must therefore be less
    dense than 0.8 of its sides (rising to 1 at five dimensions). On a folded curve, distances along the neighbour graph
-   must show the valley too, below 3/4 of its sides; folds are looked for in the two leading axes as well.
+   must show the valley too, below 3/4 of its sides (0.6 if it is rolled up). The two leading axes are searched for
+   folds as well.
 5. Columns with repeated values get uniform noise of one step first, so that ties are not taken for peaks.
 
 "Cannot say" (p is NaN): a side has fewer than 8 points, or distinct points are repeated five times on average; or, in
@@ -48,7 +49,8 @@ _MOST = 0.5
 # distances along the graph cannot change the answer.
 _N_NORMALS, _CRITICAL = 40, 3.02
 # Paths along the graph of a flat set are up to 1.2 times as long as straight lines; on a folded curve, longer.
-_FOLDED = 1.2
+# On a rolled one, such as a spiral, five times as long.
+_FOLDED, _ROLLED = 1.2, 5.0
 # In many dimensions nearly all of a wide side lies outside of a narrow one around the same centre.
 _WIDER, _INSIDE = 1.25, 0.75
 # Joins below one whose corrected p value is larger are not tested.
@@ -166,7 +168,7 @@ class Splits(tuple[Split, ...]):
 
 
 def tree_evidence(
-    points: AnyFloats, weights: Floats, leaf_of_point: Ints, joins: AnyFloats, names: Sequence[Any] | None = None
+    points: AnyFloats, weights: Floats, leaf_of_point: Ints, joins: Any, names: Sequence[Any] | None = None
 ) -> Splits:
     """Test the joins of a tree from the top down, corrected for all of them.
 
@@ -265,7 +267,7 @@ def _drawn(side: Mask, weights: Floats | None, max_points: int, rng: np.random.G
     return order[np.minimum(places, len(side) - 1)]
 
 
-def _without_ties(X: Floats, rng: np.random.Generator) -> Floats:
+def _without_ties(X: AnyFloats, rng: np.random.Generator) -> Floats:
     """Columns with repeated values, spread evenly over the steps between them; a step is that of half of the rows."""
     X = X.copy()
     for column in X.T:
@@ -301,8 +303,10 @@ def _deepest_valley(X: Floats, side: Mask, spread: float) -> tuple[float, float]
     found = _compare_intervals(_scores(distances, side, share), side, limit)
     if found[0] > _CRITICAL:
         along, plane = _along_graph(distances), _distances(_leading_axes(X, 2))
-        if (dimension < 2.5 and _is_folded(along, distances)) or _is_folded(_along_graph(plane), plane):
-            found = min(found, _compare_intervals(_scores(along, side, 0.0), side, min(limit, 0.75)))
+        fold = max(_fold(along, distances) if dimension < 2.5 else 1.0, _fold(_along_graph(plane), plane))
+        if fold > _FOLDED:
+            limit = min(limit, 0.6 if fold > _ROLLED else 0.75)
+            found = min(found, _compare_intervals(_scores(along, side, 0.0), side, limit))
     return found
 
 
@@ -335,11 +339,11 @@ def _along_graph(distances: Floats) -> Floats:
     return along
 
 
-def _is_folded(along: Floats, distances: Floats) -> bool:
-    """Whether paths between distant points are often much longer than the straight line."""
+def _fold(along: Floats, distances: Floats) -> float:
+    """How many times longer than the straight line the paths between distant points often are."""
     some = np.arange(0, len(along), max(1, len(along) // 40))
     far = np.isfinite(along[some]) & (along[some] >= np.median(along[some], axis=1)[:, None])
-    return bool(np.quantile(along[some][far] / distances[some][far], 0.9) > _FOLDED)
+    return float(np.quantile(along[some][far] / distances[some][far], 0.9))
 
 
 def _scores(distances: Floats, side: Mask, share: float) -> Floats:

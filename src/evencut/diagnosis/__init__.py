@@ -1,6 +1,6 @@
 """Is this clustering biased by density, how, and what cures it."""
 
-from .describe import ClusterDescription, ColumnEffect, Description, describe
+from .description import ClusterDescription, ColumnEffect, Description, describe
 from .diagnose import DensityBiasWarning, diagnose_fitted, diagnose_labels
 from .report import BiasReport, ClusterReport, TriedCure
 from .sweep import BandwidthSweep, SweepRow, bandwidth_sweep

@@ -18,7 +18,7 @@ from .report import Pictures
 from .verdicts import OK, ONE_BODY, OVERLAP, TOO_FEW, Finding
 
 if TYPE_CHECKING:
-    from .describe import Description
+    from .description import Description
     from .report import BiasReport
 
 

@@ -23,7 +23,7 @@ from .verdicts import (
 )
 
 if TYPE_CHECKING:
-    from .describe import Description
+    from .description import Description
 
 
 #: Clusters named in a sentence; the table has all.

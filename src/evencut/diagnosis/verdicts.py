@@ -194,7 +194,7 @@ def splits_of(table: NeighborTable, codes: Ints, names: Sequence[Any]) -> Splits
     problem = normalized_cut(table.graph)
     means = np.array([np.average(X[cluster == k], axis=0, weights=weights[cluster == k]) for k in range(n_clusters)])
     apart = np.sqrt(squared_distances(means, means))
-    links, volume = part_links(problem, cluster, n_clusters), np.bincount(cluster, problem.weights)
+    links, volume = part_links(problem, cluster, n_clusters), np.bincount(cluster, problem.weights).astype(np.float64)
     node, joins = np.arange(n_clusters), []
     steps = merges(links, volume, 1, _TIE_BREAK * apart / max(float(apart.max()), np.finfo(float).tiny))
     for step, (stays, joined, _) in enumerate(steps):

@@ -52,6 +52,8 @@ _ONE_UNIT = 2.0
 # Coordinates are rounded to the median distance from the centre over two to this power: above the precision of a
 # float32, below any distance that matters.
 _PRECISION_BITS = 16
+# Principal components that are kept at least: along one or two, groups of rows overlap that are apart in all columns.
+_MIN_COMPONENTS = 3
 # Share of columns of two values from which these decide how rows are compared.
 _BINARY_SHARE = 0.1
 # Up to three columns are usually coordinates of one space, whose shapes ranks would bend.
@@ -272,8 +274,8 @@ def _components(X: AnyFloats, weights: Floats, centre: Floats, columns: Ints, bi
     factor = np.where(binary, 1 / np.where(binary, np.ptp(X, axis=0), 1.0), 1.0)
     rows = ((X - centre) * factor)[:, columns]
     variance, axes = np.linalg.eigh((rows * weights[:, None]).T @ rows / weights.sum())
-    kept = variance > variance[variance > 1e-9 * variance[-1]].mean()
-    axes = axes[:, kept if kept.any() else slice(-1, None)][:, ::-1]
+    n_kept = max(int(np.sum(variance > variance[variance > 1e-9 * variance[-1]].mean())), min(_MIN_COMPONENTS, columns.size))
+    axes = axes[:, ::-1][:, :n_kept]
     # Of the two directions of an axis the same one, whatever the order of the columns.
     axes = axes * np.where(axes.sum(axis=0) < 0, -1.0, 1.0)
     return _rounded(CoordinateSystem(COMPONENTS, 1, centre, factor, columns, axes), X)

@@ -5,9 +5,9 @@ from one Gaussian of the same covariance. The number is the k with the largest g
 
 .. math:: g_k = \frac{C_k - C^0_k}{1 - C^0_k}
 
-It is 1 if that gain, above a Gaussian and above a box along the principal axes alike, is below 0.12, or if in fewer
-than two intrinsic dimensions it is below 0.35 and there is no valley (:mod:`evencut.valley`) between any two clusters:
-a strand can be cut anywhere, and everybody cuts it where chance made it thin.
+It is 1 if that gain, above a Gaussian and above a box along the principal axes alike, is below 0.12. A strand can be cut
+anywhere, and every method cuts it where chance made it thin: below 2.2 intrinsic dimensions, clusters with hardly a sign
+of a valley between them (:mod:`evencut.valley`, p of 0.5 or more) are one.
 
 The coarsest clusters often agree best. Therefore the same question is asked again inside every cluster, which is
 split where the gain is at least 0.15 and most pairs of its parts have a valley between them.
@@ -20,6 +20,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from ..affinity import AffinityLike
 from ..criteria import RatioProblem, normalized_cut
@@ -30,7 +32,7 @@ from ..solvers.spectral import cut_embedding, normalized_rows, spectral_embeddin
 from ..tensors import Floats, Ints
 from ..valley import find_valley
 from .graphs import NeighborGraphs, neighbor_graphs, neighborhood_sizes
-from .propose import PLANE, propose
+from .propose import propose
 from .vote import agreement, consensus
 
 __all__ = ["MAX_CLUSTERS", "NumberCandidate", "find_number", "fine_parts", "number_of_affinity"]
@@ -45,6 +47,8 @@ SAMPLE, NULL_SAMPLE = 1600, 1000
 MIN_GAIN, MIN_INNER_GAIN = 0.12, 0.15
 # Clusters of fewer points are not split again.
 MIN_INNER_POINTS = 50
+# Below this dimension points may be a strand, which can be cut anywhere; of so many points parts are joined again.
+STRAND_DIMENSION, MIN_STRAND_POINTS = 2.2, 20
 # Every cluster must be able to hold a few points.
 _POINTS_PER_CLUSTER = 8
 
@@ -202,9 +206,20 @@ def split(curve: Curve, min_gain: float) -> Ints | None:
     if gain < min_gain:
         return None
     labels = np.unique(curve.agreed[k].labels, return_inverse=True)[1]
-    if curve.dimension < PLANE and gain < 0.35 and valleys_between(curve.graphs[0], labels).min() >= 0.5:
-        return None
-    return labels
+    if curve.dimension < STRAND_DIMENSION:
+        labels = join_strands(curve.graphs[0], labels)
+    # A handful of points is no evidence of a second cluster.
+    return labels if np.sum(np.bincount(labels) >= _POINTS_PER_CLUSTER) > 1 else None
+
+
+def join_strands(graphs: NeighborGraphs, labels: Ints) -> Ints:
+    """Clusters with hardly a sign of a valley to the one that they touch most are parts of it."""
+    pairs, p_values = touching_pairs(graphs, labels)
+    size = np.bincount(labels)
+    joined = [pair for pair, p in zip(pairs, p_values) if p >= 0.5 and size[list(pair)].min() >= MIN_STRAND_POINTS]
+    first, second = (np.array([pair[end] for pair in joined], dtype=np.intp) for end in (0, 1))
+    links = sparse.csr_array((np.ones(len(joined)), (first, second)), shape=(len(size), len(size)))
+    return np.unique(connected_components(links, directed=False)[1][labels], return_inverse=True)[1]
 
 
 def split_inside(population: Population, labels: Ints) -> Ints:
@@ -230,23 +245,23 @@ def split_inside(population: Population, labels: Ints) -> Ints:
     return labels
 
 
-def valleys_between(graphs: NeighborGraphs, labels: Ints, max_pairs: int = 12) -> Floats:
-    """The p value of each cluster beside the one that it touches most; 1 where the test cannot say."""
+def touching_pairs(graphs: NeighborGraphs, labels: Ints) -> tuple[list[tuple[int, int]], Floats]:
+    """Each cluster with the one that it touches most, and the p value of the valley between; NaN: cannot say."""
     n_clusters = int(labels.max()) + 1
     members = np.eye(n_clusters)[labels]
     touching = members.T @ (graphs.neighbor_graph @ members)
     np.fill_diagonal(touching, -1)
-    pairs = dict.fromkeys(tuple(sorted((k, int(touching[k].argmax())))) for k in range(n_clusters))
-    values = []
-    for a, b in list(pairs)[:max_pairs]:
+    pairs = list(dict.fromkeys((min(k, j), max(k, j)) for k, j in enumerate(touching.argmax(axis=1).tolist())))[:12]
+    p_values = []
+    for a, b in pairs:
         rows = np.flatnonzero((labels == a) | (labels == b))
-        values.append(find_valley(graphs.rows[rows], labels[rows] == a).p_value)
-    return np.nan_to_num(np.array(values), nan=1.0)
+        p_values.append(find_valley(graphs.rows[rows], labels[rows] == a).p_value)
+    return pairs, np.array(p_values)
 
 
 def _has_valleys(graphs: NeighborGraphs, labels: Ints) -> bool:
     """Whether most pairs of clusters that touch have a valley between them."""
-    return bool(np.median(valleys_between(graphs, labels)) < 0.001)
+    return bool(np.median(np.nan_to_num(touching_pairs(graphs, labels)[1], nan=1.0)) < 0.001)
 
 
 def _cut(graphs: NeighborGraphs, n_clusters: int) -> Ints:

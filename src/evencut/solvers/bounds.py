@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..criteria import RatioProblem
-from ..tensors import AnyInts, Floats, Ints, Places
+from ..tensors import AnyInts, Floats, Ints, Mask, Places
 from .solve import Solution
 
 __all__ = ["Bounds", "bounded"]
@@ -147,7 +147,7 @@ def _within(bounds: Bounds, costs: Floats, start: Ints, n_clusters: int) -> Ints
         too_large, too_small = size > bounds.largest + slack, size < bounds.smallest - slack
         if not (too_large.any() or too_small.any()):
             return labels
-        path = []
+        path: list[tuple[int, int]] = []
         for one in (heaviest, lightest):  # there is room for any point, or at least for some
             if not path and too_large.any():
                 path = _shortest_path(edge, too_large, size + one <= bounds.largest + slack)
@@ -180,7 +180,7 @@ def _cheapest(per_unit: Floats, sizes: Floats, labels: Ints, source: int, target
     return members[: max(1, min(int(n_taken), len(members) - 1))]
 
 
-def _shortest_path(edge: Floats, sources: AnyInts, targets: AnyInts) -> list[tuple[int, int]]:
+def _shortest_path(edge: Floats, sources: Mask, targets: Mask) -> list[tuple[int, int]]:
     """The cheapest path from one of the sources to one of the targets, by Bellman and Ford; empty without one."""
     n_clusters = len(edge)
     length, parent = np.where(sources, 0.0, np.inf), np.full(n_clusters, -1)
@@ -212,8 +212,8 @@ class _Moves:
         self._w, n_points = np.asarray(problem.weights, dtype=np.float64), len(labels)
         diagonal = np.zeros(n_points) if problem.diagonal is None else problem.diagonal
         self._diagonal = diagonal
-        self._own = problem.matrix.graph.diagonal() if self._graph is not None else np.diag(self._entries).copy()
-        self._own = self._own + diagonal
+        own = self._graph.diagonal() if self._graph is not None else np.asarray(self._entries).diagonal()
+        self._own = own + diagonal
         self._links = problem.matrix.links(labels, n_clusters)
         self._links[np.arange(n_points), labels] += diagonal
         self._inside, self._weight = problem.associations(labels, n_clusters)
