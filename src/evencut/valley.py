@@ -269,7 +269,7 @@ def _drawn(side: Mask, weights: Floats | None, max_points: int, rng: np.random.G
 
 def _without_ties(X: AnyFloats, rng: np.random.Generator) -> Floats:
     """Columns with repeated values, spread evenly over the steps between them; a step is that of half of the rows."""
-    X = X.copy()
+    X = np.array(X, dtype=np.float64)
     for column in X.T:
         values, place, counts = np.unique(column, return_inverse=True, return_counts=True)
         if len(values) == len(column):

@@ -274,7 +274,8 @@ def _components(X: AnyFloats, weights: Floats, centre: Floats, columns: Ints, bi
     factor = np.where(binary, 1 / np.where(binary, np.ptp(X, axis=0), 1.0), 1.0)
     rows = ((X - centre) * factor)[:, columns]
     variance, axes = np.linalg.eigh((rows * weights[:, None]).T @ rows / weights.sum())
-    n_kept = max(int(np.sum(variance > variance[variance > 1e-9 * variance[-1]].mean())), min(_MIN_COMPONENTS, columns.size))
+    above_mean = variance > variance[variance > 1e-9 * variance[-1]].mean()
+    n_kept = max(int(above_mean.sum()), min(_MIN_COMPONENTS, columns.size))
     axes = axes[:, ::-1][:, :n_kept]
     # Of the two directions of an axis the same one, whatever the order of the columns.
     axes = axes * np.where(axes.sum(axis=0) < 0, -1.0, 1.0)

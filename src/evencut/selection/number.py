@@ -5,9 +5,9 @@ from one Gaussian of the same covariance. The number is the k with the largest g
 
 .. math:: g_k = \frac{C_k - C^0_k}{1 - C^0_k}
 
-It is 1 if that gain, above a Gaussian and above a box along the principal axes alike, is below 0.12. A strand can be cut
-anywhere, and every method cuts it where chance made it thin: below 2.2 intrinsic dimensions, clusters with hardly a sign
-of a valley between them (:mod:`evencut.valley`, p of 0.5 or more) are one.
+It is 1 if that gain, above a Gaussian and above a box along the principal axes alike, is below 0.12. A strand can be
+cut anywhere, and every method cuts it where chance made it thin: below 2.2 intrinsic dimensions, clusters with hardly
+a sign of a valley between them (:mod:`evencut.valley`, p of 0.5 or more) are one.
 
 The coarsest clusters often agree best. Therefore the same question is asked again inside every cluster, which is
 split where the gain is at least 0.15 and most pairs of its parts have a valley between them.
