@@ -27,7 +27,7 @@ def test_one_gaussian_cut_in_two_is_one_body(n_features):
         reports.append(diagnose(X, KMeans(2, n_init=2, random_state=draw).fit_predict(X)))
     assert sum(report.verdict == "one body" for report in reports) >= 7
     assert sum(report.biased for report in reports) <= 1
-    assert all(report.code == "" for report in reports)
+    assert sum(report.code != "" for report in reports) <= 1  # the test errs in up to 5 % of the draws
 
 
 def test_parts_of_one_body_are_told_in_every_form():

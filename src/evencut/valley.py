@@ -99,7 +99,7 @@ def find_valley(X: AnyFloats, side: Mask, max_points: int = MAX_POINTS, *, weigh
     if min(n_side, len(side) - n_side) < MIN_SIDE:
         return cannot_say
     varying = np.ptp(X, axis=0) > 0
-    X = np.asarray(X[:, varying] / max(float(np.abs(X).max()), np.finfo(float).tiny), dtype=np.float64)
+    X = X[:, varying] / max(float(np.abs(X).max()), np.finfo(float).tiny)
     if not X.size or len(np.unique(X, axis=0)) * _MAX_COPIES < len(X):
         return cannot_say
     X = _without_ties(X, rng)
@@ -269,8 +269,8 @@ def _drawn(side: Mask, weights: Floats | None, max_points: int, rng: np.random.G
 
 def _without_ties(X: AnyFloats, rng: np.random.Generator) -> Floats:
     """Columns with repeated values, spread evenly over the steps between them; a step is that of half of the rows."""
-    X = np.array(X, dtype=np.float64)
-    for column in X.T:
+    spread: Floats = np.array(X, dtype=np.float64)
+    for column in spread.T:
         values, place, counts = np.unique(column, return_inverse=True, return_counts=True)
         if len(values) == len(column):
             continue
@@ -280,7 +280,7 @@ def _without_ties(X: AnyFloats, rng: np.random.Generator) -> Floats:
         step = np.append(steps, steps[-1])[order[half]]
         below, above = (np.minimum(part, step)[place] / 2 for part in (np.append(step, steps), np.append(steps, step)))
         column += rng.uniform(size=len(column)) * (below + above) - below
-    return X
+    return spread
 
 
 def _n_axes(X: Floats) -> float:
@@ -302,8 +302,11 @@ def _deepest_valley(X: Floats, side: Mask, spread: float) -> tuple[float, float]
     share = 0.25 * float(np.clip((dimension - 1) / 2, 0, 1))
     found = _compare_intervals(_scores(distances, side, share), side, limit)
     if found[0] > _CRITICAL:
-        along, plane = _along_graph(distances), _distances(_leading_axes(X, 2))
-        fold = max(_fold(along, distances) if dimension < 2.5 else 1.0, _fold(_along_graph(plane), plane))
+        plane = _distances(_leading_axes(X, 2))
+        fold = _fold(_along_graph(plane), plane)
+        along = _along_graph(distances) if fold > _FOLDED or dimension < 2.5 else distances
+        if dimension < 2.5:
+            fold = max(fold, _fold(along, distances))
         if fold > _FOLDED:
             limit = min(limit, 0.6 if fold > _ROLLED else 0.75)
             found = min(found, _compare_intervals(_scores(along, side, 0.0), side, limit))
