@@ -121,7 +121,8 @@ def work(pipe: Connection) -> None:
     # Fits of a page are many and small; threads of linear algebra would only wait for each other.
     threadpool_limits(1)
     kept: dict[str, Any] = {}
-    pipe.send(("ready", None))
+    with suppress(OSError):  # the studio was closed meanwhile: there is nothing to do
+        pipe.send(("ready", None))
     while True:
         try:
             kind, *message = pipe.recv()

@@ -22,7 +22,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from .methods import PHOTOS, POINTS, Merge, Method, Split, StrictModel
 from .options import Limits, RequestError, TooLarge
-from .prompts import Photo, Prompt, Step, as_rgb, shown
+from .prompts import Photo, Prompt, Step, StepFacts, as_rgb, shown
 from .sessions import Correction, RowValues, Run, Session, sizes_of
 from .tables import Sheet, SheetColumn
 
@@ -66,15 +66,12 @@ class _Facts(StrictModel):
     warnings: list[str] = Field(default=[])
 
 
-class _ClusterReport(BaseModel):
+class _ClusterReport(BaseModel, extra="allow"):
     label: str | int
     size: int
     verdict: Short
     confidence: Number
     density: Number
-    neighbor: Any
-    border_density: Number | None
-    conductance: Number | None
 
 
 class _Verdicts(BaseModel, extra="allow"):
@@ -133,21 +130,12 @@ class _Points(StrictModel):
     held: list[Annotated[int, Field(ge=0, le=2000)]]
 
 
-class _StepFacts(StrictModel):
-    seconds: Number = 0.0
-    energy: Number | None = None
-    rounds: int = 0
-    converged: bool = True
-    shares: dict[str, Number] = Field(default={})
-    warnings: list[str] = Field(default=[])
-
-
 class _PhotoHead(StrictModel):
     name: Short
     kind: Literal["file", "example"]
     example: Short | None
     prompts: list[Prompt]
-    facts: list[_StepFacts]
+    facts: list[StepFacts]
     names: dict[int, Annotated[str, Field(max_length=60)]]
     page: Annotated[int, Field(ge=0, lt=1000)] = 0
     file: Short | None = None
@@ -276,7 +264,7 @@ def _pack_photo(archive: zipfile.ZipFile, folder: str, photo: Photo) -> _PhotoHe
         kind=photo.source["kind"],
         example=photo.source.get("example"),
         prompts=photo.prompts(),
-        facts=[_StepFacts(**step.facts) for step in photo.steps],
+        facts=[StepFacts(**step.facts) for step in photo.steps],
         names=photo.names,
         page=photo.source.get("page", 0),
         file=photo.source.get("name"),

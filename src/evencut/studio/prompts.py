@@ -255,6 +255,17 @@ def unpacked(packed: bytes, shape: tuple[int, ...]) -> NDArray[np.uint8]:
     return np.frombuffer(zlib.decompress(packed), np.uint8).reshape(shape)
 
 
+class StepFacts(StrictModel):
+    """What is told of an answer, as a project file keeps it."""
+
+    seconds: float = 0.0
+    energy: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    rounds: int = 0
+    converged: bool = True
+    shares: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = Field(default={})
+    warnings: list[str] = Field(default=[])
+
+
 @dataclass(frozen=True, eq=False)
 class Step:
     """One gesture on a photo and its answer: the labels of the pixels for the gesture's object, packed."""

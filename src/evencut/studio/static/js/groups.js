@@ -21,12 +21,8 @@ export class Groups {
     this.element = h("div", { class: "form" }, go, h("div", { class: "field" }, head, this.slider, h("p", { class: "hint" }, "The number is found; move this to ask for another.")), this.more);
   }
 
-  begin() {
-    this.setPlain(localStorage.getItem(MORE) !== "yes");
-  }
-
   /** Plain: one clustering in plain words; otherwise methods, two sides and their diagnosis. */
-  setPlain(plain) {
+  setPlain(plain = localStorage.getItem(MORE) !== "yes") {
     const { points } = this;
     document.body.classList.toggle("plain", plain);
     localStorage.setItem(MORE, plain ? "no" : "yes");

@@ -66,7 +66,7 @@ export class Points {
     this.runLater = later(300, (key) => this.run(key));
     this.dropLater = later(450, () => this.#drop());
     this.element = this.#build();
-    this.groups.begin();
+    this.groups.setPlain();
   }
 
   get rows() {
