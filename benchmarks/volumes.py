@@ -187,10 +187,10 @@ def real_section(folder: Path) -> str:
     lines = [
         "## Real volumes",
         f"The hippocampus in {len(scans)} crops of MR images, about 35 x 51 x 35 mm. Constants were chosen on every",
-        "other one and judged once on the rest. A click falls the Dice where it loses more than .02. The last robot",
+        "other one and judged once on the rest. Dice falls where a click loses more than .02. The last robot",
         "clicks anywhere in the largest wrong region instead of its middle.",
         "",
-        "| volumes | method | " + " | ".join([*heads, "clicks that fall the Dice", "CPU s a click"]) + " |",
+        "| volumes | method | " + " | ".join([*heads, "clicks after which Dice falls", "CPU s a click"]) + " |",
         "|---|---|" + "---|" * (len(COUNTS) + 2),
     ]
 
