@@ -55,11 +55,10 @@ export class Compare {
         }),
       ),
     );
-    const heads = used(b).map((j) => h("th", { scope: "col" }, name(b, j)));
     return h(
       "div",
       { class: "table-scroll", tabindex: "0", role: "region", "aria-label": "Points in each pair of clusters" },
-      h("table", { class: "confusion" }, h("thead", {}, h("tr", {}, h("th", {}, "left \\ right"), heads)), h("tbody", {}, rows)),
+      h("table", { class: "confusion" }, h("thead", {}, h("tr", {}, h("th", {}, "left \\ right"), used(b).map((j) => h("th", { scope: "col" }, name(b, j))))), h("tbody", {}, rows)),
     );
   }
 

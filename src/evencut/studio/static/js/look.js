@@ -58,7 +58,8 @@ export class Look {
   /** Other data: their colours are their own. */
   forgetColours() {
     Object.assign(this, { colour: "cluster", values: null });
-    for (const pane of Object.values(this.points.panes)) pane.values = null;
+    for (const pane of Object.values(this.points.panes)) pane.setValues(null);
+    this.showColours();
   }
 
   /** Take settings over, without asking the server for anything. */

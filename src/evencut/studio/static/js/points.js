@@ -174,8 +174,9 @@ export class Points {
 
   setPoints(points) {
     this.look.values = null; // densities are those of the columns
-    if (this.points?.key !== points.key) this.look.forgetColours();
+    const isOther = this.points?.key !== points.key;
     this.points = points;
+    if (isOther) this.look.forgetColours();
     this.previews.forget();
     this.data.show(points);
     if (points.bandwidths) this.sweep.setRange(points.bandwidths);
