@@ -139,7 +139,8 @@ class State:
 
     def after(self, clicks: Iterable[Click], clock: Clock) -> Segmentation:
         """The answer after clicks in pixels of the frame, at least one."""
-        engine = self.engine.localized(clock)
+        # Walks in volumes need no graph of the pixels.
+        engine = self.engine.localized(clock) if self.labels.ndim == 2 else self.engine
         knowledge, labels, deepest, field = self.knowledge, self.labels, self.deepest, self.field
         for click in clicks:
             with clock("click"):
