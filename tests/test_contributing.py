@@ -125,7 +125,7 @@ def test_a_device(run_example, rng):
 
 def test_a_command(run_example, monkeypatch, capsys, tmp_path):
     run_example("A command", "evencut.cli.columns")
-    monkeypatch.setitem(evencut.cli.COMMANDS, "columns", "columns")
+    monkeypatch.setitem(evencut.cli.COMMANDS, "columns", ("columns", "Name the columns of a table."))
     X, _ = make_rings(50, random_state=0)
     np.savetxt(tmp_path / "rings.csv", X, delimiter=",", header="x,y", comments="")
 

@@ -51,6 +51,7 @@ def files(tmp_path, monkeypatch):
 WITH_CODE = [page for page in PAGES if "```python\n" in page.read_text(encoding="utf-8")]
 
 
+@pytest.mark.filterwarnings("ignore:.* missing values? in .* filled from the nearest rows:UserWarning")
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.stem)
 def test_the_code_of_a_page_prints_what_it_says(page, capsys, files):
     names = {"__name__": "__main__"}

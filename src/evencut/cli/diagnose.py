@@ -27,9 +27,9 @@ from evencut.cli.options import (
     Standardize,
     column_list,
     column_lists,
-    number_of,
     one_of,
     print_notices,
+    whole_number,
 )
 from evencut.cli.outputs import atomic_write, check_distinct, check_writable
 
@@ -165,7 +165,12 @@ def describe(
             help="Also write the effects as a table: .csv, .jsonl, .parquet, .feather.",
         ),
     ] = None,
-    n_columns: Annotated[int, number_of("--top", 1, "Most columns or words of each cluster.")] = 5,
+    n_columns: Annotated[
+        int,
+        typer.Option(
+            "--top", parser=whole_number("--top", 1), metavar="N", help="Most columns or words of each cluster."
+        ),
+    ] = 5,
     columns: Columns = None,
     drop: Drop = None,
     label_column: LabelColumn = None,
