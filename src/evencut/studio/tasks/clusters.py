@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from evencut import bandwidth_sweep, diagnose
 from evencut.diagnosis import describe as describe_clusters
 
-from ...diagnosis.describe import Description
+from ...diagnosis.description import Description
 from ...diagnosis.html import fragment
 from ..methods import cure_of, edit_of, edited
 from ..options import RequestError
