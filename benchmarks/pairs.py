@@ -27,7 +27,6 @@ from evencut.selection import (
     neighbor_graphs,
     neighborhood_sizes,
     propose,
-    vote,
 )
 from evencut.solvers.spectral import spectral_embedding
 
@@ -78,7 +77,7 @@ def answers(X: np.ndarray) -> Iterator[tuple[str, Labels]]:
     """The labels of the default, of each principle's own consensus, of the judge without sizes, of each candidate."""
     prepared = prepare_points(X, scale="standard")
     systems = neighbor_graphs(prepared.points, prepared.weights, feature_scale=prepared.feature_scale)
-    selection = vote([propose(graphs, 2, 0) for graphs in systems], 2)
+    selection = rank_candidates([propose(graphs, 2, 0) for graphs in systems], 2)
     found: list[tuple[str, Labels]] = [(_DEFAULT, selection.best.labels)]
     principles = np.array([candidate.principle for candidate in selection.candidates])
     for principle in sorted(set(principles)):

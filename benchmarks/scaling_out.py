@@ -21,7 +21,7 @@ from evencut import LandmarkClustering
 from evencut.landmarks import Attachment, draw_rows, open_files, sample_rows
 from evencut.landmarks.blocks import row_blocks
 from evencut.landmarks.dask import DaskBlocks
-from evencut.landmarks.sample import _MARGIN
+from evencut.landmarks.sampling import _MARGIN
 
 # Block counts and delays from which the model is fitted, and the run it is then asked to predict.
 _FITTED = ((8, 0.0), (40, 0.0), (8, 0.1), (40, 0.1))

@@ -195,11 +195,11 @@ def principles():
     """Of each principle the candidate of highest consensus for three clusters, and the votes of the principle."""
     import matplotlib.pyplot as plt
 
-    from evencut.selection import propose, vote
+    from evencut.selection import propose, rank_candidates
 
     X, _ = shapes()
     graphs, of_row = _graphs(X)
-    selection = vote([propose(graphs, 3, seed=0)], 3)
+    selection = rank_candidates([propose(graphs, 3, seed=0)], 3)
     figure, axes = plt.subplots(2, 3, figsize=(10, 4.4), layout="constrained")
     for ax, principle in zip(axes.flat, PRINCIPLES):
         own = [i for i, candidate in enumerate(selection.candidates) if candidate.principle == principle]
@@ -236,11 +236,11 @@ def election():
     """The agreement of the candidates, their votes and consensus, and the one that is taken."""
     import matplotlib.pyplot as plt
 
-    from evencut.selection import propose, vote
+    from evencut.selection import propose, rank_candidates
 
     X, _ = shapes()
     graphs, of_row = _graphs(X)
-    selection = vote([propose(graphs, 3, seed=0)], 3)
+    selection = rank_candidates([propose(graphs, 3, seed=0)], 3)
     names = [f"{c.principle}, {c.kind}" + f", {c.scale}" * bool(c.scale) for c in selection.candidates]
     rows = np.arange(len(names))
     figure, axes = plt.subplots(

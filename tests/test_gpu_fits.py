@@ -1,6 +1,7 @@
 # ruff: noqa: E402
 """Whole fits on torch tensors, on whatever device there is, against the rooms of the CPU."""
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -113,8 +114,9 @@ def test_leading_vectors_are_those_of_the_dense_matrix():
 @pytest.mark.parametrize("equalize", [None, "exact"])
 def test_the_spectrum_of_all_points_starts_better_than_that_of_a_thin_sample(monkeypatch, equalize):
     # In the plane a sample of one point in eight is lonely at the bandwidths of all points.
-    monkeypatch.setattr("evencut.solvers.solve._SAMPLE_ON_DEVICE", 100)
-    monkeypatch.setattr("evencut.solvers.solve._SAMPLE_PER_CLUSTER", 10)
+    module = importlib.import_module("evencut.solvers.solve")  # the package has a function of that name
+    monkeypatch.setattr(module, "_SAMPLE_ON_DEVICE", 100)
+    monkeypatch.setattr(module, "_SAMPLE_PER_CLUSTER", 10)
     X = torch.randn(800, 2, generator=torch.Generator().manual_seed(0)).to(DEVICE)
     problem = posed(X, "normalized_cut", equalize)
     rng = np.random.default_rng(0)

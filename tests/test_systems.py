@@ -94,9 +94,9 @@ def test_systems_start_from_one_deviation_and_lead_back_to_the_table(rng):
     given, one = coordinate_systems(table.points, table.weights, table.feature_scale)
     assert (given.name, one.name) == (GIVEN, ONE_DEVIATION)
     rows = table.point_of_row
-    # About the mean, and rounded to a small part of a usual length.
+    # About the median, and rounded to a small part of a usual length.
     back = given(table.points)[rows] * table.feature_scale.max()
-    np.testing.assert_allclose(back, X - X.mean(axis=0), atol=1e-4 * X.std())
+    np.testing.assert_allclose(back, X - np.median(X, axis=0), atol=1e-4 * X.std())
     np.testing.assert_allclose(one(table.points)[rows].std(axis=0), 1, rtol=1e-4)
 
 

@@ -226,7 +226,7 @@ class Clustering(RefitMixin, FittedClustering, ClusterSpaceMixin, ClusterMixin, 
             solution = self._solve(posed, chosen, seed)
             if limits is not None:
                 solution = bounded(posed.problem, solution, chosen.n_clusters, limits)
-            labels = heaviest_first(solution.labels, prepared.weights, prepared.first_row)
+            labels = heaviest_first(solution.labels, prepared.weights)
             solution = replace(solution, labels=labels)
         else:
             posed, solution = self._steer(prepared, chosen, partial, seed)

@@ -3,7 +3,7 @@
 from .attachment import Attachment
 from .blocks import Block, RowBlocks, open_files, row_blocks, sample
 from .graph import LandmarkGraph, default_landmarks, landmark_graph, sample_rows, solve_landmarks
-from .sample import RowReservoir, draw_rows
+from .sampling import RowReservoir, draw_rows
 
 __all__ = [
     "Attachment",

@@ -20,7 +20,7 @@ from ..solvers import Solution, solve
 from ..tensors import Floats, Ints, Places, arange_like, asarray_like, is_tensor, stable_order, to_array
 from .attachment import Attachment, symmetric_graph
 from .blocks import row_blocks
-from .sample import RowReservoir, choose_landmarks
+from .sampling import RowReservoir, choose_landmarks
 
 # The pilot sample has so many rows for each landmark, enough for a density at the landmarks' own scale, and no
 # fewer than so many in all: a cluster of one row in a thousand then shows up in it.

@@ -172,10 +172,12 @@ def value_order(X: Any) -> Any:
     # The mean of rows in the order of their hashes is the same whatever their order was.
     step = _ROWS_OF_A_DEVICE if is_tensor(X) else _ROWS_AT_ONCE
     blocks = [slice(begin, begin + step) for begin in range(0, len(X), step)]
-    middle = sum(as_float64(X[rows]).sum(axis=0) / len(X) for rows in blocks)
-    squared = xp.concatenate([((as_float64(X[rows]) - middle) ** 2).sum(axis=1) for rows in blocks])
-    unit = float(squared.mean()) / 4096
-    cell = xp.asarray(squared / unit if 0 < unit < np.inf else squared * 0.0, dtype=xp.int64)
+    middle = sum((as_float64(X[rows]) / len(X)).sum(axis=0) for rows in blocks)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squared = xp.concatenate([((as_float64(X[rows]) - middle) ** 2).sum(axis=1) for rows in blocks])
+        unit = float(squared.mean()) / 4096
+    # Where squares leave the range of floats all rows share a cell.
+    cell = xp.asarray(squared / unit if 0 < unit < np.inf else xp.zeros_like(squared), dtype=xp.int64)
     order = stable_order(cell)
     same = cell[order][1:] == cell[order][:-1]
     if bool(same.any()):

@@ -52,8 +52,6 @@ _ONE_UNIT = 2.0
 # Coordinates are rounded to the median distance from the centre over two to this power: above the precision of a
 # float32, below any distance that matters.
 _PRECISION_BITS = 16
-# Principal components that are kept at least: along one or two, groups of rows overlap that are apart in all columns.
-_MIN_COMPONENTS = 3
 # Share of columns of two values from which these decide how rows are compared.
 _BINARY_SHARE = 0.1
 # Up to three columns are usually coordinates of one space, whose shapes ranks would bend.
@@ -210,7 +208,11 @@ class CoordinateSystem:
             X = X[:, asarray_like(X, self.columns)]
         if self.axes is not None:
             X = X @ asarray_like(X, self.axes.astype(dtype))
-        return (X / self.step).round() * self.step if self.step else X
+        if not self.step:
+            return X
+        # Beyond two to the 52 steps a number has no digits to round.
+        with np.errstate(over="ignore"):
+            return xp.where(abs(X) < 2.0**52 * self.step, (X / self.step).round() * self.step, X)
 
 
 def coordinate_systems(X: AnyFloats, weights: Floats, units: Floats) -> list[CoordinateSystem]:
@@ -237,8 +239,8 @@ def coordinate_systems(X: AnyFloats, weights: Floats, units: Floats) -> list[Coo
     columns = np.flatnonzero(np.ptp(X, axis=0) > 0)
     if not columns.size:
         return [CoordinateSystem(GIVEN)]
-    # Subtracted before it is added up: the mean of a column far from zero is exact too.
-    centre = X[0] + np.average(X - X[0], axis=0, weights=weights)
+    # An extreme row does not move the median, and rounding is relative to distances from it.
+    centre = np.median(np.asarray(X, dtype=np.float64), axis=0)
     ones = np.ones(X.shape[1])
     binary = np.array([len(np.unique(column)) == 2 for column in X.T])
     if binary.sum() >= _BINARY_SHARE * columns.size:
@@ -273,9 +275,9 @@ def _components(X: AnyFloats, weights: Floats, centre: Floats, columns: Ints, bi
     """
     factor = np.where(binary, 1 / np.where(binary, np.ptp(X, axis=0), 1.0), 1.0)
     rows = ((X - centre) * factor)[:, columns]
+    rows -= weights @ rows / weights.sum()
     variance, axes = np.linalg.eigh((rows * weights[:, None]).T @ rows / weights.sum())
-    above_mean = variance > variance[variance > 1e-9 * variance[-1]].mean()
-    n_kept = max(int(above_mean.sum()), min(_MIN_COMPONENTS, columns.size))
+    n_kept = max(int(np.sum(variance > variance[variance > 1e-9 * variance[-1]].mean())), 1)
     axes = axes[:, ::-1][:, :n_kept]
     # Of the two directions of an axis the same one, whatever the order of the columns.
     axes = axes * np.where(axes.sum(axis=0) < 0, -1.0, 1.0)

@@ -8,7 +8,7 @@ from .graphs import NeighborGraphs, intrinsic_dimension, neighbor_graphs, neighb
 from .number import MAX_CLUSTERS, NumberCandidate, Population, find_number, number_of_affinity
 from .propose import Candidate, Proposal, propose
 from .select import select
-from .vote import Selection, agreement, consensus, vote
+from .vote import Selection, agreement, consensus, rank_candidates
 
 __all__ = [
     "MAX_CLUSTERS",
@@ -26,6 +26,6 @@ __all__ = [
     "neighborhood_sizes",
     "number_of_affinity",
     "propose",
+    "rank_candidates",
     "select",
-    "vote",
 ]

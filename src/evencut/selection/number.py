@@ -213,13 +213,17 @@ def split(curve: Curve, min_gain: float) -> Ints | None:
 
 
 def join_strands(graphs: NeighborGraphs, labels: Ints) -> Ints:
-    """Clusters with hardly a sign of a valley to the one that they touch most are parts of it."""
-    pairs, p_values = touching_pairs(graphs, labels)
-    size = np.bincount(labels)
-    joined = [pair for pair, p in zip(pairs, p_values) if p >= 0.5 and size[list(pair)].min() >= MIN_STRAND_POINTS]
-    first, second = (np.array([pair[end] for pair in joined], dtype=np.intp) for end in (0, 1))
-    links = sparse.csr_array((np.ones(len(joined)), (first, second)), shape=(len(size), len(size)))
-    return np.unique(connected_components(links, directed=False)[1][labels], return_inverse=True)[1]
+    """Clusters with hardly a sign of a valley to the one that they touch most are parts of it, again and again."""
+    while labels.max() > 0:
+        pairs, p_values = touching_pairs(graphs, labels)
+        size = np.bincount(labels)
+        joined = [pair for pair, p in zip(pairs, p_values) if p >= 0.5 and size[list(pair)].min() >= MIN_STRAND_POINTS]
+        if not joined:
+            break
+        first, second = (np.array([pair[end] for pair in joined]) for end in (0, 1))
+        links = sparse.csr_array((np.ones(len(joined)), (first, second)), shape=(len(size), len(size)))
+        labels = np.unique(connected_components(links, directed=False)[1][labels], return_inverse=True)[1]
+    return labels
 
 
 def split_inside(population: Population, labels: Ints) -> Ints:

@@ -103,7 +103,9 @@ def propose(graphs: NeighborGraphs, n_clusters: int, seed: int, *, quick: bool =
     >>> sorted({candidate.principle for candidate in found.candidates})
     ['centre', 'cut', 'mixture', 'smoothed', 'spectral', 'tree']
     """
-    high = centre_weight(graphs.dimension) if n_clusters <= _MAX_COMPONENTS else 0.0
+    # Cuts and trees see the exact gap of a column of two values wherever it stands.
+    dimension = np.inf if graphs.system.name == COMPONENTS else graphs.dimension
+    high = centre_weight(dimension) if n_clusters <= _MAX_COMPONENTS else 0.0
     cuts = _quick_cuts(graphs, n_clusters, seed) if quick else _cuts(graphs, n_clusters, seed, 2)
     found = [*cuts, *_trees(graphs, n_clusters)]
     n_iter = 10 if quick else 15

@@ -10,7 +10,7 @@ from ..tensors import Floats
 from .graphs import NeighborGraphs, neighbor_graphs, neighborhood_sizes
 from .number import NumberCandidate, Population, find_number, number_of_affinity
 from .propose import Candidate, propose
-from .vote import Selection, vote
+from .vote import Selection, rank_candidates
 
 __all__ = ["select"]
 
@@ -65,7 +65,7 @@ def select(
     if n_clusters in (1, len(X)):
         return _single(graphs[0], n_clusters, numbers)
     proposals = in_threads(lambda each: propose(each, n_clusters, random_state), graphs, n_threads(n_jobs))
-    return vote(proposals, n_clusters, numbers)
+    return rank_candidates(proposals, n_clusters, numbers)
 
 
 def _single(graphs: NeighborGraphs, n_clusters: int, numbers: tuple[NumberCandidate, ...]) -> Selection:

@@ -24,7 +24,7 @@ from .propose import Candidate, Proposal
 if TYPE_CHECKING:
     from .number import NumberCandidate
 
-__all__ = ["Selection", "agreement", "vote"]
+__all__ = ["Selection", "agreement", "rank_candidates"]
 
 # Agreement counts by its square: two half agreements are less than a whole one.
 POWER = 2
@@ -153,7 +153,9 @@ def consensus(agreements: Floats, votes: Floats) -> Floats:
     return np.maximum(agreements, 0.0) ** POWER @ votes
 
 
-def vote(proposals: Sequence[Proposal], n_clusters: int, numbers: tuple[NumberCandidate, ...] = ()) -> Selection:
+def rank_candidates(
+    proposals: Sequence[Proposal], n_clusters: int, numbers: tuple[NumberCandidate, ...] = ()
+) -> Selection:
     """The candidates of all coordinate systems, that of highest consensus first.
 
     Examples
@@ -162,7 +164,7 @@ def vote(proposals: Sequence[Proposal], n_clusters: int, numbers: tuple[NumberCa
     >>> from evencut.selection.propose import propose
     >>> rng = np.random.default_rng(0)
     >>> X = np.concatenate([rng.normal(0, 1, (980, 2)), rng.normal([7, 0], 1, (20, 2))])
-    >>> found = vote([propose(NeighborGraphs.of(X), 2, seed=0)], 2)
+    >>> found = rank_candidates([propose(NeighborGraphs.of(X), 2, seed=0)], 2)
     >>> sorted(np.bincount(found.best.labels).tolist())
     [20, 980]
     """

@@ -66,10 +66,10 @@ class Solution:
         return cls(labels, trace[-1], n_iter, tuple(trace), converged)
 
 
-def heaviest_first(labels: Ints, weights: AnyFloats, place: Ints | None = None) -> Ints:
+def heaviest_first(labels: Ints, weights: AnyFloats) -> Ints:
     """Renumber the clusters by decreasing weight.
 
-    Among equal clusters the one with the first point leads: the least `place`, by default in the order given.
+    Among equal clusters the one with the first point leads.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def heaviest_first(labels: Ints, weights: AnyFloats, place: Ints | None = None) 
     total = np.bincount(labels, weights)
     # Rounding must not decide between equal clusters; the one that appears first does.
     first = np.full(len(total), np.iinfo(np.int64).max)
-    np.minimum.at(first, labels, np.arange(len(labels)) if place is None else place)
+    np.minimum.at(first, labels, np.arange(len(labels)))
     order = np.lexsort((first, -np.round(total / total.max(), 9)))
     rank = np.empty(len(total), dtype=np.int64)
     rank[order] = np.arange(len(total))
