@@ -27,6 +27,7 @@ from evencut.selection import (
     neighbor_graphs,
     neighborhood_sizes,
     propose,
+    rank_candidates,
 )
 from evencut.solvers.spectral import spectral_embedding
 
